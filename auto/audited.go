@@ -11,8 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// The loop that is audited: few records and rounds, so that a run takes no time and each
-// record is seen.
+// The audited loop has few records and rounds, so that a run is quick and uses each record.
 const (
 	auditedRecords = 14
 	auditedSize    = auditedRecords // so that releases are Gaussian, and a bound is near what is claimed
@@ -21,9 +20,9 @@ const (
 	auditedStop    = 1.5 // from which likelihood ratio on, as a logarithm, the adversary stops
 )
 
-// Course returns a loop for package audit: real stages, chosen by the calculator and let
-// through by the filter, of which an adversary sees every release. He also says when to
-// stop: as soon as what was released speaks for the canary.
+// Course returns a loop for package audit. Its stages are real: the calculator plans them and the filter lets
+// them through. An adversary sees every release and stops the loop as soon as the releases speak for the
+// canary.
 func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
 	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0

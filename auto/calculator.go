@@ -12,15 +12,15 @@ import (
 	"proactivedp/plan"
 )
 
-// The rounds of a stage of strategy Tight, and the noise at which its samples are chosen.
-// Accuracy depends on s√T/σ alone while σ is not much below 2 and T is enough to converge,
-// so that larger samples at more noise are work for nothing.
+// The rounds of a stage of strategy Tight, and the noise for which its sample size is chosen. While σ is
+// not much below 2 and T is enough to converge, accuracy depends only on s√T/σ. Larger samples
+// with more noise would only cost time.
 const (
 	tightRounds = 1000
 	tightSigma  = 2
 )
 
-// What people do, for strategy Default.
+// The usual practice, for strategy Default.
 const (
 	defaultSize   = 256
 	defaultEpochs = 15
@@ -34,8 +34,8 @@ const (
 	leastShare = 0.01 // a smaller share of a budget is not worth a stage
 )
 
-// calculator is the flow chart's "DP Calculator" of a task: it is given ledgers and what
-// the utility graph says, and never data.
+// calculator is the flow chart's "DP Calculator" of a task. It uses the ledgers and the utility graph, but
+// never data.
 type calculator struct {
 	task    Task
 	outlook Outlook
@@ -89,9 +89,8 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	return size, rounds, least, nil
 }
 
-// tightSize returns the largest sample size, at least 1 and at most half of the records,
-// with which a stage of all clients at tightSigma takes no more than the whole budget by
-// a filter of the order that serves it.
+// tightSize returns the largest sample size, at least 1 and at most half of the records, with which a stage
+// of all clients at tightSigma takes no more than the whole budget of a filter of the best order.
 func (a Account) tightSize(ctx context.Context) (int, error) {
 	lo, hi := 1, max(1, a.Records/2)
 	for lo < hi {
@@ -115,11 +114,11 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 	return lo, nil
 }
 
-// fixOrder sets the order of the account's filter: that at which a stage with the whole
-// budget needs the least noise.
+// fixOrder sets the order of the account's filter, at which a stage with the whole budget needs the least
+// noise.
 func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 	sigma := float64(tightSigma)
-	for range 4 { // the order moves with the noise, and the noise little with the order
+	for range 4 { // the best order depends on the noise, and the noise depends little on the order
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
 			[]dp.Event{a.event(sigma, size, rounds, len(a.Clients))})
 		if err != nil {
@@ -161,8 +160,8 @@ func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients 
 	return c.tight(ctx, l, past, clients, target, margin)
 }
 
-// reach returns the largest noise multiplier, over the clipping norms, up to which all
-// points may reach an accuracy: the end of the longest R_i; 0 if it may at none.
+// reach returns the end of the longest R_i: over the clipping norms, the largest noise multiplier up to which
+// all points reach the accuracy. It is 0 if no point does.
 func (o Outlook) reach(accuracy float64) float64 {
 	beyond := map[float64]float64{} // by C, the least σ that is too much
 	for _, p := range o.Points {
@@ -179,10 +178,12 @@ func (o Outlook) reach(accuracy float64) float64 {
 	return sigma
 }
 
-// pick returns the point that serves noise multiplier sigma: of those with at least as
-// much, the least for each clipping norm, and of these the largest C that may reach the
-// accuracy if larger is given, else the most accurate. Beyond all points it is the one of
-// the most noise.
+// pick returns the point to use for noise multiplier sigma:
+//
+//  1. For each clipping norm, the candidate is the point of the least σ that is at least sigma.
+//  2. With largest, it is the candidate of the largest C that reaches the accuracy.
+//  3. Otherwise, or if no candidate reaches it, it is the most accurate candidate.
+//  4. If there are no candidates, it is the point of the most noise.
 func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	at := map[float64]Point{}
 	var most, best Point
@@ -220,8 +221,8 @@ func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	return best
 }
 
-// tight takes from the filter what the target is expected to need, then twice as much in
-// each stage, and in the last one all that is left.
+// tight takes from the filter what the target is expected to need, then twice as much in each further stage.
+// The last stage takes everything that is left.
 func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
 	stagePlan, error,
 ) {
@@ -243,7 +244,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 	} else if c.outlook.Same {
 		sigma := c.outlook.reach(min(1, target+margin))
 		if sigma == 0 {
-			share = left // the best that there is
+			share = left // no point reaches the target, so this is the best
 		} else {
 			e := l.event(sigma, c.size, c.rounds, clients)
 			with, err := l.usedWith(ctx, []dp.Event{e})
@@ -272,7 +273,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 	return stagePlan{sigma: sigma, size: c.size}, nil
 }
 
-// whole takes all that is left of the budget in one stage.
+// whole uses everything that is left of the budget in one stage.
 func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePlan, error) {
 	if used, err := l.used(ctx); err != nil || 1-used < leastShare {
 		return stagePlan{why: "its budget is spent"}, err
@@ -284,10 +285,9 @@ func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePl
 	return stagePlan{sigma: sigma, size: c.size}, nil
 }
 
-// paper follows Appendix "DP Calculator": σ_0 is the largest from which the target may be
-// reached, each later σ_j that of twice the ε, and s the largest size that Theorem
-// simpleF allows for all rounds so far, taken as if they all had been at σ_j, and K
-// more.
+// paper follows Appendix "DP Calculator". σ_0 is the largest noise at which the target may be reached. Each
+// later σ_j is that of twice the ε. s is the largest sample size that Theorem simpleF allows for all
+// rounds so far, counted as if they had been at σ_j, and for K more gradients.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
 	stagePlan, error,
 ) {
@@ -341,8 +341,8 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 	}
 }
 
-// largest returns the largest sample size of the next K computations at noise sigma, 0
-// with the reason if there is none.
+// largest returns the largest sample size of the next K gradients at noise sigma, or 0 and why there is
+// none.
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	if err != nil {

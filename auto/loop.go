@@ -10,17 +10,17 @@ import (
 	"proactivedp/train"
 )
 
-// loop is the flow chart as a state machine: its state is the journal, and what the next
-// stage is depends on that alone.
+// loop is the flow chart as a state machine. Its state is the journal, and the next stage depends only on
+// that.
 type loop struct {
 	*Journal
 	accounts []*ledger
-	// newRoot makes the secret of a stage and returns its public name, for tasks whose
-	// randomness is the operating system's; nil: no stage of such a task can be decided.
+	// newRoot makes the secret of a stage and returns its public name, for tasks whose randomness is the
+	// operating system's. If it is nil, no stage of such a task can be planned.
 	newRoot func() (string, error)
 }
 
-// newLoop returns the loop that goes on from a journal, whose stages it charges again.
+// newLoop returns the loop that continues from a journal. It charges the journal's stages to new ledgers.
 func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	ledgers, err := j.ledgers(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 // currentTask returns the task under way.
 func (l *loop) currentTask() *JournalTask { return &l.Tasks[len(l.Tasks)-1] }
 
-// pending returns the stage that was charged and is not trained yet; nil if there is none.
+// pending returns the stage that was charged and is not trained yet, or nil.
 func (l *loop) pending() *Stage {
 	if n := len(l.Stages); n > 0 && !l.Stages[n-1].trained() {
 		return &l.Stages[n-1]
@@ -79,9 +79,9 @@ func (c Client) short(of string, accuracy, baseline, chance, margin float64) str
 	return ""
 }
 
-// advance decides what comes after the last model: a stage, which it charges to the
-// ledgers and enters in the journal, or the end of the task. why says, by client, why
-// those that are not satisfied take no part.
+// advance decides what follows the last model: the end of the task, or a stage, which it charges to the
+// ledgers and enters in the journal. For each client that is not satisfied and takes no part, why says
+// why.
 func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
 	e := l.currentTask()
 	why = make([]string, len(e.Clients))
@@ -185,7 +185,7 @@ func (l *loop) stageOf(plans []accountPlan) Stage {
 	return s
 }
 
-// trained enters what came of the pending stage.
+// trained enters the result of the pending stage.
 func (l *loop) trained(params string, heldOut []Tested) error {
 	s := l.pending()
 	if s == nil {
