@@ -12,7 +12,7 @@ import (
 
 // ChoiceRequest is what a Chooser is asked for.
 type ChoiceRequest struct {
-	Spec    train.Spec // what is given: all but σ, the clipping norm, the step size and its schedule
+	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // what a record may cost, certified, at the spec's δ
 	Free    bool       // whether sample size, rounds and clients are to be chosen as well
 }
@@ -70,9 +70,9 @@ func (f *figureConfig) part(spec train.Spec) (train.Spec, error) {
 	return spec, nil
 }
 
-// leanness is which part of the paper's gradients a tight plan computes: at an equal ε
-// only s√T/σ counts while σ is above about 2, so that fewer records and less noise
-// give the same accuracy.
+// leanness is the factor by which a tight plan computes fewer gradients than the paper's. At an equal ε
+// accuracy depends only on s√T/σ while σ is above about 2, so fewer records with less noise give
+// the same accuracy.
 const leanness = 16
 
 // tight returns the spec with one client that computes a sixteenth of the gradients
@@ -88,11 +88,10 @@ func tight(s train.Spec) (train.Spec, error) {
 	return s, nil
 }
 
-// commonBatch is the batch size that people begin with.
+// commonBatch is the usual first choice of a batch size.
 const commonBatch = 256
 
-// common returns the spec with one client that takes usual batches for so many
-// epochs of n records.
+// common returns the spec with one client, batches of the usual size, and so many epochs of n records.
 func common(s train.Spec, n, epochs int) train.Spec {
 	s.Clients, s.SampleSize = 1, strconv.Itoa(commonBatch)
 	s.GradComps = max(n*epochs/commonBatch, 1) * commonBatch
@@ -122,7 +121,7 @@ func (s experiment) methods(n int) ([]method, error) {
 	return all, nil
 }
 
-// label names the model before what is said of it, where the figure has several.
+// label is the prefix of a method's name that names the model, if the figure has several models.
 func (s experiment) label(spec train.Spec) string {
 	if len(s.models) == 1 && s.models[0].Model == s.Train.Model {
 		return ""

@@ -45,7 +45,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
-// majorityText says what accuracies are to be compared with.
+// majorityText states the baseline for accuracies.
 func (r *DelayReport) majorityText() string {
 	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {

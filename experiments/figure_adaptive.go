@@ -80,8 +80,8 @@ func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*cont
 	return out, nil
 }
 
-// paid returns what a run pays, of which fixed is that of fixed sizes; nil if it is not known:
-// what a run of sizes that adapt computed until it diverged.
+// paid returns what a run pays. fixed is the cost with fixed sizes. It returns nil for a run with sizes that
+// adapt and that diverged, because nobody knows how much it computed until then.
 func (c *comparison) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
 	if c.all[i].spec.Adapt == 0 {
 		return fixed

@@ -20,7 +20,7 @@ import (
 // budgetEpsilons are the certified ε, per record, of the figures of budgets.
 var budgetEpsilons = []float64{0.03, 0.05, 0.1, 0.2, 0.5, 1, 2}
 
-// priced is a training that a figure of budgets shows, with what it costs.
+// priced is a training of a figure of budgets with its privacy cost.
 type priced struct {
 	Series  string       `json:"series"`
 	Train   train.Spec   `json:"train"` // but for the seed
@@ -30,7 +30,7 @@ type priced struct {
 	gradients int       // of all clients
 }
 
-// epsilon returns what a record pays, certified; +Inf if nothing is claimed.
+// epsilon returns the certified ε of a record, or +Inf if nothing is claimed.
 func (p *priced) epsilon() float64 {
 	if e := p.Privacy.Certified.PerRecord.EpsilonUpper; e != nil {
 		return *e
@@ -38,7 +38,7 @@ func (p *priced) epsilon() float64 {
 	return math.Inf(1)
 }
 
-// budgetPlan is what a figure of budgets trains: the same for its cells and its picture.
+// budgetPlan returns the trainings of a figure of budgets, for its cells and for its picture.
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
 // cells returns a training for each seed of each.
@@ -57,7 +57,7 @@ func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, er
 	return cells, nil
 }
 
-// price says what a training costs, before it is run.
+// price returns a training with its planned cost.
 func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
 	spec = f.by(spec)
 	p, err := f.source.Prepare(spec)
@@ -77,7 +77,7 @@ func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec
 	return out, nil
 }
 
-// results returns the plan with the accuracies that its cells found.
+// results returns the plan's trainings with the accuracies of their cells.
 func (b budgetPlan) results(ctx context.Context, f *figureConfig, results []json.RawMessage) ([]priced, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -158,8 +158,7 @@ func (s experiment) budgetFigure() Figure {
 		})
 }
 
-// pricedFigure returns a figure of trainings with what they cost, drawn over something of
-// them on a logarithmic axis.
+// pricedFigure returns a figure of trainings with their costs. draw sets what the logarithmic x axis shows.
 func (s experiment) pricedFigure(kind, title string, plan budgetPlan,
 	draw func(f *figureConfig, all []priced, p *plots.Picture)) Figure {
 	drawn := func(f *figureConfig, all []priced) *content {
@@ -190,7 +189,7 @@ func (s experiment) pricedFigure(kind, title string, plan budgetPlan,
 	}
 }
 
-// stated returns the accuracies that the paper states of the data set.
+// stated returns the accuracies that the paper states for the data set.
 func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }
@@ -262,7 +261,7 @@ func (s experiment) statedLines(lines []plots.Line) []plots.Line {
 	return out
 }
 
-// levelLine returns a line at y, as long as the others are wide.
+// levelLine returns a horizontal line at y, as wide as the others.
 func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {

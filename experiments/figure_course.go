@@ -18,8 +18,7 @@ import (
 
 // LoopRequest is what a Loop is asked for.
 type LoopRequest struct {
-	// Train is the training, with records held out, which the clients judge by. Its noise is
-	// the loop's.
+	// Train is the training, with the held-out records by which clients judge. The loop finds its noise.
 	Train    train.Spec      `json:"config"`
 	Strategy string          `json:"strategy"` // how stages are planned, see auto.Strategy
 	Clients  []course.Client `json:"clients"`  // as many as Train.Clients
@@ -29,8 +28,7 @@ type LoopRequest struct {
 // requests on the same data have equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (course.Course, error)
 
-// courseClients have budgets and targets for a course in which clients stop, and one comes to the
-// end of its budget.
+// courseClients have budgets and targets for a course in which clients stop and one spends its whole budget.
 var courseClients = []course.Client{
 	{Epsilon: 0.3, Accuracy: 0.85}, {Epsilon: 0.5, Accuracy: 0.89}, {Epsilon: 1, Accuracy: 0.9},
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
@@ -41,7 +39,7 @@ func (s experiment) courseFigures() []Figure {
 	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
 }
 
-// courseFigure shows how the loop goes for clients of unequal budgets and targets.
+// courseFigure shows the loop's stages for clients of unequal budgets and targets.
 func (s experiment) courseFigure(suffix, strategy string) Figure {
 	return Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
@@ -80,8 +78,8 @@ func (s experiment) courseFigure(suffix, strategy string) Figure {
 	}
 }
 
-// courseRequest is what the figure asks for: shards, so that a client's records pay for its
-// own rounds alone.
+// courseRequest returns the figure's request. The partition is shards, so that a client's records pay only
+// for its own rounds.
 func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64) (LoopRequest, error) {
 	if f.scale != 1 {
 		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)

@@ -20,14 +20,14 @@ import (
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
-	legend    string     // what the legend says of it after its certified ε
+	legend    string     // the text of the legend after the certified ε
 	spec      train.Spec // the runs' spec but for the seed
-	stated    float64    // the ε that the paper states for its N; 0: none
+	stated    float64    // the ε that the paper states for its N, or 0
 	reference bool       // whether it is the run without noise, drawn as a reference
 }
 
-// sampleSizeFigure returns the paper's figure (b): test accuracy on the way, for
-// several constant sample sizes at one noise multiplier.
+// sampleSizeFigure returns the paper's figure (b): test accuracy during training, for several constant
+// sample sizes at one noise multiplier.
 func (s experiment) sampleSizeFigure() Figure {
 	fig := s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.Train.NoiseMultiplier),
 		s.sizeMembers)
@@ -52,15 +52,15 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 	return members
 }
 
-// epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
-// rows of its budget table and without noise.
+// epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its budget
+// table and without noise.
 func (s experiment) epsilonFigure() Figure {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
 		spec := s.Train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
-		// Of no less noise than there was: who copies it pays no more than stands beside it.
+		// Rounded up: a reader who copies this σ pays no more than the ε next to it.
 		sigma := decimal.Up(spec.NoiseMultiplier, 4)
 		members = append(members, member{
 			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
@@ -212,16 +212,16 @@ func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	return l
 }
 
-// addMean appends the mean of y at x with a band of one standard deviation: that
-// of y, with a variance within each of y's members on top.
+// addMean appends the mean of y at x with a band of one standard deviation. within is added to the variance
+// of y: it is the variance inside each of y's members.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
 	mean, sd := report.Spread(y)
 	sd = math.Sqrt(sd*sd + within)
 	l.Add(x, mean, mean-sd, mean+sd)
 }
 
-// curveCaption says under which plan the runs were made, and how to read their
-// table: what holds for the N really used, and what the paper states for its own.
+// curveCaption says by which plan the runs were made, and how to read their table: what holds for the N that
+// was used, and what the paper states for its own N.
 func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
 	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %s.", s.paper.N,
@@ -232,7 +232,7 @@ func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.
 			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
 	}
 	if s.own != "" {
-		stated = "" // the paper has nothing on one's own data
+		stated = "" // the paper states nothing about custom data
 	}
 	step := last.StepText()
 	if first := all[0]; first.reference && first.spec.StepText() != step {
@@ -255,7 +255,7 @@ func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
-// heldBy says who holds a record, which pays for the rounds of all of them.
+// heldBy says which clients hold a record. It pays for the rounds of all of them.
 func heldBy(s train.Spec) string {
 	switch {
 	case data.Partition(s.Partition).Disjoint():
@@ -290,8 +290,8 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 	return rows
 }
 
-// foundBy returns words, to follow a step size, that say where it is from if it is
-// not the paper's. One's own follows from the noise.
+// foundBy returns the words after a step size that say where it is from, if it is not the paper's. With
+// custom data it follows from the noise.
 func (s experiment) foundBy() string {
 	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		return ", searched on held-out records"

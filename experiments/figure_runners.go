@@ -15,8 +15,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// runnersFigure holds the paper's own runner, goroutines on a real clock, beside the
-// virtual clock, which foretells how long it takes.
+// runnersFigure compares the paper's own runner, goroutines on a real clock, with the virtual clock's
+// prediction.
 func (l delayExperiment) runnersFigure() Figure {
 	n := len(timedDelays)
 	allSeries := func(f *figureConfig) []series {
@@ -46,7 +46,7 @@ func (l delayExperiment) runnersFigure() Figure {
 // ends returns when the last update of the run was applied.
 func ends(t *pool.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
-// What is compared of a run: accuracy at the end, time, staleness and idle time.
+// The quantities that are compared: accuracy at the end, time, staleness and idle time.
 const (
 	comparedAccuracy = iota
 	comparedTime
@@ -65,7 +65,7 @@ func compared(t *pool.Timed) [comparedCount]float64 {
 type runnersConfig struct {
 	Virtual comparisonConfig `json:"virtual"`
 	Hogwild comparisonConfig `json:"hogwild"`
-	// By which part of the time foretold a run took another one, over all delays and seeds.
+	// The relative difference between a run's time and its prediction, over all delays and seeds.
 	MedianOff  float64 `json:"median_off"`
 	LargestOff float64 `json:"largest_off"`
 }

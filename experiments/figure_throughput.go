@@ -20,7 +20,7 @@ import (
 // rateClients are the numbers of clients whose updates are counted.
 var rateClients = []int{1, 2, 5, 20, 100}
 
-// So many updates are counted, about: a second and more of them.
+// The approximate number of updates that are counted, which takes a second or more.
 const (
 	rateUpdates        = 400_000
 	networkRateUpdates = 100
@@ -35,13 +35,13 @@ type rateSpec struct {
 	Machine string     `json:"machine"`
 }
 
-// rate is how fast a training went.
+// rate is the speed of a training.
 type rate struct {
 	Updates int     `json:"updates"`
 	Seconds float64 `json:"seconds"`
 }
 
-// rateCell measures updates a second on so many cores: nothing else is to run beside it.
+// rateCell measures updates a second on so many cores: nothing else may run at the same time.
 func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
 	return pool.Cell{
 		Spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
@@ -78,7 +78,7 @@ type rated struct {
 	cores  int
 }
 
-// rateds returns both runners on 1, 2, 4, … cores, as many as there are.
+// rateds returns both runners on 1, 2, 4, … cores, up to the cores of the machine.
 func rateds() []rated {
 	var all []rated
 	for _, runner := range []string{train.VirtualRunner, train.HogwildRunner} {

@@ -75,7 +75,7 @@ func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []
 	}, nil
 }
 
-// ownPrivacy is what is said of "this" graph of w* + n.
+// ownPrivacy is the privacy statement about a graph of w* + n, after "This".
 const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
 // utilityCaption says how w* was trained and what was added to it.

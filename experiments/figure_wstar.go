@@ -45,12 +45,12 @@ func (s experiment) recipes() []recipe {
 		{"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
 }
 
-// wstar is the figure of what noise w* bears by how it was trained: the experiment behind
-// the verdicts on utility graphs.
+// wstar is the figure of how much accuracy w* keeps under noise, depending on how it was trained. The verdicts
+// on utility graphs rest on it.
 type wstar struct {
 	experiment
-	sigmas []float64 // that the paper's text names for the clipping norm
-	stated float64   // the part of the accuracy that is left there, as it says
+	sigmas []float64 // the noise multipliers that the paper's text names for the clipping norm
+	stated float64   // the fraction of the accuracy that is left there, as the paper says
 }
 
 // wstarFigure returns the figure of an experiment for whose clipping norm the paper's text names
@@ -156,8 +156,8 @@ func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	return rows
 }
 
-// addBorne adds to a line what is left at the first σ of a w* of each seed, over the norm,
-// and returns norm, accuracy and that in words.
+// addBorne adds a point to a line: the fraction of accuracy that is left at the first σ, over the norm of w*, as
+// the mean over seeds. It returns norm, accuracy and fraction in words.
 func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {

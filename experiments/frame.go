@@ -32,7 +32,7 @@ func (out *content) write(dir string, m Manifest) (err error) {
 	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
-// asPicture returns a picture as a folder's is written.
+// asPicture returns a picture in the form that package folder writes.
 func asPicture(p plots.Picture) folder.Picture {
 	return func(w io.Writer, format string, s folder.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
@@ -44,9 +44,8 @@ type figureConfig struct {
 	set    string // the name by which experiments ask for the data
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
-	sizes  []int   // of sample-size sweeps; nil: the experiment's
-	// runner is that of the trainings, "" being the virtual one, and timeScale that of runs on
-	// a real clock.
+	sizes  []int   // of sample-size sweeps; nil for those of the experiment
+	// runner is the trainings' runner; "" is the virtual one. timeScale is for runs on a real clock.
 	runner    string
 	timeScale float64
 
@@ -64,7 +63,7 @@ func (f *figureConfig) gradComps(full int) int { return scaled(full, f.scale) }
 // scaled returns a part of n, rounded.
 func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
 
-// leastDraws is how many draws of noise a scaled figure makes at least.
+// leastDraws is the least number of noise draws of a scaled figure.
 const leastDraws = 5
 
 // draws returns how many of the draws of noise the figure makes.
@@ -72,7 +71,7 @@ func (f *figureConfig) draws(full int) int {
 	return max(min(full, leastDraws), scaled(full, f.scale))
 }
 
-// note returns what a caption must say of the data, as the end of a sentence.
+// note returns the note on the data for a caption, as the end of a sentence.
 func (f *figureConfig) note() string {
 	if f.data().Note == "" {
 		return ""
@@ -80,7 +79,7 @@ func (f *figureConfig) note() string {
 	return "; " + f.data().Note
 }
 
-// banner says what sets the figure apart from one of real data at full size.
+// banner says how the figure differs from one of real data at full size.
 func (f *figureConfig) banner() string {
 	var parts []string
 	if f.data().Synthetic {
