@@ -13,15 +13,15 @@ import (
 // delayExperiment is an experiment whose figures compare delays on the virtual clock.
 type delayExperiment struct {
 	experiment
-	with, without train.Spec // the spec of the runs with noise, and of those without
+	with, without train.Spec // the specs of the runs with and without noise
 	gradComps     int        // K, the gradients of one client
-	looks         int        // how often each run is looked at
-	// realPart is which part of K is run on a real clock, and realScale how many seconds a
-	// second of it takes: rounds are then so long that timers tell them apart.
+	looks         int        // how often each run's accuracy is measured
+	// realPart is the fraction of K that runs on a real clock. realScale is how many seconds one virtual second
+	// takes there, so that timers can measure a round.
 	realPart, realScale float64
 }
 
-// Runs are looked at so often: judging a network takes time.
+// How often a run's accuracy is measured. That takes long for a network.
 const (
 	convexLooks  = 200
 	networkLooks = 50
@@ -34,17 +34,16 @@ func looksOf(model string) int {
 	return convexLooks
 }
 
-// withStragglers returns the spec with the timing of a delay experiment: the default one
-// but for the tail of the compute times, which is that of a Pareto distribution of
-// the same mean. Every client is slow now and then; of five the slowest takes 2.7
-// times the mean.
+// withStragglers returns the spec with the timing of a delay experiment: the default one,
+// with compute times from a Pareto distribution of the same mean. Every client is slow now and
+// then. The slowest of five takes 2.7 times the mean.
 func withStragglers(spec train.Spec) train.Spec {
 	spec.Compute = "pareto:10us,1.5"
 	return spec
 }
 
-// unequalSpeeds are those of clients that differ for good: three of one speed, one
-// half as fast, and one of a quarter of it.
+// unequalSpeeds are the speeds of clients that always differ: three of the same speed, one half as fast, and
+// one a quarter as fast.
 const unequalSpeeds = "1,1,1,0.5,0.25"
 
 // networkPart is which part of the paper's K a network's delay experiment runs: there

@@ -55,7 +55,7 @@ func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparis
 	return &content{picture: p, table: table, config: config}, err
 }
 
-// accuracyAxis lets the axis of accuracies begin below the lowest, at a tenth.
+// accuracyAxis makes the axis of accuracies begin at the next tenth below the lowest accuracy.
 func accuracyAxis(p *plots.Picture) {
 	p.YMin, p.YMax = 1, 1
 	for _, l := range p.Lines {
@@ -67,7 +67,7 @@ func accuracyAxis(p *plots.Picture) {
 // delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay: rounds behind, at most"
 
-// accuracyLabel names the accuracy of an axis.
+// accuracyLabel is the label of an axis of accuracies.
 func accuracyLabel(s train.Spec) string {
 	if s.Holdout > 0 {
 		return "held-out accuracy"
@@ -83,7 +83,7 @@ func (c *comparison) axisNames() []string {
 	return names
 }
 
-// timePoints is at how many points of time a curve is drawn.
+// timePoints is the number of points of a curve over time.
 const timePoints = 300
 
 // timeContent draws accuracy against time on the clock.
@@ -117,8 +117,8 @@ func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	return &content{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
-// stalenessContent draws a histogram of the lags i − k for each delay, in rows that
-// double.
+// stalenessContent draws a histogram of the lags i − k for each delay. Each row has twice as many lags as the
+// one before.
 func stalenessContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
 	p.XLabel, p.YLabel = delayLabel, "staleness of a round: i − k"
@@ -196,14 +196,14 @@ func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	return &content{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 
-// idler is whose idle time a line shows.
+// idler is a client, or the mean of all, whose idle time a line shows.
 type idler struct {
 	name string
 	of   func(r *pool.Timed) float64
 }
 
-// idlers returns every client or, where they are too many for lines, the idlest and
-// the busiest one with the mean of all.
+// idlers returns every client. If there are too many for lines, it returns the mean of all, the client that
+// waits most and the one that waits least.
 func (c *comparison) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients

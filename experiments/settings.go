@@ -10,19 +10,19 @@ import (
 // experiment is one of the paper's experiments, with what its figures show.
 type experiment struct {
 	presets.Experiment
-	paper paper.Case // what the paper prints for it
+	paper paper.Case // the numbers that the paper prints for it
 	sizes []int      // the sample sizes of the sweep
 
 	points     int // points of a curve, after its start
 	yMin, yMax float64
 	long       bool // whether its figures take long
 
-	models []train.Spec // what the figures of budgets train, their step sizes chosen
-	own    string       // what the names of figures begin with, of one's own data; "": data and model
-	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
+	models []train.Spec // the trainings of figures of budgets, whose step sizes are chosen
+	own    string       // with custom data, how the names of figures begin; "" for data and model
+	heavy  bool         // whether figures of budgets leave out the paper's own model, which takes a day
 }
 
-// name returns what the names of the experiment's figures begin with.
+// name returns how the names of the experiment's figures begin.
 func (s experiment) name() string {
 	if s.own != "" {
 		return s.own
@@ -73,9 +73,8 @@ func cifarExperiment(p presets.Experiment) experiment {
 	}
 }
 
-// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
-// [presets.Train] does: what each line needs but its clipping norm, and the
-// clipping norms.
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [presets.Train] does: the spec
+// of a line without its clipping norm, and the clipping norms.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := presets.Of(model, dataset)
 	train := s.WithoutNoise()

@@ -15,7 +15,7 @@ import (
 // figure draws it as one line.
 type series struct {
 	name string
-	spec train.Spec // the runs' spec but for the seed
+	spec train.Spec // the runs' spec without the seed
 }
 
 // comparison holds several series with their runs. The first series is the reference:
@@ -23,7 +23,7 @@ type series struct {
 type comparison struct {
 	all       []series
 	runs      [][]pool.Timed // by series and seed
-	goal      []float64      // the accuracy to reach, by seed; NaN where the reference diverged
+	goal      []float64      // the accuracy to reach, by seed; NaN if the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
@@ -52,7 +52,7 @@ func (c *comparison) part(from, to int) *comparison {
 	return newComparison(c.all[from:to], c.runs[from:to])
 }
 
-// looks returns how often runs were looked at, their start included.
+// looks returns how often a run's accuracy was measured, including its start.
 func (c *comparison) looks() int { return len(c.runs[0][0].At) }
 
 func newComparison(all []series, runs [][]pool.Timed) *comparison {
@@ -64,7 +64,7 @@ func newComparison(all []series, runs [][]pool.Timed) *comparison {
 	}
 	for i, accuracy := range finals(runs[0]) {
 		if runs[0][i].Diverged {
-			accuracy = math.NaN() // every run would be there from its start
+			accuracy = math.NaN() // otherwise every run would reach it at its start
 		}
 		c.goal = append(c.goal, accuracy-c.tolerance)
 	}
@@ -85,19 +85,19 @@ func finals(runs []pool.Timed) []float64 {
 // Summary is the result of one series over all seeds. Times are virtual seconds.
 type Summary struct {
 	Name       string    `json:"name"`
-	Delay      string    `json:"delay"`         // the delay as it was asked for
+	Delay      string    `json:"delay"`         // the delay as requested
 	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
 	AccuracySD float64   `json:"test_accuracy_sd"`
 	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
-	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target, if they have one
-	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds came
+	Reached    int       `json:"seeds_at_target"`           // how many seeds reached their target, if they have one
+	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
 	SpeedUp    *float64  `json:"speed_up"`                  // the reference's mean time to target over this one's
 	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed
 	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
 	MaxLag     int       `json:"max_lag"`
-	Idle       float64   `json:"idle"`               // waiting part of a client's time: mean over clients
+	Idle       float64   `json:"idle"`               // the fraction of its time that a client waits, as the mean over clients
 	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, of the time to its last round's end
-	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged: counted as accuracy 0, and in nothing else
+	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged; they count as accuracy 0 and in no other column
 }
 
 // summaries returns the summary of every series.

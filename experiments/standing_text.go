@@ -16,7 +16,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// goalText says what "time to target" is the time to.
+// goalText defines "time to target".
 func (c *comparison) goalText() string {
 	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
@@ -24,7 +24,7 @@ func (c *comparison) goalText() string {
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name, c.goalNotes())
 }
 
-// goalNotes says where a target is none, or no achievement.
+// goalNotes says if a target does not exist or is met from the start.
 func (c *comparison) goalNotes() string {
 	text := ""
 	first := c.summaries()[0]
@@ -38,7 +38,7 @@ func (c *comparison) goalNotes() string {
 	return text
 }
 
-// goalField is the accuracy to reach of a seed, in a table; "" if it has none.
+// goalField is a seed's accuracy to reach, for a table, or "".
 func (c *comparison) goalField(seed int) string {
 	if math.IsNaN(c.goal[seed]) {
 		return ""
@@ -48,7 +48,7 @@ func (c *comparison) goalField(seed int) string {
 
 func seedsText(n int) string { return decimal.Many(n, "seed") }
 
-// spreadText says what lines and bands of so many seeds are.
+// spreadText explains lines and bands of so many seeds.
 func spreadText(seeds int) string {
 	if seeds == 1 {
 		return seedsText(seeds)
