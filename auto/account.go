@@ -17,7 +17,7 @@ import (
 
 // Account is the budget of the records of some clients, as it was fixed before the
 // first release: of one client, or of all where they hold the same records, so that a
-// record pays for the rounds of all. Then the strictest wish of any of them counts.
+// record pays for the rounds of all. Then the strictest budget of any of them counts.
 type Account struct {
 	Clients []int   `json:"clients"`
 	Records int     `json:"records"` // N_c of each of them
@@ -109,7 +109,7 @@ func (l *ledger) spend(ctx context.Context, stage int, events []dp.Event) error 
 	return nil
 }
 
-// used returns the part of the budget that is spent.
+// used returns the share of the budget that is spent.
 func (l *ledger) used(ctx context.Context) (float64, error) {
 	if l.filter != nil {
 		return l.usedWith(ctx, nil)
@@ -121,8 +121,8 @@ func (l *ledger) used(ctx context.Context) (float64, error) {
 	return sum / (l.Epsilon / 2), nil
 }
 
-// usedWith returns the part of the Rényi filter that all so far and next take together,
-// above 1 if they are not let through.
+// usedWith returns the share of the Rényi filter that all events so far and next take together.
+// It is above 1 if they are not let through.
 func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error) {
 	all := append(slices.Clone(l.events), next...)
 	if len(all) == 0 {
@@ -159,9 +159,9 @@ func (l *ledger) guarantee() dp.Bound {
 	return l.budget.Guarantee()
 }
 
-// leg is what the account's records pay for a stage in which so many of its clients take
+// event is what the account's records pay for a stage in which so many of its clients take
 // part, all with noise multiplier sigma.
-func (a Account) leg(sigma float64, size, rounds, clients int) dp.Event {
+func (a Account) event(sigma float64, size, rounds, clients int) dp.Event {
 	return dp.Event{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma,
 		SampleSize: size, DatasetSize: a.Records, Count: rounds * clients,
@@ -171,15 +171,15 @@ func (a Account) leg(sigma float64, size, rounds, clients int) dp.Event {
 // The noise that a search looks at.
 const leastSigma, mostSigma = 0.3, 1e6
 
-// dust is what a part of a filter may be off by in its last digits: as much is not taken.
+// dust is the rounding error of a share of a filter. So much of the share is not taken.
 const dust = 1e-9
 
-// noiseFor returns the least σ, to six digits and rounded up, at which a stage takes the
-// account to no more than that part of a Rényi filter; false if there is none.
-func (l *ledger) noiseFor(ctx context.Context, part float64, size, rounds, clients int) (float64, bool, error) {
+// noiseFor returns the least σ, to six digits and rounded up, at which the account has used no more
+// than the share of its Rényi filter after the stage. It returns false if there is none.
+func (l *ledger) noiseFor(ctx context.Context, share float64, size, rounds, clients int) (float64, bool, error) {
 	over := func(sigma float64) (bool, error) {
-		u, err := l.usedWith(ctx, []dp.Event{l.leg(sigma, size, rounds, clients)})
-		return u > part*(1-dust), err
+		u, err := l.usedWith(ctx, []dp.Event{l.event(sigma, size, rounds, clients)})
+		return u > share*(1-dust), err
 	}
 	lo, hi := math.Log(leastSigma), math.Log(mostSigma)
 	if is, err := over(leastSigma); err != nil || !is {

@@ -11,8 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// The loop that is audited: few records and rounds, so that a run takes no time and each
-// record is seen.
+// The audited loop has few records and rounds, so that a run is quick and uses each record.
 const (
 	auditedRecords = 14
 	auditedSize    = auditedRecords // so that releases are Gaussian, and a bound is near what is claimed
@@ -21,9 +20,9 @@ const (
 	auditedStop    = 1.5 // from which likelihood ratio on, as a logarithm, the adversary stops
 )
 
-// Course returns a loop for package audit: real stages, chosen by the calculator and let
-// through by the filter, of which an adversary sees every release. He also says when to
-// stop: as soon as what was released speaks for the canary.
+// Course returns a loop for package audit. Its stages are real: the calculator plans them and the filter lets
+// them through. An adversary sees every release and stops the loop as soon as the releases speak for the
+// canary.
 func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
 	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0
@@ -46,7 +45,7 @@ func Course(ctx context.Context) (audit.Course, error) {
 		Run: func(ctx context.Context, canary bool, seed uint64) (float64, error) {
 			t := task
 			t.Spec.Seed = seed
-			j := &Journal{Public: public, Seed: seed, Accounts: accounts, Tasks: []Entry{{
+			j := &Journal{Public: public, Seed: seed, Accounts: accounts, Tasks: []JournalTask{{
 				Task: t, SampleSize: auditedSize, Rounds: auditedRounds,
 				Outlook: Outlook{Points: []Point{{Clip: auditedClip, Sigma: 1, Eta0: 1e-9}}},
 			}}}
@@ -90,9 +89,9 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 		if s == nil || err != nil {
 			return ratio, err
 		}
-		spec := s.Spec(l.entry().Task)
+		spec := s.Spec(l.currentTask().Task)
 		spec.Holdout = 0 // the adversary judges
-		p, err := source.PrepareLeg(spec, train.Leg{Initial: params, Parts: s.Parts})
+		p, err := source.PrepareStage(spec, train.Stage{Initial: params, Participants: s.Participants})
 		if err != nil {
 			return 0, err
 		}
@@ -109,7 +108,7 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 			for i, v := range g {
 				x += v / auditedClip * float64(u[i]) / auditedClip
 			}
-			q, sigma := float64(auditedSize)/auditedRecords, s.Parts[0].NoiseMultiplier
+			q, sigma := float64(auditedSize)/auditedRecords, s.Participants[0].NoiseMultiplier
 			ratio += math.Log1p(q * math.Expm1((2*x-1)/(2*sigma*sigma)))
 			return nil
 		}

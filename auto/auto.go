@@ -1,21 +1,25 @@
 // Package auto is the whole loop of the paper's flow chart (Section "Towards Dynamically
-// Adapting DP-SGD Parameters"): from a budget and a target accuracy to a plan, a private
-// training, a look at the model that came of it, and the next leg, until every client is
-// satisfied or may spend no more.
+// Adapting DP-SGD Parameters"). From a budget and a target accuracy it makes a plan, trains
+// privately for one stage, judges the model, and plans the next stage, until every client is
+// satisfied or has spent its budget.
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says who wants which accuracy for which budget. [Utility], the flow chart's
-// "Utility Graph", says before any private training which clipping norms and noise may
-// reach that; the "DP Calculator" of the task's [Strategy] makes a [Stage] of it, the
-// clients that are not satisfied train it together, and every client judges the model
-// that it receives by records of its own that nobody trains on.
+// A [Task] says which accuracy each client wants for which budget. Then:
 //
-// Which stage comes next depends on what was released, so no composition of rounds
-// that are fixed beforehand covers it. Every record has one filter (closedform.Budget
-// or rdp.Filter), fixed before the first release, through which goes every round of
-// every client that holds it, before it is run: so nothing is released beyond ε_target.
-// All that decides is in a journal, so a run that is killed goes on to the same bits.
+//  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
+//     norms and noise multipliers may reach the targets.
+//  2. The "DP Calculator" of the task's [Strategy] plans a [Stage], and the stage is charged to the
+//     budgets and written to the journal.
+//  3. The clients that are not satisfied train the stage together.
+//  4. Every client judges the new model on its own held-out records, which nobody trains on. Step 2
+//     follows, unless all clients are satisfied or no budget allows another stage.
+//
+// The next stage depends on what was released, so a composition of rounds that are fixed beforehand
+// does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
+// the first release. Every round of every client that holds the record must pass the filter before
+// it is run. So nothing is released beyond ε_target. The journal has everything that decides, so a
+// run that is killed continues to the same bits.
 package auto
 
 import (
@@ -41,20 +45,19 @@ const (
 	// Paper takes σ and s from Theorem simpleF, the largest sample size for the fewest
 	// rounds, and is certified by the closed form's budget.
 	Paper Strategy = "paper"
-	// Tight takes as many rounds as training needs, of samples no larger than the budget
-	// is worth, at the least noise that a Rényi filter lets through.
+	// Tight takes as many rounds as training needs, samples no larger than the budget can use, and the
+	// least noise that a Rényi filter lets through.
 	Tight Strategy = "tight"
-	// Default is what people do, to compare: samples of 256 for 15 epochs, at the noise
-	// that takes all of the budget, of a Rényi filter.
+	// Default is the usual practice, for comparison: samples of 256 for 15 epochs, at the noise that uses
+	// the whole budget of a Rényi filter.
 	Default Strategy = "default"
 )
 
 // Strategies lists the strategies.
 func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
 
-// Schedule returns the training with step sizes that fall as the strategy has them, unless
-// somebody asks for another schedule: to 0 for Tight, not at all for Default, and for Paper
-// as they did.
+// Schedule returns the training with the strategy's default schedule of step sizes: falling to 0 for
+// Tight, constant for Default, and unchanged for Paper.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -76,34 +79,34 @@ type Client struct {
 // Task is one learning task.
 type Task struct {
 	// Spec is the training: model, data, who holds which records, records held out, seed.
-	// The noise, and the parts of the seed, are the loop's: NoiseMultiplier and Run are 0.
-	// With SeedFromOS the samples and the noise of each stage come from a secret of its own,
-	// and the seed splits, deals and draws the default model alone.
+	// NoiseMultiplier and Run are 0: the loop finds the noise and numbers the releases.
+	// With SeedFromOS, the samples and the noise of each stage come from a separate secret, and the seed
+	// only splits and deals the records and draws the default model.
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
 }
 
-// NewTask returns the task of clients, as many as there are wishes, on a training whose
-// step sizes are for spec.Clients. Together they compute as many gradients as those would.
+// NewTask returns the task of these clients on a training whose step sizes are for spec.Clients. Together
+// they compute as many gradients as spec.Clients would.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
-	part := float64(max(1, len(clients))) / float64(spec.Clients)
+	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
-	comps, ok := decimal.Whole(float64(spec.GradComps) / part)
+	comps, ok := decimal.Whole(float64(spec.GradComps) / share)
 	if !ok {
-		comps = math.MaxInt // more than a training may have, which Validate says
+		comps = math.MaxInt // Validate refuses it
 	}
 	spec.GradComps = max(1, comps)
-	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/part of theirs
+	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/share of theirs
 	case sim.LinearDecay:
-		spec.Beta *= part
+		spec.Beta *= share
 	case sim.SqrtDecay:
-		spec.Beta *= math.Sqrt(part)
+		spec.Beta *= math.Sqrt(share)
 	}
 	return Task{Spec: spec, Strategy: strategy, Clients: clients}
 }
 
-// The ranges of a client's wishes.
+// The range of a client's ε.
 const minEpsilon, maxEpsilon = 1e-8, 1e4
 
 // Validate reports every problem of the task that shows without the data.
@@ -114,7 +117,7 @@ func (t Task) Validate() error {
 		fail("strategy = %q, must be one of %v", t.Strategy, Strategies())
 	}
 	s := t.Spec
-	s.SeedFromOS = false // noise has roots of its own then, and the rest is the seed's
+	s.SeedFromOS = false // then noise has separate roots, and everything else is the seed's
 	if s.NoiseMultiplier != 0 || s.Run != 0 {
 		fail("sigma = %v and run = %d must not be given: the loop finds the noise and numbers the releases",
 			s.NoiseMultiplier, s.Run)
@@ -129,7 +132,7 @@ func (t Task) Validate() error {
 		fail("holdout = 0, must be in (0, 1): clients judge by records that nobody trains on")
 	}
 	if len(t.Clients) != s.Clients {
-		fail("wishes of %d clients, must be of all %d", len(t.Clients), s.Clients)
+		fail("budgets of %d clients, must be of all %d", len(t.Clients), s.Clients)
 	}
 	for i, c := range t.Clients {
 		for _, err := range c.check() {
@@ -176,7 +179,7 @@ type Public struct {
 // record is more than a tenth of the accuracy.
 const leastHeldOut = 10
 
-// check reports what of p cannot be of the task's data.
+// check reports what is impossible for the task's data.
 func (p Public) check(t Task) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("auto: public: "+format, args...)) }
@@ -200,8 +203,8 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer runs stages and judges models. What it returns is a function of what it is
-// given, and of the data: a stage that is run again gives the same bits.
+// Trainer runs stages and judges models. Its results depend only on its arguments and the data, so a stage
+// that is run again gives the same bits.
 type Trainer interface {
 	// Train runs the stage from the global model initial, nil for the default one, and
 	// returns the global model at its end.
@@ -221,8 +224,8 @@ type Tested struct {
 	MajorityShare float64 `json:"majority_share"` // the accuracy of guessing the most frequent class of these records
 }
 
-// Point is what may be expected of a training: with clipping norm C and noise multiplier
-// σ of every client, at step size η₀, an accuracy.
+// Point is the accuracy that can be expected of a training with this clipping norm C, noise multiplier σ of
+// every client, and step size η₀.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`
@@ -230,12 +233,12 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question is what is asked of a [Utility].
+// Question is the question to a [Utility].
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are those of every stage, and Least the noise at which one
-	// stage takes the whole budget; all 0 for strategy Paper, in which they follow from σ.
+	// SampleSize and Rounds are those of every stage, and Least is the noise at which one stage takes the
+	// whole budget. All are 0 for strategy Paper, in which they follow from σ.
 	SampleSize, Rounds int
 	Least              float64
 }
@@ -244,9 +247,9 @@ type Question struct {
 type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
-	Of        string  `json:"of"`                // what was looked at, in words
-	// Same says that it was the data of the task: else a good setting can be expected, and
-	// no accuracy.
+	Of        string  `json:"of"`                // the records that were used, in words
+	// Same says that these were the data of the task. Otherwise the points suggest parameters, but the
+	// accuracy cannot be expected.
 	Same bool `json:"same"`
 }
 

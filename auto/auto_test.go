@@ -72,7 +72,7 @@ func (f *fake) Train(_ context.Context, s Stage, initial []float32) ([]float32, 
 	if initial != nil {
 		first = initial[0]
 	}
-	return []float32{first + float32(s.Parts[0].Run), float32(s.SampleSize)}, nil
+	return []float32{first + float32(s.Participants[0].Run), float32(s.SampleSize)}, nil
 }
 
 func (f *fake) HeldOut([]float32) ([]Tested, error) {
@@ -102,7 +102,7 @@ func never(int) float64 { return 0.1 }
 
 // Of so many courses, PROACTIVEDP_COURSES or 40, in which targets, budgets, strategies, stopping, returning, tasks and
 // restarts are drawn, and every choice rests on what came before: the rounds of every record
-// stay within its filter, what the ledger has never shrinks, no two parts share their
+// stay within its filter, what the ledger has never shrinks, no two participants share their
 // noise, and what a tight accountant says of all of it is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
 	courses, _ := testkit.Times(t, "PROACTIVEDP_COURSES", 40)
@@ -205,10 +205,10 @@ func checkLedgers(t *testing.T, name, dir string, before []dp.Event, certify boo
 	}
 	seen := map[dp.Noise]bool{}
 	for i := range j.Stages {
-		for _, p := range j.Stages[i].Parts {
+		for _, p := range j.Stages[i].Participants {
 			n := dp.Noise{Name: rng.New(j.Seed).ForRun(p.Run).Name()}
 			if seen[n] {
-				t.Errorf("%s: two parts are of %v", name, n)
+				t.Errorf("%s: two participants have %v", name, n)
 			}
 			seen[n] = true
 		}
@@ -238,7 +238,7 @@ func TestClientsStopAndComeBack(t *testing.T) {
 		last := []float64{math.Inf(1), math.Inf(1)}
 		for i, s := range r.Stages {
 			var parts []int
-			for _, p := range s.Parts {
+			for _, p := range s.Participants {
 				parts = append(parts, p.Client)
 				if !(p.NoiseMultiplier < last[p.Client]) {
 					t.Errorf("%s: stage %d: client %d has σ = %v, after %v", strategy, i, p.Client, p.NoiseMultiplier,
@@ -456,7 +456,7 @@ func TestBoundWithoutTheLargestBudget(t *testing.T) {
 	if n := len(r.Privacy.Accounts[0].Releases); n != 0 || r.Privacy.EpsilonUpper != 3 {
 		t.Fatalf("%d releases of client 0, ε ≤ %v", n, r.Privacy.EpsilonUpper)
 	}
-	sigma := r.Stages[0].Parts[0].NoiseMultiplier
+	sigma := r.Stages[0].Participants[0].NoiseMultiplier
 	if r.within.NoiseMultiplier != sigma || r.within.PerRecord.Rounds != r.Stages[0].Rounds {
 		t.Errorf("%d rounds at σ = %v, want %d at %v", r.within.PerRecord.Rounds, r.within.NoiseMultiplier,
 			r.Stages[0].Rounds, sigma)
@@ -500,8 +500,8 @@ func TestPaperKeepsToTheClosedForm(t *testing.T) {
 	for i, s := range r.Stages {
 		q := float64(s.SampleSize) / 8000
 		cost += float64(s.Rounds) * q * q / (1 - q)
-		if s.Parts[0].NoiseMultiplier < least || q > 1/(math.E*least) || cost > 0.25 {
-			t.Errorf("stage %d: σ = %v, q = %v, cost %v", i, s.Parts[0].NoiseMultiplier, q, cost)
+		if s.Participants[0].NoiseMultiplier < least || q > 1/(math.E*least) || cost > 0.25 {
+			t.Errorf("stage %d: σ = %v, q = %v, cost %v", i, s.Participants[0].NoiseMultiplier, q, cost)
 		}
 	}
 }

@@ -12,30 +12,30 @@ import (
 	"proactivedp/plan"
 )
 
-// The rounds of a stage of strategy Tight, and the noise at which its samples are chosen.
-// Accuracy depends on s√T/σ alone while σ is not much below 2 and T is enough to converge,
-// so that larger samples at more noise are work for nothing.
+// The rounds of a stage of strategy Tight, and the noise for which its sample size is chosen. While σ is
+// not much below 2 and T is enough to converge, accuracy depends only on s√T/σ. Larger samples
+// with more noise would only cost time.
 const (
 	tightRounds = 1000
 	tightSigma  = 2
 )
 
-// What people do, for strategy Default.
+// The usual practice, for strategy Default.
 const (
 	defaultSize   = 256
 	defaultEpochs = 15
 )
 
-// firstPart is which part of a budget the first stage takes where nothing is known of
-// how much noise the target bears, and by what the parts of later stages grow.
+// firstShare is the share of a budget that the first stage takes if nobody knows how much noise
+// the target allows, and growth is the factor from one stage's share to the next.
 const (
-	firstPart = 0.125
-	growth    = 2
-	leastPart = 0.01 // a smaller part of a budget is not worth a stage
+	firstShare = 0.125
+	growth     = 2
+	leastShare = 0.01 // a smaller share of a budget is not worth a stage
 )
 
-// calculator is the flow chart's "DP Calculator" of a task: it is given ledgers and what
-// the utility graph says, and never data.
+// calculator is the flow chart's "DP Calculator" of a task. It uses the ledgers and the utility graph, but
+// never data.
 type calculator struct {
 	task    Task
 	outlook Outlook
@@ -89,14 +89,13 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	return size, rounds, least, nil
 }
 
-// tightSize returns the largest sample size, at least 1 and at most half of the records,
-// with which a stage of all clients at tightSigma takes no more than the whole budget by
-// a filter of the order that serves it.
+// tightSize returns the largest sample size, at least 1 and at most half of the records, with which a stage
+// of all clients at tightSigma takes no more than the whole budget of a filter of the best order.
 func (a Account) tightSize(ctx context.Context) (int, error) {
 	lo, hi := 1, max(1, a.Records/2)
 	for lo < hi {
 		mid := lo + (hi-lo+1)/2
-		e := a.leg(tightSigma, mid, tightRounds, len(a.Clients))
+		e := a.event(tightSigma, mid, tightRounds, len(a.Clients))
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta, []dp.Event{e})
 		if err != nil {
 			return 0, fmt.Errorf("auto: %w", err)
@@ -115,13 +114,13 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 	return lo, nil
 }
 
-// fixOrder sets the order of the account's filter: that at which a stage with the whole
-// budget needs the least noise.
+// fixOrder sets the order of the account's filter, at which a stage with the whole budget needs the least
+// noise.
 func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 	sigma := float64(tightSigma)
-	for range 4 { // the order moves with the noise, and the noise little with the order
+	for range 4 { // the best order depends on the noise, and the noise depends little on the order
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
-			[]dp.Event{a.leg(sigma, size, rounds, len(a.Clients))})
+			[]dp.Event{a.event(sigma, size, rounds, len(a.Clients))})
 		if err != nil {
 			return fmt.Errorf("auto: %w", err)
 		}
@@ -139,17 +138,18 @@ func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 	return nil
 }
 
-// proposal is what the calculator finds for the clients of one account.
-type proposal struct {
+// stagePlan is the calculator's plan of the next stage for the clients of one account: noise
+// multiplier and sample size, or why there is no next stage.
+type stagePlan struct {
 	sigma float64
 	size  int // s; K/s rounds
 	why   string
 }
 
-// next returns the next stage for so many clients of the account that are not satisfied:
-// of the strictest target, after these stages of the task. why says that there is none.
+// next plans the next stage for so many clients of the account that are not satisfied, for the
+// strictest of their targets and after the past stages of the task.
 func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
-	p proposal, err error,
+	p stagePlan, err error,
 ) {
 	switch c.task.Strategy {
 	case Paper:
@@ -160,8 +160,8 @@ func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients 
 	return c.tight(ctx, l, past, clients, target, margin)
 }
 
-// reach returns the largest noise multiplier, over the clipping norms, up to which all
-// points may reach an accuracy: the end of the longest R_i; 0 if it may at none.
+// reach returns the end of the longest R_i: over the clipping norms, the largest noise multiplier up to which
+// all points reach the accuracy. It is 0 if no point does.
 func (o Outlook) reach(accuracy float64) float64 {
 	beyond := map[float64]float64{} // by C, the least σ that is too much
 	for _, p := range o.Points {
@@ -178,10 +178,12 @@ func (o Outlook) reach(accuracy float64) float64 {
 	return sigma
 }
 
-// pick returns the point that serves noise multiplier sigma: of those with at least as
-// much, the least for each clipping norm, and of these the largest C that may reach the
-// accuracy if larger is given, else the most accurate. Beyond all points it is the one of
-// the most noise.
+// pick returns the point to use for noise multiplier sigma:
+//
+//  1. For each clipping norm, the candidate is the point of the least σ that is at least sigma.
+//  2. With largest, it is the candidate of the largest C that reaches the accuracy.
+//  3. Otherwise, or if no candidate reaches it, it is the most accurate candidate.
+//  4. If there are no candidates, it is the point of the most noise.
 func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	at := map[float64]Point{}
 	var most, best Point
@@ -219,80 +221,79 @@ func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	return best
 }
 
-// tight takes from the filter what the target is expected to need, then twice as much in
-// each stage, and in the last one all that is left.
+// tight takes from the filter what the target is expected to need, then twice as much in each further stage.
+// The last stage takes everything that is left.
 func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
-	proposal, error,
+	stagePlan, error,
 ) {
 	used, err := l.used(ctx)
 	if err != nil {
-		return proposal{}, err
+		return stagePlan{}, err
 	}
 	left, sigmaBefore := 1-used, math.Inf(1)
-	part := firstPart * left
+	share := firstShare * left
 	if mine := stagesOf(past, l.Account); len(mine) > 0 {
 		last := mine[len(mine)-1]
 		events := last.events(l.Account, c.task.Spec.Seed)
 		spent, err := l.limits().Used(ctx, events)
 		if err != nil {
-			return proposal{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, fmt.Errorf("auto: %w", err)
 		}
-		part = growth * spent
+		share = growth * spent
 		sigmaBefore = events[0].NoiseMultiplier
 	} else if c.outlook.Same {
 		sigma := c.outlook.reach(min(1, target+margin))
 		if sigma == 0 {
-			part = left // the best that there is
+			share = left // no point reaches the target, so this is the best
 		} else {
-			e := l.leg(sigma, c.size, c.rounds, clients)
+			e := l.event(sigma, c.size, c.rounds, clients)
 			with, err := l.usedWith(ctx, []dp.Event{e})
 			if err != nil {
-				return proposal{}, err
+				return stagePlan{}, err
 			}
-			part = with - used
+			share = with - used
 		}
 	}
-	if part > left || left-part < growth*part {
-		part = left
+	if share > left || left-share < growth*share {
+		share = left
 	}
-	if left < leastPart {
-		return proposal{why: "its budget is spent"}, nil
+	if left < leastShare {
+		return stagePlan{why: "its budget is spent"}, nil
 	}
-	sigma, ok, err := l.noiseFor(ctx, used+part, c.size, c.rounds, clients)
+	sigma, ok, err := l.noiseFor(ctx, used+share, c.size, c.rounds, clients)
 	switch {
 	case err != nil:
-		return proposal{}, err
+		return stagePlan{}, err
 	case !ok:
-		return proposal{why: "its budget lets no stage through, at any noise"}, nil
+		return stagePlan{why: "its budget lets no stage through, at any noise"}, nil
 	case sigma >= sigmaBefore:
-		return proposal{why: fmt.Sprintf("what is left of its budget needs σ = %s, no less than before: %s",
+		return stagePlan{why: fmt.Sprintf("what is left of its budget needs σ = %s, no less than before: %s",
 			decimal.Up(sigma, 6), percent(left))}, nil
 	}
-	return proposal{sigma: sigma, size: c.size}, nil
+	return stagePlan{sigma: sigma, size: c.size}, nil
 }
 
-// whole takes all that is left of the budget in one stage.
-func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (proposal, error) {
-	if used, err := l.used(ctx); err != nil || 1-used < leastPart {
-		return proposal{why: "its budget is spent"}, err
+// whole uses everything that is left of the budget in one stage.
+func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePlan, error) {
+	if used, err := l.used(ctx); err != nil || 1-used < leastShare {
+		return stagePlan{why: "its budget is spent"}, err
 	}
 	sigma, ok, err := l.noiseFor(ctx, 1, c.size, c.rounds, clients)
 	if err != nil || !ok {
-		return proposal{why: "its budget lets no stage through, at any noise"}, err
+		return stagePlan{why: "its budget lets no stage through, at any noise"}, err
 	}
-	return proposal{sigma: sigma, size: c.size}, nil
+	return stagePlan{sigma: sigma, size: c.size}, nil
 }
 
-// paper follows Appendix "DP Calculator": σ_0 is the largest from which the target may be
-// reached, each later σ_j that of twice the ε, and s the largest size that Theorem
-// simpleF allows for all rounds so far, taken as if they all had been at σ_j, and K
-// more.
+// paper follows Appendix "DP Calculator". σ_0 is the largest noise at which the target may be reached. Each
+// later σ_j is that of twice the ε. s is the largest sample size that Theorem simpleF allows for all
+// rounds so far, counted as if they had been at σ_j, and for K more gradients.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
-	proposal, error,
+	stagePlan, error,
 ) {
 	least, err := closedform.Sigma(l.Epsilon, l.Delta)
 	if err != nil {
-		return proposal{}, fmt.Errorf("auto: %w", err)
+		return stagePlan{}, fmt.Errorf("auto: %w", err)
 	}
 	eps := l.Epsilon
 	mine := stagesOf(past, l.Account)
@@ -300,48 +301,48 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		last := mine[len(mine)-1].events(l.Account, c.task.Spec.Seed)[0].NoiseMultiplier
 		before, err := closedform.Epsilon(last, l.Delta)
 		if err != nil {
-			return proposal{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, fmt.Errorf("auto: %w", err)
 		}
 		if before >= l.Epsilon*(1-1e-9) {
-			return proposal{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(last, 6),
+			return stagePlan{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(last, 6),
 				l.Epsilon)}, nil
 		}
 		eps = min(growth*before, l.Epsilon)
 	} else if sigma := c.outlook.reach(target); sigma == 0 && c.outlook.Same {
-		return proposal{why: "no point of the utility graph reaches its target"}, nil
+		return stagePlan{why: "no point of the utility graph reaches its target"}, nil
 	} else if sigma != 0 && sigma < least {
 		need, err := closedform.Epsilon(sigma, l.Delta)
 		if err != nil {
-			return proposal{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, fmt.Errorf("auto: %w", err)
 		}
-		return proposal{why: fmt.Sprintf("its target bears σ ≤ %s, and ε = %v needs σ ≥ %s: ε = %s would do",
+		return stagePlan{why: fmt.Sprintf("its target bears σ ≤ %s, and ε = %v needs σ ≥ %s: ε = %s would do",
 			decimal.Down(sigma, 6), l.Epsilon, decimal.Up(least, 6), decimal.Up(need, 4))}, nil
 	} else if sigma != 0 {
 		if eps, err = closedform.Epsilon(sigma, l.Delta); err != nil {
-			return proposal{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, fmt.Errorf("auto: %w", err)
 		}
 	}
 	for ; ; eps = min(growth*eps, l.Epsilon) {
 		sigma, err := closedform.Sigma(eps, l.Delta)
 		if err != nil {
-			return proposal{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, fmt.Errorf("auto: %w", err)
 		}
 		sigma = rounded(max(sigma, least))
 		size, reason, err := c.largest(ctx, l, sigma, clients)
 		if err != nil {
-			return proposal{}, err
+			return stagePlan{}, err
 		}
 		if size > 0 {
-			return proposal{sigma: sigma, size: size}, nil
+			return stagePlan{sigma: sigma, size: size}, nil
 		}
 		if eps >= l.Epsilon {
-			return proposal{why: reason}, nil
+			return stagePlan{why: reason}, nil
 		}
 	}
 }
 
-// largest returns the largest sample size of the next K computations at noise sigma, 0
-// with the reason if there is none.
+// largest returns the largest sample size of the next K gradients at noise sigma, or 0 and why there is
+// none.
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	if err != nil {
@@ -371,7 +372,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 	if run == nil {
 		return 0, reason, nil
 	}
-	ok, err := l.lets(ctx, l.leg(sigma, run.SampleSize, run.Rounds, clients))
+	ok, err := l.lets(ctx, l.event(sigma, run.SampleSize, run.Rounds, clients))
 	if err != nil {
 		return 0, "", err
 	}
@@ -386,7 +387,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 func stagesOf(stages []Stage, a Account) []Stage {
 	var mine []Stage
 	for _, s := range stages {
-		for _, p := range s.Parts {
+		for _, p := range s.Participants {
 			if a.has(p.Client) {
 				mine = append(mine, s)
 				break
@@ -396,4 +397,4 @@ func stagesOf(stages []Stage, a Account) []Stage {
 	return mine
 }
 
-func percent(part float64) string { return decimal.Down(100*part, 4) + " %" }
+func percent(share float64) string { return decimal.Down(100*share, 4) + " %" }

@@ -53,9 +53,9 @@ func checkClients(n int) error {
 	return nil
 }
 
-// Wishes returns the wishes of n clients from lists with one value for all, or one for
-// each. deltas may be empty. All that is wrong is reported together.
-func Wishes(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
+// NewClients returns n clients. Each list has one value for all clients or one for each, and deltas may be
+// empty. All faults are reported together.
+func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err
 	}

@@ -21,19 +21,18 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is all that decides what comes next: what was promised for whose records, the
-// tasks, and the stages, each entered before it is run. A ledger is what its stages come
-// to, so that it never shrinks.
+// Journal is everything that decides what comes next: the budgets that were promised, the tasks, and the
+// stages, each entered before it is run. A ledger is the sum of the stages, so it never shrinks.
 type Journal struct {
-	Public   Public    `json:"public"`
-	Seed     uint64    `json:"seed"`
-	Accounts []Account `json:"accounts"`
-	Tasks    []Entry   `json:"tasks"`
-	Stages   []Stage   `json:"stages"`
+	Public   Public        `json:"public"`
+	Seed     uint64        `json:"seed"`
+	Accounts []Account     `json:"accounts"`
+	Tasks    []JournalTask `json:"tasks"`
+	Stages   []Stage       `json:"stages"`
 }
 
-// Entry is a task of the journal, with what was looked at before it.
-type Entry struct {
+// JournalTask is a task of the journal, with what was looked at before it.
+type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
 	SampleSize int     `json:"sample_size,omitempty"` // s and T of its stages; 0 for strategy Paper
@@ -48,7 +47,7 @@ const (
 	maxJournal  = 64 << 20
 )
 
-// sealed is a journal as its file has it. The digest finds damage, and no forgery.
+// sealed is the content of a journal's file. The digest finds damage, but no forgery.
 type sealed struct {
 	Version int             `json:"version"`
 	SHA256  string          `json:"journal_sha256"` // of Journal, compact
@@ -58,7 +57,7 @@ type sealed struct {
 // journalVersion is raised with every change of what a journal means.
 const journalVersion = 2
 
-// readJournal reads the journal of a folder; nil if there is none, and nothing was run there.
+// readJournal reads the journal of a folder. It returns nil if nothing was run there.
 func readJournal(dir string) (*Journal, error) {
 	path := filepath.Join(dir, journalFile)
 	text, err := bounded.Within(dir, journalFile, maxJournal)
@@ -75,8 +74,8 @@ func readJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// checkNew refuses a folder that has a model and no journal, which is written before the first
-// stage: what the model has cost would not be counted, and it would be written over.
+// checkNew refuses a folder that has a model and no journal. The journal is written before the first stage, so
+// it was lost: the cost of the model would not be counted, and the model would be overwritten.
 func checkNew(dir string) error {
 	models, err := fs.Glob(os.DirFS(dir), fmt.Sprintf(modelFile, "*"))
 	if err != nil || len(models) == 0 {
@@ -117,7 +116,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write puts the journal into its folder, whole.
+// write replaces the journal in its folder as a whole.
 func (j *Journal) write(dir string) error {
 	compact, err := json.Marshal(j)
 	if err != nil {
@@ -133,7 +132,7 @@ func (j *Journal) write(dir string) error {
 	})
 }
 
-// validate reports where the journal contradicts itself, but for the ledgers.
+// validate reports where the journal contradicts itself. It does not check the ledgers.
 func (j *Journal) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -173,9 +172,9 @@ func (j *Journal) validate() error {
 		if !s.trained() && i < len(j.Stages)-1 {
 			fail("stage %d is not trained, and there is another one", i)
 		}
-		for _, p := range s.Parts {
+		for _, p := range s.Participants {
 			if runs[p.Run] {
-				fail("stage %d: run = %d is another part's, and would share its noise", i, p.Run)
+				fail("stage %d: run = %d is another participant's, and would share its noise", i, p.Run)
 			}
 			runs[p.Run] = true
 		}
@@ -188,8 +187,8 @@ func (j *Journal) validate() error {
 	return errors.Join(errs...)
 }
 
-// fits reports why a task cannot draw on the journal's accounts: it has other data, or
-// promises other than what was promised before the first release.
+// fits reports why a task cannot draw on the journal's accounts: it has other data, or other budgets than
+// those that were promised before the first release.
 func (j *Journal) fits(t Task) error {
 	var errs []error
 	if t.Spec.Seed != j.Seed {
@@ -225,7 +224,7 @@ func (j *Journal) fits(t Task) error {
 	return errors.Join(errs...)
 }
 
-// kind says in words what filter the account has.
+// kind names the account's filter.
 func (a Account) kind() string {
 	if len(a.Orders) == 0 {
 		return "the closed form's"
@@ -233,7 +232,7 @@ func (a Account) kind() string {
 	return "that of a Rényi filter"
 }
 
-// describe says of accounts what they promise.
+// describe lists the budgets of accounts.
 func describe(all []Account) []string {
 	var texts []string
 	for _, a := range all {
@@ -243,8 +242,8 @@ func describe(all []Account) []string {
 	return texts
 }
 
-// ledgers returns the accounts with what their stages come to. Stages that no filter
-// would have let through are an error: the journal is not what this program wrote.
+// ledgers returns the accounts with everything that the journal's stages cost. Stages that the filter would
+// have refused are an error, because this program did not write such a journal.
 func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 	var all []*ledger
 	for _, a := range j.Accounts {
@@ -264,12 +263,12 @@ func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 	return all, nil
 }
 
-// nextRun returns the number of a release that the journal has not: the first is 1, as 0 is
-// that of a training by itself.
+// nextRun returns the next free number of a release. The first is 1, because 0 is that of a training outside
+// of a loop.
 func (j *Journal) nextRun() uint64 {
 	next := uint64(1)
 	for i := range j.Stages {
-		for _, p := range j.Stages[i].Parts {
+		for _, p := range j.Stages[i].Participants {
 			next = max(next, p.Run+1)
 		}
 	}

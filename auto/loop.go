@@ -10,17 +10,17 @@ import (
 	"proactivedp/train"
 )
 
-// loop is the flow chart as a state machine: its state is the journal, and what the next
-// stage is depends on that alone.
+// loop is the flow chart as a state machine. Its state is the journal, and the next stage depends only on
+// that.
 type loop struct {
 	*Journal
 	accounts []*ledger
-	// newRoot makes the secret of a stage and returns its public name, for tasks whose
-	// randomness is the operating system's; nil: no stage of such a task can be decided.
+	// newRoot makes the secret of a stage and returns its public name, for tasks whose randomness is the
+	// operating system's. If it is nil, no stage of such a task can be planned.
 	newRoot func() (string, error)
 }
 
-// newLoop returns the loop that goes on from a journal, whose stages it charges again.
+// newLoop returns the loop that continues from a journal. It charges the journal's stages to new ledgers.
 func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	ledgers, err := j.ledgers(ctx)
 	if err != nil {
@@ -29,10 +29,10 @@ func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	return &loop{Journal: j, accounts: ledgers}, nil
 }
 
-// entry is the task under way.
-func (l *loop) entry() *Entry { return &l.Tasks[len(l.Tasks)-1] }
+// currentTask returns the task under way.
+func (l *loop) currentTask() *JournalTask { return &l.Tasks[len(l.Tasks)-1] }
 
-// pending returns the stage that was charged and is not trained yet; nil if there is none.
+// pending returns the stage that was charged and is not trained yet, or nil.
 func (l *loop) pending() *Stage {
 	if n := len(l.Stages); n > 0 && !l.Stages[n-1].trained() {
 		return &l.Stages[n-1]
@@ -43,7 +43,7 @@ func (l *loop) pending() *Stage {
 // short says, by client, why the last model of the task does not satisfy the client on its held-out
 // records. It is "" for a client that is satisfied. Nobody is satisfied before the first model.
 func (l *loop) short() []string {
-	e, stages := l.entry(), l.stagesOfTask()
+	e, stages := l.currentTask(), l.stagesOfTask()
 	why := make([]string, len(e.Clients))
 	for i, c := range e.Clients {
 		if len(stages) == 0 {
@@ -79,25 +79,25 @@ func (c Client) short(of string, accuracy, baseline, chance, margin float64) str
 	return ""
 }
 
-// advance decides what comes after the last model: a stage, which it charges to the
-// ledgers and enters in the journal, or the end of the task. why says, by client, why
-// those that are not satisfied take no part.
+// advance decides what follows the last model: the end of the task, or a stage, which it charges to the
+// ledgers and enters in the journal. For each client that is not satisfied and takes no part, why says
+// why.
 func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
-	e := l.entry()
+	e := l.currentTask()
 	why = make([]string, len(e.Clients))
 	if !slices.ContainsFunc(l.short(), func(why string) bool { return why != "" }) {
 		e.End = "every client is satisfied"
 		return nil, why, nil
 	}
-	offers, err := l.offers(ctx, why)
+	plans, err := l.plans(ctx, why)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(offers) == 0 {
+	if len(plans) == 0 {
 		e.End = "no client that is short of its target may go on"
 		return nil, why, nil
 	}
-	s := l.stageOf(offers)
+	s := l.stageOf(plans)
 	if e.Spec.SeedFromOS {
 		if l.newRoot == nil {
 			return nil, nil, errors.New("auto: a stage needs a secret root, there is nobody to make it")
@@ -107,7 +107,7 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 		}
 	}
 	number := len(l.Stages)
-	for _, o := range offers {
+	for _, o := range plans {
 		if err := o.account.spend(ctx, number, s.events(o.account.Account, l.Seed)); err != nil {
 			return nil, nil, err
 		}
@@ -116,22 +116,22 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 	return &l.Stages[number], why, nil
 }
 
-// offer is what an account can give for the next stage.
-type offer struct {
+// accountPlan is the plan of the next stage for one account.
+type accountPlan struct {
 	account *ledger
 	clients []int // of the account, that are not satisfied
-	proposal
+	stagePlan
 }
 
-// offers asks every account that has a client which is not satisfied. Where it has nothing
-// to give, why says so for these clients.
-func (l *loop) offers(ctx context.Context, why []string) ([]offer, error) {
-	e := l.entry()
+// plans plans the next stage for every account that has a client which is not satisfied. If an
+// account cannot pay for one, it has no plan, and why gets the reason for these clients.
+func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
+	e := l.currentTask()
 	short, past := l.short(), l.stagesOfTask()
 	c := calculator{task: e.Task, outlook: e.Outlook, size: e.SampleSize, rounds: e.Rounds}
-	var offers []offer
+	var plans []accountPlan
 	for _, a := range l.accounts {
-		o := offer{account: a}
+		o := accountPlan{account: a}
 		target, margin := 0.0, 0.0
 		for _, i := range a.Clients {
 			if short[i] != "" {
@@ -144,32 +144,32 @@ func (l *loop) offers(ctx context.Context, why []string) ([]offer, error) {
 			continue
 		}
 		var err error
-		if o.proposal, err = c.next(ctx, a, past, len(o.clients), target, margin); err != nil {
+		if o.stagePlan, err = c.next(ctx, a, past, len(o.clients), target, margin); err != nil {
 			return nil, err
 		}
 		if o.why == "" {
-			offers = append(offers, o)
+			plans = append(plans, o)
 			continue
 		}
 		for _, i := range o.clients {
 			why[i] = o.why
 		}
 	}
-	return offers, nil
+	return plans, nil
 }
 
-// stageOf returns the stage in which all these offers fit: of the smallest sample, at the
-// point of the client with the most noise.
-func (l *loop) stageOf(offers []offer) Stage {
-	e := l.entry()
+// stageOf returns the stage that fits all plans: it has the smallest of their sample sizes and the
+// clipping norm and step size for the largest of their noise multipliers.
+func (l *loop) stageOf(plans []accountPlan) Stage {
+	e := l.currentTask()
 	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
 	target, sigma := 0.0, 0.0
-	for _, o := range offers {
+	for _, o := range plans {
 		s.SampleSize = min(s.SampleSize, o.size)
 		sigma = max(sigma, o.sigma)
 		for _, i := range o.clients {
 			target = max(target, e.Clients[i].Accuracy)
-			s.Parts = append(s.Parts, train.Part{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
+			s.Participants = append(s.Participants, train.Participant{Client: i, Records: e.Clients[i].Records, NoiseMultiplier: o.sigma})
 		}
 	}
 	if s.Rounds == 0 {
@@ -177,15 +177,15 @@ func (l *loop) stageOf(offers []offer) Stage {
 	}
 	at := e.Outlook.pick(sigma, target, e.Strategy == Paper)
 	s.Clip, s.Eta0 = at.Clip, at.Eta0
-	slices.SortFunc(s.Parts, func(a, b train.Part) int { return a.Client - b.Client })
+	slices.SortFunc(s.Participants, func(a, b train.Participant) int { return a.Client - b.Client })
 	run := l.nextRun()
-	for i := range s.Parts {
-		s.Parts[i].Run = run + uint64(i)
+	for i := range s.Participants {
+		s.Participants[i].Run = run + uint64(i)
 	}
 	return s
 }
 
-// trained enters what came of the pending stage.
+// trained enters the result of the pending stage.
 func (l *loop) trained(params string, heldOut []Tested) error {
 	s := l.pending()
 	if s == nil {
@@ -195,7 +195,7 @@ func (l *loop) trained(params string, heldOut []Tested) error {
 	for _, by := range heldOut {
 		s.HeldOut, s.Baseline = append(s.HeldOut, by.TestAccuracy), append(s.Baseline, by.MajorityShare)
 	}
-	return s.validate(l.entry().Task)
+	return s.validate(l.currentTask().Task)
 }
 
 // marginOf is the sampling error of an accuracy that is found on n records: 1.645 standard

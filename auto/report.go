@@ -65,7 +65,7 @@ type StageReport struct {
 	Number int `json:"stage"` // among those of all tasks, from 0
 	Stage
 	GradComps int `json:"grad_computations"` // of all clients that took part
-	// Used is, by client, the part of its records' budget that is spent after the stage.
+	// Used is, by client, the share of its records' budget that is spent after the stage.
 	Used []float64 `json:"used"`
 }
 
@@ -87,7 +87,7 @@ type Privacy struct {
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`
-	Used         float64      `json:"used"` // the part of the budget that is spent, rounded
+	Used         float64      `json:"used"` // the share of the budget that is spent, rounded
 	Releases     []dp.Release `json:"releases"`
 }
 
@@ -100,7 +100,7 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	if err := d.open(ctx); err != nil {
 		return nil, err
 	}
-	e := d.entry()
+	e := d.currentTask()
 	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true,
 		DataSHA256: d.Journal.Public.Data, params: d.params, records: d.Journal.Public.Records}
 	if e.End == "" {
@@ -213,7 +213,7 @@ func (d *driver) whyNot(ctx context.Context) ([]string, error) {
 	return why, err
 }
 
-// usedAfter returns, by client, which part of its budget was spent after a stage.
+// usedAfter returns, by client, the share of its budget that was spent after a stage.
 func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 	until := *d.Journal
 	until.Stages = until.Stages[:stage+1]
@@ -221,7 +221,7 @@ func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := make([]float64, len(d.entry().Clients))
+	used := make([]float64, len(d.currentTask().Clients))
 	for _, l := range ledgers {
 		u, err := l.used(ctx)
 		if err != nil {
@@ -281,7 +281,7 @@ func (d *driver) drawn() string {
 	for _, s := range d.Stages {
 		names = append(names, rng.Name{Root: s.root(d.Seed)})
 	}
-	return claim.Drawn(!slices.ContainsFunc(d.Tasks, func(e Entry) bool { return !e.Spec.Exact }), names)
+	return claim.Drawn(!slices.ContainsFunc(d.Tasks, func(e JournalTask) bool { return !e.Spec.Exact }), names)
 }
 
 // statement is the paragraph that b, the ledger's guarantee, stands for.
@@ -295,11 +295,11 @@ func (l *ledger) statement(b dp.Bound) string {
 // String says what the stage runs.
 func (s *Stage) String() string {
 	var who []string
-	for _, p := range s.Parts {
+	for _, p := range s.Participants {
 		who = append(who, fmt.Sprintf("client %d σ = %s", p.Client, decimal.Exactly(p.NoiseMultiplier)))
 	}
 	if len(who) > 8 {
-		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Parts)-7))
+		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Participants)-7))
 	}
 	return fmt.Sprintf("%d rounds of s = %d at C = %v, η₀ = %v: %s", s.Rounds, s.SampleSize, s.Clip, s.Eta0,
 		strings.Join(who, ", "))
@@ -365,7 +365,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, s := range r.Stages {
 		fmt.Fprintf(&b, "%-16s%s\n%-16sheld-out accuracy %s; %s of the budget spent\n",
-			fmt.Sprintf("stage %d", s.Number), &s.Stage, "", list(s.HeldOut), part(slices.Max(s.Used)))
+			fmt.Sprintf("stage %d", s.Number), &s.Stage, "", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
 	}
 	for i, c := range r.Clients {
 		if len(r.Clients) > 1 || !c.Satisfied {
@@ -402,5 +402,5 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// part shows the part of a budget that is spent, rounded up.
-func part(used float64) string { return decimal.Up(100*used, 4) + " %" }
+// percentUsed shows the share of a budget that is spent, rounded up.
+func percentUsed(used float64) string { return decimal.Up(100*used, 4) + " %" }

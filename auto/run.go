@@ -20,32 +20,31 @@ import (
 	"proactivedp/sim"
 )
 
-// Options says where a loop keeps itself, and what it drives.
+// Options says where a loop keeps its journal, and what it drives.
 type Options struct {
-	// Dir is the folder of the journal and of each task's newest model, made if it is not there. "":
-	// nothing is kept, and only a simulation may be: its ledger is forgotten with it.
+	// Dir is the folder of the journal and of each task's newest model. It is made if it does not exist.
+	// With "" nothing is kept. Only a simulation may do that, because its ledger is forgotten.
 	Dir     string
 	Public  Public
 	Utility Utility
-	// Open returns the trainer, which reads the clients' records. It is called when the
-	// first stage is charged, and not where the task is refused.
+	// Open returns the trainer, which reads the clients' records. It is called when the first stage is
+	// charged, so not for a task that is refused.
 	Open func(ctx context.Context) (Trainer, error)
-	// Progress is told, in lines, what happens; nil: nobody is.
+	// Progress, unless it is nil, gets a line of text for each step.
 	Progress io.Writer
 }
 
-// ErrRefused is wrapped by the error of a task that cannot reach its targets within its
-// budgets, as far as can be expected before any client's record was used. The error says
-// what could.
+// ErrRefused is wrapped by the error of a task that probably cannot reach its targets within its budgets.
+// This is known before any client's record was used. The error says which targets are feasible.
 var ErrRefused = errors.New("refused before any record was used")
 
-// Refusal is the error of a target accuracy that the utility graph, of the data themselves,
-// shows to be out of reach. It wraps [ErrRefused].
+// Refusal is the error of a target accuracy that is out of reach by a utility graph of the task's own data.
+// It wraps [ErrRefused].
 type Refusal struct {
 	Target   float64 // the lowest target accuracy of a client, which is met first
-	Feasible float64 // what can be expected at most within the budgets
-	Sigma    float64 // of the stage that takes the whole budget for it; 0: it takes less
-	Of       string  // what was looked at, in words
+	Feasible float64 // the largest accuracy that can be expected within the budgets
+	Sigma    float64 // of the stage that takes the whole budget for it; 0 if it takes less
+	Of       string  // the records of the utility graph, in words
 }
 
 // Error says what is out of reach, and what would be feasible.
@@ -61,13 +60,12 @@ func (r *Refusal) Error() string {
 // Unwrap returns [ErrRefused].
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
-// Run goes on with the task of the folder's journal, or enters the task there, and runs
-// stages until every client is satisfied, or none that is not may take part. A finished
-// task that is given again is reported again. A task that was interrupted goes on with the
-// stage that was charged last, to the same bits. Without a folder it begins and ends here.
+// Run runs stages of the task until every client is satisfied, or no budget of the others allows another
+// stage. If the folder's journal already has the task, Run continues it: an interrupted task with
+// the stage that was charged last, to the same bits. If the task has ended, Run only reports it again.
 //
-// Another task on the same data draws on the same ledgers; it may be given when the one
-// before has ended, and must promise the same to the same records.
+// A second task on the same data draws on the same ledgers. It may be given when the task before has
+// ended, and must promise the same budgets to the same records.
 func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -147,7 +145,7 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 	} else {
 		next.Accounts = accountsOf(t, o.Public)
 	}
-	e := Entry{Task: t}
+	e := JournalTask{Task: t}
 	q := Question{Task: t, Public: o.Public}
 	var err error
 	if q.SampleSize, q.Rounds, q.Least, err = sizes(ctx, t, next.Accounts, j != nil); err != nil {
@@ -164,14 +162,14 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 	return next, next.expect(q)
 }
 
-// equal reports whether two tasks are one.
+// equal reports whether two tasks are the same.
 func equal(a, b Task) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// check reports a utility graph that no stage can be made of.
+// check reports a utility graph from which no stage can be planned.
 func (o Outlook) check() error {
 	if len(o.Points) == 0 {
 		return errors.New("auto: the utility graph has no points")
@@ -186,8 +184,8 @@ func (o Outlook) check() error {
 	return nil
 }
 
-// expect refuses a task that no client can expect to end satisfied with, where the
-// utility graph is of the data themselves: nothing was charged and no record used.
+// expect refuses a task if, by a utility graph of the task's own data, no client can expect to be
+// satisfied. Nothing was charged and no record was used then.
 func (j *Journal) expect(q Question) error {
 	e := j.Tasks[len(j.Tasks)-1]
 	if !e.Outlook.Same {
@@ -231,7 +229,7 @@ func (d *driver) drive(ctx context.Context) error {
 	}
 	for {
 		s := d.pending()
-		if s == nil && d.entry().End == "" {
+		if s == nil && d.currentTask().End == "" {
 			var err error
 			if s, d.why, err = d.advance(ctx); err != nil {
 				return err
@@ -254,7 +252,7 @@ func (d *driver) drive(ctx context.Context) error {
 	}
 }
 
-// train runs the pending stage and enters what came of it.
+// train runs the pending stage and enters its result.
 func (d *driver) train(ctx context.Context, s *Stage) error {
 	if err := d.open(ctx); err != nil {
 		return err
@@ -289,8 +287,8 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	return d.forget(number)
 }
 
-// stranded adds to err, that the stage under way cannot be trained, what was paid in the
-// folder, and what is left to do.
+// stranded adds to err, which says that the stage under way cannot be trained, what the records have paid
+// in this folder and what the user can do.
 func (d *driver) stranded(ctx context.Context, err error) error {
 	var paid []string
 	for _, l := range d.accounts {
@@ -298,7 +296,7 @@ func (d *driver) stranded(ctx context.Context, err error) error {
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
-		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, part(used), l.Epsilon,
+		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, percentUsed(used), l.Epsilon,
 			l.Delta))
 	}
 	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the "+
@@ -306,7 +304,7 @@ func (d *driver) stranded(ctx context.Context, err error) error {
 		strings.Join(paid, ", "))
 }
 
-// keep writes the journal, where there is a folder for it.
+// keep writes the journal, if there is a folder.
 func (d *driver) keep() error {
 	if d.Dir == "" {
 		return nil
@@ -314,8 +312,8 @@ func (d *driver) keep() error {
 	return d.write(d.Dir)
 }
 
-// forget removes what is not needed again when a stage is trained and entered: its secret,
-// and the model before, unless it is the last of a task.
+// forget removes what is not needed after a stage is trained and entered: its secret, and the model of the
+// stage before unless that was the last one of a task.
 func (d *driver) forget(stage int) error {
 	if d.Dir == "" {
 		return nil
@@ -360,7 +358,7 @@ func (d *driver) load() error {
 	return nil
 }
 
-// model is the file of the global model at a stage's end; "" where nothing is kept.
+// model returns the file of the global model at a stage's end, or "" if nothing is kept.
 func (d *driver) model(stage int) string {
 	if d.Dir == "" {
 		return ""

@@ -76,9 +76,9 @@ func TestSavedModelOfALoop(t *testing.T) {
 	}
 	rounds, least := 0, math.Inf(1)
 	for _, stage := range r.Stages {
-		for _, part := range stage.Parts {
+		for _, share := range stage.Participants {
 			rounds += stage.Rounds
-			least = min(least, part.NoiseMultiplier)
+			least = min(least, share.NoiseMultiplier)
 		}
 	}
 	if p.PerRecord.Rounds != rounds || p.NoiseMultiplier != least || len(p.Noise) != len(r.Stages) {
@@ -142,7 +142,7 @@ func TestStageWithinMemory(t *testing.T) {
 // No more is spent than a report says.
 func TestSpentPartIsRoundedUp(t *testing.T) {
 	for used, want := range map[float64]string{0: "0 %", 0.123441: "12.35 %", 0.5: "50 %", 1: "100 %"} {
-		if got := part(used); got != want {
+		if got := percentUsed(used); got != want {
 			t.Errorf("%v is shown as %q, want %q", used, got, want)
 		}
 	}

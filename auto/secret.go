@@ -15,13 +15,13 @@ import (
 	"proactivedp/rng"
 )
 
-// secretFile holds the secret of the stage under way, in a folder where randomness is the
-// operating system's: a stage that was charged and then interrupted gives the same bits
-// from it, and is not released twice. It is gone as soon as the stage is trained.
+// secretFile holds the secret of the stage under way if randomness is the operating system's. With it, a stage
+// that was charged and then interrupted gives the same bits, so it is not released twice. It is
+// removed as soon as the stage is trained.
 const secretFile = "stage.secret"
 
-// newSecret draws a secret into the folder, for its owner's eyes alone, and returns the
-// public name of the root that it makes.
+// newSecret draws a secret, writes it to a file in the folder that only its owner may read, and returns the
+// public name of its root.
 func newSecret(dir string) (string, error) {
 	secret, err := rng.NewSecret()
 	if err != nil {
@@ -32,8 +32,8 @@ func newSecret(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, secretFile)
-	// One of a stage that was never charged is in nobody's ledger. What is written takes the
-	// mode of the file that it replaces.
+	// An old secret is of a stage that was never charged, so no ledger needs it. The new file is made empty,
+	// with mode 0600, because atomicfile.Write keeps the mode of the file that it replaces.
 	if err := forgetSecret(dir); err != nil {
 		return "", err
 	}
@@ -56,7 +56,7 @@ func newSecret(dir string) (string, error) {
 // maxSecretFile bounds the file, in bytes.
 const maxSecretFile = 4 * rng.MinSecret
 
-// errLostSecret reports that what the stage under way has its noise from is not in the folder.
+// errLostSecret reports that the secret of the stage under way is not in the folder.
 var errLostSecret = errors.New("the stage is charged with noise from its own secret, and no other noise may take its " +
 	"place: bring back the file")
 
@@ -89,7 +89,7 @@ func readSecret(dir, name string) (*rng.Root, error) {
 	return root, nil
 }
 
-// forgetSecret removes the folder's secret, if there is one.
+// forgetSecret removes the folder's secret, if it has one.
 func forgetSecret(dir string) error {
 	err := os.Remove(filepath.Join(dir, secretFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

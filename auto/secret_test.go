@@ -148,7 +148,7 @@ func TestLostSecretIsRefused(t *testing.T) {
 	if err != nil || !(used > 0) {
 		t.Fatal(used, err)
 	}
-	paid := fmt.Sprintf("clients %v: %s of ε = 2 at δ = %v", ledgers[0].Clients, part(used), ledgers[0].Delta)
+	paid := fmt.Sprintf("clients %v: %s of ε = 2 at δ = %v", ledgers[0].Clients, percentUsed(used), ledgers[0].Delta)
 	for _, c := range []struct{ text, want string }{
 		{"", "stage.secret is damaged"},
 		{"zz", "stage.secret is damaged"},

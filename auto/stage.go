@@ -13,14 +13,14 @@ import (
 	"proactivedp/train"
 )
 
-// Stage is a leg of a task's training: what is run, by whom, and what came of it.
+// Stage is one stage of a task's training: what is run, who takes part, and the resulting model.
 type Stage struct {
-	Task       int          `json:"task"` // of which task of the journal, from 0
-	Clip       float64      `json:"clip"`
-	SampleSize int          `json:"sample_size"`
-	Rounds     int          `json:"rounds"` // of each client that takes part
-	Eta0       float64      `json:"eta0"`
-	Parts      []train.Part `json:"parts"`
+	Task         int                 `json:"task"` // of which task of the journal, from 0
+	Clip         float64             `json:"clip"`
+	SampleSize   int                 `json:"sample_size"`
+	Rounds       int                 `json:"rounds"` // of each client that takes part
+	Eta0         float64             `json:"eta0"`
+	Participants []train.Participant `json:"parts"`
 	// Root names in public what its samples and noise are from: a secret of the folder, which
 	// is gone when the stage is trained; absent: the seed.
 	Root string `json:"noise_root,omitempty"`
@@ -32,7 +32,7 @@ type Stage struct {
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
 }
 
-// maxStages bounds the stages of a journal: each takes a part of some budget.
+// maxStages bounds the stages of a journal: each takes a share of some budget.
 const maxStages = 10_000
 
 func (s *Stage) trained() bool { return s.Params != "" }
@@ -56,7 +56,7 @@ func (s *Stage) validate(t Task) error {
 			s.Root)
 	}
 	last := -1
-	for _, p := range s.Parts {
+	for _, p := range s.Participants {
 		if p.Client <= last || p.Client >= len(t.Clients) {
 			fail("client = %d, must increase and be below %d", p.Client, len(t.Clients))
 			break
@@ -69,7 +69,7 @@ func (s *Stage) validate(t Task) error {
 			fail("client %d: records = %d, must be %d", p.Client, p.Records, t.Clients[p.Client].Records)
 		}
 	}
-	if len(s.Parts) == 0 {
+	if len(s.Participants) == 0 {
 		fail("nobody takes part")
 	}
 	if n := len(t.Clients); s.trained() && (len(s.HeldOut) != n || len(s.Baseline) != n) {
@@ -83,7 +83,7 @@ func (s *Stage) validate(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Spec returns the training that the stage is, for [train.Source.PrepareLeg].
+// Spec returns the training that the stage is, for [train.Source.PrepareStage].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
 	spec.SeedFromOS = false // the world is the seed's, and what is secret has a root of its own
@@ -101,18 +101,18 @@ func (s *Stage) root(seed uint64) string {
 }
 
 // computed is how many gradients all its clients compute, as expected.
-func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Parts) }
+func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Participants) }
 
-// events returns what the stage releases of the account's records, by the name of each
-// part's noise: none if no client of the account takes part.
+// events returns what the stage releases about the account's records, with the name of each
+// participant's noise. There are none if no client of the account takes part.
 func (s *Stage) events(a Account, seed uint64) []dp.Event {
 	var all []dp.Event
 	root := s.root(seed)
-	for i, p := range s.Parts {
+	for i, p := range s.Participants {
 		if !a.has(p.Client) {
 			continue
 		}
-		e := a.leg(p.NoiseMultiplier, s.SampleSize, s.Rounds, 1)
+		e := a.event(p.NoiseMultiplier, s.SampleSize, s.Rounds, 1)
 		e.Noise = dp.Noise{Name: rng.Name{Root: root, Run: p.Run}, Client: i}
 		all = append(all, e)
 	}
@@ -124,13 +124,13 @@ var errLedger = errors.New("what was released is not what was let through")
 
 // check compares what the clients released with what the ledgers were charged for.
 func (s *Stage) check(accounts []Account, seed uint64, r *sim.Result) error {
-	for i, p := range s.Parts {
+	for i, p := range s.Participants {
 		for _, a := range accounts {
 			if !a.has(p.Client) {
 				continue
 			}
 			one := *s
-			one.Parts = s.Parts[i : i+1]
+			one.Participants = s.Participants[i : i+1]
 			charged := one.events(a, seed)[0]
 			charged.Noise.Client = i
 			if got := r.Ledgers[i].Events(); len(got) != 1 || got[0] != charged {

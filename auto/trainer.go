@@ -15,11 +15,11 @@ import (
 	"proactivedp/train"
 )
 
-// PublicOf returns what is public of the data for the task: how many records each client
-// is dealt, to train on and to judge by, and the data's shape.
+// PublicOf returns what is public about the data: how many records each client is dealt to train on and to
+// judge by, and the data's shape.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
-		return Public{}, fmt.Errorf("auto: wishes of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
+		return Public{}, fmt.Errorf("auto: budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
 	}
 	d := source.Data()
 	rows, held, err := judges(source, t.Spec, true)
@@ -53,10 +53,9 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 	return p.Config.Rows, by, nil
 }
 
-// NewTrainer returns the trainer of the task on a data set, by package train. It keeps a
-// stage under way in dir, to go on from, unless that is "", refuses one that takes more than
-// so many bytes of memory, 0 standing for as much as the process may have, and tells progress
-// of long ones to a writer that is not nil.
+// NewTrainer returns a trainer of the task on a data set that uses package train. It keeps a checkpoint of
+// the stage under way in dir, unless that is "". It refuses a stage that takes more than so many bytes
+// of memory; 0 is as much as the process may have. If progress is not nil, it shows that of long stages.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }
@@ -75,14 +74,14 @@ const checkpointFile = "stage.checkpoint"
 
 func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]float32, error) {
 	task := t.task
-	leg := train.Leg{Initial: initial, Parts: s.Parts}
+	stage := train.Stage{Initial: initial, Participants: s.Participants}
 	var err error
 	if s.Root != "" {
-		if leg.Root, err = readSecret(t.dir, s.Root); err != nil {
+		if stage.Root, err = readSecret(t.dir, s.Root); err != nil {
 			return nil, err
 		}
 	}
-	p, err := t.source.PrepareLeg(s.Spec(task), leg)
+	p, err := t.source.PrepareStage(s.Spec(task), stage)
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +112,13 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	return r.Model(), keep.Forget()
 }
 
-// keep says where the stage is kept, and what it goes on from.
+// keep returns where the stage's checkpoint is kept and the checkpoint to continue from.
 func (t *trainer) keep() train.Keep {
 	if t.dir == "" {
 		return train.Keep{}
 	}
 	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
-	// One that is damaged, or of another stage, is left out: the stage gives the same bits.
+	// A damaged checkpoint, or one of another stage, is ignored: the stage gives the same bits without it.
 	from, err := train.OpenCheckpoint(keep.Path)
 	if err == nil {
 		keep.From = from

@@ -15,8 +15,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe is a utility graph from trainings on records that are public: the data of the
-// task themselves, if these are, or others like them.
+// Probe makes a utility graph by trainings on public records: the data of the task itself if they are
+// public, or similar data.
 type Probe struct {
 	Source *train.Source
 	Spec   train.Spec // how to train on the source, with the data and features of the source
@@ -26,24 +26,23 @@ type Probe struct {
 	Trials pool.Options
 }
 
-// Graph is which points of the paper's utility graph are looked at.
+// Graph says which points of the paper's utility graph are measured.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // how often noise is drawn at each point
 	GradComps     int // K of each client, for the model without noise
 }
 
-// NewProbe returns the probe of a task that looks at its own records, which must be public:
-// nothing that is looked at is accounted for.
+// NewProbe returns a probe that uses the task's own records. They must be public, because the probe's
+// trainings are not accounted for.
 func NewProbe(source *train.Source, t Task) Probe {
 	p := Probe{Source: source, Spec: t.Spec, Same: true,
 		Of: t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"}
-	p.Spec.SeedFromOS = false // what is looked at is public
+	p.Spec.SeedFromOS = false // the records are public
 	return p
 }
 
-// NewProbeOn returns the probe of a task that looks at another data set than its own, one
-// that is public or drawn.
+// NewProbeOn returns a probe that uses another data set than the task's own, which must be public or drawn.
 func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {
@@ -55,8 +54,8 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility is the [Utility] of the probe: for strategy Paper the paper's utility graph, by
-// noise on a model that was trained without; else from trainings with noise, made cheaper.
+// Utility is the [Utility] of the probe. For strategy Paper it is the paper's utility graph, which adds noise
+// to a model that was trained without noise. For the others it uses cheaper trainings with noise.
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
@@ -70,21 +69,21 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// say tells how far the utility graph is: no bar can, as what comes next depends on what was found.
+// say prints the progress of the utility graph. A progress bar cannot: each training depends on the results
+// before it.
 func (p Probe) say(format string, args ...any) {
 	if p.Trials.Progress != nil {
 		fmt.Fprintf(p.Trials.Progress, format+"\n", args...)
 	}
 }
 
-// bearable is which part of its accuracy a model without noise must keep under noise of σ
-// for σ to be in R_i: the paper reads σ off its utility graphs where at most 10 % is lost
-// (Section "Experiments"). The noise there is not scaled by the step size, as that of
-// training is, so that more is lost than by training.
+// bearable is the share of its accuracy that a model trained without noise must keep under noise of σ, so
+// that σ is in R_i. The paper reads σ off its utility graphs where at most 10 % is lost (Section
+// "Experiments"). That noise is not scaled by the step size, so it costs more than the noise in training.
 const bearable = 0.9
 
-// graph returns the points of the paper's utility graph: where σ is bearable, what can be
-// expected is the accuracy without noise.
+// graph returns the points of the paper's utility graph. If σ is bearable, the expected accuracy is that
+// without noise.
 func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	plain := p.Spec
 	plain.GradComps = p.Graph.GradComps
@@ -120,7 +119,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	return points, nil
 }
 
-// The rungs of the ladder are noise multipliers, each so many times the one before.
+// The rungs of the ladder are noise multipliers. Each is this factor times the one before.
 const (
 	rung  = 1.4142135623730951
 	rungs = 8
@@ -138,13 +137,12 @@ const (
 // distances are how far, at most, all rounds of the first trainings move the model.
 var distances = []float64{4, 16, 64, 256, 1024}
 
-// ladderClips are the clipping norms that are tried of a model whose gradients are long;
-// those of a network matter little beside the step size.
+// ladderClips are the clipping norms that are tried for a model with long gradients. For a network the
+// clipping norm matters little compared with the step size.
 var ladderClips = []float64{0.1, 0.3, 1}
 
-// ladder returns the best step size and clipping norm at the least noise, and then, for
-// ever more noise, the best step size and what it gives, until no client's target is
-// reached any more.
+// ladder finds the best step size and clipping norm at the least noise. Then it increases the noise and
+// finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !(q.Least > 0) {
 		return nil, errors.New("auto: a utility graph needs the least noise of a stage, there is none")
@@ -202,14 +200,14 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	return points, nil
 }
 
-// sayPoint tells of a point that was found.
+// sayPoint prints a point.
 func (p Probe) sayPoint(at Point) {
 	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Up(at.Sigma, 5), at.Clip,
 		at.Eta0)
 }
 
-// scaled returns the training of the probe at a point: a part of one of the question's s
-// and T that is about as accurate, see train.Spec.Proxy.
+// scaled returns the training of the probe at a point. It is a smaller training of about the same accuracy
+// as one with the question's s and T, see train.Spec.Proxy.
 func (p Probe) scaled(q Question) func(Point, uint64) (train.Spec, error) {
 	f := max(1.0/16, min(1, 4/float64(q.SampleSize)))
 	return func(at Point, seed uint64) (train.Spec, error) {
@@ -252,8 +250,8 @@ func mostAccurate(points []Point) Point {
 	return slices.MaxFunc(points, func(a, b Point) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
 }
 
-// judge enters the accuracies of the points on the records held out, each the mean over the
-// seeds: 0 for a training that diverged, as such a step size is not taken.
+// judge sets the accuracies of the points on held-out records, each the mean over the seeds. A training that
+// diverged has accuracy 0, so that its step size is not chosen.
 func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), points []Point) error {
 	var specs []train.Spec
 	for _, at := range points {
@@ -283,8 +281,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	return nil
 }
 
-// trials says how so many trainings are run that are like one: with progress if they take
-// long.
+// trials returns the options for so many trainings like this one: with a progress bar if they take long.
 func (p Probe) trials(number float64, like train.Spec) (pool.Options, error) {
 	o := p.Trials
 	run, err := p.Source.Prepare(like)

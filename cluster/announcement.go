@@ -21,7 +21,7 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement is what a server says of its run: all that a client must agree to.
+// Announcement describes a run: everything that a client must agree to.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
@@ -39,10 +39,10 @@ type Announcement struct {
 	Code    int      `json:"code_version"`   // see train.Spec.CodeVersion
 }
 
-// protocol is raised with every change of what processes say to each other.
+// protocol is raised with every change of the messages between processes.
 const protocol = 4
 
-// announce returns what is said of a run.
+// announce returns the announcement of a run.
 func announce(run string, p *train.Prepared) (*Announcement, error) {
 	server, err := sim.NewServer(p.Config)
 	if err != nil {
@@ -73,7 +73,7 @@ func newRun() (string, error) {
 	return fmt.Sprintf("%x", secret[:8]), nil
 }
 
-// id returns the run's id as messages have it.
+// id returns the run's id as a number, as messages carry it.
 func (a *Announcement) id() (uint64, error) {
 	id, err := strconv.ParseUint(a.Run, 16, 64)
 	if err != nil || len(a.Run) != 16 {
@@ -85,7 +85,7 @@ func (a *Announcement) id() (uint64, error) {
 // maxAnswer bounds an answer to a question, in bytes.
 const maxAnswer = 1 << 20
 
-// parseAnnouncement reads what a server says. It is not trusted.
+// parseAnnouncement reads a server's announcement, which is not trusted.
 func parseAnnouncement(text []byte) (*Announcement, error) {
 	a := new(Announcement)
 	var other struct {
@@ -234,7 +234,7 @@ func (a *Announcement) checkClasses(d *data.Dataset) error {
 	return nil
 }
 
-// fits reports that what was prepared is not what the server has announced.
+// fits reports where the prepared run differs from the announced one.
 func (a *Announcement) fits(p *train.Prepared) error {
 	if got := p.Config.Model.NumParams(); got != a.Params {
 		return fmt.Errorf("dist: the model has %d parameters here, the run's has %d", got, a.Params)
@@ -255,7 +255,7 @@ func (a *Announcement) fits(p *train.Prepared) error {
 // names returns the run's subjects.
 func (a *Announcement) names() names { return names{a.Run} }
 
-// peerOf is how a user connects.
+// peerOf returns how a user connects to the broker.
 func peerOf(role broker.Role, client int, creds *broker.Credentials, again func()) broker.Peer {
 	return broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
 		Inbox: inbox(role, client), Reconnected: again}

@@ -7,12 +7,12 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// pushed reports whether broadcasts of so many parameters are pushed to clients, not
-// fetched by them: what a slow client leaves unread must not fill the broker's buffers.
+// pushed reports whether broadcasts of so many parameters are pushed to clients. Clients fetch longer ones,
+// so that unread broadcasts for a slow client do not fill the broker's buffers.
 func pushed(params int) bool { return wire.Chunks(params) <= 4 }
 
-// broadcast publishes v̂_k, unless it is there. If that fails it is tried again with the
-// next message or tick.
+// broadcast publishes v̂_k, unless it is published already. If that fails, the next message or tick
+// tries again.
 func (s *server) broadcast(ctx context.Context) {
 	k := s.machine.K()
 	if k == s.offered || s.up.stream == nil {
@@ -37,11 +37,11 @@ func (s *server) broadcast(ctx context.Context) {
 		return
 	}
 	s.offered = k
-	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // who does not hear it asks by and by
+	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // a client that does not hear it learns of it by its next hello
 }
 
-// publishLong publishes the chunks of a long broadcast, some at a time, and reports
-// whether all are there.
+// publishLong publishes the chunks of a long broadcast, a window of them at a time, and reports whether the
+// stream has all.
 func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -69,8 +69,7 @@ func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bo
 	return true
 }
 
-// again publishes the newest broadcast again for a client that lacks it, at most once in
-// a while.
+// offerAgain publishes the newest broadcast again for a client that lacks it, at most once in two beats.
 func (s *server) offerAgain(newest int) {
 	if newest < s.offered && time.Now().After(s.reoffer) {
 		s.offered, s.reoffer = -1, time.Now().Add(2*beat)

@@ -27,16 +27,16 @@ import (
 // JoinOptions says how a client takes part in a training.
 type JoinOptions struct {
 	URL    string // the broker, such as nats://127.0.0.1:4222
-	Run    string // the run's id; "": the only one that is there
+	Run    string // the run's id; "" is the only run at the broker
 	Client int    // the client's number, from 0
 	// Replace lets a new folder take over the client's number from a folder that is lost for good.
 	// The process that used the lost folder must have stopped.
 	Replace bool
 	Dir     string // the client's folder, which holds its journal and secret
-	Key     []byte // the journal is encrypted under it; nil: it is not
+	Key     []byte // encrypts the journal, unless it is nil
 	Creds   *broker.Credentials
 	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
-	// at least five seconds; 0: for ever. Nothing is lost by it: another Join goes on.
+	// at least five seconds. 0 waits for ever. Nothing is lost: another Join continues.
 	GiveUpAfter time.Duration
 	// MaxEpsilon is the largest ε that a record of this client may cost, certified, in all rounds
 	// of all clients that hold it. The δ is that of the run, or 1/N for the N records here if that
@@ -47,20 +47,22 @@ type JoinOptions struct {
 	// Prepare prepares the client's part of the run that the server has announced, with the
 	// client's part of the run's data or with its own data (see Announcement). It may refuse.
 	Prepare func(*Announcement) (*train.Prepared, error)
-	// Agree is shown what all rounds would cost, those of lost journals included, when the server has
-	// accepted the client and before anything is released; nil: nobody is. It may refuse.
+	// Agree, unless it is nil, is called when the server has accepted the client and before
+	// anything is released, with what all rounds would cost, those of lost journals included. It
+	// may refuse.
 	Agree func(*Announcement, Statement) error
-	Log   *slog.Logger // nil: nothing is logged
-	// Watch is shown the client's round now and then; nil: nobody is.
+	Log   *slog.Logger // nil logs nothing
+	// Watch, unless it is nil, is called after each round.
 	Watch func(round, of int)
 
-	root    *rng.Root                                              // a test's: takes the place of the secret's
-	at      func(point)                                            // a test's: is told what happens
-	connect func(context.Context, broker.Peer) (*nats.Conn, error) // a test's: nil: by URL
-	release func(journal.Release, []float32)                       // a test's: is shown what is released
+	// Only tests set these.
+	root    *rng.Root                                              // replaces the root of the secret
+	at      func(point)                                            // is called at each point
+	connect func(context.Context, broker.Peer) (*nats.Conn, error) // replaces the dial to URL
+	release func(journal.Release, []float32)                       // is called with each release
 }
 
-// The points of a client.
+// The points at which a test may stop a client.
 const (
 	beforeJournal point = "client before it writes its journal"
 	afterJournal  point = "client after it wrote its journal"
@@ -81,9 +83,22 @@ var (
 	ErrSecondRelease = errors.New("dist: rounds could be released twice")
 )
 
-// client is a client's process. The journal is under disk, which is held while it is flushed,
-// what follows mu is under that, writing is the writer's and sending the sender's; all else is
-// of the goroutine of run.
+// client is a client's process. A release goes this way:
+//
+//  1. round computes it and gives it to the writer. Nobody else has seen a bit of it. If the
+//     client stops here, the release is lost, and the next life computes the round with
+//     other noise.
+//  2. The writer appends it to the journal and flushes that to disk. From now on the round is
+//     released, and no life of this journal computes it again.
+//  3. The writer sends it past the stream if it is short. The sender publishes it to the stream,
+//     until the stream acknowledges it.
+//  4. The server applies it. Answers to later hellos do not name it as missing. If one does
+//     although the stream acknowledged it, the sender reads it from the journal and sends
+//     the same bytes again (learn).
+//  5. The server saves its state and answers that it covers the round. The journal forgets it.
+//
+// disk guards the journal, also during a flush. mu guards the fields below it. The writer's
+// fields belong to its goroutine, the sender's to its own, and all other fields to that of run.
 type client struct {
 	JoinOptions
 	log      *slog.Logger
@@ -105,8 +120,8 @@ type client struct {
 
 	mu     sync.Mutex
 	acked  map[int]ack // releases that the stream has acknowledged, by round
-	folded uint64      // up to which message the server has folded the stream, as it said last
-	newest int         // the k of the newest broadcast that came whole
+	folded uint64      // the last message that the server has read from the stream, as it said last
+	newest int         // the k of the newest broadcast that the machine has
 	sent   int64
 	resent int
 
@@ -117,13 +132,13 @@ type client struct {
 	heard  chan answer   // answers that the loop must know
 }
 
-// ack is when a stream acknowledged a release.
+// ack is the stream's acknowledgement of a release.
 type ack struct {
-	message uint64
+	message uint64 // its number in the stream
 	at      time.Time
 }
 
-// JoinReport is what a client says of its part.
+// JoinReport is a client's report of its part in a run.
 type JoinReport struct {
 	Run     string       `json:"run"`
 	Client  int          `json:"client"`
@@ -137,13 +152,13 @@ type JoinReport struct {
 	Seconds float64      `json:"seconds"`  // of this life
 	Release []dp.Release `json:"releases"` // of this client
 	Privacy Statement    `json:"privacy"`
-	Notes   []string     `json:"notes,omitempty"` // what is to be known of the releases beside them
+	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }
 
-// Join takes part in a training to its end. It waits for a broker and a server that are not
-// up yet, or are away, for as long as GiveUpAfter says. When the context ends the error is
-// context.Cause(ctx), and nothing is lost. A part that has ended in Dir before is reported
-// again, and needs no server.
+// Join takes part in a training to its end. If the broker or the server is not up yet, or is
+// away, Join waits as long as GiveUpAfter allows. When the context ends, the error is
+// context.Cause(ctx), and nothing is lost. If the part in Dir has ended before, Join returns its
+// report again and needs no server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {
@@ -216,7 +231,7 @@ func newClient(o JoinOptions) (*client, error) {
 		beats: make(chan struct{}, 1), heard: make(chan answer, 1), models: newMailbox()}, nil
 }
 
-// owns refuses another client's folder: what its journal holds would be sent again, and
+// owns refuses the folder of another client. The releases in its journal would be sent again, and
 // counted, as rounds of this client.
 func (c *client) owns() error {
 	if text, owner := c.journal.Pinned(); text != nil && owner != c.Client {
@@ -233,8 +248,18 @@ func (c *client) connectTo(ctx context.Context) error {
 	return err
 }
 
-// reconnected is called when the connection was away. What the broker acknowledged before
-// may be lost: the server's next answer says what it has.
+// reconnected is called when the connection was away. The broker may have lost what it had
+// acknowledged:
+//
+//  1. The stream acknowledges round 7 as its message 40.
+//  2. The broker stops before message 40 is on its disk, and starts again. It gives the same
+//     numbers to other messages now.
+//  3. The server answers that it lacks round 7. By the old acknowledgement, the client would wait
+//     for the server to read message 40 before it sends the round again. By the old folded,
+//     it would count a new message of another vector as one that the server has accepted, and
+//     report ErrSecondRelease (see sender.same).
+//
+// So the client makes all acknowledgements old, forgets folded, and asks the server what it has.
 func (c *client) reconnected() {
 	c.mu.Lock()
 	for round, a := range c.acked {
@@ -269,7 +294,7 @@ func (c *client) agree(ctx context.Context) error {
 	if c.id, err = c.about.id(); err != nil {
 		return err
 	}
-	c.server.pause() // reading records may take its time, in which nothing is asked
+	c.server.pause() // reading the records may take long, and the server is not asked meanwhile
 	if c.prepared, err = c.Prepare(c.about); err != nil {
 		return err
 	}
@@ -288,7 +313,7 @@ func (c *client) agree(ctx context.Context) error {
 	return c.build()
 }
 
-// build makes the machine, which draws from the root of the journal's opening.
+// build makes the machine. It draws from the root of this opening of the journal.
 func (c *client) build() error {
 	root := cmp.Or(c.root, c.journal.Root())
 	config := *c.prepared.Config
@@ -302,7 +327,7 @@ func (c *client) build() error {
 	c.ws = sim.NewWorkspace(config.Model)
 	wait := patience
 	if wire.Chunks(c.about.Params) == 1 {
-		wait = 3 * beat // an answer is lost with the broker that led; sending again costs little
+		wait = 3 * beat // an answer is lost if the leading broker stops; sending again costs little
 	}
 	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(mostFlying),
 		jetstream.WithPublishAsyncTimeout(wait))
@@ -312,7 +337,19 @@ func (c *client) build() error {
 	return nil
 }
 
-// run takes part until the server has all that the client released, and its ledger.
+// run takes part until the server has everything that the client released, and its ledger.
+// The order at the start keeps the client from releasing a round that was released before:
+//
+//  1. journal.Open has locked this copy of the journal and written its new life to disk.
+//  2. greet says hello with First. The server answers when it has read all that the stream
+//     held, see server.reply. So Highest counts every round of the client that the server or the
+//     stream has.
+//  3. If Highest is a round that the journal does not have, another copy of the journal has
+//     released it. The client stops before it computes anything.
+//  4. Agree may refuse: nothing was released in this life.
+//  5. resume sends again what the journal holds. These are the same bytes, so it does not matter
+//     how often the server receives them.
+//  6. compute continues with the round after the last one in the journal.
 func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	first, err := c.greet(ctx)
 	if err != nil {
@@ -367,10 +404,10 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 	return c.takeLeave(ctx)
 }
 
-// errEnded ends the helpers of a client that has ended.
+// errEnded ends the goroutines of a client that has ended.
 var errEnded = errors.New("dist: the client has ended")
 
-// pause waits; the error is the context's.
+// pause waits for d or until the context ends; then the error is its cause.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -380,7 +417,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resume sends again what the journal holds, and goes on behind it.
+// resume sends again what the journal holds and continues behind it. For example:
+//
+//  1. The client has released rounds 0 to 9. The server covers rounds 0 to 5, so the journal
+//     holds the vectors of rounds 6 to 9 and the sample sizes of all ten. The client stops.
+//  2. It starts again. The server answers Next = 8, K = 5: rounds 6 and 7 are in, but not saved.
+//  3. The client sends rounds 6 to 9. Rounds 6 and 7 are among them because the server may
+//     stop before it saves them. The server drops a round that it has.
+//  4. Its machine resumes with a ledger of ten rounds, so in round 10, and with v̂_5 or a newer
+//     broadcast. Round 9 is never computed again: the vector in the journal is what was
+//     released.
 func (c *client) resume(ctx context.Context, first *answer) error {
 	c.disk.Lock()
 	releases, next := c.journal.Releases(), c.journal.Next()
@@ -403,7 +449,7 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	c.log.Info("going on", "round", next, "lacking", lacking)
 	m := c.mechanism()
 	var ledger dp.Ledger
-	for _, e := range m.Events(c.journal.First()) { // of the journal that this one replaces
+	for _, e := range m.Events(c.journal.First()) { // the rounds of the journal that this one replaces
 		ledger.Record(e)
 	}
 	for _, s := range sizes {
@@ -424,7 +470,7 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	return c.machine.Resume(&ledger, k, v)
 }
 
-// mechanism is the client's.
+// mechanism returns the client's mechanism: its N is the number of records here.
 func (c *client) mechanism() *dp.Mechanism {
 	return &c.prepared.Config.Mechanism
 }
@@ -439,7 +485,7 @@ func (c *client) saw(k int) {
 // compute does the rounds that are left.
 func (c *client) compute(ctx context.Context) error {
 	defer c.writer.handOver()
-	var told time.Time // when the log was told last how far it is
+	var told time.Time // when the progress was logged last
 	for !c.machine.Done() {
 		if err := c.receive(ctx); err != nil {
 			return err
@@ -475,9 +521,17 @@ func (c *client) receive(ctx context.Context) error {
 	return nil
 }
 
-// received takes a broadcast. One that has rounds which the client has not released may come to a
-// client that was suspended, and was expelled or replaced meanwhile. The server's answer to a hello
-// says so, and comes later than the broadcast.
+// received gives a broadcast to the machine. If the machine refuses it, because it has rounds that
+// this client has not released, there may be a harmless reason:
+//
+//  1. The client's machine is suspended in round 4, as when a laptop is closed.
+//  2. An operator expels the client, or another journal replaces its own.
+//  3. The run continues without it, and the server broadcasts v̂_9.
+//  4. The client wakes up. v̂_9 comes before any answer to a hello, and it looks as if somebody
+//     had sent rounds 4 to 8 in the client's name.
+//
+// So received asks the server first. The error is ErrSecondRelease only if the server still
+// counts on this client, or does not answer.
 func (c *client) received(ctx context.Context, got broadcastOf) error {
 	err := c.machine.Receive(got.k, got.v)
 	if err == nil {
@@ -503,7 +557,8 @@ func (c *client) received(ctx context.Context, got broadcastOf) error {
 	return err
 }
 
-// await waits for a broadcast, and lets what is held be written first, or after a while.
+// await waits for a broadcast. The releases that the writer holds are handed over first, or after
+// a short wait if the broadcast may allow another round for the same flush.
 func (c *client) await(ctx context.Context) (broadcastOf, error) {
 	if d := c.writer.patience(c.machine.Newest()); d > 0 {
 		got, err := c.models.wait(ctx, time.After(d))

@@ -20,7 +20,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// question is a hello that waits for its answer until the stream is folded so far.
+// question is a hello that waits for its answer until the server has folded the stream, that is
+// read and applied it, up to the message until.
 type question struct {
 	m      *nats.Msg
 	client int
@@ -29,7 +30,15 @@ type question struct {
 	since  time.Time
 }
 
-// reply answers a question.
+// reply answers a question. A hello with First is not answered before the stream is folded as far
+// as it reached when the hello came. Otherwise:
+//
+//  1. A client releases round 7. It is message 40 of the stream. The server has folded 30.
+//  2. The client stops, and its folder is restored from a copy whose journal ends before round 7.
+//  3. The client says hello. If the server answered now, its Highest would be 6 and the client
+//     would compute round 7 again, at another model.
+//  4. The server has until = 40, waits until it has folded message 40, and answers Highest = 7.
+//     The client stops, because its journal does not have round 7.
 func (s *server) reply(ctx context.Context, m *nats.Msg) {
 	switch m.Subject {
 	case findSubject:
@@ -64,16 +73,15 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 		return
 	}
 	if q.hello.First {
-		// What the client must know is in the stream, perhaps, and not yet folded.
 		newest, err := s.newestMessage(ctx)
 		if err != nil {
-			return // it asks again
+			return // the client asks again
 		}
 		if q.until = newest; q.until > s.processed {
 			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while the stream is folded
 				s.clients[client].heard = s.clock()
 			}
-			older := func(w question) bool { return w.client == client } // the newest is enough
+			older := func(w question) bool { return w.client == client } // only the newest is answered
 			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
 			return
 		}
@@ -84,12 +92,12 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 // errNoStream reports that the broker is away.
 var errNoStream = errors.New("dist: the broker is away")
 
-// noMessage is the broker's error for a message that is not there.
+// noMessage is the broker's error code for a message that does not exist.
 const noMessage jetstream.ErrorCode = 10037
 
-// newestMessage returns the number of the newest message that the stream has; 0: it has none.
-// That is not the last number that was given: messages that were refused or purged are away,
-// and nobody must wait for them.
+// newestMessage returns the number of the newest message that the stream holds, or 0 if it is
+// empty. The stream may have given higher numbers to messages that were refused or purged since.
+// Nobody may wait for those: they never come.
 func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
@@ -101,17 +109,17 @@ func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	return m.Number, nil
 }
 
-// storedMessage is a message as the stream has it.
+// storedMessage is a message as the stream holds it.
 type storedMessage struct {
 	Number uint64 `json:"seq"`
 	Data   []byte `json:"data"`
 }
 
-// stored asks for a message of the stream of updates; nil if it is not there.
+// stored asks for a message of the stream of updates. It returns nil if there is none.
 func (s *server) stored(ctx context.Context, question string) (*storedMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
-	// Of who leads the stream: others may not have it yet.
+	// This subject asks the leader of the stream. Other brokers may not have the message yet.
 	m, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.names.upStream(), []byte(question))
 	if err != nil {
 		return nil, fmt.Errorf("dist: stream of updates: %w", err)
@@ -132,21 +140,28 @@ func (s *server) stored(ctx context.Context, question string) (*storedMessage, e
 	return nil, fmt.Errorf("dist: stream of updates: %w", got.Error)
 }
 
-// answerWaiting answers the hellos that have waited for long enough.
+// answerWaiting answers the hellos for which the stream is folded far enough.
 func (s *server) answerWaiting() {
 	left := s.waiting[:0]
 	for _, q := range s.waiting {
 		switch {
 		case s.processed >= q.until:
 			s.hear(q)
-		case time.Since(q.since) < patience: // else nobody listens any more
+		case time.Since(q.since) < patience: // later, the client does not listen any more
 			left = append(left, q)
 		}
 	}
 	s.waiting = left
 }
 
-// hear takes what a client says of itself and answers.
+// hear takes a hello and answers it. The order is part of the protocol:
+//
+//  1. A client that was expelled, or whose journal may be an older copy, is refused before
+//     its hello changes anything.
+//  2. A new journal or a new life is on disk (admit) before the answer, see clientsFile. If it
+//     cannot be written, there is no answer, and the client asks again.
+//  3. A ledger is on disk (takeLedger) before the answer says Farewell, because the client ends
+//     when it hears that.
 func (s *server) hear(q question) {
 	h, r := q.hello, &s.record.Clients[q.client]
 	if r.Expelled {
@@ -161,7 +176,7 @@ func (s *server) hear(q question) {
 	if h.Journal != r.Journal || h.Life > r.Life {
 		if err := s.admit(q.client, h); err != nil {
 			s.log.Error("the clients' file", "error", err)
-			return // the client must not go on by what a restart would not know
+			return // a restart would not know this life, so the client must not continue
 		}
 	}
 	state := &s.clients[q.client]
@@ -178,7 +193,7 @@ func (s *server) hear(q question) {
 		switch err := s.takeLedger(q.client, h.Ledger); {
 		case errors.Is(err, errNotKept):
 			s.log.Error("the clients' file", "error", err)
-			return // it is no fault of the client, which asks again
+			return // this is not the client's fault, and it asks again
 		case err != nil:
 			a.Error = message.OneLine(err)
 		default:
@@ -189,8 +204,7 @@ func (s *server) hear(q question) {
 	s.respond(q.m.Reply, a)
 }
 
-// highest returns the highest round of the client of which anything has come, −1 if
-// nothing has.
+// highest returns the highest round of the client of which any part has come, or −1.
 func (s *server) highest(client int) int {
 	highest := s.machine.Highest(client)
 	if a := s.assemblies[client]; a != nil {
@@ -201,11 +215,11 @@ func (s *server) highest(client int) int {
 	return highest
 }
 
-// errNotKept reports a ledger that is right, and could not be written.
+// errNotKept reports a valid ledger that could not be written.
 var errNotKept = errors.New("dist: the ledger is not kept")
 
-// takeLedger keeps the ledger of a client that has ended. The error wraps errNotKept if it could
-// not be written, else it says why the ledger is refused.
+// takeLedger writes the ledger of a client that has ended. The error wraps errNotKept if it could
+// not be written. Any other error says why the ledger is refused.
 func (s *server) takeLedger(client int, l *clientLedger) error {
 	r := &s.record.Clients[client]
 	if r.Ledger != nil {
@@ -292,10 +306,10 @@ func (s *server) respond(subject string, v any) {
 		s.log.Error("an answer", "error", err)
 		return
 	}
-	_ = s.conn.Publish(subject, text) // who does not hear it asks again
+	_ = s.conn.Publish(subject, text) // a client that does not hear it asks again
 }
 
-// status says how the run stands.
+// status returns the state of the run.
 func (s *server) status() *Status {
 	st := &Status{
 		Run: s.about.Run, K: s.machine.K(), Rounds: s.about.Rounds, Updates: s.machine.Updates(),
@@ -315,7 +329,7 @@ func (s *server) status() *Status {
 	return st
 }
 
-// expelAsked expels a client that an operator names.
+// expelAsked expels the client that an operator names.
 func (s *server) expelAsked(text []byte) reply {
 	var e expulsion
 	if err := decode(text, &e); err != nil {
@@ -330,13 +344,14 @@ func (s *server) expelAsked(text []byte) reply {
 	return reply{}
 }
 
-// expelClient lets the run go on without a client, for good.
+// expelClient lets the run continue without a client, for good. The answer comes after the save,
+// which writes the expulsion and the updates before it together, see stateFile.
 func (s *server) expelClient(client int, why string) error {
 	r := &s.record.Clients[client]
 	if r.Expelled {
-		return s.save() // as it may have failed before
+		return s.save() // the save may have failed before
 	}
-	if r.Ledger != nil { // it says of how many records, which may be fewer than the run is planned for
+	if r.Ledger != nil { // the ledger says how many records it is for, maybe fewer than the run is planned for
 		return fmt.Errorf("client %d has ended: all its rounds are in, and it has said what they were", client)
 	}
 	left := 0
@@ -350,7 +365,6 @@ func (s *server) expelClient(client int, why string) error {
 	}
 	r.Expelled = true
 	s.machine.Expel(client)
-	// What was folded before it stays: a restart must not fold it again after.
 	if err := s.save(); err != nil {
 		return err
 	}

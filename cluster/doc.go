@@ -1,37 +1,39 @@
-// Package dist trains over several processes: the server and the clients of asynchronous
-// DP-SGD, each with its own data, randomness, ledger and journal, which meet at a broker
-// (package dist/broker). They drive the same machines as the runners of package sim.
+// Package cluster trains with several processes: the server and the clients of asynchronous DP-SGD. Each
+// client has its own data, randomness, ledger and journal. They exchange messages through a broker
+// (package internal/broker), and drive the same machines as the runners of package sim.
 //
-//	report, err := dist.Serve(ctx, dist.ServeOptions{Prepared: p, Dir: "server", Engine: …})
-//	report, err := dist.Join(ctx, dist.JoinOptions{URL: "nats://127.0.0.1:4222", Client: 0, Dir: "client", …})
+//	report, err := cluster.Serve(ctx, cluster.ServeOptions{Prepared: p, Dir: "server", Engine: …})
+//	report, err := cluster.Join(ctx, cluster.JoinOptions{URL: "nats://127.0.0.1:4222", Client: 0, Dir: "client", …})
 //
 // # What is sent
 //
-// An update travels as messages of package dist/internal/wire under pdp.RUN.up.CLIENT.ROUND.CHUNK,
-// which a stream keeps in files and takes once: a second message of one name is refused
-// for as long as the first is there. Short updates go to the server past the stream, under
-// pdp.RUN.early.CLIENT.ROUND.0, and to the stream many together, a little later. The server publishes v̂_k under
-// pdp.RUN.down.SLOT.CHUNK, k mod 2 being the slot, of which a stream in memory keeps the
-// newest. All else is questions to the server: pdp.find (which runs are there),
-// pdp.RUN.hello.CLIENT (I am here; what do you have of me?), pdp.RUN.status and
-// pdp.RUN.expel; and pdp.RUN.call, by which the server asks clients to say hello now.
+// An update is one or more messages of package cluster/internal/wire under
+// pdp.RUN.up.CLIENT.ROUND.CHUNK. A stream keeps them in files, and refuses a second message of a
+// subject as long as it has the first. Short updates go to the server past the stream, under
+// pdp.RUN.early.CLIENT.ROUND.0, and a little later to the stream, many in one message. The server
+// publishes v̂_k under pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in memory keeps
+// the newest message of each of these subjects. All other messages are questions to the server:
+// pdp.find (which runs are there), pdp.RUN.hello.CLIENT (I am here; what do you have of me?),
+// pdp.RUN.status and pdp.RUN.expel. By pdp.RUN.call the server asks clients to say hello now.
 //
 // # Each update once, and no release twice
 //
-// A client writes a release to its journal, and flushes that to disk, before a bit of it is
-// sent; rounds that Υ lets it compute meanwhile share the next flush, and travel together in
-// one message where they are short. After a restart it sends the same bytes again, and
-// computes the next round: never one that is in the journal. The server folds what is sent in
-// the order in which it comes: an update of one message as it is published, since its client's
-// journal has it, and what has not come so, as while the server was away, from the stream;
-// sim.Server drops what it has. From time to time it saves its state, flushes it to disk, tells clients
-// which rounds that covers, and then takes the messages of these rounds out of the stream, in
-// this order. A client forgets a release when it is covered.
+// An update goes these steps, in this order:
 //
-// So nobody needs the broker to keep what it has acknowledged. A server that starts again
-// folds the whole stream from its beginning, whatever it remembers. A client sends again
-// what the server says it does not have. A broker that lost its last minutes, or all,
-// costs time.
+//  1. The client writes the release to its journal and flushes that to disk. Rounds that Υ lets it
+//     compute meanwhile share the next flush, and the next message if they are short.
+//  2. It sends the update. After a restart it sends the same bytes again and computes the next
+//     round, never one that is in the journal.
+//  3. The server folds the update, that is reads and applies it: past the stream if it is one
+//     message, or from the stream, for example after the server was away. sim.Server drops an
+//     update that it has.
+//  4. From time to time the server saves its state and flushes it to disk.
+//  5. It tells clients which rounds the saved state covers. A client's journal forgets these.
+//  6. It takes the messages of these rounds out of the stream.
+//
+// So nobody needs the broker to keep what it has acknowledged. A server that starts again folds the
+// whole stream from its beginning. A client sends again what the server does not have. A broker
+// that lost its last minutes, or everything, only costs time.
 //
 // A client's journal may be copied, or restored from an old copy, and then it would release rounds
 // a second time. Each opening of a journal is a new life; the server hears no life but the latest,

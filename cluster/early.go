@@ -6,22 +6,24 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// An update of one message is in as soon as the server hears it, which is before the stream
-// has it on disk: a round need not wait for that, since the update is in its client's journal
-// until the server's state is saved with it. Short updates come under a subject of their own,
-// past the stream, and the stream gets many of them together, a little later, since a message
-// costs it a flush to disk however short it is. Others would be twice on the network so: of
-// them the server hears what the stream is sent.
+// The server takes an update of one message as soon as it hears it, before the stream has it on
+// disk. Nothing is lost by that: the update stays in its client's journal until the server's
+// saved state has it.
+//
+// A short update is sent twice: at once past the stream, under the kind early, and a little later
+// to the stream, in one message with others. For a message costs the stream a flush to disk
+// however short it is. A longer update is sent once, to the stream, and the server listens to
+// the same subject.
 
-// mostShort is how many bytes the vector of a short update has at most: two of them take about
-// as long to be flushed, and to be sent, as one.
+// mostShort is the largest vector of a short update in bytes. Flushing and sending two of that size
+// takes about as long as one.
 const mostShort = 16 << 10
 
 // isShort reports whether updates of so many parameters are short.
 func isShort(params int) bool { return 4*params <= mostShort }
 
-// sendEarly sends short releases, of rounds in a row, to the server past the stream. What the
-// server does not hear so comes from the stream.
+// sendEarly sends short releases, of rounds in a row, to the server past the stream. If the server does
+// not hear one, it comes from the stream.
 func (w *writer) sendEarly(all []outgoing) {
 	c := w.c
 	if !isShort(c.about.Params) {
@@ -40,15 +42,15 @@ func (w *writer) sendEarly(all []outgoing) {
 	}
 }
 
-// Updates that the server has heard may wait in earlyBytes, and be mostEarly: a client may send
-// messages as long as the broker takes them, of 1 MiB.
+// At most mostEarly messages wait for the server, and fewer if as many updates were longer than
+// earlyBytes together. A client may send messages up to the broker's limit of 1 MiB.
 const (
 	earlyBytes = 16 << 20
 	mostEarly  = 64
 )
 
-// earlyRoom is how many updates of so many parameters may wait that came past the stream;
-// none of updates of several messages.
+// earlyRoom returns how many updates of so many parameters may wait that came past the stream. It is 0
+// for updates of several messages.
 func earlyRoom(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 0
@@ -65,16 +67,16 @@ func (s *server) earlyKind() string {
 	return upKind
 }
 
-// takeEarly takes updates that the server has heard. When they come from the stream they are
-// in. What is refused here, or is not heard because there was no room, is judged when it comes
-// from the stream.
+// takeEarly takes updates that came past the stream. When they come from the stream, they are in
+// already. An update that is refused here, or is not heard because there was no room, counts as
+// refused or is taken only when it comes from the stream.
 func (s *server) takeEarly(m *nats.Msg) {
 	if h, refusal, err := s.take(s.earlyKind(), m.Subject, m.Header, m.Data, 0); refusal != "" {
 		s.log.Debug("not taken early", "why", string(refusal), "subject", m.Subject, "round", h.Number, "error", err)
 	}
 }
 
-// takeEarlies takes the updates that wait to be taken early.
+// takeEarlies takes all updates that wait in early.
 func (s *server) takeEarlies() {
 	for more := len(s.early); more > 0; more-- {
 		s.takeEarly(<-s.early)

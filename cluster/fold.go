@@ -18,24 +18,24 @@ import (
 // Refusal says why a message was refused.
 type Refusal string
 
-// The refusals. What an honest client sends is in none of them, but for TooLong with the
-// probability refusalTail in a whole run.
+// The refusals. No message of an honest client is refused, except as TooLong with the probability
+// refusalTail in a whole run.
 const (
-	NoUpdate     Refusal = "no update"      // not of the format, damaged, or of the broker's own making
+	NoUpdate     Refusal = "no update"      // not of the format, damaged, or an answer of the broker
 	OtherRun     Refusal = "other run"      // an update of another run
-	OtherSubject Refusal = "other subject"  // it says another client, round or chunk than its subject
+	OtherSubject Refusal = "other subject"  // its client, round or chunk differs from its subject
 	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run does not have
-	OtherVector  Refusal = "other vector"   // chunks that do not make the vector that they say
+	OtherVector  Refusal = "other vector"   // chunks that do not fit together
 	NotFinite    Refusal = "not finite"     // NaN or an infinity
 	TooLong      Refusal = "norm too large" // longer than clipping, sampling and noise allow
-	FromExpelled Refusal = "expelled"       // of a client that was expelled
+	FromExpelled Refusal = "expelled"       // from a client that was expelled
 )
 
-// refusalTail is with which probability an update of a run in which all clients are honest
-// is refused for its norm.
+// refusalTail is the probability that any update of a run with only honest clients is refused for its
+// norm.
 const refusalTail = 1e-12
 
-// fold takes a message of the stream.
+// fold takes a message of the stream: its updates are applied, unless they are in already.
 func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -52,12 +52,12 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 			return
 		}
 		got, err := s.stored(ctx, fmt.Sprintf(`{"seq":%d}`, at))
-		if err != nil { // what is not folded must not count as such: it is read again
+		if err != nil { // the message must not count as folded, so the stream is read again
 			s.log.Warn("the broker", "error", err)
 			s.retry()
 			return
 		}
-		if got == nil { // it was taken away since
+		if got == nil { // it was deleted since
 			s.processed = max(s.processed, at)
 			return
 		}
@@ -76,25 +76,25 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	s.log.Warn("refused", "why", string(refusal), "subject", m.Subject(), "round", h.Number, "error", err)
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
-	// The place is the honest sender's again, if it was not that one.
+	// If somebody else sent the message, the honest client can now use the subject.
 	if err := s.up.stream.DeleteMsg(ctx, at); err != nil {
 		s.log.Warn("what was refused was not deleted", "error", err)
 	}
 }
 
-// leastHeaded is how many bytes updates have at least of which the stream first hands on the
-// headers alone. What a broker may be made to publish in another's name is shorter, or has
-// headers, and is so never taken for an update that is in: it is read, and refused.
+// leastHeaded is the least size in bytes of updates for which the stream delivers only the headers
+// first. A broker can be made to publish messages in another's name, but these are shorter or have
+// headers. So none of them passes for an update that is in: it is read, and refused.
 const leastHeaded = 4 << 10
 
-// headed reports whether of updates of so many parameters the stream hands on the headers: most
-// have come past it before, see takeEarly, and the others are asked for.
+// headed reports whether the stream delivers only the headers of updates of so many parameters. Most of
+// these updates have come past the stream before, see takeEarly. The server asks for the others.
 func headed(params int) bool { return wire.Chunks(params) == 1 && 4*params >= leastHeaded }
 
-// lengthHeader is the broker's header that says how long a message is whose headers come alone.
+// lengthHeader is the broker's header with the length of a message of which only the headers come.
 const lengthHeader = "Nats-Msg-Size"
 
-// parseLength reads a length; 0 if it is none.
+// parseLength reads a length, or returns 0.
 func parseLength(text string) int {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
@@ -103,7 +103,7 @@ func parseLength(text string) int {
 	return int(n)
 }
 
-// isIn reports whether all updates are in that a message of the subject and the length has.
+// isIn reports whether all updates of a message with this subject and length are in.
 func (s *server) isIn(subject, length string) bool {
 	client, round, chunk, ok := s.names.parsePart(upKind, subject)
 	n, each := parseLength(length), wire.HeaderSize+4*s.about.Params
@@ -118,9 +118,9 @@ func (s *server) isIn(subject, length string) bool {
 	return true
 }
 
-// take takes the updates of a message under a subject of that kind, of that number in the
-// stream: one or more, or a part of a long one. What is behind an update that is refused is
-// not looked at.
+// take takes the updates of a message: one or more, or a part of a long one. The message came under
+// a subject of this kind and has the number at in the stream. If an update is refused, the
+// updates behind it are not read.
 func (s *server) take(kind, subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
 	client, round, chunk, ok := s.names.parsePart(kind, subject)
 	if !ok {
@@ -148,7 +148,7 @@ func (s *server) take(kind, subject string, headers nats.Header, data []byte, at
 	}
 }
 
-// add adds a part of an update, or all of it, which is applied if that makes it whole.
+// add adds an update or a part of one. The update is applied when all its parts are there.
 func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	switch {
 	case h.Kind != wire.Update:
@@ -171,8 +171,8 @@ func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	if about, begun := a.About(); !begun {
 		a.first = at
 	} else if about.Number != h.Number {
-		// A client sends one update after the other. What it began before comes again,
-		// from the stream or from its journal, when the server or the client looks next.
+		// A client sends one update after the other. The one that it began before comes again:
+		// from the stream when the server reads it again, or from the client's journal.
 		a.Reset()
 		a.first = at
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// takeLeave waits until all rounds are safe with the server, hands it the ledger, and reports.
+// takeLeave waits until the server has saved all rounds, sends it the ledger, and reports.
 func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	c.log.Info("all rounds are released", "rounds", c.about.Rounds)
 	for covered := 0; covered < c.about.Rounds; {
@@ -32,8 +32,8 @@ func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	}
 }
 
-// end keeps the ledger and the report, and says goodbye: until then the server waits, so that
-// a client that is killed here can ask it again.
+// end writes the ledger and the report, and says goodbye. The server waits for the goodbye, so that a
+// client that is killed before it can ask again.
 func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) {
 	r, err := c.report(ctx)
 	if err != nil {
@@ -49,8 +49,8 @@ func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) 
 	return r, nil
 }
 
-// ended returns the report of a client whose part in the run has ended before; nil if it has
-// not. Its server may be there no more.
+// ended returns the report of a client whose part in the run has ended before, or nil. The server may
+// not exist any more.
 func (c *client) ended() (*JoinReport, error) {
 	text, _ := c.journal.Pinned()
 	if text == nil {
@@ -63,13 +63,13 @@ func (c *client) ended() (*JoinReport, error) {
 	run, _, _, err := readPinned(text)
 	if err != nil || r.Run != run.Run || r.Client != c.Client || c.Run != "" && c.Run != run.Run ||
 		c.journal.Next() != run.Rounds {
-		return nil, nil // it is for the server to say what is wrong
+		return nil, nil // the server says what is wrong
 	}
 	c.log.Info("the run has ended before", "run", r.Run)
 	return r, nil
 }
 
-// ledger is what the client released, as it is sent.
+// ledger returns the client's ledger for a hello.
 func (c *client) ledger() *clientLedger {
 	c.disk.Lock()
 	defer c.disk.Unlock()

@@ -16,14 +16,14 @@ import (
 	"proactivedp/sim"
 )
 
-// mailbox holds the newest broadcast that came whole, until the client's machine takes it.
+// mailbox holds the newest complete broadcast until the client's machine takes it.
 type mailbox struct {
 	mu     sync.Mutex
-	newest *broadcastOf // nil: it was taken
-	have   int          // the k of the newest that came; 0: v̂_0, which all know
+	newest *broadcastOf // nil if it was taken
+	have   int          // the k of the newest that came; 0 is v̂_0, which every client has
 	free   []*sim.Vector
-	came   chan struct{} // carries that newest is there
-	wanted chan int      // carries the newest k that the server has spoken of
+	came   chan struct{} // receives when newest is there
+	wanted chan int      // receives the newest k that the server has named
 }
 
 // broadcastOf is v̂_k.
@@ -36,7 +36,7 @@ func newMailbox() *mailbox {
 	return &mailbox{came: make(chan struct{}, 1), wanted: make(chan int, 1)}
 }
 
-// letGo takes a vector back that the machine reads no more.
+// letGo takes back a vector that the machine does not read any more.
 func (m *mailbox) letGo(v *sim.Vector) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *mailbox) vector(params int) *sim.Vector {
 	return &sim.Vector{X: make([]float32, params)}
 }
 
-// put puts a broadcast of so many parameters in, which set writes, unless a newer one came.
+// put keeps a broadcast of so many parameters, which set writes, unless a newer one came.
 func (m *mailbox) put(k, params int, set func([]float32)) {
 	v := m.vector(params)
 	set(v.X)
@@ -86,7 +86,7 @@ func (m *mailbox) put(k, params int, set func([]float32)) {
 	}
 }
 
-// take returns the newest broadcast; false if there is none that was not taken.
+// take returns the newest broadcast, or false if it was taken before.
 func (m *mailbox) take() (broadcastOf, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,8 +101,8 @@ func (m *mailbox) take() (broadcastOf, bool) {
 // errLate reports that no broadcast came in time.
 var errLate = errors.New("dist: no broadcast came in time")
 
-// wait returns the newest broadcast as soon as there is one. The error is errLate if there is
-// none when late brings something; nil never does.
+// wait returns the newest broadcast as soon as there is one. If late receives something first, the
+// error is errLate.
 func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf, error) {
 	for {
 		if b, ok := m.take(); ok {
@@ -118,7 +118,7 @@ func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf,
 	}
 }
 
-// want says that the server has v̂_k.
+// want notes that the server has v̂_k.
 func (m *mailbox) want(k int) {
 	select {
 	case old := <-m.wanted:
@@ -127,7 +127,7 @@ func (m *mailbox) want(k int) {
 	}
 	select {
 	case m.wanted <- k:
-	default: // another goroutine was quicker, and the next hello says it again
+	default: // another goroutine was quicker; the next hello names k again
 	}
 }
 
@@ -137,7 +137,7 @@ func (m *mailbox) lacks(k int) bool {
 	return k > m.have
 }
 
-// listen begins to hear the server's broadcasts and calls, until stop is called.
+// listen subscribes to the server's broadcasts and calls until stop is called.
 func (c *client) listen() (stop func(), err error) {
 	var subs []*nats.Subscription
 	stop = func() {
@@ -159,7 +159,7 @@ func (c *client) listen() (stop func(), err error) {
 		hear(c.names.subject("down", ">"), func(m *nats.Msg) {
 			h, floats, err := c.broadcast(m.Data)
 			if err != nil {
-				return // a fetch mends it
+				return // fetchLong gets it
 			}
 			if wire.Chunks(h.Params) == 1 { // the message's CRC is of the whole vector
 				c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
@@ -188,7 +188,7 @@ func (c *client) listen() (stop func(), err error) {
 	return stop, nil
 }
 
-// errOther reports a message that is no broadcast of the run.
+// errOther reports a message that is not a broadcast of the run.
 var errOther = errors.New("dist: no broadcast of this run")
 
 // broadcast reads a message of a broadcast of the client's run.
@@ -200,7 +200,7 @@ func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
 	return h, floats, err
 }
 
-// fetchLong returns what fetches broadcasts that were not pushed.
+// fetchLong returns a function that fetches broadcasts that were not pushed or did not arrive.
 func (m *mailbox) fetchLong(c *client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var a wire.Assembly
@@ -228,7 +228,7 @@ func (m *mailbox) fetchLong(c *client) func(context.Context) error {
 	}
 }
 
-// fetch fetches the newest broadcast in the place of v̂_k, and returns its k.
+// fetch fetches the newest broadcast from the slot of v̂_k and returns its k.
 func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -263,7 +263,7 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 		if err != nil {
 			return 0, err
 		}
-		if _, err := a.Add(h, floats); err != nil { // a newer one is being written there
+		if _, err := a.Add(h, floats); err != nil { // a newer one is being written to the slot
 			return 0, err
 		}
 		number = h.Number
@@ -271,7 +271,7 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 	return number, nil
 }
 
-// get returns what a stream has under a subject.
+// get returns the message of a stream under a subject.
 func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	m, err := c.conn.RequestWithContext(ctx, subject, nil)
 	if err != nil {
@@ -283,8 +283,8 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	return m.Data, nil
 }
 
-// Find asks which run is served at a broker, until a server answers: the run of that id,
-// or for "" the only one.
+// Find asks which runs are served at a broker until a server answers. It returns the run with that id
+// or, for "", the only run.
 func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
 	for {
 		found, err := findAll(ctx, c, run)
@@ -308,8 +308,8 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 	}
 }
 
-// findAll returns the runs whose servers answer soon: all of them, or the one of an id. What
-// servers of others say is none of its business: they may be of another version.
+// findAll returns the runs whose servers answer soon: all of them, or the one with the id. If an id
+// is given, the answers of other servers are not read, because they may be of another version.
 func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, error) {
 	reply := c.NewRespInbox()
 	sub, err := c.SubscribeSync(reply)

@@ -13,7 +13,7 @@ import (
 	"proactivedp/rng"
 )
 
-// hello is what a client says of itself, again and again.
+// hello is a client's regular message about itself.
 type hello struct {
 	Journal  string `json:"journal"`  // the public name of its journal's secret
 	Life     int    `json:"life"`     // how often its journal was opened
@@ -24,17 +24,17 @@ type hello struct {
 	Oldest  int  `json:"oldest"` // the first round that the journal can send again
 	Next    int  `json:"next"`   // the first round that was not released
 	Newest  int  `json:"newest"` // the k of its newest broadcast
-	// Ledger is what the client has released in all its rounds, said when all of them
-	// are safe with the server.
+	// Ledger is what the client has released in all its rounds. It is sent when all of them are saved
+	// by the server.
 	Ledger *clientLedger `json:"ledger,omitempty"`
 	Bye    bool          `json:"bye,omitempty"` // the client has heard that its ledger is there, and is going
 }
 
-// clientLedger is a client's ledger as it is sent.
+// clientLedger is the message form of a client's ledger.
 type clientLedger struct {
 	Records int `json:"records"` // N_c
 	First   int `json:"first"`   // the first round of the journal
-	// Replaced is how many lost journals this one replaces, of which the server may remember fewer.
+	// Replaced is how many lost journals this one replaces. The server may remember fewer.
 	Replaced int               `json:"replaced,omitempty"`
 	Noise    rng.Name          `json:"noise"`
 	Sizes    []journal.Stretch `json:"sizes"`
@@ -44,7 +44,7 @@ type clientLedger struct {
 	Seconds  float64           `json:"seconds"`    // that its processes lived
 }
 
-// answer is what the server says to a hello.
+// answer is the server's answer to a hello.
 type answer struct {
 	Error string `json:"error,omitempty"` // why the client must stop
 	// Gone says that the client was expelled.
@@ -64,7 +64,7 @@ type answer struct {
 // maxMissing bounds the rounds that an answer names as missing.
 const maxMissing = 256
 
-// Status is how a run stands.
+// Status is the state of a run.
 type Status struct {
 	Run       string         `json:"run"`
 	K         int            `json:"k"`
@@ -80,7 +80,7 @@ type Status struct {
 	Clients   []ClientStatus `json:"clients"`
 }
 
-// ClientStatus is how a client stands, as the server sees it.
+// ClientStatus is the state of a client, as the server knows it.
 type ClientStatus struct {
 	Client   int     `json:"client"`
 	Next     int     `json:"next"`    // the first round that is not in
@@ -123,7 +123,7 @@ func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, pat
 	return nil
 }
 
-// silent reports an error of asking that says only that nobody answered.
+// silent reports whether an error of ask only says that nobody answered.
 func silent(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) ||

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Metrics shows how a run stands in the text format of Prometheus ("Exposition formats",
+// Metrics shows the state of a run in the text format of Prometheus ("Exposition formats",
 // version 0.0.4).
 type Metrics struct {
 	server *http.Server
@@ -24,8 +24,8 @@ type Metrics struct {
 	status *Status
 }
 
-// ServeMetrics shows metrics at http://ADDRESS/metrics, an address of this machine for itself,
-// until Close. They are those of the last status that Watch was shown.
+// ServeMetrics serves the metrics of the last status that Watch was given at http://ADDRESS/metrics until
+// Close. Only this machine can reach the address.
 func ServeMetrics(address string) (*Metrics, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -44,7 +44,7 @@ func ServeMetrics(address string) (*Metrics, error) {
 	return m, nil
 }
 
-// Address returns where the metrics are shown, HOST:PORT.
+// Address returns the address of the metrics, HOST:PORT.
 func (m *Metrics) Address() string { return m.at }
 
 // Watch takes the status that is shown from now on.
@@ -54,7 +54,7 @@ func (m *Metrics) Watch(s *Status) {
 	m.status = s
 }
 
-// Close ends the showing and waits for what is being shown.
+// Close stops serving and waits for answers that are under way.
 func (m *Metrics) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

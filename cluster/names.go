@@ -46,7 +46,7 @@ func (n names) stream(kind string) string {
 // anyRun stands for every run, where permissions are for all of them.
 const anyRun = "*"
 
-// Allow is what a user may do in the trainings at a broker that runs elsewhere.
+// Allow returns what a user may do in the trainings at a broker that runs elsewhere.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role == broker.Server {
 		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
@@ -54,11 +54,10 @@ func Allow(u broker.User) broker.Permissions {
 	return names{anyRun}.allow(u)
 }
 
-// slots is how many broadcasts the stream holds: while one is written the one before is
-// whole.
+// slots is how many broadcasts the stream holds. While one is written, the one before it is complete.
 const slots = 2
 
-// direct is the subject under which a broker gives a stream's newest message of a subject.
+// direct is the subject that asks a broker for a stream's newest message of a subject.
 func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
 
 // The kinds of subjects of updates.
@@ -80,7 +79,7 @@ func (n names) part(kind string, client, round, chunk int) string {
 		strconv.Itoa(chunk)
 }
 
-// parsePart returns which client, round and chunk a subject of updates, of that kind, is of.
+// parsePart returns the client, the round and the chunk of an update's subject of this kind.
 func (n names) parsePart(kind, subject string) (client, round, chunk int, ok bool) {
 	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+"."+kind+".")
 	if !ok {
@@ -98,14 +97,14 @@ func (n names) parsePart(kind, subject string) (client, round, chunk int, ok boo
 	return v[0], v[1], v[2], true
 }
 
-// canonical reports whether a number is written as this program writes those that are not
-// negative: an update has one subject.
+// canonical reports whether a number is written as this program writes numbers that are not negative.
+// Otherwise one update could have several subjects.
 func canonical(number string) bool {
 	return number[0] != '+' && number[0] != '-' && (number[0] != '0' || number == "0")
 }
 
-// inbox is the first part of the subjects under which answers come to a user. The server
-// answers nowhere else, so that nobody can have its answers published in another's name.
+// inbox is the first part of the subjects under which a user gets answers. The server answers only
+// there, so that nobody can make it publish in another's name.
 func inbox(role broker.Role, client int) string {
 	if role == broker.Client {
 		return fmt.Sprintf("_INBOX_client_%d", client)

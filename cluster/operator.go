@@ -14,14 +14,14 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Operator asks the server of a run. One that is done with must be closed.
+// Operator asks the server of a run. Close it when it is not needed any more.
 type Operator struct {
 	conn  *nats.Conn
 	names names
 }
 
-// Operate connects to a broker as the operator of the run of that id, or for "" of the only
-// one. It waits for a server that is not up yet.
+// Operate connects to a broker as the operator of the run with that id or, for "", of the only run. It
+// waits for a server that is not up yet.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
@@ -41,12 +41,11 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 // Close ends the connection.
 func (o *Operator) Close() { o.conn.Close() }
 
-// ErrNoServer reports that the server of a run does not answer any more: it has ended, or is
-// away.
+// ErrNoServer reports that the server of a run does not answer any more: it has ended or is away.
 var ErrNoServer = errors.New("dist: its server has ended, or is away")
 
-// Status asks how the run stands. A server that has gone is asked again for ten seconds, in
-// which it may be started again; then the error wraps ErrNoServer.
+// Status asks for the state of the run. If the server is gone, Status asks again for ten seconds, in
+// which somebody may start it again. After that the error wraps ErrNoServer.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s := new(Status)
 	if err := o.ask(ctx, o.names.status(), struct{}{}, s); err != nil {
@@ -74,7 +73,7 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel lets the run go on without a client, for good. If the server is gone, it reports the same
+// Expel lets the run continue without a client, for good. If the server is gone, it reports the same
 // error as Status.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply

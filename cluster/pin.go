@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// pinned says what a client's journal is of: the run, as its server announced it, and the
-// records that the client holds, by their digest, behind the end of a line. The journal counts
-// rounds and sample sizes alone: on other records, or another number of them, what was
-// released would be accounted for at another sample rate than it was drawn at.
+// pinned returns what binds a client's journal to a run and to records: the run's announcement, a
+// newline, and the digest of the client's records. The journal itself has only rounds and sample
+// sizes. If the client continued with more or fewer records, its earlier rounds would be accounted
+// for at a sample rate at which they were not drawn.
 func pinned(run []byte, records string) []byte {
 	return append(append(slices.Clone(run), '\n'), records...)
 }
@@ -21,7 +21,7 @@ func readPinned(text []byte) (a *Announcement, run []byte, records string, err e
 	return a, run, string(digest), err
 }
 
-// pin writes down, in the journal, what it is of, and refuses what it is not of.
+// pin binds the journal to the run and the records, and refuses a journal that is bound to others.
 func (c *client) pin() error {
 	run, err := c.about.bytes()
 	if err != nil {

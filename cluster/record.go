@@ -22,12 +22,42 @@ import (
 	"proactivedp/train"
 )
 
-// The files in a server's folder.
+// The files in a server's folder. The server may stop between any two writes, so their order
+// matters. An update goes this way:
+//
+//  1. The update is applied: the machine changes in memory, and a line for appliedFile is
+//     buffered. If the server stops here, nothing is lost: the stream or the client's journal
+//     still has the update, and the next life of the server applies it.
+//  2. save flushes appliedFile. If the server stops here, the state still names the old length
+//     of the list. openApplied cuts the list to it, and the update is applied and listed again.
+//  3. save replaces stateFile as a whole. It has the model, which updates are in it, the length
+//     of the list and who was expelled. From now on a restart has the update.
+//  4. Only then the server tells the client that the round is covered, and takes the message
+//     out of the stream. The client's journal forgets the round. If this came before step 3
+//     and the server stopped between them, nobody would have the round.
+//
+// That a client was expelled is in stateFile too, so that it is saved together with the updates
+// that came before it. Suppose that it were saved alone:
+//
+//  1. The server applies round 5 of client 2 and does not save it. Others receive a model that
+//     has it.
+//  2. Client 2 is expelled. The server stops before it saves its state.
+//  3. The next life reads round 5 from the stream and refuses it, because its client is
+//     expelled. The model lacks an update that it had before.
+//
+// clientsFile is written before the server answers a hello from a new life of a journal.
+// Otherwise:
+//
+//  1. Somebody copies a journal. The original is opened for the third time, and the server
+//     lets it continue.
+//  2. The server stops before it has written that it knows of life 3.
+//  3. The copy is opened, also for the third time. The next life of the server knows of life 2
+//     only and lets the copy continue. Both release the same rounds.
 const (
 	runFile     = "run.json"     // the announcement
-	stateFile   = "server.state" // the machine's state, and what was counted
-	appliedFile = "applied.csv"  // which update was applied when, in order
-	clientsFile = "clients.json" // the clients' lives, and ledgers of those that have ended
+	stateFile   = "server.state" // the machine's state and the tally
+	appliedFile = "applied.csv"  // the applied updates, in order
+	clientsFile = "clients.json" // the clients' journals, and the ledgers of those that have ended
 	reportFile  = "report.json"  // the report of a run that has ended
 	addressFile = "address"      // where clients reach the broker
 )
@@ -41,13 +71,13 @@ type record struct {
 	key   []byte
 	about *Announcement
 	tally
-	before  float64 // seconds of the lives before this one
-	out     *os.File
+	before  float64  // seconds of the lives before this one
+	out     *os.File // appliedFile
 	buffer  *bufio.Writer
 	written int64 // bytes of the list of applied updates
 }
 
-// tally is what is counted beside the machine's state.
+// tally is what is saved together with the machine's state.
 type tally struct {
 	Run       string         `json:"run"`
 	Seconds   float64        `json:"seconds"`
@@ -55,25 +85,25 @@ type tally struct {
 	Broadcast int64          `json:"bytes_broadcast"`
 	Lags      []int          `json:"lags"`
 	Refused   map[string]int `json:"refused"`
-	Applied   int64          `json:"applied_bytes"` // how long the list of applied updates is
+	Applied   int64          `json:"applied_bytes"` // the length of the list of applied updates
 	Expelled  []int          `json:"expelled"`
 	Clients   []clientRecord `json:"-"` // in clientsFile
 }
 
-// clientRecord is what is kept of a client.
+// clientRecord is what the server keeps about a client.
 type clientRecord struct {
 	// Journal is the public name of the journal that has the client's number, and First is its
 	// first round. Replaced are the journals that had the number before.
 	Journal  string        `json:"journal"`
 	First    int           `json:"first"`
 	Replaced []string      `json:"replaced,omitempty"`
-	Life     int           `json:"life"` // of the journal
-	Instance string        `json:"instance"`
+	Life     int           `json:"life"`     // how often the journal was opened
+	Instance string        `json:"instance"` // the process that opened it last
 	Ledger   *clientLedger `json:"ledger,omitempty"`
 	Expelled bool          `json:"-"` // in tally
 }
 
-// replaced returns how many lost journals the client's journal replaces. After the server's folder
+// replaced returns how many lost journals the client's journal replaces. If the server's folder
 // was restored from an older copy, the journal may know of more than the server.
 func (r *clientRecord) replaced() int {
 	if r.Ledger == nil {
@@ -82,8 +112,10 @@ func (r *clientRecord) replaced() int {
 	return max(len(r.Replaced), r.Ledger.Replaced)
 }
 
-// older says why a hello is from a life that is over or from another copy of the journal, or
-// returns "".
+// older says why a hello may come from an older copy of the journal, or returns "". Each opening
+// of a journal raises its life by one, and each process draws an instance. So a hello with a
+// smaller life is from an older copy, and one with the same life and another instance is from
+// a second copy.
 func (r *clientRecord) older(h hello) string {
 	if h.Life > r.Life || h.Life == r.Life && h.Instance == r.Instance {
 		return ""
@@ -93,8 +125,8 @@ func (r *clientRecord) older(h hello) string {
 		"--replace, or expel the client", decimal.Many(h.Life, "time"), decimal.Many(r.Life, "time"))
 }
 
-// openRecord opens the folder of a run of p, and puts the machine into the state that it
-// holds, if it holds any.
+// openRecord opens the folder of a run of p. If the folder has a state, the machine continues
+// from it.
 func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) (*record, error) {
 	r := &record{dir: dir, key: key}
 	if err := r.openRun(p); err != nil {
@@ -118,7 +150,7 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 
 func (r *record) path(name string) string { return filepath.Join(r.dir, name) }
 
-// openRun reads which run the folder is of, or begins one in it.
+// openRun reads which run the folder belongs to, or begins a run in it.
 func (r *record) openRun(p *train.Prepared) error {
 	text, err := bounded.File(r.path(runFile), maxAnswer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +180,7 @@ func (r *record) openRun(p *train.Prepared) error {
 	return nil
 }
 
-// writeJSON writes a file as a whole.
+// writeJSON replaces a file as a whole.
 func writeJSON(path string, v any) error {
 	err := files.Write(path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
@@ -161,7 +193,7 @@ func writeJSON(path string, v any) error {
 	return nil
 }
 
-// readState reads the machine's state, if there is one.
+// readState reads the machine's state and the tally, if there are any.
 func (r *record) readState(machine *sim.Server) error {
 	f, err := os.Open(r.path(stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +246,7 @@ func (r *record) readClients() error {
 	return nil
 }
 
-// writeAddress writes down where clients reach the broker.
+// writeAddress writes where clients reach the broker.
 func (r *record) writeAddress(url string) error {
 	err := files.Write(r.path(addressFile), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, url)
@@ -228,7 +260,8 @@ func (r *record) writeAddress(url string) error {
 
 func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.Clients) }
 
-// openApplied opens the list of applied updates, as long as it was with the state.
+// openApplied opens the list of applied updates and cuts it to the length that the state names.
+// The lines behind it are of updates that the state does not have.
 func (r *record) openApplied() error {
 	f, err := os.OpenFile(r.path(appliedFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -273,12 +306,12 @@ func (r *record) applied(h wire.Header, life time.Duration) error {
 		r.seconds(life)))
 }
 
-// seconds returns how long updates have come, in this life and those before.
+// seconds returns for how long updates have come, in this life and those before.
 func (r *record) seconds(life time.Duration) float64 { return r.before + life.Seconds() }
 
 func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }
 
-// save writes the machine's state, and flushes it to disk.
+// save writes the machine's state to disk, after the list of applied updates.
 func (r *record) save(machine *sim.Server, life time.Duration) error {
 	if err := errors.Join(r.buffer.Flush(), r.out.Sync()); err != nil {
 		return fmt.Errorf("dist: %s: %w", appliedFile, err)

@@ -13,7 +13,7 @@ import (
 	"proactivedp/train"
 )
 
-// Report is what a finished distributed training says of itself.
+// Report is the report of a finished distributed training.
 type Report struct {
 	train.Report
 	Run       string         `json:"run"`
@@ -25,7 +25,7 @@ type Report struct {
 	Expelled  []int          `json:"expelled"`
 }
 
-// finish makes the report of a training whose clients have all said what they released.
+// finish makes the report of a training whose clients have all sent their ledgers.
 func (s *server) finish(ctx context.Context) (*Report, error) {
 	result := &train.Outcome{Result: &sim.Result{
 		Params: slices.Clone(s.machine.Model()), Run: s.Prepared.Config.Run(), Updates: s.machine.Updates(),
@@ -72,7 +72,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// planned is the most that a client that was expelled can have released.
+// planned returns the most that an expelled client can have released.
 func (s *server) planned() dp.Ledger {
 	var l dp.Ledger
 	for _, e := range s.mech.Events(s.about.Rounds) {
@@ -106,7 +106,7 @@ func (r *Report) WriteText(w io.Writer) error {
 
 func bytesText(n int64) string { return fmt.Sprintf("%.4g MB", float64(n)/1e6) }
 
-// refusedText lists how many messages were refused, by why.
+// refusedText lists how many messages were refused for each reason.
 func refusedText(refused map[string]int) string {
 	var texts []string
 	for why, n := range refused {

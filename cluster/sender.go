@@ -20,23 +20,23 @@ type sender struct {
 	c       *client
 	queue   chan []outgoing // carries new releases
 	more    chan []journal.Release
-	free    chan []float32 // carries vectors that may be written
-	made    int
-	room    int              // so many vectors there are at most
-	most    int              // so many releases go in a message
-	waiting []outgoing       // short releases that the stream gets together
-	due     <-chan time.Time // brings when; nil: none waits
-	u       []float32        // what is read from the journal
-	spare   [][]byte         // messages that the stream has, to be written anew
+	free    chan []float32   // carries vectors that may be written
+	made    int              // the number of vectors
+	room    int              // the most vectors
+	most    int              // the most releases in a message
+	waiting []outgoing       // short releases that go to the stream in one message
+	due     <-chan time.Time // fires when they are sent; nil if none waits
+	u       []float32        // a release as read from the journal
+	spare   [][]byte         // memory of messages that the stream has
 }
 
-// outgoing is a release to be sent; its vector is nil if it is to be read from the journal.
+// outgoing is a release to be sent. If its vector is nil, it is read from the journal.
 type outgoing struct {
 	journal.Release
 	u []float32
 }
 
-// flight is releases of rounds in a row on their way, in one message.
+// flight is a message on its way, with releases of rounds in a row.
 type flight struct {
 	releases []outgoing
 	sending
@@ -63,7 +63,7 @@ func newSender(c *client) *sender {
 		free: make(chan []float32, room), room: room, most: wire.Together(c.about.Params)}
 }
 
-// vector returns a vector that the client may write; nil if none is free yet.
+// vector returns a vector that the client may write, or nil if none is free yet.
 func (s *sender) vector() []float32 {
 	select {
 	case u := <-s.free:
@@ -97,7 +97,7 @@ func (s *sender) send(ctx context.Context, all []outgoing) error {
 	}
 }
 
-// again asks to send a release from the journal.
+// again makes run send a release from the journal again.
 func (s *sender) again(r journal.Release) {
 	var all []journal.Release
 	select {
@@ -113,7 +113,7 @@ func (s *sender) run(ctx context.Context) error {
 	for {
 		queue := s.queue
 		if s.full(flying) {
-			queue = nil // first the stream must have some
+			queue = nil // the stream must take some first
 		}
 		taken, refused := coming(flying)
 		var err error
@@ -145,9 +145,9 @@ func (s *sender) run(ctx context.Context) error {
 	}
 }
 
-// wait lets releases wait for others that the stream gets by one message, which costs it about
-// as much as a message of one: the server has been sent them past it. It reports whether that
-// is enough, as anything is of releases that are not short.
+// wait lets short releases wait for others, to go to the stream in one message: a message costs the
+// stream about the same however many releases it has. The server has them already, past the
+// stream. wait reports whether the message is full. Releases that are not short never wait.
 func (s *sender) wait(all []outgoing) (enough bool) {
 	s.waiting = append(s.waiting, all...)
 	if !isShort(s.c.about.Params) || len(s.waiting) >= min(s.most, s.room/2) {
@@ -170,7 +170,7 @@ func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, 
 // full reports whether no more messages may be on their way.
 func (s *sender) full(flying []flight) bool { return len(flying) >= min(s.room, mostFlying) }
 
-// coming returns what brings the answer to the oldest release on its way.
+// coming returns the channels that receive the answer to the oldest message on its way.
 func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan error) {
 	if len(flying) == 0 {
 		return nil, nil
@@ -184,7 +184,7 @@ func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan err
 	return ack.Ok(), ack.Err()
 }
 
-// ended leaves out errors that come of the context's end.
+// ended returns nil for an error after the context's end.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -192,14 +192,14 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// header is a release's, of its first message.
+// header returns the header of a release's first message.
 func (s *sender) header(r journal.Release) wire.Header {
 	return wire.Header{Kind: wire.Update, Run: s.c.id, Client: s.c.Client, Number: r.Round, Newest: r.Newest,
 		Size: r.Size, Params: s.c.about.Params, Digest: r.Digest}
 }
 
-// launch sends releases, as many in a message as fit, and does not wait for answers; of long
-// ones all is there when it returns.
+// launch sends releases, as many in a message as fit, and does not wait for answers. Long releases
+// are an exception: the stream has all their parts when it returns.
 func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([]flight, error) {
 	for len(all) > 0 {
 		if wire.Chunks(s.c.about.Params) > 1 {
@@ -227,8 +227,8 @@ func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([
 	return flying, ctx.Err()
 }
 
-// pack puts the first releases, of rounds in a row, in a message, without those that need not
-// be sent any more, and returns the others as well.
+// pack puts the first releases, of rounds in a row, into a message. It leaves out those that need
+// not be sent any more. rest are the releases behind them.
 func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest []outgoing, err error) {
 	if n := len(s.spare); n > 0 {
 		message, s.spare = s.spare[n-1][:0], s.spare[:n-1]
@@ -257,7 +257,7 @@ func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest [
 	return packed, message, all, nil
 }
 
-// publish sends a message; one that does not leave has no ack.
+// publish sends a message. If it does not leave, it has no ack.
 func (s *sender) publish(subject string, message []byte) sending {
 	one, err := publish(s.c.js, subject, message)
 	if err != nil {
@@ -273,7 +273,7 @@ func (s *sender) count(bytes int) {
 	s.c.mu.Unlock()
 }
 
-// floats returns a release's vector; nil if it need not be sent any more.
+// floats returns a release's vector, or nil if it need not be sent any more.
 func (s *sender) floats(o outgoing) ([]float32, error) {
 	if o.u != nil {
 		return o.u, nil
@@ -290,8 +290,8 @@ func (s *sender) floats(o outgoing) ([]float32, error) {
 	return s.u, s.c.journal.Read(r, s.u)
 }
 
-// land waits until the stream has the oldest release, and sends again what it has not, at
-// once if its answer was an error.
+// land waits until the stream has the oldest message on its way, and sends it again until then. If
+// failure is not nil, the stream has refused it already.
 func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]flight, error) {
 	f := flying[0]
 	var last uint64
@@ -308,7 +308,7 @@ func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]fl
 	return flying[1:], nil
 }
 
-// landed notes that the stream has releases.
+// landed notes that the stream has these releases.
 func (s *sender) landed(all []outgoing, last uint64) {
 	for _, o := range all {
 		s.c.at(afterAck)
@@ -321,7 +321,7 @@ func (s *sender) landed(all []outgoing, last uint64) {
 	}
 }
 
-// long sends a release of many messages, some at a time.
+// long sends a release of many messages, a window of them at a time.
 func (s *sender) long(ctx context.Context, o outgoing) error {
 	u, err := s.floats(o)
 	if u == nil || err != nil {
@@ -360,8 +360,8 @@ func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
 	return message, nil
 }
 
-// insist sends a message that the stream did not take, for the reason err, until it has all
-// of it.
+// insist sends a message again that the stream refused with err, until the stream has all its
+// releases.
 func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
 		if ctx.Err() != nil {
@@ -387,7 +387,7 @@ func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error
 	}
 }
 
-// without returns a message without its first n releases.
+// without returns the message without its first n releases.
 func (s *sender) without(f flight, n int) flight {
 	rest := f.releases[n:]
 	return flight{rest, sending{subject: s.c.names.up(s.c.Client, rest[0].Round, 0), data: f.data[n*f.each():]}}
@@ -396,10 +396,17 @@ func (s *sender) without(f flight, n int) flight {
 // each returns how many bytes of the message a release has.
 func (f flight) each() int { return len(f.data) / len(f.releases) }
 
-// same returns how many releases, from the first on, the message has that the stream has in
-// the place of this one: another life of the client may have put fewer or more in it.
-// Another release that the server has folded and left there is the end: somebody has released
-// the round as well. What is not the client's the server deletes when it comes to it.
+// same returns how many of the message's releases, from the first on, the stream already has under
+// its subject. An earlier life of the client may have put fewer or more releases into a message:
+//
+//  1. Life 1 sends rounds 4 and 5 in one message, under the subject of round 4. It stops.
+//  2. Life 2 sends rounds 4 to 6 in one message. The stream refuses it, because it has a message
+//     of that subject.
+//  3. same compares the bytes and returns 2. Life 2 sends round 6 by itself.
+//
+// If the stream has other bytes there, somebody else sent them. The server deletes the message
+// when it reads it, unless the vector is a valid release of the round. So other bytes in a
+// message that the server has read mean that the round was released twice.
 func (s *sender) same(ctx context.Context, f flight) (int, error) {
 	s.c.mu.Lock()
 	folded := s.c.folded
@@ -408,7 +415,7 @@ func (s *sender) same(ctx context.Context, f flight) (int, error) {
 	defer cancel()
 	m, err := s.c.conn.RequestWithContext(ctx, direct(s.c.names.upStream(), f.subject), nil)
 	if err != nil || m.Header.Get("Status") != "" {
-		return 0, nil // it is away, or nobody answers: then it is sent again
+		return 0, nil // the message is gone or nobody answers, so it is sent again
 	}
 	there := m.Data[:min(len(m.Data), len(f.data))]
 	if n := len(there) / f.each(); n > 0 && len(there)%f.each() == 0 && bytes.HasPrefix(f.data, there) {

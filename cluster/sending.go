@@ -13,7 +13,7 @@ import (
 type sending struct {
 	subject string
 	data    []byte
-	ack     jetstream.PubAckFuture // nil: it did not leave
+	ack     jetstream.PubAckFuture // nil if the message did not leave
 }
 
 // publish sends a message to a stream.
@@ -25,14 +25,14 @@ func publish(js jetstream.JetStream, subject string, data []byte) (sending, erro
 	return sending{subject, data, ack}, nil
 }
 
-// errTaken reports that the stream has a message of the subject already.
+// errTaken reports that the stream already has a message under the subject.
 var errTaken = errors.New("dist: there is a message already")
 
-// storeFailed is the broker's error for a message that a stream does not take.
+// storeFailed is the broker's error code for a message that a stream refuses.
 const storeFailed jetstream.ErrorCode = 10077
 
-// wait waits until the stream has the message, and returns its number there. The error is
-// errTaken if it had one of the subject.
+// wait waits until the stream has the message and returns its number there. The error is errTaken if the
+// stream already had a message under the subject.
 func (s sending) wait(ctx context.Context) (uint64, error) {
 	if s.ack == nil {
 		return 0, s.failed(nats.ErrDisconnected)

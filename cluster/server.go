@@ -27,23 +27,24 @@ const MaxClients = 4096
 // ServeOptions says what a server serves, and how.
 type ServeOptions struct {
 	Prepared *train.Prepared
-	Dir      string        // the run's folder: a server that is started again goes on from it
+	Dir      string        // the run's folder, from which a server that is started again continues
 	Engine   broker.Engine // StoreDir "" is a folder in Dir; Allow is set by the server
 	Creds    *broker.Credentials
-	// ExpelAfter is how long a client may be silent before it is expelled; 0: for ever.
+	// ExpelAfter is how long a client may be silent before it is expelled. 0 never expels.
 	ExpelAfter time.Duration
-	// SaveEvery is the time from one saved state to the next, or longer if saving takes
-	// more than a twentieth of the time; 0: two seconds.
+	// SaveEvery is the time from one saved state to the next, or longer if saving takes more than a
+	// twentieth of the time. 0 is two seconds.
 	SaveEvery time.Duration
-	Log       *slog.Logger // nil: nothing is logged
-	// Started is told where clients reach the broker; nil: nobody is.
+	Log       *slog.Logger // nil logs nothing
+	// Started, unless it is nil, is called with the URL at which clients reach the broker.
 	Started func(url string)
-	// Watch is shown how the run stands, each second or so; nil: nobody is.
+	// Watch, unless it is nil, is called about four times a second with the state of the run.
 	Watch func(*Status)
 
-	now     func() time.Time     // a test's: the clock by which silence is counted; nil: time.Now
-	at      func(point)          // a test's: is told what happens
-	started func(*broker.Broker) // a test's: is shown the broker
+	// Only tests set these.
+	now     func() time.Time     // the clock that measures silence, instead of time.Now
+	at      func(point)          // is called at each point
+	started func(*broker.Broker) // is called with the broker
 }
 
 // Validate reports every problem of the options.
@@ -68,13 +69,13 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// LeastSilence is the shortest silence after which the other side may be given up: some beats.
+// LeastSilence is the shortest silence after which a client or a server may be given up.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.
 type point string
 
-// The points of a server.
+// The points at which a test may stop a server.
 const (
 	beforeApply     point = "server before it applies"
 	afterApply      point = "server after it applied"
@@ -83,8 +84,8 @@ const (
 	insideBroadcast point = "server in the middle of a broadcast"
 )
 
-// Serve serves a training to its end, and reports. What is in Dir of the same run is gone
-// on from. When the context ends the state is saved and the error is context.Cause(ctx).
+// Serve serves a training to its end and returns its report. If Dir has the same run already, it
+// continues. When the context ends, the state is saved and the error is context.Cause(ctx).
 func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	return report, err
 }
 
-// server is the server's process. All of its fields are of the goroutine in run.
+// server is the server's process. All of its fields belong to the goroutine in serve.
 type server struct {
 	ServeOptions
 	log     *slog.Logger
@@ -118,24 +119,24 @@ type server struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	up       *upstream
-	failures int            // of the last tries to subscribe
+	failures int            // how often subscribing has failed since it last succeeded
 	early    chan *nats.Msg // updates past the stream, see takeEarly
-	again    chan struct{}  // carries that the connection was lost and is there again
+	again    chan struct{}  // receives when the connection is back after a loss
 	asked    chan *nats.Msg
 
-	assemblies []*assembly // by client; nil: nothing has come
+	assemblies []*assembly // by client; nil before the first part of an update
 	processed  uint64      // the newest message of the stream that was folded
-	offered    int         // the k of the broadcast that was published last; -1: none is there
-	message    []byte      // of a broadcast that is pushed
-	reoffer    time.Time   // when it is published again if somebody lacks it
+	offered    int         // the k of the broadcast that was published last, or -1
+	message    []byte      // the memory of a broadcast that is pushed
+	reoffer    time.Time   // the earliest time to publish it again if a client lacks it
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
 
 	sent     time.Time     // when the last heartbeat was sent
 	pulsed   time.Time     // when the last one came back, by clock
 	listens  time.Time     // since when the server listens without a break, by clock
-	deaf     time.Duration // how long it has saved in this life, in which it reads nothing
-	told     time.Time     // when the log was told last how far it is
+	deaf     time.Duration // how long it has saved in this life; it reads nothing meanwhile
+	told     time.Time     // when the progress was logged last
 	saved    time.Time     // when the state was saved last, or this life began
 	saving   time.Duration // how long the last saving took
 	unsaved  int           // updates applied since
@@ -147,10 +148,10 @@ type server struct {
 	farewell time.Time // when all clients had said goodbye
 }
 
-// assembly is an update that has not come whole.
+// assembly is an update of which some parts have not come yet.
 type assembly struct {
 	wire.Assembly
-	first uint64 // the oldest message of it
+	first uint64 // its oldest message
 }
 
 // peerState is what the server knows of a client in this life.
@@ -158,7 +159,7 @@ type peerState struct {
 	heard   time.Time // by clock; zero: never
 	newest  int
 	oldest  int
-	lost    time.Time // since when rounds before oldest are lost; zero: none are
+	lost    time.Time // since when rounds before oldest are lost; zero if none are
 	bye     bool
 	refused int
 }
@@ -237,7 +238,7 @@ func (s *server) connect(ctx context.Context) error {
 	reconnected := func() {
 		select {
 		case s.again <- struct{}{}:
-		default: // one is waiting
+		default: // one is already waiting
 		}
 	}
 	if s.conn, err = s.broker.Connect(ctx, peerOf("server", 0, s.Creds, reconnected)); err != nil {
@@ -276,9 +277,9 @@ func (s *server) listen(ctx context.Context) error {
 const (
 	window   = 16                // messages under way at a time
 	patience = 10 * time.Second  // for an answer
-	upkeep   = 2 * time.Second   // for an answer that nobody needs, when a broker of several has stopped
+	upkeep   = 2 * time.Second   // for an answer that nobody waits for: one of several brokers may have stopped
 	beat     = time.Second       // from one hello to the next
-	linger   = patience + 5*beat // after the last goodbye, for who asks again as the answer was lost
+	linger   = patience + 5*beat // after the last goodbye, for a client that asks again because an answer was lost
 )
 
 // serve is the server's loop.
@@ -307,7 +308,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 		select {
 		case <-ctx.Done():
 			if report, err := s.ended(ctx); report != nil || err != nil {
-				return report, err // nobody waits for goodbyes now
+				return report, err
 			}
 			if err := s.save(); err != nil {
 				return nil, errors.Join(context.Cause(ctx), err)
@@ -358,7 +359,7 @@ func (s *server) tell() {
 		s.machine.Updates(), "bytes_received", s.record.Received, "seconds", s.record.seconds(s.trained))
 }
 
-// retry asks for new subscriptions, a little later.
+// retry subscribes again a little later.
 func (s *server) retry() {
 	s.unsubscribe()
 	time.AfterFunc(beat/4, func() {
@@ -369,7 +370,7 @@ func (s *server) retry() {
 	})
 }
 
-// settle does what is due: a broadcast, saving, and answers that waited.
+// settle sends a broadcast, saves the state, and answers waiting hellos, as far as each is due.
 func (s *server) settle(ctx context.Context) error {
 	s.broadcast(ctx)
 	pause := max(s.SaveEvery, 19*s.saving)
@@ -383,10 +384,10 @@ func (s *server) settle(ctx context.Context) error {
 	return nil
 }
 
-// mostPending is how many bytes of updates make saving due, whatever the time.
+// mostPending is how many bytes of unsaved updates make saving due, whatever the time.
 const mostPending = 1 << 30
 
-// save saves the state and tells clients what it covers.
+// save saves the state, and then asks clients to say hello: the answers say what is covered.
 func (s *server) save() error {
 	begun := s.now()
 	if err := s.record.save(s.machine, s.trained); err != nil {
@@ -397,7 +398,7 @@ func (s *server) save() error {
 	s.deaf += s.saving
 	s.cover()
 	if s.conn != nil {
-		_ = s.conn.Publish(s.names.call(), nil) // who does not hear it says hello a little later
+		_ = s.conn.Publish(s.names.call(), nil) // a client that does not hear it says hello a little later
 	}
 	s.at(afterTable)
 	return nil
@@ -411,8 +412,8 @@ func (s *server) cover() {
 	}
 }
 
-// purge takes the messages out of the stream that the saved state covers: all that were
-// folded, but for updates that have not come whole.
+// purge takes the messages that the saved state covers out of the stream: all that were folded,
+// except those from the first part of an incomplete update on.
 func (s *server) purge(ctx context.Context) {
 	below := s.processed + 1
 	for _, a := range s.assemblies {
@@ -425,9 +426,9 @@ func (s *server) purge(ctx context.Context) {
 	}
 	up := s.up
 	if up.stream == nil || below <= 1 || !up.purging.CompareAndSwap(false, true) {
-		return // the next time is soon enough
+		return // the next save does it
 	}
-	up.done.Go(func() { // a broker takes its time, and nobody waits for that
+	up.done.Go(func() { // it may take long, and nobody waits for it
 		defer up.purging.Store(false)
 		ctx, cancel := context.WithTimeout(ctx, upkeep)
 		defer cancel()
@@ -457,8 +458,8 @@ func (s *server) apply(h wire.Header, u []float32) error {
 	return nil
 }
 
-// ended returns the report when training is complete and every client that is left has
-// said goodbye, or had the time to, for which nobody waits once ctx is done.
+// ended returns the report when training is complete and every remaining client has said goodbye or
+// had the time to. Once ctx is done, it does not wait for goodbyes.
 func (s *server) ended(ctx context.Context) (*Report, error) {
 	if !s.machine.Done() || s.unsaved > 0 {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 // ErrSilent reports that the server did not answer for as long as a client waits for it.
 var ErrSilent = errors.New("dist: the server is silent")
 
-// silence ends a client's context when the server has not answered for too long: it may have
-// ended for good, which nobody can tell who was not there.
+// silence ends a client's context when the server has not answered for too long. The server may have
+// ended for good, and a client that was away then cannot know.
 type silence struct {
 	most  time.Duration
 	warn  *time.Timer
@@ -20,8 +20,8 @@ type silence struct {
 	close context.CancelCauseFunc
 }
 
-// newSilence returns a context that ends with ErrSilent when heard was not called for the time
-// most; 0: never.
+// newSilence returns a context that ends with ErrSilent when heard was not called for the time most. With
+// 0 it never does.
 func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (context.Context, *silence) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &silence{most: most, close: cancel}
@@ -32,7 +32,7 @@ func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (cont
 	return ctx, s
 }
 
-// heard notes that the server has answered, or that nobody waits for it any more until now.
+// heard notes that the server has answered. After pause it begins to wait for the server again.
 func (s *silence) heard() {
 	s.warn.Reset(patience)
 	if s.end != nil {
@@ -40,7 +40,7 @@ func (s *silence) heard() {
 	}
 }
 
-// pause ends the waiting until heard is called.
+// pause stops measuring silence until heard is called.
 func (s *silence) pause() {
 	s.warn.Stop()
 	if s.end != nil {
@@ -48,13 +48,13 @@ func (s *silence) pause() {
 	}
 }
 
-// stop ends the waiting and the context.
+// stop stops measuring silence and ends the context.
 func (s *silence) stop() {
 	s.pause()
 	s.close(nil)
 }
 
-// whyLeft adds to an error of a silent server what the client has, and has not, given it.
+// whyLeft adds to the error of a silent server which rounds it has saved and which it has not.
 func (c *client) whyLeft(err error) error {
 	if !errors.Is(err, ErrSilent) {
 		return err

@@ -19,9 +19,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is what the run costs a client's records. Per client that is by what its own
-// ledger counts: it alone knows that all of its releases are in it. Per record the others that
-// hold it are counted as well, each with all the rounds of the run.
+// Statement is what the run costs a client's records. Its per-client ε counts the client's own ledger,
+// and only the client knows that all its releases are in it. Its per-record ε also counts the
+// other clients that hold the record, each with all rounds of the run.
 type Statement = claim.Report
 
 // planned states what all rounds of the run would cost the records of a client whose journal replaces
@@ -33,8 +33,8 @@ func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, e
 	return state(ctx, p, l.Events(), nil)
 }
 
-// keepsTarget refuses a run of which a record here would cost more than the target that the run
-// is for, as it does of a client with fewer records of its own than the server took σ for.
+// keepsTarget refuses a run that costs a record here more than the run's target ε. This happens if a
+// client with its own records has fewer of them than the server assumed when it chose σ.
 func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	target := p.Spec.TargetEpsilon
 	if target == 0 {
@@ -58,7 +58,7 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 // affords refuses a run that could cost a record of this client more than MaxEpsilon, with all rounds
 // of the lost journals that its journal replaces.
 func (c *client) affords(ctx context.Context) error {
-	// The releases must be those that Planned states: of the planned sizes, by one mechanism.
+	// Planned states releases of the planned sizes by one mechanism, so the run must have no others.
 	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *client) showCost(ctx context.Context) error {
 	return c.Agree(c.about, s)
 }
 
-// state states what one client's events, of all its rounds, cost.
+// state states the cost of one client's events, those of all its rounds.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
 	m := p.Config.Mechanism
 	r, err := claim.NewReport(m.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
@@ -127,14 +127,14 @@ func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rn
 	return r, err
 }
 
-// shares reports whether all clients hold the records of this one, as they do of a set that
-// is replicated, and nobody does of a client's own.
+// shares reports whether all clients hold the records of this one. They do if the run's data set is
+// replicated, and never if the client has its own records.
 func shares(p *train.Prepared) bool {
 	own := slices.ContainsFunc(p.Config.Rows, func(rows data.Subset) bool { return rows.Data == nil })
 	return !own && !p.Config.Partition.Disjoint()
 }
 
-// report says what the client did.
+// report makes the client's report.
 func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	l := c.ledger()
 	ledger, err := l.ledger(c.Client, c.mechanism(), c.about.Rounds)
@@ -159,8 +159,8 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	}, nil
 }
 
-// notesOf says what a reader of the client's report must know beside what it states: of the run's
-// data all that the server's says, of its own records what does not depend on how rows are dealt.
+// notesOf returns the notes of the client's report. With the run's data these are all notes of the
+// server's report, with its own records those that do not depend on how rows are dealt.
 func notesOf(p *train.Prepared) []string {
 	spec, notes := train.Spec{Runner: p.Spec.Runner}, []string(nil)
 	if d := p.Test.Data; d != nil {
@@ -172,8 +172,8 @@ func notesOf(p *train.Prepared) []string {
 	return slices.Concat(notes, heldByAll(p), spec.Notes())
 }
 
-// heldByAll notes that the client's releases are not all that a record pays for, where others
-// hold it as well: by themselves they would be taken for that.
+// heldByAll notes that a record also pays for the releases of other clients that hold it. Without the
+// note a reader could think that the client's own releases are all.
 func heldByAll(p *train.Prepared) []string {
 	n := p.Config.Clients()
 	if n == 1 || !shares(p) {

@@ -13,22 +13,23 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// upstream is the stream of updates as it comes to the server.
+// upstream is the server's subscription to the stream of updates.
 type upstream struct {
 	stream   jetstream.Stream
 	messages chan jetstream.Msg
-	failed   chan struct{} // is closed when nothing comes any more
+	failed   chan struct{} // closed when no more messages can come
 	stop     func()
 	purging  atomic.Bool
 	done     sync.WaitGroup
 }
 
-// resubscribe makes the streams, if they are not there, and begins to read the updates from
-// the beginning: a broker that lost its tail uses the numbers of messages again.
+// resubscribe makes the streams, if they do not exist, and reads the stream of updates from its
+// beginning. It cannot continue at a number: a broker that lost its newest messages gives their
+// numbers to others.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	// A question is lost with the broker that led. So the first ones after all went well are
-	// given up soon, and asked again.
+	// If the leading broker stops, a question to it is lost. So the first attempts after a success are
+	// given up soon and repeated.
 	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
 	defer cancel()
 	s.failures = min(s.failures+1, mostFailures)
@@ -70,10 +71,10 @@ func (s *server) resubscribe(ctx context.Context) error {
 	return nil
 }
 
-// mostFailures is from which failure on the streams are waited for as long as anything.
+// mostFailures is the number of failures after which an attempt may take as long as any other answer.
 const mostFailures = 3
 
-// readAhead is how many messages are asked for at a time: few if they are long.
+// readAhead is how many messages the server asks for at a time: few if they are long.
 func readAhead(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 2 * window
@@ -81,7 +82,7 @@ func readAhead(params int) int {
 	return 500
 }
 
-// read hands messages on until stop is called or nothing comes any more.
+// read passes messages on until stop is called or no more can come.
 func (u *upstream) read(messages jetstream.MessagesContext) {
 	stopped := make(chan struct{})
 	u.stop = func() {
@@ -93,7 +94,7 @@ func (u *upstream) read(messages jetstream.MessagesContext) {
 		for {
 			m, err := messages.Next()
 			if errors.Is(err, jetstream.ErrNoHeartbeat) {
-				continue // it asks again by itself
+				continue // the consumer asks again by itself
 			}
 			if err != nil {
 				return
@@ -107,7 +108,7 @@ func (u *upstream) read(messages jetstream.MessagesContext) {
 	})
 }
 
-// unsubscribe ends the reading, if there is any, and waits for its goroutine.
+// unsubscribe stops reading, if the server reads, and waits for the goroutine.
 func (s *server) unsubscribe() {
 	if s.up != nil && s.up.stop != nil {
 		s.up.stop()

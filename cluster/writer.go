@@ -8,20 +8,20 @@ import (
 	"proactivedp/cluster/internal/journal"
 )
 
-// writer writes a client's releases to its journal, and hands them to the sender when they
-// are on disk. A flush takes about as long for several as for one. So the client computes on
-// while one is under way, as far as Υ lets it, and the next one is of all that came meanwhile.
+// writer writes a client's releases to its journal and gives them to the sender when they are on
+// disk. A flush takes about as long for several releases as for one. So the client continues to
+// compute during a flush, as far as Υ allows, and the next flush has all releases since then.
 type writer struct {
 	c       *client
-	held    []journal.Entry      // not handed over; of the goroutine that computes
-	most    int                  // so many are not held
-	groups  chan []journal.Entry // carries what is to be written, of rounds in order
+	held    []journal.Entry      // not handed over yet; only the goroutine that computes uses it
+	most    int                  // with so many, they are handed over
+	groups  chan []journal.Entry // releases to be written, in the order of rounds
 	took    atomic.Int64         // nanoseconds of the last flush
-	message []byte               // the last that was sent past the stream
+	message []byte               // memory of the last message that was sent past the stream
 }
 
 const (
-	// mostHeld is about how many bytes of releases are held.
+	// mostHeld is the approximate limit of held releases in bytes.
 	mostHeld = 1 << 20
 )
 
@@ -30,8 +30,8 @@ func newWriter(c *client) *writer {
 	return &writer{c: c, most: most, groups: make(chan []journal.Entry, 1)}
 }
 
-// hold takes a release that took so long to compute. It is handed over at once where the
-// next one would keep it for a good part of a flush, else with those after it: see handOver.
+// hold takes a release that took so long to compute. If the next one probably takes longer than a
+// quarter of a flush, it is handed over at once, and otherwise together with those after it.
 func (w *writer) hold(e journal.Entry, took time.Duration) {
 	w.held = append(w.held, e)
 	if len(w.held) >= w.most || took > time.Duration(w.took.Load())/4 {
@@ -39,9 +39,9 @@ func (w *writer) hold(e journal.Entry, took time.Duration) {
 	}
 }
 
-// patience returns how long what is held may wait for a broadcast, which lets the client begin
-// another round: about as long as a flush that is saved so. It is 0 where no broadcast can come
-// but for what is held, newest being the k of the newest.
+// patience returns how long the held releases may wait for a broadcast that lets the client begin
+// another round. It is about the time of a flush, which is what the wait may save. It is 0 if the
+// server needs the held releases for its next broadcast; newest is the k of the last one.
 func (w *writer) patience(newest int) time.Duration {
 	if len(w.held) == 0 || w.held[0].Round <= newest || !isShort(w.c.about.Params) {
 		return 0
@@ -49,7 +49,7 @@ func (w *writer) patience(newest int) time.Duration {
 	return time.Duration(w.took.Load())
 }
 
-// handOver hands over what is held. It must be called before the client waits for anything.
+// handOver hands over the held releases. It must be called before the client waits for anything.
 func (w *writer) handOver() {
 	if len(w.held) == 0 {
 		return
@@ -61,7 +61,7 @@ func (w *writer) handOver() {
 		group = append(before, group...)
 	default:
 	}
-	w.groups <- group // there is room: nobody else hands over
+	w.groups <- group // does not block: nobody else hands over
 }
 
 // run writes until the context ends.
@@ -78,7 +78,7 @@ func (w *writer) run(ctx context.Context) error {
 	}
 }
 
-// write writes releases by one flush and hands them to the sender.
+// write writes releases with one flush and gives them to the sender.
 func (w *writer) write(ctx context.Context, group []journal.Entry) error {
 	c := w.c
 	for range group {

@@ -10,19 +10,19 @@ import (
 	"proactivedp/train"
 )
 
-// Wish is what a Chooser is asked for.
-type Wish struct {
-	Spec    train.Spec // what is given: all but σ, the clipping norm, the step size and its schedule
+// ChoiceRequest is what a Chooser is asked for.
+type ChoiceRequest struct {
+	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // what a record may cost, certified, at the spec's δ
 	Free    bool       // whether sample size, rounds and clients are to be chosen as well
 }
 
-// Chooser returns a setting that fulfils a wish, chosen without the test set; equal
-// wishes have equal answers.
-type Chooser func(ctx context.Context, source *train.Source, w Wish) (train.Spec, error)
+// Chooser returns a training for a request, chosen without the test set. Equal requests have
+// equal answers.
+type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
-// choice returns what the frame's Chooser answers, whom it asks once.
-func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
+// choice returns the answer of the Chooser, which is asked once for each request.
+func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec, error) {
 	if spec, done := f.chosen[w]; done {
 		return spec, nil
 	}
@@ -35,33 +35,33 @@ func (f *frame) choice(ctx context.Context, w Wish) (train.Spec, error) {
 		return train.Spec{}, err
 	}
 	if f.chosen == nil {
-		f.chosen = map[Wish]train.Spec{}
+		f.chosen = map[ChoiceRequest]train.Spec{}
 	}
 	f.chosen[w] = spec
 	return spec, nil
 }
 
-// approach is a way to come to a training for a budget.
-type approach struct {
+// method is one of the compared methods to choose a training for a budget.
+type method struct {
 	name string
 	// spec returns the training for what a record may cost, certified.
-	spec func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error)
+	spec func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error)
 }
 
-// chosen is the approach of asking the Chooser.
-func chosen(name string, spec train.Spec, free bool) approach {
-	return approach{name, func(ctx context.Context, f *frame, epsilon float64) (train.Spec, error) {
+// chosen is the method that asks the Chooser.
+func chosen(name string, spec train.Spec, free bool) method {
+	return method{name, func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
 		spec, err := f.part(spec)
 		if err != nil {
 			return spec, err
 		}
-		return f.choice(ctx, Wish{spec, epsilon, free})
+		return f.choice(ctx, ChoiceRequest{spec, epsilon, free})
 	}}
 }
 
-// part returns the spec with the part of its gradients that the figure runs, one round at
-// least.
-func (f *frame) part(spec train.Spec) (train.Spec, error) {
+// part returns the spec with the part of its gradients that the figure runs, at least one
+// round.
+func (f *figureConfig) part(spec train.Spec) (train.Spec, error) {
 	sizes, err := dp.ParseSizes(spec.SampleSize)
 	if err != nil {
 		return spec, err
@@ -70,9 +70,9 @@ func (f *frame) part(spec train.Spec) (train.Spec, error) {
 	return spec, nil
 }
 
-// leanness is which part of the paper's gradients a tight plan computes: at an equal ε
-// only s√T/σ counts while σ is above about 2, so that fewer records and less noise
-// give the same accuracy.
+// leanness is the factor by which a tight plan computes fewer gradients than the paper's. At an equal ε
+// accuracy depends only on s√T/σ while σ is above about 2, so fewer records with less noise give
+// the same accuracy.
 const leanness = 16
 
 // tight returns the spec with one client that computes a sixteenth of the gradients
@@ -88,23 +88,22 @@ func tight(s train.Spec) (train.Spec, error) {
 	return s, nil
 }
 
-// commonBatch is the batch size that people begin with.
+// commonBatch is the usual first choice of a batch size.
 const commonBatch = 256
 
-// common returns the spec with one client that takes usual batches for so many
-// epochs of n records.
+// common returns the spec with one client, batches of the usual size, and so many epochs of n records.
 func common(s train.Spec, n, epochs int) train.Spec {
 	s.Clients, s.SampleSize = 1, strconv.Itoa(commonBatch)
 	s.GradComps = max(n*epochs/commonBatch, 1) * commonBatch
 	return s
 }
 
-// approaches returns what is compared at an equal ε, for the n records of a client.
-func (s setting) approaches(n int) ([]approach, error) {
-	var all []approach
+// methods returns the methods that are compared at an equal ε, for the n records of a client.
+func (s experiment) methods(n int) ([]method, error) {
+	var all []method
 	if !s.heavy {
-		all = append(all, approach{s.label(s.Train) + "the paper's plan and step size",
-			func(_ context.Context, f *frame, _ float64) (train.Spec, error) { return f.part(s.Train) }})
+		all = append(all, method{s.label(s.Train) + "the paper's plan and step size",
+			func(_ context.Context, f *figureConfig, _ float64) (train.Spec, error) { return f.part(s.Train) }})
 	}
 	for _, spec := range s.models {
 		lean, err := tight(spec)
@@ -122,8 +121,8 @@ func (s setting) approaches(n int) ([]approach, error) {
 	return all, nil
 }
 
-// label names the model before what is said of it, where the figure has several.
-func (s setting) label(spec train.Spec) string {
+// label is the prefix of a method's name that names the model, if the figure has several models.
+func (s experiment) label(spec train.Spec) string {
 	if len(s.models) == 1 && s.models[0].Model == s.Train.Model {
 		return ""
 	}

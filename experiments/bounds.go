@@ -55,7 +55,7 @@ func checkSweep[T comparable](name string, list []T, one func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// checkSizes reports sample sizes that no sweep can be of, whatever the data.
+// checkSizes reports sample sizes that are impossible for any data.
 func checkSizes(sizes []int) error {
 	return checkSweep("sizes", sizes, func(size int) error {
 		if size < 1 {
@@ -65,7 +65,7 @@ func checkSizes(sizes []int) error {
 	})
 }
 
-// CheckEpsilons reports target epsilons that no sweep can be of.
+// CheckEpsilons reports target epsilons that a sweep cannot have.
 func CheckEpsilons(epsilons []float64) error {
 	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
 }

@@ -37,7 +37,7 @@ func TestSizesAreAsAsked(t *testing.T) {
 		{"phishing-logreg-sample-size", []int{7, 2}, []string{"7", "2"}},
 		{"phishing-logreg-delay", nil, nil},
 	} {
-		k, err := readKept(dir, c.figure)
+		k, err := readStored(dir, c.figure)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestEpsilonsAreAsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "own-epsilon" })
-	f := &frame{source: source, set: "own.csv", scale: 1, seeds: 1}
+	f := &figureConfig{source: source, set: "own.csv", scale: 1, seeds: 1}
 	cells, err := figures[i].cells(t.Context(), f)
 	if err != nil || len(cells) != 1+len(asked) {
 		t.Fatalf("%d trainings, error %v; want %d", len(cells), err, 1+len(asked))

@@ -20,8 +20,8 @@ import (
 )
 
 // guess is a Chooser that counts how often it is asked.
-func guess(asked map[Wish]int) Chooser {
-	return func(_ context.Context, _ *train.Source, w Wish) (train.Spec, error) {
+func guess(asked map[ChoiceRequest]int) Chooser {
+	return func(_ context.Context, _ *train.Source, w ChoiceRequest) (train.Spec, error) {
 		asked[w]++
 		spec := w.Spec
 		spec.NoiseMultiplier, spec.Schedule, spec.Beta = 0.2/w.Epsilon, string(sim.ZeroDecay), 0
@@ -29,7 +29,7 @@ func guess(asked map[Wish]int) Chooser {
 	}
 }
 
-// The figures of budgets hold every approach with its certified ε and its gradients,
+// The figures of budgets hold every method with its certified ε and its gradients,
 // and ask once for what they show.
 func TestFiguresOfBudgets(t *testing.T) {
 	figures, err := Select([]string{"phishing-equal-epsilon", "phishing-budget"})
@@ -42,7 +42,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 	if err := Make(t.Context(), figures, o); err == nil || !strings.Contains(err.Error(), "choose = nil") {
 		t.Errorf("without a Chooser: error %v", err)
 	}
-	asked := map[Wish]int{}
+	asked := map[ChoiceRequest]int{}
 	o.Choose = guess(asked)
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestFiguresOfBudgets(t *testing.T) {
 
 // A tight plan has a sixteenth of the gradients in as many rounds.
 func TestTightPlan(t *testing.T) {
-	s := mnistSetting(pool.MNIST(train.LeNet)).Train
+	s := mnistExperiment(pool.MNIST(train.LeNet)).Train
 	lean, err := tight(s)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestTightPlan(t *testing.T) {
 
 // Runs that diverged count as accuracy 0 in the means of a figure of budgets, which says so.
 func TestBudgetsSayWhatDiverged(t *testing.T) {
-	f := &frame{source: train.NewSource(drawn()), seeds: 3, scale: 1}
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 3, scale: 1}
 	for want, accuracy := range map[string][]float64{"": {0.9, 0.8, 0.7},
 		" 1 run of accuracy 0 is in the means: it diverged.":     {0.9, 0, 0.7},
 		" 2 runs of accuracy 0 are in the means: they diverged.": {0, 0, 0.7}} {

@@ -14,12 +14,12 @@ import (
 // A caption says who holds a record as the partition deals it: what a record pays for hangs
 // on that, and with shards it is the rounds of one client.
 func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
-	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
 	d, err := synth.Make("synth-phishing", rng.New(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &frame{source: train.NewSource(d), seeds: 1, scale: 1}
+	f := &figureConfig{source: train.NewSource(d), seeds: 1, scale: 1}
 	for _, c := range []struct {
 		partition string
 		clients   int
@@ -40,8 +40,8 @@ func TestCaptionsSayWhoHoldsARecord(t *testing.T) {
 
 // A caption says the δ that its ε are of.
 func TestCaptionsSayTheirDelta(t *testing.T) {
-	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
-	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
 	for delta, want := range map[float64]string{0: ", δ = 1/N, ", 1e-3: ", δ = 0.001, ",
 		1.23456e-7: ", δ = 1.235e-07, "} {
 		spec := s.Train
@@ -54,8 +54,8 @@ func TestCaptionsSayTheirDelta(t *testing.T) {
 
 // A caption says in words which delay the runs had, a number of rounds or not.
 func TestCaptionsSayTheirDelay(t *testing.T) {
-	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
-	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
 	for delay, want := range map[string]string{
 		"1": ", at most 1 round behind, ", "0": ", at most 0 rounds behind, ", "16": ", at most 16 rounds behind, ",
 		"unlimited": ", permissible delay unlimited, ", "sqrt": ", permissible delay √(t/ln t), ",
@@ -73,14 +73,14 @@ func TestCaptionsSayTheirDelay(t *testing.T) {
 func TestCaptionsSpeakOfThePaperWhereItHasTheData(t *testing.T) {
 	for name, of := range map[string]string{"synth-phishing": "the paper's K", "mnist": "the paper's K",
 		"my.libsvm": "the settings' K", "synth-drawn": "the settings' K"} {
-		f := &frame{source: train.NewSource(drawn()), set: name, seeds: 1, scale: 0.5}
+		f := &figureConfig{source: train.NewSource(drawn()), set: name, seeds: 1, scale: 0.5}
 		if got := f.banner(); !strings.Contains(got, "SCALE 0.5: that part of "+of) {
 			t.Errorf("%s: %s", name, got)
 		}
 		spec := smallSpec()
 		spec.Data, spec.NoiseMultiplier = name, 0
 		run := timedRun(t, smallSpec(), 2)
-		text, err := newContest([]contender{{"one", spec}}, [][]pool.Timed{{*run}}).caption(t.Context(), f)
+		text, err := newComparison([]series{{"one", spec}}, [][]pool.Timed{{*run}}).caption(t.Context(), f)
 		if err != nil || strings.Contains(text, "of the paper's)") != (of == "the paper's K") {
 			t.Errorf("%s: %s, %v", name, text, err)
 		}

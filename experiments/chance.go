@@ -8,15 +8,14 @@ import (
 	"proactivedp/train"
 )
 
-// nearChance is how far above the accuracy of guessing a line is near it.
+// nearChance is how far above the majority-class baseline a line still counts as near it.
 const nearChance = 0.1
 
-// chanceColour is that of the line of guessing.
+// chanceColour is the colour of the baseline.
 var chanceColour = color.RGBA{150, 150, 150, 255}
 
-// addChance adds the accuracy of guessing the majority class as a line, where another one
-// ends near it or below.
-func addChance(p *plots.Picture, f *frame, spec train.Spec) error {
+// addChance adds the majority-class baseline as a line if another line ends near or below it.
+func addChance(p *plots.Picture, f *figureConfig, spec train.Spec) error {
 	ready, err := f.source.Prepare(spec)
 	if err != nil {
 		return err

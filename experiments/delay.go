@@ -16,10 +16,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec compares permissible delays Υ for one training setting on the virtual
-// clock, or, with the hogwild runner and a time scale, on a real one; each with the same
-// seeds. The synchronous delay, which the others are
-// measured by, is run first whether it is listed or not.
+// DelaySpec compares permissible delays Υ for one training, each with the same seeds: on the virtual clock
+// or, with the hogwild runner and a time scale, on a real one. The synchronous delay is the
+// reference. It is run first, whether it is listed or not.
 type DelaySpec struct {
 	Train  train.Spec `json:"train"` // all that is the same in all runs; its delay and seed are not used
 	Delays []string   `json:"delays"`
@@ -29,19 +28,17 @@ type DelaySpec struct {
 // DefaultDelays are the delays that are compared unless others are named.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns the comparison for a model on a data set, either "" for
-// the usual one with the other: the paper's parameters, and compute times with
-// stragglers.
+// DefaultDelaySpec returns the comparison for a model on a data set, with the paper's parameters and compute
+// times with stragglers. Either name may be "" for the one that usually goes with the other.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
 }
 
-// UsualTimeScale is the time scale of comparisons by hogwild where nothing is said: a round
-// of the paper's plan for phishing then takes some milliseconds, which timers tell apart.
+// UsualTimeScale is the default time scale of comparisons by hogwild. A round of the paper's plan for
+// phishing then takes some milliseconds, which timers can measure.
 const UsualTimeScale = 20
 
-// Validate reports every problem that shows without the data, some of them more
-// than once.
+// Validate reports every problem that it can find without the data, some of them more than once.
 func (s DelaySpec) Validate() error {
 	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
 	if n := len(s.Delays); n < 1 || n > maxSweep {
@@ -69,22 +66,21 @@ func (s DelaySpec) Validate() error {
 
 // DelayOptions says how a comparison is run.
 type DelayOptions struct {
-	Out      string // folder for the pictures; "": no pictures, and finished runs are not kept
+	Out      string // folder for the pictures; with "" there are none, and finished runs are not kept
 	Workers  int    // runs at the same time, if the memory allows
 	Progress io.Writer
 	Drawing  results.Drawing // how the pictures are drawn
-	// Command returns what makes the comparison again, for the manifests; nil:
-	// nothing is said of that.
+	// Command, unless it is nil, returns the command that makes the comparison again, for the manifests.
 	Command func(DelaySpec) string
-	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// Memory limits the process, in bytes. 0 is what the machine, control group and GOMEMLIMIT allow.
 	Memory int64
-	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	// Elsewhere, unless it is nil, computes trainings in other processes.
 	Elsewhere pool.Elsewhere
 }
 
-// DelayReport is what a comparison found.
+// DelayReport is the result of a comparison.
 type DelayReport struct {
-	Delays     []Standing   `json:"delays"`           // how each delay did, the synchronous one first
+	Delays     []Summary    `json:"delays"`           // how each delay did, the synchronous one first
 	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the synchronous end
 	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
 	Rounds     int          `json:"rounds"`           // per client
@@ -98,11 +94,11 @@ type DelayReport struct {
 	Notes      []string     `json:"notes,omitempty"`
 	Spec       DelaySpec    `json:"config"`
 
-	contest *contest
+	comparison *comparison
 }
 
-// Compare runs the delays and, if there is a folder, writes its pictures. Finished
-// runs are kept there in .cells, so that an interrupted call goes on where it was.
+// Compare runs the delays and, if there is a folder, writes the pictures. It keeps finished runs there in
+// .cells, so that a call after an interruption continues.
 func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -125,12 +121,12 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	s.Train = p.Spec // the spec now names the content of its traces
 	start := time.Now()
-	f := &frame{source: source, seeds: s.Seeds, scale: 1}
+	f := &figureConfig{source: source, seeds: s.Seeds, scale: 1}
 	if s.Train.Runner == train.HogwildRunner { // which pictures and manifests say
 		f.runner, f.timeScale = s.Train.Runner, s.Train.TimeScale
 	}
-	all := delayContenders(s.Train, s.Delays)
-	cells := contestCells(all, s.Seeds, looksOf(s.Train.Model), source)
+	all := delaySeries(s.Train, s.Delays)
+	cells := comparisonCells(all, s.Seeds, looksOf(s.Train.Model), source)
 	runs := len(cells)
 	if o.Out != "" {
 		cells = append(cells, windowCells(all, f)...)
@@ -140,7 +136,7 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if err != nil {
 		return nil, err
 	}
-	c, err := decodeContest(all, trained[:runs])
+	c, err := decodeComparison(all, trained[:runs])
 	if err != nil {
 		return nil, err
 	}
@@ -156,18 +152,18 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	d := source.Data()
 	return &DelayReport{
-		Delays: c.standings(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
+		Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
 		TestRows: p.Test.Len(), Majority: p.Test.MajorityShare(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
-		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, contest: c,
+		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, comparison: c,
 	}, nil
 }
 
-// oneOfMany keeps the ε of a training from being read as that of a comparison.
+// oneOfMany says that an ε is of one training, and not of the whole comparison.
 const oneOfMany = "(ε, δ) is of one of these trainings by itself: those of one seed share their noise, and no ε " +
 	"covers them together"
 
-// command returns what makes the comparison again, if that can be said.
+// command returns the command that makes the comparison again, or "".
 func (o DelayOptions) command(s DelaySpec) string {
 	if o.Command == nil {
 		return ""
@@ -175,7 +171,7 @@ func (o DelayOptions) command(s DelaySpec) string {
 	return o.Command(s)
 }
 
-// cells returns the folder where finished runs are kept; "": nowhere.
+// cells returns the folder for finished runs, or "".
 func (o DelayOptions) cells() string {
 	if o.Out == "" {
 		return ""
@@ -183,24 +179,24 @@ func (o DelayOptions) cells() string {
 	return filepath.Join(o.Out, pool.Folder)
 }
 
-// write writes the pictures, a folder each, as figures are.
-func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *frame, c *contest, windows []json.RawMessage,
+// write writes the pictures, each in a folder like a figure's.
+func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c *comparison, windows []json.RawMessage,
 	origin results.Origin) error {
 	for _, picture := range []struct {
 		name, title string
 		seeds       int
-		draw        func() (*outcome, error)
+		draw        func() (*content, error)
 	}{
 		{"time", "Accuracy against " + clockLabel(s.Train), s.Seeds,
-			func() (*outcome, error) { return timeOutcome(ctx, f, c) }},
+			func() (*content, error) { return timeContent(ctx, f, c) }},
 		{"accuracy", "Accuracy against the permissible delay", s.Seeds,
-			func() (*outcome, error) { return delayOutcome(ctx, f, c) }},
+			func() (*content, error) { return delayContent(ctx, f, c) }},
 		{"staleness", "Staleness against its bound", s.Seeds,
-			func() (*outcome, error) { return stalenessOutcome(ctx, f, c) }},
+			func() (*content, error) { return stalenessContent(ctx, f, c) }},
 		{"idle", "Idle time of each client", s.Seeds,
-			func() (*outcome, error) { return idleOutcome(ctx, f, c) }},
-		{"timeline", "Timeline of the first rounds", 1, func() (*outcome, error) {
-			return windowOutcome(f, c.all, windows)
+			func() (*content, error) { return idleContent(ctx, f, c) }},
+		{"timeline", "Timeline of the first rounds", 1, func() (*content, error) {
+			return windowContent(f, c.all, windows)
 		}},
 	} {
 		if err := context.Cause(ctx); err != nil {

@@ -26,14 +26,14 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.contest.rows() {
+	for _, row := range r.comparison.rows() {
 		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	notes := "All times are " + measuredText(t) + ". Accuracies: " + spreadText(r.Spec.Seeds) + "; " +
-		r.majorityText() + "\n" + r.contest.goalText() +
+		r.majorityText() + "\n" + r.comparison.goalText() +
 		"\ni − k: rounds that a client was ahead of the newest broadcast it had. Idle: waiting, of the time until a " +
 		"client's last round ended."
 	if _, err := fmt.Fprintf(w, "\n%s\n\n", wrapped(notes)); err != nil {
@@ -45,7 +45,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
-// majorityText says what accuracies are to be compared with.
+// majorityText states the baseline for accuracies.
 func (r *DelayReport) majorityText() string {
 	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {

@@ -44,11 +44,11 @@ func handmade(accuracy ...float64) pool.Timed {
 }
 
 // Targets are seed by seed, below the reference's end by the spread of its seeds.
-// The speed-up is the ratio of mean times to the target; a contender that has a
+// The speed-up is the ratio of mean times to the target; a series that has a
 // seed which never reaches it has no speed-up.
-func TestStandings(t *testing.T) {
-	all := []contender{{name: "reference"}, {name: "fast"}, {name: "never"}}
-	c := newContest(all, [][]pool.Timed{
+func TestSummaries(t *testing.T) {
+	all := []series{{name: "reference"}, {name: "fast"}, {name: "never"}}
+	c := newComparison(all, [][]pool.Timed{
 		{handmade(0.5, 0.6, 0.7, 0.8, 0.9), handmade(0.5, 0.5, 0.6, 0.65, 0.8)},
 		{handmade(0.5, 0.85, 0.9, 0.9, 0.9), handmade(0.5, 0.6, 0.75, 0.8, 0.8)},
 		{handmade(0.5, 0.5, 0.5, 0.5, 0.9), handmade(0.5, 0.5, 0.5, 0.5, 0.6)},
@@ -57,7 +57,7 @@ func TestStandings(t *testing.T) {
 	if want := 0.1 / math.Sqrt2; math.Abs(c.tolerance-want) > 1e-12 {
 		t.Errorf("tolerance %v, want %v", c.tolerance, want)
 	}
-	got := c.standings()
+	got := c.summaries()
 	// Targets 0.829 and 0.729: the reference after 4 and 4 s, fast after 1 and 2 s.
 	if s := got[1]; s.ToTarget == nil || *s.ToTarget != 1.5 || math.Abs(*s.SpeedUp-4/1.5) > 1e-12 || *s.LeastUp != 2 ||
 		s.Idle != 0.75 || s.MeanLag != 1 || s.MaxLag != 1 {
@@ -70,24 +70,24 @@ func TestStandings(t *testing.T) {
 		t.Errorf("reference: %+v", s)
 	}
 	// One seed has no spread: the test rows' is left, √(0.9·0.1/10,000).
-	if one := newContest(all[:1], [][]pool.Timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
+	if one := newComparison(all[:1], [][]pool.Timed{{handmade(0.5, 0.9)}}); math.Abs(one.tolerance-0.003) > 1e-12 {
 		t.Errorf("one seed: tolerance %v, want 0.003", one.tolerance)
 	}
 }
 
 // A target that is met from the start says nothing of delays, and the text says that it is.
 func TestATargetThatIsMetFromTheStart(t *testing.T) {
-	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
+	all := []series{{name: "synchronous"}, {name: "τ = 1"}}
 	const says = "The synchronous run itself is there from the start"
 	for _, c := range []struct {
 		reference pool.Timed
 		is        bool
 	}{{handmade(0.5, 0.501), true}, {handmade(0.5, 0.4), true}, {handmade(0.5, 0.9), false}} {
-		run := newContest(all, [][]pool.Timed{{c.reference}, {handmade(0.5, 0.9)}})
+		run := newComparison(all, [][]pool.Timed{{c.reference}, {handmade(0.5, 0.9)}})
 		if text := run.goalText(); strings.Contains(text, says) != c.is {
 			t.Errorf("%v: %s", c.reference.Accuracy, text)
 		}
-		if s := run.standings()[1]; s.ToTarget == nil || (s.SpeedUp == nil) != c.is {
+		if s := run.summaries()[1]; s.ToTarget == nil || (s.SpeedUp == nil) != c.is {
 			t.Errorf("%v: %+v", c.reference.Accuracy, s)
 		}
 	}
@@ -103,8 +103,8 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 	}
 	// A diverged run has not reached the target even if it was there before.
 	run.Accuracy[3] = 0.95
-	c := newContest([]contender{{name: "reference"}, {name: "diverges"}}, [][]pool.Timed{{handmade(0.5, 0.9)}, {*run}})
-	if s := c.standings()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
+	c := newComparison([]series{{name: "reference"}, {name: "diverges"}}, [][]pool.Timed{{handmade(0.5, 0.9)}, {*run}})
+	if s := c.summaries()[1]; s.Diverged != 1 || s.Reached != 0 || s.SpeedUp != nil || s.Accuracy != 0 ||
 		!strings.Contains(s.row(1)[1], "1 of 1 diverged") {
 		t.Errorf("%+v", s)
 	}
@@ -115,13 +115,13 @@ func TestDivergedRunsAreCounted(t *testing.T) {
 func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 	lost := handmade(0.5, 0)
 	lost.Diverged, lost.Staleness, lost.Busy, lost.Done = true, nil, nil, nil
-	all := []contender{{name: "synchronous"}, {name: "τ = 1"}}
+	all := []series{{name: "synchronous"}, {name: "τ = 1"}}
 	ended := handmade(0.5, 0.9)
-	c := newContest(all, [][]pool.Timed{{ended, lost, lost}, {ended, ended, lost}})
+	c := newComparison(all, [][]pool.Timed{{ended, lost, lost}, {ended, ended, lost}})
 	if math.Abs(c.tolerance-0.003) > 1e-12 || math.Abs(c.goal[0]-0.897) > 1e-12 {
 		t.Errorf("tolerance %v, targets %v; want those of the seed that ended", c.tolerance, c.goal)
 	}
-	for _, s := range c.standings() {
+	for _, s := range c.summaries() {
 		if s.Reached != 1 || s.ToTarget != nil || s.SpeedUp != nil {
 			t.Errorf("%+v", s)
 		}
@@ -129,14 +129,14 @@ func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there no") {
 		t.Error(text)
 	}
-	f := &frame{source: train.NewSource(drawn()), seeds: 3, scale: 1}
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 3, scale: 1}
 	for i, row := range c.table(f)[1:] { // of three seeds each; columns 8 and 9 are the target and the time to it
 		if none := i%3 > 0; none != (row[8] == "") || none != (row[9] == "") {
 			t.Errorf("%q", row)
 		}
 	}
-	none := newContest(all, [][]pool.Timed{{lost}, {ended}})
-	if s := none.standings(); none.tolerance != 0 || s[1].Reached != 0 || s[0].row(1)[2] != report.NoAnswer {
+	none := newComparison(all, [][]pool.Timed{{lost}, {ended}})
+	if s := none.summaries(); none.tolerance != 0 || s[1].Reached != 0 || s[0].row(1)[2] != report.NoAnswer {
 		t.Errorf("%+v", s)
 	}
 	if text, err := json.Marshal(none.config()); err != nil {
@@ -155,15 +155,15 @@ func TestLagRowsDouble(t *testing.T) {
 	}
 }
 
-// A picture says what of its setting the paper does not assume, what befalls
+// A picture says what of its spec the paper does not assume, what befalls
 // messages, and which rows judge.
 func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	spec := smallSpec()
 	spec.Partition, spec.Holdout, spec.SampleSize = "dirichlet:0.3", 0.1, "3"
 	spec.Loss, spec.Resend, spec.Duplicate, spec.Churn = 0.1, "1ms", 0.2, "1s,50ms"
 	run := timedRun(t, spec, 2)
-	out, err := timeOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1},
-		newContest([]contender{{"τ = 1", spec}}, [][]pool.Timed{{*run}}))
+	out, err := timeContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1},
+		newComparison([]series{{"τ = 1", spec}}, [][]pool.Timed{{*run}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,21 +180,21 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	}
 }
 
-// A picture with times to a target says what the target is, and of two contests the second's.
+// A picture with times to a target says what the target is, and of two comparisons the second's.
 func TestCaptionsSayTheTarget(t *testing.T) {
 	spec := smallSpec()
 	run := timedRun(t, spec, 2)
-	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}
 	plain := spec
 	plain.NoiseMultiplier = 0
-	one := func(spec train.Spec) *contest {
-		return newContest([]contender{{"synchronous", spec}}, [][]pool.Timed{{*run}})
+	one := func(spec train.Spec) *comparison {
+		return newComparison([]series{{"synchronous", spec}}, [][]pool.Timed{{*run}})
 	}
-	drawings := []func() (*outcome, error){
-		func() (*outcome, error) { return timeOutcome(t.Context(), f, one(spec)) },
-		func() (*outcome, error) { return stalenessOutcome(t.Context(), f, one(spec)) },
-		func() (*outcome, error) { return idleOutcome(t.Context(), f, one(spec)) },
-		func() (*outcome, error) { return delayOutcome(t.Context(), f, one(spec), one(plain)) },
+	drawings := []func() (*content, error){
+		func() (*content, error) { return timeContent(t.Context(), f, one(spec)) },
+		func() (*content, error) { return stalenessContent(t.Context(), f, one(spec)) },
+		func() (*content, error) { return idleContent(t.Context(), f, one(spec)) },
+		func() (*content, error) { return delayContent(t.Context(), f, one(spec), one(plain)) },
 	}
 	for i, draw := range drawings {
 		out, err := draw()
@@ -218,8 +218,8 @@ func TestAdaptiveDataIsThePicture(t *testing.T) {
 	adaptive := spec
 	adaptive.Adapt = 4
 	other := timedRun(t, adaptive, 4)
-	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run}, {*other}})
-	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
+	c := newComparison([]series{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run}, {*other}})
+	out, err := adaptiveContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,8 +250,8 @@ func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 	adaptive.Adapt = 4
 	ended, diverged := timedRun(t, adaptive, 4), *run
 	diverged.Diverged, diverged.Staleness, diverged.Busy, diverged.Done = true, nil, nil, nil
-	c := newContest([]contender{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run, *run}, {*ended, diverged}})
-	out, err := adaptiveOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, c)
+	c := newComparison([]series{{"τ = 1", spec}, {"τ = 1", adaptive}}, [][]pool.Timed{{*run, *run}, {*ended, diverged}})
+	out, err := adaptiveContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,10 +412,10 @@ func TestDelaysOnARealClock(t *testing.T) {
 		if tau, err := strconv.Atoi(s.Delay); err == nil && s.MaxLag > tau {
 			t.Errorf("%s: a client was %d ahead", s.Name, s.MaxLag)
 		}
-		run := r.contest.runs[i][0]
-		if run.Accuracy[0] != foretold.contest.runs[i][0].Accuracy[0] || !slices.IsSorted(run.At) {
+		run := r.comparison.runs[i][0]
+		if run.Accuracy[0] != foretold.comparison.runs[i][0].Accuracy[0] || !slices.IsSorted(run.At) {
 			t.Errorf("%s: first look %v, foretold %v; looks at %v", s.Name, run.Accuracy[0],
-				foretold.contest.runs[i][0].Accuracy[0], run.At)
+				foretold.comparison.runs[i][0].Accuracy[0], run.At)
 		}
 	}
 	var text strings.Builder

@@ -20,45 +20,43 @@ type Figure struct {
 	Data  string // the data set it needs
 	Title string // what it shows, in a line
 	Long  bool   // whether it takes long at full size, so that it is made only if named
-	// Fixed says that the figure says itself which runners it has, so that it is made with no
-	// other.
+	// Fixed says that the figure has its own runners, so that no other can be asked for.
 	Fixed bool
-	// Sizes says that the figure compares sample sizes, in the place of which others can be
-	// asked for, see [MakeOptions].
+	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool
 
-	first  bool // whether it is of the first seed alone, however many are asked for
-	cells  func(ctx context.Context, f *frame) ([]pool.Cell, error)
-	finish func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error)
-	// redraw returns what finish did, from what the figure's folder has; nil: that does not
-	// hold all of it.
-	redraw func(ctx context.Context, f *frame, k *kept) (*outcome, error)
+	first  bool // whether it only has the first seed, however many are asked for
+	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
+	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
+	// redraw returns the same as finish, from the figure's folder. It is nil if the folder does not have
+	// everything that the picture needs.
+	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
 }
 
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.epsilonFigure())
 	}
-	for _, l := range laboratories() {
+	for _, l := range delayExperiments() {
 		all = append(all, l.delayFigures()...)
 	}
-	for _, s := range settings() {
-		if s.Train.Model != train.Plain { // it differs from ridge by the penalty alone
+	for _, s := range experimentList() {
+		if s.Train.Model != train.Plain { // it differs from ridge only by the penalty
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
 	}
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		if s.Train.Model == train.Ridge || s.Train.Data == "mnist" {
 			all = append(all, s.wstarFigure())
 		}
 	}
-	return append(all, convexSetting(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
+	return append(all, convexExperiment(pool.Convex(train.Ridge, "phishing")).courseFigures()...)
 }
 
-// delayFigures returns the laboratory's figures, in the order of the index.
-func (l laboratory) delayFigures() []Figure {
+// delayFigures returns the figures of l, in the order of the index.
+func (l delayExperiment) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
 		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}
 	if train.IsNetwork(l.with.Model) {
@@ -104,8 +102,8 @@ func Select(patterns []string) ([]Figure, error) {
 	return chosen, nil
 }
 
-// noFigure says that there is no such figure, and which name is most like it; if
-// none is, it lists all.
+// noFigure says that there is no such figure and suggests the most similar name. If no name is similar, it
+// lists all.
 func noFigure(name string, all []Figure) error {
 	names := make([]string, len(all))
 	for i, f := range all {

@@ -18,27 +18,27 @@ var adaptiveDelays = []string{"0", "1", "16"}
 
 // adaptiveFigure compares sample sizes that adapt to the clients' speeds with
 // constant ones.
-func (l laboratory) adaptiveFigure() Figure {
-	fig := l.contestFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
-		func(f *frame) []contender {
+func (l delayExperiment) adaptiveFigure() Figure {
+	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
+		func(f *figureConfig) []series {
 			spec := l.with
 			spec.Speeds = unequalSpeeds
 			all := l.delays(f, spec, adaptiveDelays)
 			spec.Adapt = adaptMost
 			return append(all, l.delays(f, spec, adaptiveDelays)...)
 		},
-		adaptiveOutcome)
+		adaptiveContent)
 	fig.Fixed = true // only the virtual clock has sizes that adapt
 	return fig
 }
 
-func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
+func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	for i := range c.all {
 		if c.all[i].spec.Adapt != 0 {
 			c.all[i].name += ", adaptive"
 		}
 	}
-	out, err := timeOutcome(ctx, f, c)
+	out, err := timeContent(ctx, f, c)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 		train.ModelTitle(c.all[0].spec.Model))
 	p.Rows = [][]string{{c.noiseText(), "accuracy at the end", "to target", "speed-up", "K by client", "largest s", "θ",
 		"ε per client", "per record"}}
-	for i, s := range c.standings() {
+	for i, s := range c.summaries() {
 		row := s.row(len(c.goal))
 		row = []string{row[0], row[1], row[3], row[4]}
 		worst := c.paid(i, 0, fixed)
@@ -80,17 +80,17 @@ func adaptiveOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error
 	return out, nil
 }
 
-// paid returns what a run pays, of which fixed is that of fixed sizes; nil if it is not known:
-// what a run of sizes that adapt computed until it diverged.
-func (c *contest) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
+// paid returns what a run pays. fixed is the cost with fixed sizes. It returns nil for a run with sizes that
+// adapt and that diverged, because nobody knows how much it computed until then.
+func (c *comparison) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
 	if c.all[i].spec.Adapt == 0 {
 		return fixed
 	}
 	return c.runs[i][seed].Paid
 }
 
-// fixedSizes returns what a run of the first contender pays, whose sizes are fixed.
-func (c *contest) fixedSizes(ctx context.Context, f *frame) (*pool.Paid, error) {
+// fixedSizes returns what a run of the first series pays, whose sizes are fixed.
+func (c *comparison) fixedSizes(ctx context.Context, f *figureConfig) (*pool.Paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 // budgetEpsilons are the certified ε, per record, of the figures of budgets.
 var budgetEpsilons = []float64{0.03, 0.05, 0.1, 0.2, 0.5, 1, 2}
 
-// priced is a training that a figure of budgets shows, with what it costs.
+// priced is a training of a figure of budgets with its privacy cost.
 type priced struct {
 	Series  string       `json:"series"`
 	Train   train.Spec   `json:"train"` // but for the seed
@@ -30,7 +30,7 @@ type priced struct {
 	gradients int       // of all clients
 }
 
-// epsilon returns what a record pays, certified; +Inf if nothing is claimed.
+// epsilon returns the certified ε of a record, or +Inf if nothing is claimed.
 func (p *priced) epsilon() float64 {
 	if e := p.Privacy.Certified.PerRecord.EpsilonUpper; e != nil {
 		return *e
@@ -38,11 +38,11 @@ func (p *priced) epsilon() float64 {
 	return math.Inf(1)
 }
 
-// budgetPlan is what a figure of budgets trains: the same for its cells and its picture.
-type budgetPlan func(ctx context.Context, f *frame) ([]priced, error)
+// budgetPlan returns the trainings of a figure of budgets, for its cells and for its picture.
+type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
 // cells returns a training for each seed of each.
-func (b budgetPlan) cells(ctx context.Context, f *frame) ([]pool.Cell, error) {
+func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (b budgetPlan) cells(ctx context.Context, f *frame) ([]pool.Cell, error) {
 	return cells, nil
 }
 
-// price says what a training costs, before it is run.
-func (f *frame) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
+// price returns a training with its planned cost.
+func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec) (priced, error) {
 	spec = f.by(spec)
 	p, err := f.source.Prepare(spec)
 	if err != nil {
@@ -77,8 +77,8 @@ func (f *frame) price(ctx context.Context, series string, spec train.Spec) (pric
 	return out, nil
 }
 
-// results returns the plan with the accuracies that its cells found.
-func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMessage) ([]priced, error) {
+// results returns the plan's trainings with the accuracies of their cells.
+func (b budgetPlan) results(ctx context.Context, f *figureConfig, results []json.RawMessage) ([]priced, error) {
 	all, err := b(ctx, f)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (b budgetPlan) results(ctx context.Context, f *frame, results []json.RawMes
 }
 
 // budgetTable is the data of a figure of budgets, a row for each run.
-func budgetTable(f *frame, all []priced) [][]string {
+func budgetTable(f *figureConfig, all []priced) [][]string {
 	table := [][]string{{"data", "series", "model", "features", "seed", "clients", "sample_size", "rounds", "sigma",
 		"clip", "eta0", "schedule", "gradients_of_all_clients", "delta", "certified_epsilon_per_record",
 		"epsilon_per_record", "test_accuracy"}}
@@ -115,7 +115,7 @@ func budgetTable(f *frame, all []priced) [][]string {
 }
 
 // budgetCaption says how settings were chosen and judged.
-func budgetCaption(f *frame, all []priced) string {
+func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
 	failed := 0
 	for _, one := range all {
@@ -143,9 +143,9 @@ func budgetCaption(f *frame, all []priced) string {
 
 // budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that
 // the paper states really need.
-func (s setting) budgetFigure() Figure {
+func (s experiment) budgetFigure() Figure {
 	return s.pricedFigure("-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
-		func(f *frame, all []priced, p *plots.Picture) {
+		func(f *figureConfig, all []priced, p *plots.Picture) {
 			p.Title = f.data().Name + ": what accuracy a budget buys"
 			p.XLabel = "certified ε of a record"
 			lines := linesOver(all, (*priced).epsilon)
@@ -158,30 +158,29 @@ func (s setting) budgetFigure() Figure {
 		})
 }
 
-// pricedFigure returns a figure of trainings with what they cost, drawn over something of
-// them on a logarithmic axis.
-func (s setting) pricedFigure(kind, title string, plan budgetPlan,
-	draw func(f *frame, all []priced, p *plots.Picture)) Figure {
-	drawn := func(f *frame, all []priced) *outcome {
+// pricedFigure returns a figure of trainings with their costs. draw sets what the logarithmic x axis shows.
+func (s experiment) pricedFigure(kind, title string, plan budgetPlan,
+	draw func(f *figureConfig, all []priced, p *plots.Picture)) Figure {
+	drawn := func(f *figureConfig, all []priced) *content {
 		picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
 			Caption: budgetCaption(f, all)}
 		draw(f, all, &picture)
 		accuracyAxis(&picture)
-		return &outcome{picture: picture, table: budgetTable(f, all), config: all}
+		return &content{picture: picture, table: budgetTable(f, all), config: all}
 	}
 	return Figure{
 		Name: s.Train.Data + kind, Data: s.Train.Data, Long: true,
 		Title: fmt.Sprintf("%s, on %s", title, s.Train.Data),
 		cells: plan.cells,
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 			all, err := plan.results(ctx, f, results)
 			if err != nil {
 				return nil, err
 			}
 			return drawn(f, all), nil
 		},
-		redraw: func(_ context.Context, f *frame, k *kept) (*outcome, error) {
-			all, err := keptPriced(k)
+		redraw: func(_ context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+			all, err := storedPriced(k)
 			if err != nil {
 				return nil, err
 			}
@@ -190,14 +189,14 @@ func (s setting) pricedFigure(kind, title string, plan budgetPlan,
 	}
 }
 
-// stated returns the accuracies that the paper states of the data set.
-func (s setting) stated() []paper.Stated {
+// stated returns the accuracies that the paper states for the data set.
+func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }
 
 // overBudgets returns the rows of the paper's table with its one step size, and each
 // model with a step size for each budget.
-func (s setting) overBudgets(ctx context.Context, f *frame) ([]priced, error) {
+func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	if !s.heavy {
 		for _, b := range s.paper.Budgets.Rows {
@@ -223,7 +222,7 @@ func (s setting) overBudgets(ctx context.Context, f *frame) ([]priced, error) {
 			return nil, err
 		}
 		for _, epsilon := range budgetEpsilons {
-			chosen, err := f.choice(ctx, Wish{short, epsilon, false})
+			chosen, err := f.choice(ctx, ChoiceRequest{short, epsilon, false})
 			if err != nil {
 				return nil, err
 			}
@@ -250,7 +249,7 @@ func linesOver(all []priced, x func(*priced) float64) []plots.Line {
 }
 
 // statedLines draws the accuracies that the paper states for its budgets.
-func (s setting) statedLines(lines []plots.Line) []plots.Line {
+func (s experiment) statedLines(lines []plots.Line) []plots.Line {
 	var out []plots.Line
 	for _, stated := range s.stated() {
 		if stated.Epsilon == "" {
@@ -262,7 +261,7 @@ func (s setting) statedLines(lines []plots.Line) []plots.Line {
 	return out
 }
 
-// levelLine returns a line at y, as long as the others are wide.
+// levelLine returns a horizontal line at y, as wide as the others.
 func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {
@@ -275,7 +274,7 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 }
 
 // needs returns a table of the ε that each line needs for the accuracies stated.
-func (s setting) needs(lines []plots.Line) [][]string {
+func (s experiment) needs(lines []plots.Line) [][]string {
 	header := []string{"stated by the paper"}
 	for _, l := range lines {
 		header = append(header, l.Name)

@@ -17,8 +17,7 @@ import (
 
 // LoopRequest is what a Loop is asked for.
 type LoopRequest struct {
-	// Train is the training, with records held out, which the clients judge by. Its noise is
-	// the loop's.
+	// Train is the training, with the held-out records by which clients judge. The loop finds its noise.
 	Train    train.Spec     `json:"config"`
 	Strategy string         `json:"strategy"` // how stages are planned, see auto.Strategy
 	Clients  []CourseClient `json:"clients"`  // as many as Train.Clients
@@ -28,25 +27,24 @@ type LoopRequest struct {
 // requests on the same data have equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
-// courseClients have budgets and targets for a course in which clients stop, and one comes to the
-// end of its budget.
+// courseClients have budgets and targets for a course in which clients stop and one spends its whole budget.
 var courseClients = []CourseClient{
 	{Epsilon: 0.3, Accuracy: 0.85}, {Epsilon: 0.5, Accuracy: 0.89}, {Epsilon: 1, Accuracy: 0.9},
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
 
 // courseFigures returns the courses of the loop, by strategy.
-func (s setting) courseFigures() []Figure {
+func (s experiment) courseFigures() []Figure {
 	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
 }
 
-// courseFigure shows how the loop goes for clients of unequal budgets and targets.
-func (s setting) courseFigure(suffix, strategy string) Figure {
+// courseFigure shows the loop's stages for clients of unequal budgets and targets.
+func (s experiment) courseFigure(suffix, strategy string) Figure {
 	return Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Course of the loop for clients of unequal budgets and targets, strategy %s, on %s",
 			strategy, s.Train.Data),
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			var cells []pool.Cell
 			for seed := range f.seeds {
 				r, err := s.courseRequest(f, strategy, uint64(seed+1))
@@ -61,7 +59,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 			}
 			return cells, nil
 		},
-		finish: func(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 			r, err := s.courseRequest(f, strategy, 1)
 			if err != nil {
 				return nil, err
@@ -71,7 +69,7 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 				return nil, err
 			}
 			table := CourseTable(r.Strategy, r.Clients, courses)
-			return &outcome{picture: coursePicture(f, r, courses), table: table, config: struct {
+			return &content{picture: coursePicture(f, r, courses), table: table, config: struct {
 				Request LoopRequest `json:"request"` // but for the seed
 				Courses []Course    `json:"courses"` // of seeds from 1 on
 			}{r, courses}}, nil
@@ -79,9 +77,9 @@ func (s setting) courseFigure(suffix, strategy string) Figure {
 	}
 }
 
-// courseRequest is what the figure asks for: shards, so that a client's records pay for its
-// own rounds alone.
-func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequest, error) {
+// courseRequest returns the figure's request. The partition is shards, so that a client's records pay only
+// for its own rounds.
+func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64) (LoopRequest, error) {
 	if f.scale != 1 {
 		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)
 	}
@@ -92,7 +90,7 @@ func (s setting) courseRequest(f *frame, strategy string, seed uint64) (LoopRequ
 }
 
 // coursePicture draws the first of courses: accuracy, noise and budget over rounds.
-func coursePicture(f *frame, r LoopRequest, courses []Course) plots.Picture {
+func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Picture {
 	c := courses[0]
 	accuracy := plots.Picture{YLabel: "held-out accuracy"}
 	noise := plots.Picture{YLabel: "σ while taking part"}
@@ -143,8 +141,8 @@ type courseSpec struct {
 	Data    string      `json:"data_sha256"`
 }
 
-// courseCell is a loop by the frame's Loop.
-func (f *frame) courseCell(r LoopRequest) (pool.Cell, error) {
+// courseCell is a loop by the Loop of the configuration.
+func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
 		return pool.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
 	}

@@ -20,23 +20,23 @@ import (
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
-	legend    string     // what the legend says of it after its certified ε
+	legend    string     // the text of the legend after the certified ε
 	spec      train.Spec // the runs' spec but for the seed
-	stated    float64    // the ε that the paper states for its N; 0: none
+	stated    float64    // the ε that the paper states for its N, or 0
 	reference bool       // whether it is the run without noise, drawn as a reference
 }
 
-// sampleSizeFigure returns the paper's figure (b): test accuracy on the way, for
-// several constant sample sizes at one noise multiplier.
-func (s setting) sampleSizeFigure() Figure {
+// sampleSizeFigure returns the paper's figure (b): test accuracy during training, for several constant
+// sample sizes at one noise multiplier.
+func (s experiment) sampleSizeFigure() Figure {
 	fig := s.curveFigure("sample-size", "Sample-size sweep at σ = "+decimal.Exactly(s.Train.NoiseMultiplier),
 		s.sizeMembers)
 	fig.Sizes = true
 	return fig
 }
 
-// sizeMembers returns a line for each sample size: the frame's, or else the setting's.
-func (s setting) sizeMembers(f *frame) []member {
+// sizeMembers returns a line for each sample size of the configuration, or else of the experiment.
+func (s experiment) sizeMembers(f *figureConfig) []member {
 	sizes := s.sizes
 	if len(f.sizes) > 0 {
 		sizes = f.sizes
@@ -52,15 +52,15 @@ func (s setting) sizeMembers(f *frame) []member {
 	return members
 }
 
-// epsilonFigure returns the paper's figure (c): test accuracy on the way, for the
-// rows of its budget table and without noise.
-func (s setting) epsilonFigure() Figure {
+// epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its budget
+// table and without noise.
+func (s experiment) epsilonFigure() Figure {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
 		spec := s.Train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
-		// Of no less noise than there was: who copies it pays no more than stands beside it.
+		// Rounded up: a reader who copies this σ pays no more than the ε next to it.
 		sigma := decimal.Up(spec.NoiseMultiplier, 4)
 		members = append(members, member{
 			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
@@ -70,16 +70,16 @@ func (s setting) epsilonFigure() Figure {
 		})
 	}
 	return s.curveFigure("epsilon", fmt.Sprintf("Privacy budgets of the paper's table for N = %d", s.paper.N),
-		func(*frame) []member { return members })
+		func(*figureConfig) []member { return members })
 }
 
 // curves is what a figure of training curves shows.
 type curves struct {
-	setting
-	members func(f *frame) []member // but for what the frame says of their specs
+	experiment
+	members func(f *figureConfig) []member // without what the configuration changes in their specs
 }
 
-func (s setting) curveFigure(kind, title string, members func(f *frame) []member) Figure {
+func (s experiment) curveFigure(kind, title string, members func(f *figureConfig) []member) Figure {
 	c := curves{s, members}
 	fig := Figure{
 		Name:   s.name() + "-" + kind,
@@ -89,11 +89,11 @@ func (s setting) curveFigure(kind, title string, members func(f *frame) []member
 		cells:  c.cells,
 		finish: c.finish,
 	}
-	return fig.redrawn(func(f *frame) int { return len(members(f)) * f.seeds }, keptCurves)
+	return fig.redrawn(func(f *figureConfig) int { return len(members(f)) * f.seeds }, storedCurves)
 }
 
-// within returns the members as the frame runs them.
-func (c curves) within(f *frame) []member {
+// within returns the members as the configuration has them run.
+func (c curves) within(f *figureConfig) []member {
 	out := slices.Clone(c.members(f))
 	for i := range out {
 		out[i].spec = f.by(out[i].spec)
@@ -103,7 +103,7 @@ func (c curves) within(f *frame) []member {
 }
 
 // cells returns a training for each seed of each member.
-func (c curves) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
+func (c curves) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, m := range c.within(f) {
 		for seed := range f.seeds {
@@ -114,7 +114,7 @@ func (c curves) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
 	return cells, nil
 }
 
-func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 	all := c.within(f)
 	table := [][]string{{"data", "model", "series", "seed", "sample_size", "sigma", "clip", "rounds",
 		"grad_computations", "broadcast_grad_computations", "test_accuracy",
@@ -154,7 +154,7 @@ func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage)
 	if err := addChance(&picture, f, all[0].spec); err != nil {
 		return nil, err
 	}
-	return &outcome{
+	return &content{
 		picture: picture,
 		table:   table,
 		config: struct {
@@ -166,7 +166,7 @@ func (c curves) finish(ctx context.Context, f *frame, results []json.RawMessage)
 }
 
 // curveRows is the data of a run, a row for each of its points.
-func curveRows(f *frame, m member, seed int, c *pool.Curve, planned claim.Report) [][]string {
+func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim.Report) [][]string {
 	var rows [][]string
 	for j, target := range c.Target {
 		rows = append(rows, []string{f.data().Name, m.spec.Model, m.name, strconv.Itoa(seed + 1), m.spec.SampleSize,
@@ -212,17 +212,17 @@ func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	return l
 }
 
-// addMean appends the mean of y at x with a band of one standard deviation: that
-// of y, with a variance within each of y's members on top.
+// addMean appends the mean of y at x with a band of one standard deviation. within is added to the variance
+// of y: it is the variance inside each of y's members.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
 	mean, sd := report.Spread(y)
 	sd = math.Sqrt(sd*sd + within)
 	l.Add(x, mean, mean-sd, mean+sd)
 }
 
-// curveCaption says under which plan the runs were made, and how to read their
-// table: what holds for the N really used, and what the paper states for its own.
-func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) string {
+// curveCaption says by which plan the runs were made, and how to read their table: what holds for the N that
+// was used, and what the paper states for its own N.
+func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
 	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %s.", s.paper.N,
 		decimal.Up(s.paper.Delta(), 4))
@@ -232,7 +232,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 			decimal.Up(s.paper.Delta(), 4), s.paper.Basic.Size)
 	}
 	if s.own != "" {
-		stated = "" // the paper has nothing on one's own data
+		stated = "" // the paper states nothing about custom data
 	}
 	step := last.StepText()
 	if first := all[0]; first.reference && first.spec.StepText() != step {
@@ -255,7 +255,7 @@ func (s setting) curveCaption(f *frame, all []member, privacy []claim.Report) st
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
-// heldBy says who holds a record, which pays for the rounds of all of them.
+// heldBy says which clients hold a record. It pays for the rounds of all of them.
 func heldBy(s train.Spec) string {
 	switch {
 	case data.Partition(s.Partition).Disjoint():
@@ -290,9 +290,9 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 	return rows
 }
 
-// foundBy returns words, to follow a step size, that say where it is from if it is
-// not the paper's. One's own follows from the noise.
-func (s setting) foundBy() string {
+// foundBy returns the words after a step size that say where it is from, if it is not the paper's. With
+// custom data it follows from the noise.
+func (s experiment) foundBy() string {
 	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		return ", searched on held-out records"
 	}

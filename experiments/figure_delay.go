@@ -9,18 +9,17 @@ import (
 	"proactivedp/train/pool"
 )
 
-// contestFigure returns a figure of runs on the virtual clock, made from one
-// contest.
-func (l laboratory) contestFigure(kind, title string, all func(f *frame) []contender,
-	draw func(ctx context.Context, f *frame, c *contest) (*outcome, error)) Figure {
+// comparisonFigure returns a figure of one comparison of runs on the virtual clock.
+func (l delayExperiment) comparisonFigure(kind, title string, all func(f *figureConfig) []series,
+	draw func(ctx context.Context, f *figureConfig, c *comparison) (*content, error)) Figure {
 	return Figure{
 		Name: l.name() + kind, Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("%s, %s on %s", title, train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
-			return contestCells(all(f), f.seeds, l.looks, f.source), nil
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
+			return comparisonCells(all(f), f.seeds, l.looks, f.source), nil
 		},
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			c, err := decodeContest(all(f), results)
+		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+			c, err := decodeComparison(all(f), results)
 			if err != nil {
 				return nil, err
 			}
@@ -31,37 +30,37 @@ func (l laboratory) contestFigure(kind, title string, all func(f *frame) []conte
 
 // delayFigure shows the accuracy at the end against the permissible delay, with
 // and without noise.
-func (l laboratory) delayFigure() Figure {
-	return l.contestFigure("-delay", "Accuracy against the permissible delay",
-		func(f *frame) []contender {
+func (l delayExperiment) delayFigure() Figure {
+	return l.comparisonFigure("-delay", "Accuracy against the permissible delay",
+		func(f *figureConfig) []series {
 			return append(l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)...)
 		},
-		func(ctx context.Context, f *frame, c *contest) (*outcome, error) {
+		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 			n := len(allDelays)
-			return delayOutcome(ctx, f, c.part(0, n), c.part(n, 2*n))
+			return delayContent(ctx, f, c.part(0, n), c.part(n, 2*n))
 		})
 }
 
 // stragglerFigure shows accuracy against simulated time.
-func (l laboratory) stragglerFigure(kind string, spec train.Spec) Figure {
+func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 	title := "Accuracy against simulated time under stragglers"
 	if spec.NoiseMultiplier == 0 {
 		title += ", without noise"
 	}
-	return l.contestFigure(kind, title, func(f *frame) []contender { return l.delays(f, spec, timedDelays) },
-		timeOutcome)
+	return l.comparisonFigure(kind, title, func(f *figureConfig) []series { return l.delays(f, spec, timedDelays) },
+		timeContent)
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.
-func (l laboratory) stalenessFigure() Figure {
-	return l.contestFigure("-staleness", "Staleness against its bound",
-		func(f *frame) []contender { return l.delays(f, l.with, allDelays) }, stalenessOutcome)
+func (l delayExperiment) stalenessFigure() Figure {
+	return l.comparisonFigure("-staleness", "Staleness against its bound",
+		func(f *figureConfig) []series { return l.delays(f, l.with, allDelays) }, stalenessContent)
 }
 
 // idleFigure shows how long clients of unequal speed wait.
-func (l laboratory) idleFigure() Figure {
+func (l delayExperiment) idleFigure() Figure {
 	spec := l.with
 	spec.Speeds = unequalSpeeds
-	return l.contestFigure("-idle", "Idle time of clients of unequal speed",
-		func(f *frame) []contender { return l.delays(f, spec, allDelays) }, idleOutcome)
+	return l.comparisonFigure("-idle", "Idle time of clients of unequal speed",
+		func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }, idleContent)
 }

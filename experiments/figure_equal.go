@@ -12,9 +12,9 @@ import (
 
 // equalFigure shows, at the certified ε of the paper's plan, the accuracy of other
 // plans against the gradients that each computes.
-func (s setting) equalFigure() Figure {
+func (s experiment) equalFigure() Figure {
 	return s.pricedFigure("-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
-		func(f *frame, all []priced, p *plots.Picture) {
+		func(f *figureConfig, all []priced, p *plots.Picture) {
 			p.Title = f.data().Name + ": accuracy at equal certified ε"
 			p.XLabel = "gradients computed, of all clients"
 			p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.gradients) })
@@ -22,8 +22,8 @@ func (s setting) equalFigure() Figure {
 		})
 }
 
-// atEqualEpsilon returns a training of each approach at the ε of the paper's plan.
-func (s setting) atEqualEpsilon(ctx context.Context, f *frame) ([]priced, error) {
+// atEqualEpsilon returns a training of each method at the ε of the paper's plan.
+func (s experiment) atEqualEpsilon(ctx context.Context, f *figureConfig) ([]priced, error) {
 	plan := s.models[0]
 	if !s.heavy {
 		plan = s.Train
@@ -36,12 +36,12 @@ func (s setting) atEqualEpsilon(ctx context.Context, f *frame) ([]priced, error)
 	if err != nil {
 		return nil, err
 	}
-	approaches, err := s.approaches(paid.Privacy.PerClient.DatasetSize)
+	methods, err := s.methods(paid.Privacy.PerClient.DatasetSize)
 	if err != nil {
 		return nil, err
 	}
 	var all []priced
-	for _, a := range approaches {
+	for _, a := range methods {
 		spec, err := a.spec(ctx, f, paid.epsilon())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.name, err)

@@ -15,30 +15,30 @@ import (
 	"proactivedp/train/pool"
 )
 
-// runnersFigure holds the paper's own runner, goroutines on a real clock, beside the
-// virtual clock, which foretells how long it takes.
-func (l laboratory) runnersFigure() Figure {
+// runnersFigure compares the paper's own runner, goroutines on a real clock, with the virtual clock's
+// prediction.
+func (l delayExperiment) runnersFigure() Figure {
 	n := len(timedDelays)
-	contenders := func(f *frame) []contender {
+	allSeries := func(f *figureConfig) []series {
 		spec := l.with
 		spec.GradComps = f.gradComps(scaled(l.paper.GradComps, l.realPart))
-		all := delayContenders(spec, timedDelays)
+		all := delaySeries(spec, timedDelays)
 		spec.Runner, spec.TimeScale = train.HogwildRunner, l.realScale
-		return append(all, delayContenders(spec, timedDelays)...)
+		return append(all, delaySeries(spec, timedDelays)...)
 	}
 	return Figure{
 		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Both runners: what the virtual clock foretells of a real one, %s on %s",
 			train.ModelTitle(l.with.Model), l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
-			return contestCells(contenders(f), f.seeds, l.looks, f.source), nil
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
+			return comparisonCells(allSeries(f), f.seeds, l.looks, f.source), nil
 		},
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			c, err := decodeContest(contenders(f), results)
+		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+			c, err := decodeComparison(allSeries(f), results)
 			if err != nil {
 				return nil, err
 			}
-			return runnersOutcome(ctx, f, [2]*contest{c.part(0, n), c.part(n, 2*n)})
+			return runnersContent(ctx, f, [2]*comparison{c.part(0, n), c.part(n, 2*n)})
 		},
 	}
 }
@@ -46,33 +46,33 @@ func (l laboratory) runnersFigure() Figure {
 // ends returns when the last update of the run was applied.
 func ends(t *pool.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
-// What is compared of a run: accuracy at the end, time, staleness and idle time.
+// The quantities that are compared: accuracy at the end, time, staleness and idle time.
 const (
 	comparedAccuracy = iota
 	comparedTime
 	comparedLag
 	comparedIdle
-	comparisons
+	comparedCount
 )
 
 // compared returns the numbers of a run that are compared.
-func compared(t *pool.Timed) [comparisons]float64 {
+func compared(t *pool.Timed) [comparedCount]float64 {
 	lag, _ := t.Lag()
-	return [comparisons]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
+	return [comparedCount]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
 }
 
 // runnersConfig is what a manifest says of both runners.
 type runnersConfig struct {
-	Virtual contestConfig `json:"virtual"`
-	Hogwild contestConfig `json:"hogwild"`
-	// By which part of the time foretold a run took another one, over all delays and seeds.
+	Virtual comparisonConfig `json:"virtual"`
+	Hogwild comparisonConfig `json:"hogwild"`
+	// The relative difference between a run's time and its prediction, over all delays and seeds.
 	MedianOff  float64 `json:"median_off"`
 	LargestOff float64 `json:"largest_off"`
 }
 
-// runnersOutcome draws accuracy, time and staleness over the delays, of the virtual runner
+// runnersContent draws accuracy, time and staleness over the delays, of the virtual runner
 // and of hogwild on a real clock.
-func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, error) {
+func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison) (*content, error) {
 	virtual, real := both[0], both[1]
 	spec := real.all[0].spec
 	p := heading(f, virtual, "both runners, "+virtual.noiseText())
@@ -97,12 +97,12 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 		"off"}}
 	var off []float64
 	for i, m := range virtual.all {
-		var of [2][comparisons][]float64 // by seed
+		var of [2][comparedCount][]float64 // by seed
 		var here []float64
 		for s := range f.seeds {
 			row := []string{f.data().Name, spec.Model, m.spec.Delay, strconv.Itoa(s + 1)}
-			pair := [2][comparisons]float64{compared(&virtual.runs[i][s]), compared(&real.runs[i][s])}
-			for what := range comparisons {
+			pair := [2][comparedCount]float64{compared(&virtual.runs[i][s]), compared(&real.runs[i][s])}
+			for what := range comparedCount {
 				for runner := range both {
 					of[runner][what] = append(of[runner][what], pair[runner][what])
 					row = append(row, report.Number(pair[runner][what]))
@@ -113,7 +113,7 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 			table = append(table, append(row, report.Number(by)))
 		}
 		row := []string{m.name}
-		for what := range comparisons {
+		for what := range comparedCount {
 			var texts []string
 			for runner := range both {
 				mean, sd := report.Spread(of[runner][what])
@@ -145,7 +145,7 @@ func runnersOutcome(ctx context.Context, f *frame, both [2]*contest) (*outcome, 
 		"virtual clock, and really waited for. Time: until the last update is in. Over all delays and %s the virtual "+
 		"clock is off by %s (median; at most %s). hogwild's results are of this one run: no other has the same.",
 		timingText(spec), seedsText(f.seeds), report.Percent(median(off)), report.Percent(slices.Max(off)))
-	return &outcome{picture: p, table: table,
+	return &content{picture: p, table: table,
 		config: runnersConfig{virtual.config(), real.config(), median(off), slices.Max(off)}}, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // rateClients are the numbers of clients whose updates are counted.
 var rateClients = []int{1, 2, 5, 20, 100}
 
-// So many updates are counted, about: a second and more of them.
+// The approximate number of updates that are counted, which takes a second or more.
 const (
 	rateUpdates        = 400_000
 	networkRateUpdates = 100
@@ -35,13 +35,13 @@ type rateSpec struct {
 	Machine string     `json:"machine"`
 }
 
-// rate is how fast a training went.
+// rate is the speed of a training.
 type rate struct {
 	Updates int     `json:"updates"`
 	Seconds float64 `json:"seconds"`
 }
 
-// rateCell measures updates a second on so many cores: nothing else is to run beside it.
+// rateCell measures updates a second on so many cores: nothing else may run at the same time.
 func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
 	return pool.Cell{
 		Spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
@@ -78,7 +78,7 @@ type rated struct {
 	cores  int
 }
 
-// rateds returns both runners on 1, 2, 4, … cores, as many as there are.
+// rateds returns both runners on 1, 2, 4, … cores, up to the cores of the machine.
 func rateds() []rated {
 	var all []rated
 	for _, runner := range []string{train.VirtualRunner, train.HogwildRunner} {
@@ -90,8 +90,8 @@ func rateds() []rated {
 }
 
 // rateTraining returns the training of so many clients, of about equally many updates.
-func (l laboratory) rateTraining(f *frame, of rated, clients int) (train.Spec, error) {
-	spec := l.setting.Train
+func (l delayExperiment) rateTraining(f *figureConfig, of rated, clients int) (train.Spec, error) {
+	spec := l.experiment.Train
 	size, err := strconv.Atoi(spec.SampleSize)
 	if err != nil {
 		return spec, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
@@ -106,12 +106,12 @@ func (l laboratory) rateTraining(f *frame, of rated, clients int) (train.Spec, e
 }
 
 // throughputFigure shows updates a second against clients and cores, free-running.
-func (l laboratory) throughputFigure() Figure {
+func (l delayExperiment) throughputFigure() Figure {
 	return Figure{
 		Name: l.name() + "-throughput", Data: l.with.Data, Long: true, Fixed: true,
 		Title: fmt.Sprintf("Updates a second against clients and cores, %s on %s", train.ModelTitle(l.with.Model),
 			l.with.Data),
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) {
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			var cells []pool.Cell
 			for _, of := range rateds() {
 				for _, clients := range rateClients {
@@ -127,13 +127,13 @@ func (l laboratory) throughputFigure() Figure {
 			}
 			return cells, nil
 		},
-		finish: func(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			return l.throughputOutcome(f, results)
+		finish: func(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+			return l.throughputContent(f, results)
 		},
 	}
 }
 
-func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*outcome, error) {
+func (l delayExperiment) throughputContent(f *figureConfig, results []json.RawMessage) (*content, error) {
 	p := plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: updates a second", f.data().Name, train.ModelTitle(l.with.Model)),
 		XLabel: "clients", YLabel: "updates a second", Banner: f.banner(), Rows: [][]string{{"updates a second"}},
@@ -177,5 +177,5 @@ func (l laboratory) throughputOutcome(f *frame, results []json.RawMessage) (*out
 		"records: s = %s, %s; %s. virtual: the event loop, which computes networks' rounds on all "+
 		"cores; hogwild: a goroutine for each client, which waits for nothing. On %s. No other run has the same.",
 		config[0].SampleSize, behindText(config[0].Delay), spreadText(f.seeds), cpu.Describe())
-	return &outcome{picture: p, table: table, config: config}, nil
+	return &content{picture: p, table: table, config: config}, nil
 }

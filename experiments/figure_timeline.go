@@ -17,21 +17,23 @@ const timelineRounds = 8
 var timelineDelays = []string{"0", "1", "4"}
 
 // timelineFigure shows how the first rounds go, for several delays.
-func (l laboratory) timelineFigure() Figure {
-	contenders := func(f *frame) []contender { return l.delays(f, l.with, timelineDelays) }
+func (l delayExperiment) timelineFigure() Figure {
+	allSeries := func(f *figureConfig) []series { return l.delays(f, l.with, timelineDelays) }
 	return Figure{
 		Name: l.name() + "-timeline", Data: l.with.Data, Long: l.long,
 		Title: fmt.Sprintf("Timeline of the first rounds, %s on %s", train.ModelTitle(l.with.Model), l.with.Data),
 		first: true,
-		cells: func(_ context.Context, f *frame) ([]pool.Cell, error) { return windowCells(contenders(f), f), nil },
-		finish: func(ctx context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
-			return windowOutcome(f, contenders(f), results)
+		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
+			return windowCells(allSeries(f), f), nil
+		},
+		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
+			return windowContent(f, allSeries(f), results)
 		},
 	}
 }
 
-// windowCells returns the cells of the first rounds of every contender, with the first seed.
-func windowCells(all []contender, f *frame) []pool.Cell {
+// windowCells returns the cells of the first rounds of every series, with the first seed.
+func windowCells(all []series, f *figureConfig) []pool.Cell {
 	var cells []pool.Cell
 	for _, c := range all {
 		c.spec.Seed = 1
@@ -40,8 +42,8 @@ func windowCells(all []contender, f *frame) []pool.Cell {
 	return cells
 }
 
-// windowOutcome returns the figure that the results of windowCells make.
-func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outcome, error) {
+// windowContent returns the figure that the results of windowCells make.
+func windowContent(f *figureConfig, all []series, results []json.RawMessage) (*content, error) {
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}
 	var specs []train.Spec
@@ -71,7 +73,7 @@ func windowOutcome(f *frame, all []contender, results []json.RawMessage) (*outco
 		"Dark lines: updates on their way to the server; red lines: broadcasts to the clients. The same seed gives a "+
 		"client's rounds the same durations, whatever the delay.",
 		timingText(specs[0]))
-	return &outcome{picture: picture, table: table, config: struct {
+	return &content{picture: picture, table: table, config: struct {
 		Train  []train.Spec `json:"train"`
 		Rounds int          `json:"rounds"`
 	}{specs, timelineRounds}}, nil

@@ -16,7 +16,7 @@ import (
 
 // utilityFigure returns the paper's figure (a): how much test accuracy is left when
 // noise is added to a trained model, against σ, for several clipping norms.
-func (s setting) utilityFigure() Figure {
+func (s experiment) utilityFigure() Figure {
 	fig := Figure{
 		Name: s.name() + "-utility",
 		Data: s.Train.Data,
@@ -26,12 +26,12 @@ func (s setting) utilityFigure() Figure {
 		cells:  s.utilityCells,
 		finish: s.finishUtility,
 	}
-	return fig.redrawn(func(f *frame) int { return len(s.Clips) * f.seeds },
-		func(k *kept, n int) ([]json.RawMessage, error) { return keptUtilities(k, n, "clip", "seed") })
+	return fig.redrawn(func(f *figureConfig) int { return len(s.Clips) * f.seeds },
+		func(k *storedFigure, n int) ([]json.RawMessage, error) { return storedUtilities(k, n, "clip", "seed") })
 }
 
 // utilityCells returns a line of the graph for each clipping norm and seed.
-func (s setting) utilityCells(_ context.Context, f *frame) ([]pool.Cell, error) {
+func (s experiment) utilityCells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, spec := range s.utilitySpecs(f) {
 		cells = append(cells, pool.OfUtility(spec, f.source))
@@ -39,7 +39,7 @@ func (s setting) utilityCells(_ context.Context, f *frame) ([]pool.Cell, error) 
 	return cells, nil
 }
 
-func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 	table := [][]string{{"data", "model", "clip", "seed", "sigma", "fraction", "fraction_sd", "test_accuracy",
 		"wstar_accuracy", "wstar_norm"}}
 	var lines []plots.Line
@@ -61,7 +61,7 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 		norms = append(norms, utilityNorm(clip, bySeed))
 	}
 	all := s.utilitySpecs(f)
-	return &outcome{
+	return &content{
 		picture: plots.Picture{
 			Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
 				train.ModelTitle(s.Train.Model)),
@@ -75,11 +75,11 @@ func (s setting) finishUtility(_ context.Context, f *frame, results []json.RawMe
 	}, nil
 }
 
-// ownPrivacy is what is said of "this" graph of w* + n.
+// ownPrivacy is the privacy statement about a graph of w* + n, after "This".
 const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
 // utilityCaption says how w* was trained and what was added to it.
-func (s setting) utilityCaption(f *frame, spec pool.UtilitySpec, norms []string) string {
+func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms []string) string {
 	t := spec.Train
 	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
 		"%s)%s.\n"+
@@ -92,7 +92,7 @@ func (s setting) utilityCaption(f *frame, spec pool.UtilitySpec, norms []string)
 
 // utilitySpecs lists the specs that are run, clipping norm by clipping norm and
 // seed by seed.
-func (s setting) utilitySpecs(f *frame) (out []pool.UtilitySpec) {
+func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	for _, clip := range s.Clips {
 		for seed := range f.seeds {
 			train := f.by(s.WithoutNoise())

@@ -15,22 +15,22 @@ import (
 	"proactivedp/train/pool"
 )
 
-// way is a way to train the w* of a utility graph, of which the paper says little.
-type way struct {
+// recipe says how to train the w* of a utility graph. The paper says little about that.
+type recipe struct {
 	name    string
 	train   train.Spec // but for its length and seed
 	lengths []float64  // in lengths of the utility graph's w*
 }
 
-// ways returns those that a setting tries, the utility graph's own first.
-func (s setting) ways() []way {
+// recipes returns those that an experiment tries, the utility graph's own first.
+func (s experiment) recipes() []recipe {
 	own := s.WithoutNoise()
 	if train.IsNetwork(own.Model) {
-		all := []way{{"as in the utility graph", own, []float64{0.25, 1}}}
+		all := []recipe{{"as in the utility graph", own, []float64{0.25, 1}}}
 		for _, times := range []float64{2.5, 5, 10} {
 			faster := own
 			faster.Eta0 *= times
-			all = append(all, way{fmt.Sprintf("η₀ times %g", times), faster, []float64{0.25, 1}})
+			all = append(all, recipe{fmt.Sprintf("η₀ times %g", times), faster, []float64{0.25, 1}})
 		}
 		return all
 	}
@@ -40,22 +40,22 @@ func (s setting) ways() []way {
 	plain := pool.Convex(train.Plain, own.Data).WithoutNoise()
 	faster := plain
 	faster.Eta0 *= 5
-	return []way{{"ridge, as in the utility graph", own, lengths}, {"ridge, λ = 1e-5", less, lengths},
+	return []recipe{{"ridge, as in the utility graph", own, lengths}, {"ridge, λ = 1e-5", less, lengths},
 		{"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
 }
 
-// wstar is the figure of what noise w* bears by how it was trained: the experiment behind
-// the verdicts on utility graphs.
+// wstar is the figure of how much accuracy w* keeps under noise, depending on how it was trained. The verdicts
+// on utility graphs rest on it.
 type wstar struct {
-	setting
-	sigmas []float64 // that the paper's text names for the clipping norm
-	stated float64   // the part of the accuracy that is left there, as it says
+	experiment
+	sigmas []float64 // the noise multipliers that the paper's text names for the clipping norm
+	stated float64   // the fraction of the accuracy that is left there, as the paper says
 }
 
-// wstarFigure returns the figure of a setting for whose clipping norm the paper's text names
+// wstarFigure returns the figure of an experiment for whose clipping norm the paper's text names
 // noise multipliers.
-func (s setting) wstarFigure() Figure {
-	w := wstar{setting: s}
+func (s experiment) wstarFigure() Figure {
+	w := wstar{experiment: s}
 	for _, c := range paper.Claims() {
 		if c.Figure == s.name()+"-utility" && c.Quantity == paper.Kept && c.Clip.Value() == s.Train.Clip {
 			w.sigmas, w.stated = append(w.sigmas, c.Sigma.Value()), c.Value.Value()
@@ -67,26 +67,26 @@ func (s setting) wstarFigure() Figure {
 			s.Train.Data),
 		cells: w.cells, finish: w.finish,
 	}
-	return fig.redrawn(func(f *frame) int { return len(w.all(f)) * f.seeds },
-		func(k *kept, n int) ([]json.RawMessage, error) {
-			return keptUtilities(k, n, "series", "length", "seed")
+	return fig.redrawn(func(f *figureConfig) int { return len(w.all(f)) * f.seeds },
+		func(k *storedFigure, n int) ([]json.RawMessage, error) {
+			return storedUtilities(k, n, "series", "length", "seed")
 		})
 }
 
-// trained is the w* of a way at a length, one for each seed.
+// trained is the w* of a recipe at a length, one for each seed.
 type trained struct {
-	way    string
+	recipe string
 	length float64
 	specs  []pool.UtilitySpec
 }
 
-// all returns every w* that the figure has, way by way and length by length.
-func (w wstar) all(f *frame) []trained {
+// all returns every w* that the figure has, recipe by recipe and length by length.
+func (w wstar) all(f *figureConfig) []trained {
 	var all []trained
-	for _, way := range w.ways() {
-		for _, length := range way.lengths {
-			one := trained{way: way.name, length: length}
-			t := f.by(way.train)
+	for _, recipe := range w.recipes() {
+		for _, length := range recipe.lengths {
+			one := trained{recipe: recipe.name, length: length}
+			t := f.by(recipe.train)
 			t.GradComps = max(1, f.gradComps(int(length*float64(w.WStar)))/t.Clients)
 			for seed := range f.seeds {
 				t.Seed = uint64(seed + 1)
@@ -98,7 +98,7 @@ func (w wstar) all(f *frame) []trained {
 	return all
 }
 
-func (w wstar) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
+func (w wstar) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, one := range w.all(f) {
 		for _, spec := range one.specs {
@@ -108,7 +108,7 @@ func (w wstar) cells(_ context.Context, f *frame) ([]pool.Cell, error) {
 	return cells, nil
 }
 
-func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*outcome, error) {
+func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {
 	table := [][]string{{"data", "series", "length", "seed", "model", "grad_computations", "lambda", "eta0", "clip",
 		"sigma", "fraction", "fraction_sd", "test_accuracy", "wstar_accuracy", "wstar_norm"}}
 	first := decimal.Exactly(w.sigmas[0])
@@ -124,11 +124,11 @@ func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*
 			table = append(table, one.rows(f, seed, u)...)
 		}
 		config = append(config, one.specs...)
-		if len(lines) == 0 || lines[len(lines)-1].Name != one.way {
-			lines = append(lines, plots.Line{Name: one.way, Points: true})
+		if len(lines) == 0 || lines[len(lines)-1].Name != one.recipe {
+			lines = append(lines, plots.Line{Name: one.recipe, Points: true})
 		}
 		t := one.specs[0].Train
-		rows = append(rows, append([]string{one.way, strconv.Itoa(t.GradComps * t.Clients)},
+		rows = append(rows, append([]string{one.recipe, strconv.Itoa(t.GradComps * t.Clients)},
 			addBorne(&lines[len(lines)-1], bySeed)...))
 	}
 	picture := plots.Picture{
@@ -139,15 +139,15 @@ func (w wstar) finish(_ context.Context, f *frame, results []json.RawMessage) (*
 		Lines: append(lines, levelLine(lines, "stated by the paper", w.stated)),
 	}
 	accuracyAxis(&picture)
-	return &outcome{picture: picture, table: table, config: config}, nil
+	return &content{picture: picture, table: table, config: config}, nil
 }
 
 // rows is the data of a w*, a row for each σ.
-func (one trained) rows(f *frame, seed int, u *pool.Utility) [][]string {
+func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	t := one.specs[seed].Train
 	var rows [][]string
 	for _, p := range u.Points {
-		rows = append(rows, []string{f.data().Name, one.way, report.Number(one.length), strconv.Itoa(seed + 1), t.Model,
+		rows = append(rows, []string{f.data().Name, one.recipe, report.Number(one.length), strconv.Itoa(seed + 1), t.Model,
 			strconv.Itoa(t.GradComps), report.Number(t.Lambda), report.Number(t.Eta0), report.Number(t.Clip),
 			decimal.Exactly(p.Sigma), report.Number(p.Fraction), report.Number(p.FractionSD),
 			report.Number(p.MeanAccuracy), report.Number(u.Accuracy), report.Number(u.Norm)})
@@ -155,8 +155,8 @@ func (one trained) rows(f *frame, seed int, u *pool.Utility) [][]string {
 	return rows
 }
 
-// addBorne adds to a line what is left at the first σ of a w* of each seed, over the norm,
-// and returns norm, accuracy and that in words.
+// addBorne adds a point to a line: the fraction of accuracy that is left at the first σ, over the norm of w*, as
+// the mean over seeds. It returns norm, accuracy and fraction in words.
 func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {
@@ -171,7 +171,7 @@ func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 }
 
 // caption says what was tried.
-func (w wstar) caption(f *frame) string {
+func (w wstar) caption(f *figureConfig) string {
 	var sigmas []string
 	for _, sigma := range w.sigmas {
 		sigmas = append(sigmas, decimal.Exactly(sigma))

@@ -16,71 +16,70 @@ import (
 	"proactivedp/train/pool"
 )
 
-// outcome is a figure's content, ready to be written.
-type outcome struct {
+// content is what a figure's folder gets: picture, table and the configuration of its runs.
+type content struct {
 	picture plots.Picture
 	table   [][]string // the data in long form, the header first
-	config  any        // what the manifest says of the settings
+	config  any        // of the runs, for the manifest
 }
 
 // write writes the content to a figure's folder, drawn as the manifest says.
-func (out *outcome) write(dir string, m Manifest) (err error) {
+func (out *content) write(dir string, m Manifest) (err error) {
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
 	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
-// asPicture returns a picture as a folder's is written.
+// asPicture returns a picture in the form that package folder writes.
 func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
-// frame is what a figure is made within: its data and how much of the full size
-// is run.
-type frame struct {
+// figureConfig says how the figures of one data set are made: from which data, with how many
+// seeds, and which part of the full size is run.
+type figureConfig struct {
 	source *train.Source
-	set    string // the name by which the settings ask for the data
+	set    string // the name by which experiments ask for the data
 	seeds  int
 	scale  float64 // which part of K is run, in (0, 1]
-	sizes  []int   // of sample-size sweeps; nil: the setting's
-	// runner is that of the trainings, "" being the virtual one, and timeScale that of runs on
-	// a real clock.
+	sizes  []int   // of sample-size sweeps; nil for those of the experiment
+	// runner is the trainings' runner; "" is the virtual one. timeScale is for runs on a real clock.
 	runner    string
 	timeScale float64
 
-	choose Chooser             // nil: figures that need it are refused
-	chosen map[Wish]train.Spec // what was chosen, as cells and pictures both ask
-	loop   Loop                // nil: figures that need it are refused
+	choose Chooser                      // nil: figures that need it are refused
+	chosen map[ChoiceRequest]train.Spec // what was chosen, as cells and pictures both ask
+	loop   Loop                         // nil: figures that need it are refused
 }
 
 // data returns the data set that the figure is made from.
-func (f *frame) data() *data.Dataset { return f.source.Data() }
+func (f *figureConfig) data() *data.Dataset { return f.source.Data() }
 
 // gradComps returns the part of K that the figure runs.
-func (f *frame) gradComps(full int) int { return scaled(full, f.scale) }
+func (f *figureConfig) gradComps(full int) int { return scaled(full, f.scale) }
 
 // scaled returns a part of n, rounded.
 func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
 
-// leastDraws is how many draws of noise a scaled figure makes at least.
+// leastDraws is the least number of noise draws of a scaled figure.
 const leastDraws = 5
 
 // draws returns how many of the draws of noise the figure makes.
-func (f *frame) draws(full int) int {
+func (f *figureConfig) draws(full int) int {
 	return max(min(full, leastDraws), scaled(full, f.scale))
 }
 
-// note returns what a caption must say of the data, as the end of a sentence.
-func (f *frame) note() string {
+// note returns the note on the data for a caption, as the end of a sentence.
+func (f *figureConfig) note() string {
 	if f.data().Note == "" {
 		return ""
 	}
 	return "; " + f.data().Note
 }
 
-// banner says what sets the figure apart from one of real data at full size.
-func (f *frame) banner() string {
+// banner says how the figure differs from one of real data at full size.
+func (f *figureConfig) banner() string {
 	var parts []string
 	if f.data().Synthetic {
 		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name,
@@ -96,21 +95,21 @@ func (f *frame) banner() string {
 }
 
 // planned states what each training of the spec guarantees, whatever its seed.
-func (f *frame) planned(ctx context.Context, spec train.Spec) (claim.Report, error) {
+func (f *figureConfig) planned(ctx context.Context, spec train.Spec) (claim.Report, error) {
 	spec.Seed = 1
 	return f.source.PlannedOfSeeds(ctx, spec, f.seeds)
 }
 
-// by returns the spec with the frame's runner, free-running.
-func (f *frame) by(spec train.Spec) train.Spec {
+// by returns the spec with the configured runner, free-running.
+func (f *figureConfig) by(spec train.Spec) train.Spec {
 	if f.runner != "" {
 		spec.Runner = f.runner
 	}
 	return spec
 }
 
-// byClock returns the spec with the frame's runner, on a real clock if it is hogwild.
-func (f *frame) byClock(spec train.Spec) train.Spec {
+// byClock returns the spec with the configured runner, on a real clock if it is hogwild.
+func (f *figureConfig) byClock(spec train.Spec) train.Spec {
 	if spec = f.by(spec); spec.Runner == train.HogwildRunner {
 		spec.TimeScale = f.timeScale
 	}

@@ -14,15 +14,14 @@ import (
 	"proactivedp/internal/results"
 )
 
-// indexFile lists the figures of a folder. Its first line tells it from a file
-// that somebody wrote.
+// indexFile lists the figures of a folder. Its first line distinguishes it from a file that somebody wrote.
 const (
 	indexFile = results.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
-// checkIndex refuses a folder whose README.md is somebody's own, or with a damaged
-// manifest, or data, of a figure that is not made anew: it would stand in the index.
+// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged manifests or
+// data of figures that are not made again now, because the index would list them.
 func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	if err != nil {
@@ -41,8 +40,8 @@ func checkIndex(dir string, figures []Figure) error {
 	return nil
 }
 
-// manifests returns those in dir but of the figures given, in the order of the
-// registry and then of own, and reports all that are damaged.
+// manifests returns the manifests in dir without those of the given figures, in the order of the registry
+// and then of own. It reports all that are damaged.
 func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	var made []Manifest
 	var errs []error
@@ -109,7 +108,7 @@ func writeIndex(dir string, figures []Figure) error {
 	})
 }
 
-// writeBesides writes what else is in the folder than the figures that are listed.
+// writeBesides lists what the folder has besides the figures.
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {

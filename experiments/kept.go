@@ -10,20 +10,20 @@ import (
 	"proactivedp/train/pool"
 )
 
-// kept is a figure as its folder has it.
-type kept struct {
+// storedFigure is a figure as read from its folder.
+type storedFigure struct {
 	Manifest
 	config json.RawMessage // of the manifest
 	table  results.Table
 }
 
-// readKept reads the content of a figure's folder, given by its name within dir.
-func readKept(dir, folder string) (*kept, error) {
+// readStored reads the content of a figure's folder, given by its name within dir.
+func readStored(dir, folder string) (*storedFigure, error) {
 	text, err := results.ManifestText(dir, folder)
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{}
+	k := &storedFigure{}
 	k.Config = &k.config
 	if err := json.Unmarshal(text, &k.Manifest); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.ManifestFile, err)
@@ -39,7 +39,7 @@ func readKept(dir, folder string) (*kept, error) {
 	return k, err
 }
 
-// whole returns numbers that are counts.
+// whole converts float64 counts, as read from CSV, to ints.
 func whole(values []float64) []int {
 	var all []int
 	for _, x := range values {
@@ -48,8 +48,8 @@ func whole(values []float64) []int {
 	return all
 }
 
-// keptCurves returns the curves of a figure of training curves.
-func keptCurves(k *kept, n int) ([]json.RawMessage, error) {
+// storedCurves returns the curves of a figure of training curves.
+func storedCurves(k *storedFigure, n int) ([]json.RawMessage, error) {
 	runs, err := k.table.Runs(n, "series", "seed")
 	if err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) 
 	return all, nil
 }
 
-// keptUtilities returns the graphs of a figure of them; names are the columns that tell them
+// storedUtilities returns the graphs of a figure of them; names are the columns that tell them
 // apart.
-func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
+func storedUtilities(k *storedFigure, n int, names ...string) ([]json.RawMessage, error) {
 	runs, err := k.table.Runs(n, names...)
 	if err != nil {
 		return nil, err
@@ -102,8 +102,8 @@ func keptUtilities(k *kept, n int, names ...string) ([]json.RawMessage, error) {
 	})
 }
 
-// keptPriced returns the trainings of a figure of budgets, with what they cost and found.
-func keptPriced(k *kept) ([]priced, error) {
+// storedPriced returns the trainings of a figure of budgets, with what they cost and found.
+func storedPriced(k *storedFigure) ([]priced, error) {
 	var all []priced
 	if err := json.Unmarshal(k.config, &all); err != nil {
 		return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
@@ -124,11 +124,11 @@ func keptPriced(k *kept) ([]priced, error) {
 	return all, nil
 }
 
-// redrawn returns the figure with a way to draw it anew: from the results of its n cells, as
-// they are read from its folder.
-func (fig Figure) redrawn(n func(f *frame) int, cells func(k *kept, n int) ([]json.RawMessage, error)) Figure {
-	fig.redraw = func(ctx context.Context, f *frame, k *kept) (*outcome, error) {
-		all, err := cells(k, n(f))
+// redrawn returns the figure with a function that draws it again from the results of its n cells, which
+// are read from its folder.
+func (fig Figure) redrawn(n func(f *figureConfig) int, results func(k *storedFigure, n int) ([]json.RawMessage, error)) Figure {
+	fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
+		all, err := results(k, n(f))
 		if err != nil {
 			return nil, err
 		}

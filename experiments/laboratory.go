@@ -10,18 +10,18 @@ import (
 	"proactivedp/train/pool"
 )
 
-// laboratory is a setting in which delays are compared on the virtual clock.
-type laboratory struct {
-	setting
-	with, without train.Spec // the spec of the runs with noise, and of those without
+// delayExperiment is an experiment whose figures compare delays on the virtual clock.
+type delayExperiment struct {
+	experiment
+	with, without train.Spec // the specs of the runs with and without noise
 	gradComps     int        // K, the gradients of one client
-	looks         int        // how often each run is looked at
-	// realPart is which part of K is run on a real clock, and realScale how many seconds a
-	// second of it takes: rounds are then so long that timers tell them apart.
+	looks         int        // how often each run's accuracy is measured
+	// realPart is the fraction of K that runs on a real clock. realScale is how many seconds one virtual second
+	// takes there, so that timers can measure a round.
 	realPart, realScale float64
 }
 
-// Runs are looked at so often: judging a network takes time.
+// How often a run's accuracy is measured. That takes long for a network.
 const (
 	convexLooks  = 200
 	networkLooks = 50
@@ -34,32 +34,31 @@ func looksOf(model string) int {
 	return convexLooks
 }
 
-// withStragglers returns the spec with the timing of a laboratory: the default one
-// but for the tail of the compute times, which is that of a Pareto distribution of
-// the same mean. Every client is slow now and then; of five the slowest takes 2.7
-// times the mean.
+// withStragglers returns the spec with the timing of a delay experiment: the default one,
+// with compute times from a Pareto distribution of the same mean. Every client is slow now and
+// then. The slowest of five takes 2.7 times the mean.
 func withStragglers(spec train.Spec) train.Spec {
 	spec.Compute = "pareto:10us,1.5"
 	return spec
 }
 
-// unequalSpeeds are those of clients that differ for good: three of one speed, one
-// half as fast, and one of a quarter of it.
+// unequalSpeeds are the speeds of clients that always differ: three of the same speed, one half as fast, and
+// one a quarter as fast.
 const unequalSpeeds = "1,1,1,0.5,0.25"
 
-// networkPart is which part of the paper's K a network's laboratory runs: there
+// networkPart is which part of the paper's K a network's delay experiment runs: there
 // are many runs. One's own K is run whole.
 const networkPart = 0.25
 
-// laboratories lists the settings that there are delay figures of.
-func laboratories() []laboratory {
-	return []laboratory{convexSetting(pool.Convex(train.Ridge, "phishing")).laboratory(),
-		mnistSetting(pool.MNIST(pool.MNISTModel)).laboratory()}
+// delayExperiments lists the experiments that have delay figures.
+func delayExperiments() []delayExperiment {
+	return []delayExperiment{convexExperiment(pool.Convex(train.Ridge, "phishing")).delayExperiment(),
+		mnistExperiment(pool.MNIST(pool.MNISTModel)).delayExperiment()}
 }
 
-// laboratory returns the setting's laboratory.
-func (s setting) laboratory() laboratory {
-	l := laboratory{setting: s, with: s.Train, without: s.WithoutNoise(), gradComps: s.paper.GradComps,
+// delayExperiment returns the experiment with the timing of its delay figures.
+func (s experiment) delayExperiment() delayExperiment {
+	l := delayExperiment{experiment: s, with: s.Train, without: s.WithoutNoise(), gradComps: s.paper.GradComps,
 		looks: looksOf(s.Train.Model), realPart: 0.4, realScale: 50}
 	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		l.gradComps = scaled(l.gradComps, networkPart)
@@ -75,19 +74,19 @@ var (
 	timedDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 )
 
-// delays returns a contender for every delay, the synchronous one first, for the
-// part of K that the frame runs.
-func (l laboratory) delays(f *frame, spec train.Spec, delays []string) []contender {
+// delays returns a series for every delay, the synchronous one first, for the
+// part of K that the configuration runs.
+func (l delayExperiment) delays(f *figureConfig, spec train.Spec, delays []string) []series {
 	spec.GradComps = f.gradComps(l.gradComps)
-	return delayContenders(f.byClock(spec), delays)
+	return delaySeries(f.byClock(spec), delays)
 }
 
-// delayContenders returns a contender for every delay, the synchronous one first.
-func delayContenders(spec train.Spec, delays []string) []contender {
-	var out []contender
+// delaySeries returns a series for every delay, the synchronous one first.
+func delaySeries(spec train.Spec, delays []string) []series {
+	var out []series
 	for _, delay := range withSynchronous(delays) {
 		spec.Delay = delay
-		out = append(out, contender{delayName(delay), spec})
+		out = append(out, series{delayName(delay), spec})
 	}
 	return out
 }

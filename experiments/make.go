@@ -45,7 +45,7 @@ type MakeOptions struct {
 	Memory int64
 	// Elsewhere computes trainings in other processes; nil: they are computed here.
 	Elsewhere pool.Elsewhere
-	// Choose returns settings for a budget, which figures of budgets need; nil: those
+	// Choose returns a training for a budget, which figures of budgets need; nil: those
 	// figures are refused.
 	Choose Chooser
 	// Loop runs the proactive loop, whose course figures show; nil: those figures are refused.
@@ -135,7 +135,7 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 
 func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	start := time.Now()
-	frames := map[string]*frame{}
+	configs := map[string]*figureConfig{}
 	var cells []pool.Cell
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
@@ -146,18 +146,18 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("experiments: figure = %q with runner %s, must be without: it says itself which "+
 				"runners it has", fig.Name, o.Runner)
 		}
-		f := frames[fig.Data]
+		f := configs[fig.Data]
 		if f == nil {
 			d, err := o.Load(ctx, fig.Data)
 			if err != nil {
 				return err
 			}
-			f = &frame{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
+			f = &figureConfig{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
 				sizes: o.Sizes, loop: o.Loop}
 			if o.hogwild() {
 				f.runner, f.timeScale = o.Runner, o.TimeScale
 			}
-			frames[fig.Data] = f
+			configs[fig.Data] = f
 		}
 		more, err := fig.cells(ctx, f)
 		if err != nil {
@@ -177,7 +177,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err := context.Cause(ctx); err != nil {
 			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
 		}
-		f := frames[fig.Data]
+		f := configs[fig.Data]
 		out, err := fig.finish(ctx, f, trained[from[i]:from[i+1]])
 		if err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
@@ -190,7 +190,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return writeIndex(o.Out, figures)
 }
 
-func figureManifest(fig Figure, f *frame, o MakeOptions, config any, origin results.Origin) Manifest {
+func figureManifest(fig Figure, f *figureConfig, o MakeOptions, config any, origin results.Origin) Manifest {
 	seeds := f.seeds
 	if fig.first {
 		seeds = 1

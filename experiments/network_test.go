@@ -51,22 +51,22 @@ func TestPaperSettings(t *testing.T) {
 // The members of a network's figures are the paper's 7 sizes, and 7 budgets with
 // a run without noise.
 func TestNetworkFiguresHaveThePapersMembers(t *testing.T) {
-	f := &frame{source: train.NewSource(digits(3500)), seeds: 2, scale: 0.5}
+	f := &figureConfig{source: train.NewSource(digits(3500)), seeds: 2, scale: 0.5}
 	for _, c := range []struct {
 		figure Figure
 		cells  int
 	}{
-		{mnistSetting(pool.MNIST(train.LeNet)).sampleSizeFigure(), 7 * 2},
-		{mnistSetting(pool.MNIST(train.LeNet)).epsilonFigure(), 8 * 2},
-		{mnistSetting(pool.MNIST(train.LeNet)).utilityFigure(), 4 * 2},
-		{cifarSetting(pool.CIFAR(train.AlexNet)).sampleSizeFigure(), 7 * 2},
-		{cifarSetting(pool.CIFAR(train.AlexNet)).epsilonFigure(), 8 * 2},
+		{mnistExperiment(pool.MNIST(train.LeNet)).sampleSizeFigure(), 7 * 2},
+		{mnistExperiment(pool.MNIST(train.LeNet)).epsilonFigure(), 8 * 2},
+		{mnistExperiment(pool.MNIST(train.LeNet)).utilityFigure(), 4 * 2},
+		{cifarExperiment(pool.CIFAR(train.AlexNet)).sampleSizeFigure(), 7 * 2},
+		{cifarExperiment(pool.CIFAR(train.AlexNet)).epsilonFigure(), 8 * 2},
 	} {
 		if cells, err := c.figure.cells(t.Context(), f); err != nil || len(cells) != c.cells {
 			t.Errorf("%s: %d cells, error %v; want %d", c.figure.Name, len(cells), err, c.cells)
 		}
 	}
-	cells, err := mnistSetting(pool.MNIST(train.LeNet)).sampleSizeFigure().cells(t.Context(), f)
+	cells, err := mnistExperiment(pool.MNIST(train.LeNet)).sampleSizeFigure().cells(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestTooSmallAScaleIsNamed(t *testing.T) {
 // Where a step size is not the paper's, the caption says where it is from.
 func TestCaptionsSayWhoFoundTheStepSize(t *testing.T) {
 	const found = ", searched on held-out records"
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		want := ""
 		if s.Train.Data == "mnist" || s.Train.Data == "cifar10" {
 			want = found

@@ -18,7 +18,7 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &frame{source: source, set: "own.csv", scale: 1, seeds: 1}
+		f := &figureConfig{source: source, set: "own.csv", scale: 1, seeds: 1}
 		trainings := 0
 		for _, figure := range figures {
 			cells, err := figure.cells(t.Context(), f)
@@ -98,7 +98,7 @@ func TestOwnSizesAreEachOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells, err := figures[1].cells(t.Context(), &frame{source: source, set: "own.csv", scale: 1, seeds: 1})
+		cells, err := figures[1].cells(t.Context(), &figureConfig{source: source, set: "own.csv", scale: 1, seeds: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
 	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
-// paidRecord returns sizes and the certified ε as cells of a table, which of nil are empty.
+// paidRecord returns sizes and the certified ε as cells of a table. The cells of nil are empty.
 func paidRecord(p *pool.Paid) []string {
 	if p == nil {
 		return make([]string, len(paidColumns))

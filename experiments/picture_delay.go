@@ -13,23 +13,23 @@ import (
 	"proactivedp/train/pool"
 )
 
-// heading returns what the pictures of a contest have in common.
-func heading(f *frame, c *contest, what string) plots.Picture {
+// heading returns what the pictures of a comparison have in common.
+func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 	return plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s", f.data().Name, train.ModelTitle(c.all[0].spec.Model), what),
 		Banner: f.banner(),
 	}
 }
 
-// delayOutcome draws accuracy at the end against the permissible delay, a line for
-// each contest; all have the same delays.
-func delayOutcome(ctx context.Context, f *frame, contests ...*contest) (*outcome, error) {
-	p := heading(f, contests[0], "accuracy against the permissible delay")
-	p.XLabel, p.YLabel = delayLabel, accuracyLabel(contests[0].all[0].spec)+" at the end (fraction)"
-	p.XNames = contests[0].axisNames()
+// delayContent draws accuracy at the end against the permissible delay, a line for
+// each comparison; all have the same delays.
+func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparison) (*content, error) {
+	p := heading(f, comparisons[0], "accuracy against the permissible delay")
+	p.XLabel, p.YLabel = delayLabel, accuracyLabel(comparisons[0].all[0].spec)+" at the end (fraction)"
+	p.XNames = comparisons[0].axisNames()
 	var table [][]string
-	var config []contestConfig
-	for _, c := range contests {
+	var config []comparisonConfig
+	for _, c := range comparisons {
 		l := plots.Line{Name: c.noiseText(), Points: true, Emphasise: c.all[0].spec.NoiseMultiplier == 0}
 		for i, runs := range c.runs {
 			addMean(&l, float64(i), finals(runs), 0)
@@ -44,18 +44,18 @@ func delayOutcome(ctx context.Context, f *frame, contests ...*contest) (*outcome
 	}
 	accuracyAxis(&p)
 	var err error
-	p.Caption, err = contests[0].targetCaption(ctx, f)
-	for _, c := range contests[1:] {
+	p.Caption, err = comparisons[0].targetCaption(ctx, f)
+	for _, c := range comparisons[1:] {
 		p.Caption += fmt.Sprintf(" With %s less %.4f.%s", c.noiseText(), c.tolerance, c.goalNotes())
 	}
-	first, last := contests[0].all[0].spec, contests[len(contests)-1].all[0].spec
+	first, last := comparisons[0].all[0].spec, comparisons[len(comparisons)-1].all[0].spec
 	if first.StepText() != last.StepText() {
 		p.Caption += fmt.Sprintf(" Without noise: step size %s.", last.StepText())
 	}
-	return &outcome{picture: p, table: table, config: config}, err
+	return &content{picture: p, table: table, config: config}, err
 }
 
-// accuracyAxis lets the axis of accuracies begin below the lowest, at a tenth.
+// accuracyAxis makes the axis of accuracies begin at the next tenth below the lowest accuracy.
 func accuracyAxis(p *plots.Picture) {
 	p.YMin, p.YMax = 1, 1
 	for _, l := range p.Lines {
@@ -67,7 +67,7 @@ func accuracyAxis(p *plots.Picture) {
 // delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay: rounds behind, at most"
 
-// accuracyLabel names the accuracy of an axis.
+// accuracyLabel is the label of an axis of accuracies.
 func accuracyLabel(s train.Spec) string {
 	if s.Holdout > 0 {
 		return "held-out accuracy"
@@ -75,7 +75,7 @@ func accuracyLabel(s train.Spec) string {
 	return "test accuracy"
 }
 
-func (c *contest) axisNames() []string {
+func (c *comparison) axisNames() []string {
 	var names []string
 	for _, m := range c.all {
 		names = append(names, axisName(m.spec.Delay))
@@ -83,11 +83,11 @@ func (c *contest) axisNames() []string {
 	return names
 }
 
-// timePoints is at how many points of time a curve is drawn.
+// timePoints is the number of points of a curve over time.
 const timePoints = 300
 
-// timeOutcome draws accuracy against time on the clock.
-func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
+// timeContent draws accuracy against time on the clock.
+func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	timed := "simulated time"
 	if c.all[0].spec.Runner == train.HogwildRunner {
 		timed = clockLabel(c.all[0].spec)
@@ -114,18 +114,18 @@ func timeOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	accuracyAxis(&p)
 	var err error
 	p.Caption, err = c.targetCaption(ctx, f)
-	return &outcome{picture: p, table: c.curves(f), config: c.config()}, err
+	return &content{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
-// stalenessOutcome draws a histogram of the lags i − k for each delay, in rows that
-// double.
-func stalenessOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
+// stalenessContent draws a histogram of the lags i − k for each delay. Each row has twice as many lags as the
+// one before.
+func stalenessContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
 	p.XLabel, p.YLabel = delayLabel, "staleness of a round: i − k"
 	p.XNames = c.axisNames()
 	columns := make(plots.Shares, len(c.all))
 	height := 1
-	for i, s := range c.standings() {
+	for i, s := range c.summaries() {
 		columns[i] = make([]float64, lagRow(s.MaxLag)+1)
 		height = max(height, len(columns[i]))
 		rounds := 0.0
@@ -146,7 +146,7 @@ func stalenessOutcome(ctx context.Context, f *frame, c *contest) (*outcome, erro
 	p.Rows = c.rows()
 	var err error
 	p.Caption, err = c.targetCaption(ctx, f)
-	return &outcome{picture: p, table: c.stalenessTable(f), config: c.config()}, err
+	return &content{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
 // lagRow returns the row of a lag; the rows are 0, 1, 2, 3–4, 5–8, …
@@ -165,8 +165,8 @@ func lagRowName(row int) string {
 	return strconv.Itoa(row)
 }
 
-// idleOutcome draws how much of its time each client waits, for each delay.
-func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
+// idleContent draws how much of its time each client waits, for each delay.
+func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	p := heading(f, c, "idle time of each client")
 	p.XLabel, p.YLabel = delayLabel, "waiting, part of the time to its last round"
 	p.YMin, p.YMax = 0, 1
@@ -193,18 +193,18 @@ func idleOutcome(ctx context.Context, f *frame, c *contest) (*outcome, error) {
 	p.Rows = c.rows()
 	var err error
 	p.Caption, err = c.targetCaption(ctx, f)
-	return &outcome{picture: p, table: c.idleTable(f), config: c.config()}, err
+	return &content{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 
-// idler is whose idle time a line shows.
+// idler is a client, or the mean of all, whose idle time a line shows.
 type idler struct {
 	name string
 	of   func(r *pool.Timed) float64
 }
 
-// idlers returns every client or, where they are too many for lines, the idlest and
-// the busiest one with the mean of all.
-func (c *contest) idlers() []idler {
+// idlers returns every client. If there are too many for lines, it returns the mean of all, the client that
+// waits most and the one that waits least.
+func (c *comparison) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients
 	if clients > len(plots.Palette) {

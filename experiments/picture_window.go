@@ -18,7 +18,7 @@ const (
 
 // windowPicture draws the timelines of several delays below each other, on one
 // clock, of runs that have so many rounds.
-func windowPicture(f *frame, all []contender, windows []timeline.Window, rounds int) plots.Picture {
+func windowPicture(f *figureConfig, all []series, windows []timeline.Window, rounds int) plots.Picture {
 	spec := all[0].spec
 	clients := min(spec.Clients, shownClients)
 	all, windows = all[:min(len(all), shownDelays)], windows[:min(len(all), shownDelays)]

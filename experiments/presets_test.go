@@ -16,7 +16,7 @@ import (
 // The figures in results were made with the grids that the presets have: σ of the
 // utility graphs, and sample sizes, but where their manifests have others.
 func TestPresetsAreOfTheCommittedResults(t *testing.T) {
-	for _, s := range settings() {
+	for _, s := range experimentList() {
 		var sizes []float64
 		for _, size := range s.sizes {
 			sizes = append(sizes, float64(size))

@@ -103,7 +103,7 @@ func TestMNISTIsLearned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mnistSetting(pool.MNIST(pool.MNISTModel))
+	s := mnistExperiment(pool.MNIST(pool.MNISTModel))
 	accuracy := func(spec train.Spec) float64 {
 		spec.GradComps /= 20
 		p, err := spec.Prepare(d, nil)

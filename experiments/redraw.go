@@ -16,19 +16,19 @@ import (
 	"proactivedp/train"
 )
 
-// ErrNotRedrawn is what Redraw wraps for a figure that cannot be drawn from its data alone:
-// its picture shows more than they hold. It is made anew, from the trainings that are kept.
+// ErrNotRedrawn is wrapped by the error of Redraw for a figure whose picture shows more than its data hold. Make
+// the figure again; finished trainings are kept.
 var ErrNotRedrawn = errors.New("its data do not hold all that its picture shows")
 
 // Redrawable reports whether [Redraw] can draw the figure from its data.
 func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
-// Redraw draws figures of o.Out anew, in the style of o.Drawing, from the data and the
-// manifest in their folders: nothing is trained, and data, origin and settings stay as they
-// are to the byte. Seeds, scale, sizes and runner are the manifest's; of o, Out, Drawing and Load
-// are used. It returns the names of those that were drawn. A figure whose data this program
-// would write differently, of other settings or another data set, or damaged, is an error, and
-// is left as it was; so is one that was never made.
+// Redraw draws figures of o.Out again, in the style of o.Drawing, from the data and the manifest in their
+// folders. Nothing is trained, and the data, their origin and their configuration do not change by a
+// byte. Seeds, scale, sizes and runner are the manifest's. Of o, only Out, Drawing and Load are used.
+// Redraw returns the names of the figures that it drew. It is an error if a figure was never made, is
+// damaged, has another configuration or data set, or if this program would write its data
+// differently. Such a figure does not change.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 		}
 		err := errors.Join(errs...)
 		if len(drawn) == 0 || errors.Is(err, results.ErrDamaged) {
-			return err // which an index would say again
+			return err // the index would report the same
 		}
 		return errors.Join(err, writeIndexAgain(o.Out, figures))
 	})
@@ -59,12 +59,12 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 // writeIndexAgain writes the index that names the pictures, if the folder has one.
 func writeIndexAgain(dir string, figures []Figure) error {
 	if ours, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures"); err != nil || !ours {
-		return nil // somebody's own, which stays
+		return nil // the file is not an index, so it stays
 	}
 	return writeIndex(dir, figures)
 }
 
-// checkOut reports a folder that is not there.
+// checkOut reports a folder that does not exist.
 func checkOut(out string) error {
 	info, err := os.Stat(out)
 	if err != nil {
@@ -76,7 +76,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns those of the figures that have been made into a folder.
+// Made returns those of the figures that a folder has.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))
@@ -89,7 +89,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return ErrNotRedrawn
 	}
 	dir := filepath.Join(o.Out, fig.Name)
-	k, err := readKept(o.Out, fig.Name)
+	k, err := readStored(o.Out, fig.Name)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…",
 			fig.Data, got, k.Data.SHA256)
 	}
-	f := &frame{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
+	f := &figureConfig{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
 		timeScale: k.TimeScale}
 	out, err := fig.redraw(ctx, f, k)
 	if err != nil {
@@ -125,8 +125,8 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	return k.replace(dir, o.Drawing, out)
 }
 
-// replace writes the pictures, and the manifest if it says another style than before.
-func (k *kept) replace(dir string, d results.Drawing, out *outcome) error {
+// replace writes the pictures, and the manifest if the style has changed.
+func (k *storedFigure) replace(dir string, d results.Drawing, out *content) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, asPicture(out.picture), nil)
 	}

@@ -88,7 +88,7 @@ func TestRedraw(t *testing.T) {
 	dir := t.TempDir()
 	o := options(t, dir)
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return synth.OneHot(rng.New(3), 800), nil }
-	o.Choose = guess(map[Wish]int{})
+	o.Choose = guess(map[ChoiceRequest]int{})
 	if err := Make(t.Context(), figures, o); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestRedraw(t *testing.T) {
 		if !strings.Contains(bare[fig.Name+"/figure.svg"], "<svg") {
 			t.Errorf("%s has no picture as SVG", fig.Name)
 		}
-		is, err := readKept(dir, fig.Name)
+		is, err := readStored(dir, fig.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		t.Errorf("other data than the manifest's: error %v", err)
 	}
 	write(table, files[table])
-	k, err := readKept(dir, curves.Name)
+	k, err := readStored(dir, curves.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

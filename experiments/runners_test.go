@@ -23,10 +23,10 @@ func TestForetoldTimes(t *testing.T) {
 	spec := smallSpec()
 	real := spec
 	real.Runner, real.TimeScale = train.HogwildRunner, 8
-	of := func(spec train.Spec, a, b pool.Timed) *contest {
-		return newContest([]contender{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
+	of := func(spec train.Spec, a, b pool.Timed) *comparison {
+		return newComparison([]series{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
 	}
-	out, err := runnersOutcome(t.Context(), &frame{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*contest{
+	out, err := runnersContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*comparison{
 		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))})
 	if err != nil {
 		t.Fatal(err)
@@ -61,11 +61,11 @@ func TestForetoldTimes(t *testing.T) {
 // cells; figures that say themselves which runners they have are refused before anything
 // is run.
 func TestFiguresByHogwild(t *testing.T) {
-	f := &frame{source: train.NewSource(drawn()), seeds: 1, scale: 0.01, runner: train.HogwildRunner, timeScale: 3}
-	virtual := &frame{source: f.source, seeds: 1, scale: 0.01}
-	s := convexSetting(pool.Convex(train.Ridge, "phishing"))
-	for _, fig := range []Figure{s.utilityFigure(), s.epsilonFigure(), s.laboratory().delayFigure(),
-		s.laboratory().timelineFigure()} {
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 1, scale: 0.01, runner: train.HogwildRunner, timeScale: 3}
+	virtual := &figureConfig{source: f.source, seeds: 1, scale: 0.01}
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	for _, fig := range []Figure{s.utilityFigure(), s.epsilonFigure(), s.delayExperiment().delayFigure(),
+		s.delayExperiment().timelineFigure()} {
 		ours, err := fig.cells(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)

@@ -6,75 +6,74 @@ import (
 	"proactivedp/train/pool"
 )
 
-// setting is one of the paper's experiments, with what its figures show.
-type setting struct {
-	pool.Setting
-	paper paper.Case // what the paper prints for it
+// experiment is one of the paper's experiments, with what its figures show.
+type experiment struct {
+	pool.Experiment
+	paper paper.Case // the numbers that the paper prints for it
 	sizes []int      // the sample sizes of the sweep
 
 	points     int // points of a curve, after its start
 	yMin, yMax float64
 	long       bool // whether its figures take long
 
-	models []train.Spec // what the figures of budgets train, their step sizes chosen
-	own    string       // what the names of figures begin with, of one's own data; "": data and model
-	heavy  bool         // whether the paper's own model takes a day, so that those figures leave it out
+	models []train.Spec // the trainings of figures of budgets, whose step sizes are chosen
+	own    string       // with custom data, how the names of figures begin; "" for data and model
+	heavy  bool         // whether figures of budgets leave out the paper's own model, which takes a day
 }
 
-// name returns what the names of the setting's figures begin with.
-func (s setting) name() string {
+// name returns how the names of the experiment's figures begin.
+func (s experiment) name() string {
 	if s.own != "" {
 		return s.own
 	}
 	return s.Train.Data + "-" + s.Train.Model
 }
 
-// settings returns those of the registry, in the order of the index.
-func settings() []setting {
-	var all []setting
-	for _, p := range pool.Settings() {
+// experimentList returns the experiments of the registry, in the order of the index.
+func experimentList() []experiment {
+	var all []experiment
+	for _, p := range pool.Experiments() {
 		switch p.Train.Data {
 		case "mnist":
-			all = append(all, mnistSetting(p))
+			all = append(all, mnistExperiment(p))
 		case "cifar10":
-			all = append(all, cifarSetting(p))
+			all = append(all, cifarExperiment(p))
 		default:
-			all = append(all, convexSetting(p))
+			all = append(all, convexExperiment(p))
 		}
 	}
 	return all
 }
 
-// convexSetting returns the figures' setting of logistic regression.
-func convexSetting(p pool.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
+// convexExperiment returns the experiment of logistic regression.
+func convexExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
 		points: 50, yMin: 0.4, yMax: 1,
 		models: []train.Spec{p.Train},
 	}
 }
 
-// mnistSetting returns the figures' setting of a network on MNIST.
-func mnistSetting(p pool.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
+// mnistExperiment returns the experiment of a network on MNIST.
+func mnistExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
 		points: 25, yMin: 0, yMax: 1, long: true,
 		models: []train.Spec{pool.Network(p.Train.Model, "mnist"), pool.Features("mnist")},
 	}
 }
 
-// cifarSetting returns the figures' setting of a network on CIFAR-10.
-func cifarSetting(p pool.Setting) setting {
-	return setting{
-		Setting: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
+// cifarExperiment returns the experiment of a network on CIFAR-10.
+func cifarExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
 		points: 20, yMin: 0, yMax: 0.8, long: true,
 		models: []train.Spec{pool.Features("cifar10")}, heavy: true,
 	}
 }
 
-// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as
-// [pool.Train] does: what each line needs but its clipping norm, and the
-// clipping norms.
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [pool.Train] does: the spec
+// of a line without its clipping norm, and the clipping norms.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
 	train := s.WithoutNoise()

@@ -11,22 +11,23 @@ import (
 	"proactivedp/train/pool"
 )
 
-// contender is one of the settings that are compared on the virtual clock.
-type contender struct {
+// series is the runs of one spec, a run for each seed, in a comparison on the virtual clock. A
+// figure draws it as one line.
+type series struct {
 	name string
-	spec train.Spec // the runs' spec but for the seed
+	spec train.Spec // the runs' spec without the seed
 }
 
-// contest holds contenders with their runs. The first contender is the reference:
+// comparison holds several series with their runs. The first series is the reference:
 // the others are timed to its accuracy.
-type contest struct {
-	all       []contender
-	runs      [][]pool.Timed // the runs, by contender and seed
-	goal      []float64      // the accuracy to reach, by seed; NaN where the reference diverged
+type comparison struct {
+	all       []series
+	runs      [][]pool.Timed // by series and seed
+	goal      []float64      // the accuracy to reach, by seed; NaN if the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
-func contestCells(all []contender, seeds, looks int, source *train.Source) []pool.Cell {
+func comparisonCells(all []series, seeds, looks int, source *train.Source) []pool.Cell {
 	var cells []pool.Cell
 	for _, c := range all {
 		for seed := range seeds {
@@ -37,23 +38,25 @@ func contestCells(all []contender, seeds, looks int, source *train.Source) []poo
 	return cells
 }
 
-// decodeContest reads the results of contestCells.
-func decodeContest(all []contender, results []json.RawMessage) (*contest, error) {
+// decodeComparison reads the results of comparisonCells.
+func decodeComparison(all []series, results []json.RawMessage) (*comparison, error) {
 	runs, err := pool.DecodeAll[pool.Timed](results)
 	if err != nil {
 		return nil, err
 	}
-	return newContest(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
+	return newComparison(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
 }
 
-// part returns the contest of some of the contenders.
-func (c *contest) part(from, to int) *contest { return newContest(c.all[from:to], c.runs[from:to]) }
+// part returns the comparison of some of the series.
+func (c *comparison) part(from, to int) *comparison {
+	return newComparison(c.all[from:to], c.runs[from:to])
+}
 
-// looks returns how often runs were looked at, their start included.
-func (c *contest) looks() int { return len(c.runs[0][0].At) }
+// looks returns how often a run's accuracy was measured, including its start.
+func (c *comparison) looks() int { return len(c.runs[0][0].At) }
 
-func newContest(all []contender, runs [][]pool.Timed) *contest {
-	c := &contest{all: all, runs: runs}
+func newComparison(all []series, runs [][]pool.Timed) *comparison {
+	c := &comparison{all: all, runs: runs}
 	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
 	if len(ended) > 0 {
 		mean, sd := report.Spread(finals(ended))
@@ -61,7 +64,7 @@ func newContest(all []contender, runs [][]pool.Timed) *contest {
 	}
 	for i, accuracy := range finals(runs[0]) {
 		if runs[0][i].Diverged {
-			accuracy = math.NaN() // every run would be there from its start
+			accuracy = math.NaN() // otherwise every run would reach it at its start
 		}
 		c.goal = append(c.goal, accuracy-c.tolerance)
 	}
@@ -79,36 +82,36 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Standing is how one setting did, over all seeds. Times are virtual seconds.
-type Standing struct {
+// Summary is the result of one series over all seeds. Times are virtual seconds.
+type Summary struct {
 	Name       string    `json:"name"`
-	Delay      string    `json:"delay"`         // the delay as it was asked for
+	Delay      string    `json:"delay"`         // the delay as requested
 	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
 	AccuracySD float64   `json:"test_accuracy_sd"`
 	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
-	Reached    int       `json:"seeds_at_target"`           // how many seeds came to the target, if they have one
-	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds came
+	Reached    int       `json:"seeds_at_target"`           // how many seeds reached their target, if they have one
+	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
 	SpeedUp    *float64  `json:"speed_up"`                  // the reference's mean time to target over this one's
 	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed
 	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
 	MaxLag     int       `json:"max_lag"`
-	Idle       float64   `json:"idle"`               // waiting part of a client's time: mean over clients
+	Idle       float64   `json:"idle"`               // the fraction of its time that a client waits, as the mean over clients
 	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, of the time to its last round's end
-	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged: counted as accuracy 0, and in nothing else
+	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged; they count as accuracy 0 and in no other column
 }
 
-// standings returns how every contender did, over all seeds.
-func (c *contest) standings() []Standing {
+// summaries returns the summary of every series.
+func (c *comparison) summaries() []Summary {
 	base, _ := c.times(0)
-	var out []Standing
+	var out []Summary
 	for i := range c.all {
-		out = append(out, c.standing(i, base))
+		out = append(out, c.summary(i, base))
 	}
 	return out
 }
 
-// times returns a contender's times to the goal, by seed; NaN: never.
-func (c *contest) times(i int) (seconds []float64, reached int) {
+// times returns a series' times to the goal, by seed. NaN means that the seed never reached it.
+func (c *comparison) times(i int) (seconds []float64, reached int) {
 	for seed, run := range c.runs[i] {
 		at, ok := run.Reaches(c.goal[seed])
 		if !ok {
@@ -121,9 +124,9 @@ func (c *contest) times(i int) (seconds []float64, reached int) {
 	return seconds, reached
 }
 
-func (c *contest) standing(i int, base []float64) Standing {
+func (c *comparison) summary(i int, base []float64) Summary {
 	runs := c.runs[i]
-	s := Standing{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
+	s := Summary{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
 	s.Accuracy, s.AccuracySD = report.Spread(finals(runs))
 	whole := 0.0
 	for _, r := range runs {

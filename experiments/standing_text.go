@@ -15,18 +15,18 @@ import (
 	"proactivedp/train/pool"
 )
 
-// goalText says what "time to target" is the time to.
-func (c *contest) goalText() string {
+// goalText defines "time to target".
+func (c *comparison) goalText() string {
 	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
 		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name, c.goalNotes())
 }
 
-// goalNotes says where a target is none, or no achievement.
-func (c *contest) goalNotes() string {
+// goalNotes says if a target does not exist or is met from the start.
+func (c *comparison) goalNotes() string {
 	text := ""
-	first := c.standings()[0]
+	first := c.summaries()[0]
 	if n := first.Diverged; n > 0 {
 		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
 			seedsText(len(c.goal)), first.Name)
@@ -37,8 +37,8 @@ func (c *contest) goalNotes() string {
 	return text
 }
 
-// goalField is the accuracy to reach of a seed, in a table; "" if it has none.
-func (c *contest) goalField(seed int) string {
+// goalField is a seed's accuracy to reach, for a table, or "".
+func (c *comparison) goalField(seed int) string {
 	if math.IsNaN(c.goal[seed]) {
 		return ""
 	}
@@ -47,7 +47,7 @@ func (c *contest) goalField(seed int) string {
 
 func seedsText(n int) string { return decimal.Many(n, "seed") }
 
-// spreadText says what lines and bands of so many seeds are.
+// spreadText explains lines and bands of so many seeds.
 func spreadText(seeds int) string {
 	if seeds == 1 {
 		return seedsText(seeds)
@@ -56,7 +56,7 @@ func spreadText(seeds int) string {
 }
 
 // caption says what all runs share, and their privacy.
-func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
+func (c *comparison) caption(ctx context.Context, f *figureConfig) (string, error) {
 	spec := c.all[0].spec
 	noise := "σ = " + decimal.Exactly(spec.NoiseMultiplier)
 	if spec.NoiseMultiplier == 0 {
@@ -75,22 +75,22 @@ func (c *contest) caption(ctx context.Context, f *frame) (string, error) {
 	for _, note := range spec.Notes() {
 		notes += "\nNote: " + note + "."
 	}
-	if slices.ContainsFunc(c.all, func(m contender) bool { return m.spec.Adapt != 0 }) {
-		return text + notes, nil // runs of different settings do not pay the same
+	if slices.ContainsFunc(c.all, func(m series) bool { return m.spec.Adapt != 0 }) {
+		return text + notes, nil // runs of different specs do not pay the same
 	}
 	privacy, err := c.privacyText(ctx, f)
 	return text + privacy + notes, err
 }
 
-// targetCaption is the caption of a picture with the rows of the contest, which have times to
+// targetCaption is the caption of a picture with the rows of the comparison, which have times to
 // a target.
-func (c *contest) targetCaption(ctx context.Context, f *frame) (string, error) {
+func (c *comparison) targetCaption(ctx context.Context, f *figureConfig) (string, error) {
 	text, err := c.caption(ctx, f)
 	return text + "\n" + c.goalText(), err
 }
 
 // privacyText states the ε of the runs, which does not depend on Υ or on time.
-func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
+func (c *comparison) privacyText(ctx context.Context, f *figureConfig) (string, error) {
 	spec := c.all[0].spec
 	if spec.NoiseMultiplier == 0 {
 		return "", nil
@@ -106,24 +106,24 @@ func (c *contest) privacyText(ctx context.Context, f *frame) (string, error) {
 }
 
 // noiseText names the noise of the runs.
-func (c *contest) noiseText() string {
+func (c *comparison) noiseText() string {
 	if sigma := c.all[0].spec.NoiseMultiplier; sigma > 0 {
 		return "σ = " + decimal.Exactly(sigma)
 	}
 	return "no noise"
 }
 
-// rows returns the standings as a table, the header first.
-func (c *contest) rows() [][]string {
+// rows returns the summaries as a table, the header first.
+func (c *comparison) rows() [][]string {
 	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean",
 		"largest", "idle"}}
-	for _, s := range c.standings() {
+	for _, s := range c.summaries() {
 		out = append(out, s.row(len(c.goal)))
 	}
 	return out
 }
 
-func (s Standing) row(seeds int) []string {
+func (s Summary) row(seeds int) []string {
 	accuracy := report.SpreadText(s.Accuracy, s.AccuracySD, seeds)
 	if s.Diverged > 0 {
 		accuracy += fmt.Sprintf(" (%d of %d diverged)", s.Diverged, seeds)
@@ -143,25 +143,25 @@ func (s Standing) row(seeds int) []string {
 		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), report.Share(s.Idle)}
 }
 
-// contestConfig is what a manifest says of a contest.
-type contestConfig struct {
+// comparisonConfig is what a manifest says of a comparison.
+type comparisonConfig struct {
 	Train     []train.Spec `json:"train"`
 	Looks     int          `json:"looks"`
 	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the reference's end
-	Standings []Standing   `json:"standings"`
+	Summaries []Summary    `json:"standings"`
 }
 
-func (c *contest) config() contestConfig {
-	out := contestConfig{Looks: c.looks(), Tolerance: c.tolerance, Standings: c.standings()}
+func (c *comparison) config() comparisonConfig {
+	out := comparisonConfig{Looks: c.looks(), Tolerance: c.tolerance, Summaries: c.summaries()}
 	for _, m := range c.all {
 		out.Train = append(out.Train, m.spec)
 	}
 	return out
 }
 
-// records returns rows of CSV for every run, with more columns of the contest's
+// records returns rows of CSV for every run, with more columns of the comparison's
 // own; the header first.
-func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *pool.Timed) [][]string) [][]string {
+func (c *comparison) records(f *figureConfig, columns []string, rows func(i, seed int, r *pool.Timed) [][]string) [][]string {
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"},
 		clockColumns(c.all[0].spec, columns)...)}
 	for i, m := range c.all {
@@ -177,7 +177,7 @@ func (c *contest) records(f *frame, columns []string, rows func(i, seed int, r *
 }
 
 // table returns how every run ended, as rows of CSV.
-func (c *contest) table(f *frame) [][]string {
+func (c *comparison) table(f *figureConfig) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
 		"mean_lag", "max_lag", "idle", "diverged"},
 		func(_, seed int, r *pool.Timed) [][]string {
@@ -189,7 +189,7 @@ func (c *contest) table(f *frame) [][]string {
 }
 
 // reachedText returns when a run came to the target, or "".
-func (c *contest) reachedText(seed int, r *pool.Timed) string {
+func (c *comparison) reachedText(seed int, r *pool.Timed) string {
 	at, ok := r.Reaches(c.goal[seed])
 	if !ok {
 		return ""
@@ -201,7 +201,7 @@ func (c *contest) reachedText(seed int, r *pool.Timed) string {
 func seconds(t sim.Time) string { return strconv.FormatFloat(clockSeconds(t), 'f', 9, 64) }
 
 // clientName returns what a legend calls a client: with its speed, if that is listed.
-func (c *contest) clientName(client int) string {
+func (c *comparison) clientName(client int) string {
 	name := fmt.Sprintf("client %d", client)
 	if speeds := strings.Split(c.all[0].spec.Speeds, ","); len(speeds) > 1 && client < len(speeds) {
 		name += ", speed " + speeds[client]
@@ -213,12 +213,12 @@ func (c *contest) clientName(client int) string {
 var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
 
 // look returns look j at a run, and how the run stands then, as cells of a table.
-func (c *contest) look(seed int, r *pool.Timed, j int) []string {
+func (c *comparison) look(seed int, r *pool.Timed, j int) []string {
 	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), c.goalField(seed), c.reachedText(seed, r)}
 }
 
 // curves returns every look at every run, as rows of CSV.
-func (c *contest) curves(f *frame) [][]string {
+func (c *comparison) curves(f *figureConfig) [][]string {
 	return c.records(f, lookColumns,
 		func(_, seed int, r *pool.Timed) (rows [][]string) {
 			for j := range r.At {
@@ -229,7 +229,7 @@ func (c *contest) curves(f *frame) [][]string {
 }
 
 // stalenessTable returns how many rounds of every run had which lag, as rows of CSV.
-func (c *contest) stalenessTable(f *frame) [][]string {
+func (c *comparison) stalenessTable(f *figureConfig) [][]string {
 	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *pool.Timed) (rows [][]string) {
 		for lag, n := range r.Staleness {
 			rows = append(rows, []string{strconv.Itoa(lag), strconv.Itoa(n)})
@@ -239,7 +239,7 @@ func (c *contest) stalenessTable(f *frame) [][]string {
 }
 
 // idleTable returns how every client spent its time, as rows of CSV.
-func (c *contest) idleTable(f *frame) [][]string {
+func (c *comparison) idleTable(f *figureConfig) [][]string {
 	return c.records(f, []string{"client", "busy_virtual_seconds", "last_round_ends_virtual_seconds", "idle"},
 		func(_, _ int, r *pool.Timed) (rows [][]string) {
 			for client := range r.Busy {

@@ -12,7 +12,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Update is what a client sends: the noised sum U of its round. Whoever holds
+// Update is the message of a client: the noised sum U of one round. Whoever holds
 // the message owns U.
 type Update struct {
 	Client, Round int
@@ -20,12 +20,12 @@ type Update struct {
 }
 
 // Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A
-// round is Begin, Compute and Finish or Abort; Receive may come at any time between
-// them. Not safe for concurrent use, but Compute may run while Receive is
-// called: they share no field that is written.
+// round is Begin, Compute, and then Finish or Abort. Receive may be called at any time
+// between them. A Client is not safe for concurrent use, with one exception: Compute may
+// run during a call of Receive, because neither writes a field that the other reads.
 //
-// A Client is made by NewClient. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use NewClient to make one. The methods of a Client made in another way return an error
+// or, if they return none, may panic.
 type Client struct {
 	frame
 	id      int
@@ -42,24 +42,24 @@ type Client struct {
 	state   clientState
 }
 
-// clientState is everything about a client that changes. A broadcast is read
-// where it is: only a client that goes on from it without the server has a
-// vector of its own.
+// clientState is everything about a client that changes. A broadcast is not copied: several
+// clients may read the same Vector. A client has a vector of its own as soon as it has taken
+// a step.
 type clientState struct {
-	shared *Vector   // ŵ, as broadcast; nil: ŵ is own
-	own    []float32 // ŵ of the client alone; nil until there is one
-	newer  *Vector   // broadcast that came during the round, to replace ŵ at its end; or nil
+	shared *Vector   // ŵ, if it is a broadcast as it came; nil if ŵ is own
+	own    []float32 // ŵ after a step of this client; nil before the first step
+	newer  *Vector   // a broadcast that came during the round and replaces ŵ at its end; or nil
 	k      int       // k of the newest broadcast received
 	i      int       // the current round
 	busy   bool      // whether a round is under way, between Begin and Finish or Abort
-	size   int       // expected sample size of the round that began last
+	size   int       // expected sample size of the newest round that began
 	lag    int       // i − k when the newest round began
 	pace   pace      // how fast it has been, if it adapts
-	ledger dp.Ledger // names no noise: that is the root's
+	ledger dp.Ledger // without the name of its noise, which is that of the root
 }
 
-// newClient returns a client that starts from the default global model, of which
-// it becomes a reader.
+// newClient returns a client that starts from the default global model and becomes one of
+// its readers.
 func newClient(id int, cfg *Config, s *schedule, h *rng.Heads, initial *Vector, letGo func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
 	nominal := 0.0 // is read by clients that adapt, and Timing need be valid for them alone
@@ -112,7 +112,7 @@ func (c *Client) Begin() {
 }
 
 // Abort gives up the round under way, or panics if there is none. Nothing of it was
-// released; it may begin again, with the same sample and noise.
+// released, so it may begin again with the same sample and the same noise.
 func (c *Client) Abort() {
 	s := &c.state
 	if !s.busy {
@@ -143,8 +143,8 @@ func NewWorkspace(m models.Model) *Workspace {
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u, of the model's length, to the release of the round under way:
-// the sum of the sample's clipped gradients at ŵ, plus noise. It is a function of
-// ŵ, the client, the round and the client's root alone, and may be repeated. It is
+// the sum of the sample's clipped gradients at ŵ, plus noise. It depends only on
+// ŵ, the client, the round and the client's root, so it may be repeated. It is
 // an error if no round is under way.
 func (c *Client) Compute(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
@@ -159,11 +159,12 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute computes what a client sends in its current round, in the place of
-// Client.Release: it sets u, and may read the client, but not change it.
+// Substitute computes what a client sends in its current round, instead of
+// Client.Release. It sets u. It may read the client, but not change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release sets u to what the mechanism prescribes: noise, and the sum of a sample.
+// Release sets u to what the mechanism prescribes: the sum of a sample's clipped
+// gradients, plus noise.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -187,10 +188,10 @@ func (c *Client) ID() int { return c.id }
 // Round returns the number i of the current round, or T after the last.
 func (c *Client) Round() int { return c.state.i }
 
-// Size returns the sample size of the round that began last, as expected.
+// Size returns the expected sample size of the newest round that began.
 func (c *Client) Size() int { return c.state.size }
 
-// Took tells the client how long the round took that it finished last.
+// Took tells the client how long its newest finished round took.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
@@ -203,7 +204,7 @@ func (c *Client) InRound() bool { return c.state.busy }
 // Newest returns the k of the newest broadcast received; at the start 0, the default model's.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns i − k of the round that began last, when it began.
+// Lag returns i − k as it was at the beginning of the newest round.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: the rounds that it has finished, with
@@ -245,9 +246,15 @@ func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.mech.AddNoise(u, sum, &ws.noise)
 }
 
-// Finish ends the round with its computed u: it is entered in the ledger, applied
-// to the local model, and returned as the message to send. It panics if no round
-// is under way, or u is not of the model's length.
+// Finish ends the round with its computed u. In this order, it
+//
+//  1. counts the round in the ledger,
+//  2. replaces ŵ by the newest broadcast that came during the round, if one came,
+//  3. takes the round's step, ŵ ← ŵ − η̄_i·U,
+//  4. returns the message to send.
+//
+// Step 2 comes before step 3 because the broadcast cannot contain this round: its update is
+// not sent yet. Finish panics if no round is under way, or u is not of the model's length.
 func (c *Client) Finish(u []float32) Update {
 	s := &c.state
 	if !s.busy {
@@ -277,11 +284,24 @@ func (c *Client) Finish(u []float32) Update {
 	return Update{Client: c.id, Round: s.i - 1, U: u}
 }
 
-// Receive takes the broadcast of v̂_k (ISRReceive), which the client reads, and
-// nobody may write, until the client lets go of it (see NewClient). A broadcast no
-// newer than one already received is dropped. One that no server of this run can
-// have sent is an error and changes nothing: v̂_k holds the client's own rounds
-// below k, so k is not above Round.
+// Receive takes the broadcast of v̂_k (ISRReceive). The client reads v, and nobody may
+// write it, until the client lets go of it (see NewClient).
+//
+// Broadcasts may be late, overtake each other, or come twice. For example:
+//
+//  1. The client begins round 2. Compute reads ŵ, perhaps in another goroutine, so ŵ must
+//     not change before Finish.
+//  2. v̂_2 comes. The client keeps it for the end of the round. Υ uses k = 2 from now on.
+//  3. v̂_1 comes, which the server sent before v̂_2. It is dropped, like every k that is not
+//     above the newest one: it may lack updates that v̂_2 has.
+//  4. Finish(U) sets ŵ ← v̂_2 − η̄_2·U.
+//  5. In round 3, v̂_4 comes. That is an error and changes nothing: the server sends v̂_4
+//     only when it has rounds 0 to 3 of every client, and this client has not finished
+//     round 3. So k is never above Round, unless the client was expelled or somebody else
+//     sent rounds in its name.
+//
+// v̂_k may lack rounds from k on that the client has sent and the server has not received.
+// ŵ then lacks their steps until a later broadcast has them. The server loses nothing.
 func (c *Client) Receive(k int, v *Vector) error {
 	if err := c.made(); err != nil {
 		return err
@@ -310,7 +330,7 @@ func (c *Client) Receive(k int, v *Vector) error {
 	return nil
 }
 
-// keep makes v what replaces ŵ at the end of the round.
+// keep makes v the broadcast that replaces ŵ at the end of the round.
 func (c *Client) keep(v *Vector) {
 	if c.state.newer != nil {
 		c.letGo(c.state.newer)
@@ -318,16 +338,22 @@ func (c *Client) keep(v *Vector) {
 	c.state.newer = v
 }
 
-// Resume makes a client at its start go on where another one ended that had the
-// same number and root and is lost but for its ledger: in the round after those
-// in the ledger, as if the broadcast of v̂_k had just come. It is an error if the
-// client is in a round or past the ledger's, and where the ledger or the broadcast
-// cannot be of this run. A client that adapts its sample sizes measures its speed
-// anew.
+// Resume lets a new client continue for one with the same number and root of which only
+// the ledger is left. It continues with the round after those in the ledger, as if
+// the broadcast of v̂_k had just come. It is an error if the client is in a round or has
+// finished more rounds than the ledger has, or if the ledger or the broadcast cannot be of
+// this run. A client that adapts its sample sizes measures its speed again.
 //
-// The ledger must count every round of which anything was sent: a round that is
-// computed again has the same sample and the same noise, but another ŵ, and who
-// has both releases sees the difference of the gradients without noise.
+// The ledger must count every round of which anything was sent. Otherwise:
+//
+//  1. The client computes round 5 and sends U = G + Z: G is the sum of clipped gradients
+//     at ŵ, and Z is the noise that the root gives for this client and round 5.
+//  2. It is lost before its ledger counts round 5, and another one resumes in round 5.
+//  3. ŵ is v̂_k now. The root gives the same sample and the same Z, but the gradients are
+//     others: the client sends U′ = G′ + Z.
+//  4. Whoever has both updates computes U − U′ = G − G′, without noise.
+//
+// So write a round down before any of its update is sent, as package cluster does.
 func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	if err := c.made(); err != nil {
 		return err
@@ -367,7 +393,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	return nil
 }
 
-// replace makes the broadcast v the client's ŵ.
+// replace makes the broadcast v the client's ŵ; with nil, ŵ is own.
 func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	if s.shared != nil {
 		letGo(s.shared)
@@ -375,7 +401,7 @@ func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	s.shared = v
 }
 
-// clone returns a copy that shares nothing but the broadcasts.
+// clone returns a copy that shares only the broadcasts.
 func (s *clientState) clone() clientState {
 	out := *s
 	out.own, out.ledger = slices.Clone(s.own), s.ledger.Clone()

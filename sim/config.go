@@ -21,12 +21,12 @@ type Config struct {
 	Rows      []data.Subset  // the records that each client holds, N_c of them
 	Partition data.Partition // how Rows was dealt, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
-	// Own are the clients' mechanisms where they differ, in the place of Mechanism, with
-	// its sizes, sampling, adjacency and exactness; nil: all have Mechanism. A run of a root
-	// is accounted with one mechanism, so that each client needs a run of its own then.
+	// Own are the clients' mechanisms, if they differ. They replace Mechanism, and have its sizes,
+	// sampling, adjacency and exactness. If Own is nil, all clients have Mechanism. A run of a root is
+	// accounted with one mechanism, so with Own each client needs its own run number.
 	Own []dp.Mechanism
-	// Initial is v̂_0, of the model's length, such as the model that another run ended
-	// with; nil: the default global model. It is sent to all clients, so it is public.
+	// Initial is v̂_0, of the model's length, such as the final model of another run. nil is the default
+	// global model. It is sent to all clients, so it is public.
 	Initial   []float32
 	GradComps int   // K, gradient computations per client; T = the whole rounds that fit
 	Delay     Delay // the permissible delay Υ
@@ -39,31 +39,31 @@ type Config struct {
 	Network clock.Network
 	Churn   clock.Churn
 	Adapt   Adapt
-	// Wire, unless it is nil, is shown each update as it is sent, sent again and sent
-	// twice (see Virtual.Record), and may write U, which copies share.
+	// Wire, unless it is nil, is called with each update when it is sent, sent again or sent twice (see
+	// Virtual.Record). It may write U, which copies share.
 	Wire func(Update)
-	// Substitute is what clients run in the place of Client.Release (nil), such as a faulty
-	// mechanism that an audit must find. The ledgers account for the mechanism all the same.
+	// Substitute, unless it is nil, is what clients run instead of Client.Release, such as a faulty
+	// mechanism that an audit must find. The ledgers still account for the configured mechanism.
 	Substitute Substitute
 }
 
-// Perf holds what decides only how fast a result comes, and never which.
+// Perf holds settings that decide how fast a result comes, but not the result.
 type Perf struct {
-	Workers int // how many goroutines compute gradients in Virtual; 0 or 1: the caller's alone
+	Workers int // how many goroutines compute gradients in Virtual; with 0 or 1, only the caller's
 	// MinWork is the floating-point operations from which a round, taken at the
 	// mean sample size, is worth handing to a worker; 0 means DefaultMinWork.
 	MinWork float64
 }
 
-// paramFLOPs is about how many operations a forward and a backward pass of one
-// example take for each parameter that has a part in them.
+// paramFLOPs is the approximate number of operations that a forward and a backward pass of one
+// example take for each parameter that they use.
 const paramFLOPs = 6
 
-// DefaultMinWork is about 100 µs of a model that does not tell its FLOPs.
+// DefaultMinWork is about 100 µs of work, for a model without a method FLOPs.
 const DefaultMinWork = paramFLOPs << 17
 
-// FLOPs returns the floating-point operations of one example's clipped gradient;
-// of a model without a method that tells them, as if all parameters had a part.
+// FLOPs returns the floating-point operations of one example's clipped gradient. For a model without
+// a method FLOPs, it assumes that every parameter is used.
 func (c *Config) FLOPs() float64 {
 	if m, ok := c.Model.(interface{ FLOPs() int }); ok {
 		return float64(m.FLOPs())
@@ -117,7 +117,7 @@ const (
 // InitStream returns the stream that draws the default global model v̂_0.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is shown every broadcast.
+// Observer is called with every broadcast.
 type Observer func(Broadcast)
 
 // Broadcast is v̂_k as the server sends it.
@@ -128,7 +128,7 @@ type Broadcast struct {
 	V         []float32 // v̂_k itself, to be neither kept nor changed
 }
 
-// Result is what a finished run leaves.
+// Result is the result of a finished run.
 type Result struct {
 	Params  []float32 // the final global model
 	Run     dp.Run    // the rounds of each client, and what was left of K

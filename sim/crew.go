@@ -11,10 +11,9 @@ import (
 )
 
 // crew computes rounds of Virtual in worker goroutines. It owns them: wait
-// returns when all have ended. A round's state is read by its worker alone
-// between start and join (see Client), and queue and the task's channel order the
-// two. The round that ends first is the first to be computed: the event loop waits for
-// it, and may begin others then.
+// returns when all have ended. Between start and join, only its worker reads a round's state
+// (see Client); queue and the task's channel make that safe. The round that ends first is computed first, because the event loop waits for it
+// before it can begin others.
 type crew struct {
 	pool  *pool.Pool
 	queue *soonestQueue[*task]
@@ -79,8 +78,7 @@ func (c *crew) join(client *Client) (*Vector, error) {
 	return u, t.err
 }
 
-// wait ends the workers after the rounds that they are at; those that no worker has begun
-// are dropped.
+// wait ends the workers after their current rounds. Rounds that no worker has begun are dropped.
 func (c *crew) wait() {
 	c.queue.close()
 	c.pool.Wait()

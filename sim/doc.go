@@ -25,13 +25,11 @@
 //   - Hogwild runs a goroutine a client, free-running, over channels, as in the
 //     paper. Its result depends on how the goroutines interleave.
 //
-// A runner of one's own starts from NewServer and NewClient, in one process or in
-// many: see there.
+// A custom runner starts from NewServer and NewClient, in one process or in many: see there.
 //
-// The virtual clock has what makes asynchrony hard: families of durations and
-// speeds, messages that are late, overtaken, lost and sent again, or doubled,
-// clients that leave and return (all in package clock) or adapt their sample
-// sizes (Adapt). Virtual.Record shows what happens.
+// The virtual clock has what makes asynchrony hard: families of durations and speeds; messages that
+// are late, doubled, overtaken, or lost and sent again; clients that leave and return (all in
+// package clock) or adapt their sample sizes (Adapt). Virtual.Record shows each event.
 //
 // Exploration takes small runs through every order of events and proves that the
 // protocol keeps its promises in them. With the build tag "invariants" they are

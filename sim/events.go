@@ -6,7 +6,7 @@ import (
 
 // This file has what happens to a run at each kind of event.
 
-// happen lets an event happen.
+// happen processes an event.
 func (v *Virtual) happen(e *event) error {
 	switch e.kind {
 	case roundEnds:
@@ -75,8 +75,8 @@ func (v *Virtual) deliver(e *event) error {
 	return nil
 }
 
-// deliverToAll delivers a broadcast to its client and goes on to the next ones
-// as long as theirs is the first event; the rest waits its turn in the queue.
+// deliverToAll delivers a broadcast to its client, and to the next clients as long as no other event comes
+// first. The rest stays in the queue.
 func (v *Virtual) deliverToAll(e *event) error {
 	for {
 		if err := v.deliver(e); err != nil {
@@ -102,7 +102,7 @@ func (v *Virtual) broadcast() {
 	}
 	v.note(BroadcastSent, AllClients, k, true)
 	if v.cfg.Timing.Downlink.Kind == clock.Constant && !v.unreliable {
-		// One event stands for the n that would happen at one time.
+		// One event replaces the n events of one time.
 		v.enter(v.cfg.Timing.Downlink.Mean, &event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
 		return
 	}

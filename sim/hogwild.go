@@ -17,15 +17,13 @@ import (
 // sampling and the noise of each (client, round) do not. observe may be nil; it
 // is called by the server's goroutine.
 //
-// Who owns what. An update's vector belongs to the client until it is sent, then
-// to the server, which sends it back over the client's free channel: at most two
-// a client, each made when there is none to be had. A broadcast is one copy of v
-// that all clients read; the last reader hands it back. A client's mailbox holds
-// one broadcast: an unread older one is replaced, since the client would drop it
-// for the newer. There is a workspace for each processor, as no more gradients
-// than that are computed at a time; a client has one during Compute alone. So the
-// server never waits for a client, and a client waits only for Υ, for a free
-// vector or workspace and for room in the server's channel.
+// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the server,
+// which sends it back over the client's free channel. A client has at most two, made when no free
+// one is left. A broadcast is one copy of v that all clients read; the last reader returns it. A
+// client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
+// older one anyway. There is one workspace for each processor, and a client has one only during
+// Compute. So the server never waits for a client, and a client waits only for Υ, for a free
+// vector or workspace, and for room in the server's channel.
 //
 // All goroutines end before Hogwild returns: when training is complete, when
 // the context is cancelled, or when one of them fails or panics, which cancels
@@ -42,7 +40,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
 		workspaces: newShared(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
-		// The server has one broadcast, too: there are never more.
+		// The server has one broadcast, too, so there are never more than that.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.put)
@@ -85,8 +83,8 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update        // carries updates from clients to the server
-	returned   chan *Vector       // carries broadcasts that all have read, for the server to use again
+	updates    chan Update              // carries updates from clients to the server
+	returned   chan *Vector             // carries broadcasts that all have read, for the server to use again
 	workspaces *sharedThings[Workspace] // what clients compute in
 }
 
@@ -96,7 +94,7 @@ type node struct {
 	mailbox   chan broadcast // carries broadcasts to the client, the newest only
 	free      chan []float32 // carries vectors that the client may write
 	made      int            // how many of these vectors there are, free or not
-	staleness Staleness      // written by the client alone, and read when it has ended
+	staleness Staleness      // written only by the client, and read when it has ended
 }
 
 // broadcast is v̂_k on its way to a client.
@@ -132,7 +130,7 @@ func (h *hogwild) put(v *Vector) {
 	}
 }
 
-// errStopped is why a goroutine ends early; the cause is the context's.
+// errStopped is the error of a goroutine that ends early. The cause is in the context.
 var errStopped = errors.New("sim: stopped")
 
 func stopped(ctx context.Context) error {

@@ -9,21 +9,20 @@ import (
 	"proactivedp/rng"
 )
 
-// NewServer returns the server at the start of a run, for a runner of one's own.
-// Virtual and Hogwild drive the same machines.
+// NewServer returns the server at the start of a run, for a custom runner. Virtual and Hogwild drive the
+// same machines.
 //
 // A client whose CanBegin is true may Begin a round, Compute its release u and
 // Finish it; the Update that Finish returns goes to Server.Receive. Where that
 // reports a broadcast, a copy of Server.Model goes to every Client.Receive with
-// the server's K. Messages may be late, lost and sent again, doubled and
-// overtaken: nothing is applied twice, and what is old is dropped. Training is
-// complete when Server.Done. The machines do not look whether numbers are finite:
-// models.CheckFinite of Server.Model says at the end whether training diverged.
+// the server's K. Messages may be late, doubled, or lost and sent again, and they may overtake each
+// other: no update is applied twice, and old broadcasts are dropped. Training is complete when
+// Server.Done. The machines do not check whether numbers are finite; at the end,
+// models.CheckFinite of Server.Model reports whether training diverged.
 //
-// Server and clients may be of different processes. All need the same Config but
-// for what is somebody's own: the server reads of Rows only how many there are
-// and nothing of Roots.Clients, a client reads of both only what is its own. What
-// belongs to others may be zero.
+// Server and clients may run in different processes. All need the same Config, except for data and
+// secrets of others: the server uses only the length of Rows and nothing of Roots.Clients, and a
+// client uses only its own element of both. The other elements may be zero.
 func NewServer(cfg *Config) (*Server, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -34,11 +33,10 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.newSchedule(), cfg.initialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The
-// client calls letGo, unless it is nil, for each broadcast that it reads no more,
-// the default global model and what Restore makes included, so that a runner can
-// use the memory again; a broadcast that several clients were given is free when
-// all of them have let go of it.
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. Unless letGo is nil, the client
+// calls it for each broadcast that it does not read any more, so that a runner can use the memory
+// again. These include the default global model and vectors that Restore made. A broadcast that
+// several clients were given is free when all of them have let go of it.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// initialModel returns v̂_0, drawn if it is not given.
+// initialModel returns v̂_0. It draws the model if the configuration does not give one.
 func (c *Config) initialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)

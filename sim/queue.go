@@ -109,16 +109,15 @@ func (q *queue) pop(to *event) {
 	h[i] = last
 }
 
-// agenda is what will happen: a heap of events and, beside it, a line of messages that
-// each arrive after the one before. Messages of one latency do so, which is how most are:
-// they need no place in the heap.
+// agenda holds the events to come: a heap, and a line of messages that each arrive after the one before
+// it. Most messages have the same latency and so fit in the line, which is faster than the heap.
 type agenda struct {
 	queue queue
 	line  []event
 	first int // the first of the line that has not happened
 }
 
-// next returns the first event, nil if there is none. It is valid until the agenda changes.
+// next returns the first event, or nil. It is valid until the agenda changes.
 func (a *agenda) next() *event {
 	switch waiting := a.first < len(a.line); {
 	case waiting && (len(a.queue) == 0 || a.line[a.first].before(&a.queue[0])):
@@ -145,7 +144,7 @@ func (a *agenda) enter(e *event) {
 	a.line[len(a.line)-1].set(e)
 }
 
-// take removes the first event, that which next returns, and sets to to it.
+// take removes the event that next returns and copies it to to.
 func (a *agenda) take(next, to *event) {
 	if len(a.queue) > 0 && next == &a.queue[0] {
 		a.queue.pop(to)
@@ -155,8 +154,8 @@ func (a *agenda) take(next, to *event) {
 	*to = *next
 }
 
-// all returns all events in their order, as a heap that may be changed. So equal agendas
-// are equal in a checkpoint, whichever way they came about.
+// all returns all events in their order, as a heap that may be changed. So agendas with the same events
+// are the same bytes in a checkpoint.
 func (a *agenda) all() *queue {
 	a.queue = append(a.queue, a.line[a.first:]...)
 	slices.SortFunc(a.queue, func(e, o event) int {
@@ -166,15 +165,15 @@ func (a *agenda) all() *queue {
 	return &a.queue
 }
 
-// remove takes out an event that matches, if there is one, in O(n log n) time.
+// remove removes an event that matches, if one does, in O(n log n) time.
 func (a *agenda) remove(match func(event) bool) {
 	if i := slices.IndexFunc(*a.all(), match); i >= 0 {
 		a.queue = slices.Delete(a.queue, i, i+1)
 	}
 }
 
-// ErrClock reports that something would happen beyond the end of the virtual
-// clock, some 292 years: a draw from a heavy tail.
+// ErrClock reports an event beyond the end of the virtual clock, which is about 292 years. A draw from a
+// heavy tail can be that long.
 var ErrClock = errors.New("sim: the virtual clock cannot hold a time so late")
 
 // enter puts an event into the queue that happens after the given time.

@@ -8,25 +8,24 @@ import (
 	"proactivedp/rng"
 )
 
-// Roots are where the randomness of a run comes from. What is drawn is a function
-// of the root and of a place (purpose, client, round), whatever the runner.
+// Roots are where the randomness of a run comes from. Each draw is a function of the root and of a
+// place (purpose, client, round), whatever the runner.
 //
-// So a second training with the same client's root has the same noise in the same
-// rounds, whatever σ, data and model: that is another release, and needs ForRun. A
-// run that is resumed, or sends a message again, is the same one.
+// So a second training with the same client's root has the same noise in the same rounds, whatever
+// σ, data and model. It is another release and needs ForRun. A run that is resumed, or sends a
+// message again, is the same release.
 type Roots struct {
-	// Run draws the default global model v̂_0 and, on the virtual clock, how long
-	// things take and what befalls messages and clients. It is no secret.
+	// Run draws the default global model v̂_0 and, on the virtual clock, durations, lost messages and
+	// absences of clients. It is no secret.
 	Run *rng.Root
-	// Clients draw, by client, the samples, the noise and the dropout of its
-	// rounds. What a client releases is private against everybody who does not
-	// know its root: between parties that do not trust each other each client has
-	// one of its own, from rng.NewFromSecret or rng.NewFromOS, and nobody else's.
+	// Clients draw, by client, the samples, the noise and the dropout of its rounds. A client's releases
+	// are private against everybody who does not know its root. So if parties do not trust each
+	// other, each client makes its own root by rng.NewFromSecret or rng.NewFromOS, and has no other.
 	Clients []*rng.Root
 }
 
-// SharedRoots draws everything from one root, as a simulation may: with rng.New, one number
-// repeats the run. Whoever has the root, or runs the server of such a simulation, knows the
+// SharedRoots draws everything from one root, which only a simulation may do: with rng.New, one number
+// repeats the run. Everybody who has the root, or runs the server of such a simulation, knows the
 // noise of every client. It panics unless clients is in [0, MaxClients].
 func SharedRoots(root *rng.Root, clients int) Roots {
 	if clients < 0 || clients > MaxClients {
@@ -35,10 +34,9 @@ func SharedRoots(root *rng.Root, clients int) Roots {
 	return Roots{Run: root, Clients: slices.Repeat([]*rng.Root{root}, clients)}
 }
 
-// ForRun returns the roots of the release number n: its clients draw samples, noise
-// and dropout of their own, and what Run draws stays, so that releases compare like
-// with like. Release 0 of roots as package rng returns them is r itself. It panics for
-// a client's root without a key.
+// ForRun returns the roots of release number n. Its clients draw other samples, noise and dropout, but
+// Run stays the same, so that releases can be compared. Release 0 of roots as package rng returns
+// them is r itself. It panics for a client's root without a key.
 func (r Roots) ForRun(n uint64) Roots {
 	clients := make([]*rng.Root, len(r.Clients))
 	for i, root := range r.Clients {
@@ -83,7 +81,7 @@ func (r *Roots) checkClient(client int) error {
 	return nil
 }
 
-// check reports every root that is missing, of the clients the first alone.
+// check reports missing roots: that of the run, and the first of the clients' ones.
 func (r *Roots) check(clients int) error {
 	if len(r.Clients) != clients {
 		return errors.Join(r.checkRun(),

@@ -32,9 +32,9 @@ func (s *Server) Save(w io.Writer) error {
 	return writeState(w, serverMagic, s.frame, s.state.visit)
 }
 
-// Restore puts s, of the configuration of the server that was saved, into its
-// state, and reads not a byte beyond it. A state that is damaged, or that no such
-// server can be in, is an error, and s is as it was.
+// Restore reads a state that Save wrote, and no byte beyond it. s must have the configuration of the server
+// that was saved. If the state is damaged or impossible, Restore returns an error and s does not
+// change.
 func (s *Server) Restore(r io.Reader) error {
 	if err := s.made(); err != nil {
 		return err
@@ -49,15 +49,20 @@ func (s *Server) Restore(r io.Reader) error {
 	})
 }
 
-// Save writes the client's state, which Restore reads: ŵ, the round, the ledger,
-// and the broadcast that waits for the end of the round. A round under way is
-// saved as begun; Compute gives its release again, bit by bit.
+// Save writes the client's state, which Restore reads: ŵ, the round, the ledger, and the broadcast that
+// waits for the end of the round. A round under way is saved as begun, and Compute gives the same
+// release again.
 //
-// A client that was restored sends the rounds since Save once more. With the same
-// broadcasts received at the same rounds they are the same bits, and nothing is
-// lost; with others the same noise covers other gradients, and who has both
-// releases sees the difference without noise. So save after a round is finished
-// and before its update is sent, or keep what was sent and see Resume.
+// A client that was restored computes the rounds since Save a second time. That can cost privacy:
+//
+//  1. The client saves its state in round 3, and sends rounds 3 and 4.
+//  2. It is restored. It receives other broadcasts than before, and sends rounds 3 and 4 again.
+//  3. Both updates of round 4 have the same noise and different gradients. Whoever has both sees the
+//     difference of the gradients without noise.
+//
+// With the same broadcasts in the same rounds, the updates would be the same bits and nothing would
+// be lost. So save after a round is finished and before its update is sent, or keep what was sent
+// and see Resume.
 func (c *Client) Save(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
@@ -65,9 +70,9 @@ func (c *Client) Save(w io.Writer) error {
 	return writeState(w, clientMagic, c.frame, c.visit)
 }
 
-// Restore puts c, of the configuration and the number of the client that was
-// saved, into its state, and reads not a byte beyond it. A state that is damaged,
-// or that no such client can be in, is an error, and c is as it was.
+// Restore reads a state that Save wrote, and no byte beyond it. c must have the configuration and the
+// number of the client that was saved. If the state is damaged or impossible, Restore returns an
+// error and c does not change.
 func (c *Client) Restore(r io.Reader) error {
 	if err := c.made(); err != nil {
 		return err
@@ -85,7 +90,7 @@ func (c *Client) Restore(r io.Reader) error {
 	})
 }
 
-// visit carries the client's number and state, in either direction.
+// visit writes or reads the client's number and state.
 func (c *Client) visit(k *stateCodec) {
 	codec.Exactly(k, "client", c.id)
 	c.state.visit(k)

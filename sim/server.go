@@ -49,14 +49,13 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 	return s
 }
 
-// Receive applies an update, v ← v − η̄_i·U, unless it came before, and reports
-// whether that completed a round number: then v is to be broadcast as v̂_k, k
-// being K's answer. A message that no client of this server can have sent is an
+// Receive applies an update, v ← v − η̄_i·U, unless it came before. It reports whether K grew: then v must
+// be broadcast as v̂_k with k = K(). A message that no client of this server can have sent is an
 // error and changes nothing.
 //
-// With momentum M the velocity u takes the place of U (the heavy ball of Polyak 1964):
-// u ← M·u + U and v ← v − η̄_i·u, for each update as it comes, of whatever client and
-// round. A client's own steps are without it.
+// With momentum M, the velocity u replaces U (the heavy ball of Polyak 1964): u ← M·u + U and
+// v ← v − η̄_i·u, for each update in the order in which they come, whatever their client and round.
+// A client's own steps have no momentum.
 func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	if err := s.made(); err != nil {
 		return false, err
@@ -108,10 +107,10 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel lets the run go on without a client, 0 ≤ client < n, and reports whether there is
-// a broadcast to send, as Receive does. What is in of the client stays in; its updates
-// are refused from now on, and no broadcast waits for them. Save does not say who was
-// expelled: expel them again after Restore.
+// Expel lets the run continue without a client, 0 ≤ client < n. Like Receive, it reports whether there is
+// a broadcast to send. Updates of the client that are in stay in. Its later updates are refused,
+// and no broadcast waits for them. Save does not write who was expelled: expel them again after
+// Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false
@@ -166,8 +165,8 @@ func (p *progress) highest() int {
 	return int(p.next) - 1
 }
 
-// Has reports whether the client's update of a round is in. It is not where there
-// is no such client or round.
+// Has reports whether the client's update of a round is in. It returns false for a client or a round that
+// does not exist.
 func (s *Server) Has(client, round int) bool {
 	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
 		s.state.clients[client].has(int32(round))

@@ -10,8 +10,8 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// visit carries the state of a run. What is derived from the rest (the server's
-// counts, the readers of a vector) is made again when reading.
+// visit writes or reads the state of a run. What follows from the rest (the server's counts, the readers
+// of a vector) is not written but computed when reading.
 func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)
@@ -29,7 +29,7 @@ func (s *virtualState) visit(c *stateCodec) {
 		func(n *int, c *stateCodec) { codec.Number(c, "rounds", n, 0, math.MaxInt64) })
 }
 
-// visit carries the frame itself: a state of another one is refused.
+// visit writes the frame, or reads it and refuses a state with another one.
 func (f *frame) visit(c *stateCodec) {
 	codec.Exactly(c, "number of parameters", f.params)
 	codec.Exactly(c, "number of clients", f.clients)
@@ -91,8 +91,8 @@ func (s *clientState) visit(c *stateCodec) {
 	c.vector(&s.newer, 1)
 }
 
-// visitLedger carries what a client's mechanism released: all but the sizes and
-// counts is the mechanism's.
+// visitLedger writes or reads the sizes and counts of a ledger's events. The rest of an event follows from
+// the client's mechanism.
 func visitLedger(c *stateCodec, l *dp.Ledger) {
 	var events []dp.Event
 	if !c.Reading() {
@@ -218,7 +218,7 @@ func (p *progress) check() error {
 	return nil
 }
 
-// checkSent reports what a client has, or the server has of it, that was never
+// checkSent reports a broadcast that a client has, or an update that the server has, although it was never
 // sent.
 func (s *clientState) checkSent(k int, p *progress) error {
 	switch {
@@ -230,7 +230,7 @@ func (s *clientState) checkSent(k int, p *progress) error {
 	return nil
 }
 
-// checkEvent reports what cannot be of the event at place i of the queue.
+// checkEvent reports what is impossible in the event at place i of the queue.
 func (s *virtualState) checkEvent(e *event, i int) error {
 	switch {
 	case e.at < s.now:

@@ -19,8 +19,8 @@ import (
 // A Virtual is made by NewVirtual. The methods of any other return an error or, if they
 // have none to return, may panic.
 type Virtual struct {
-	// Beside is kept in checkpoints and restored from them, in place: numbers that an
-	// observer has made of the broadcasts so far. Its length is to be the same then.
+	// Beside is kept in checkpoints and restored from them, in place. It is for numbers that an observer
+	// computes from the broadcasts. Its length must be the same when it is restored.
 	Beside []float64
 
 	cfg     *Config
@@ -35,13 +35,13 @@ type Virtual struct {
 	agenda     agenda
 	stations   []station // how each client spends its time
 	staleness  Staleness
-	record     func(Happening) // is shown what happens; nil: nobody is
+	record     func(Happening) // unless it is nil, is called with each event
 	vectors    vectorPool
 	frame      frame
-	draws      rng.Stream    // draws durations and what befalls messages
+	draws      rng.Stream    // draws durations and what happens to messages
 	durations  rng.ManyHeads // of each client's rounds
-	slower     []float64     // the factor on each client's compute time; nil: 1
-	unreliable bool          // whether messages may meet more than their latency
+	slower     []float64     // the factor on each client's compute time; nil is 1 for all
+	unreliable bool          // whether messages may be lost or doubled
 	ws         *Workspace    // for computing here; nil until needed
 	failed     error         // why the run cannot go on; nil if it can
 	crew       *crew         // computes rounds; nil: they are computed here
@@ -71,8 +71,8 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 // context.
 const pollWork = paramFLOPs << 22
 
-// Run processes events until training is complete. Cancelling the context
-// stops it between events; the run can then go on with another call.
+// Run processes events until training is complete. Cancelling the context stops it between events.
+// Another call then continues the run.
 func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	if _, err := v.RunUntil(ctx, func() bool { return false }); err != nil {
 		return nil, err
@@ -80,9 +80,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	return v.result()
 }
 
-// RunUntil processes events until none is left, and reports true, or until stop
-// returns true, which is asked before each. stop may look at the run (Now, Model,
-// Updates, Next, Snapshot); the run can go on with another call.
+// RunUntil processes events until none is left, and returns true, or until stop returns true. It calls
+// stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot). Another
+// call continues the run.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if err := v.made(); err != nil {
 		return false, err
@@ -126,7 +126,7 @@ func (v *Virtual) Ledgers() []dp.Ledger {
 // Now returns the virtual time of the last event.
 func (v *Virtual) Now() Time { return v.now }
 
-// Next returns the time of the next event; false if there is none.
+// Next returns the time of the next event, or false if the run is over.
 func (v *Virtual) Next() (Time, bool) {
 	if e := v.agenda.next(); e != nil {
 		return e.at, true
@@ -134,14 +134,14 @@ func (v *Virtual) Next() (Time, bool) {
 	return 0, false
 }
 
-// Model returns the global model v as it is, to be neither kept nor changed.
+// Model returns the current global model v. The caller must not keep or change it.
 func (v *Virtual) Model() []float32 { return v.server.Model() }
 
 // Updates returns how many updates the server has applied.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that clients are left waiting and nothing is under way:
-// the permissible delay was not true for k ≥ i.
+// ErrStalled reports that clients wait and nothing is under way: the permissible delay Υ(k, i) is false
+// for some k ≥ i.
 var ErrStalled = errors.New("sim: every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
@@ -160,8 +160,8 @@ func (v *Virtual) result() (*Result, error) {
 	return r, nil
 }
 
-// Step processes the next event and reports whether there was one. A run that
-// has failed fails again.
+// Step processes the next event and reports whether there was one. After an error it returns the same
+// error again.
 func (v *Virtual) Step() (bool, error) {
 	if err := v.made(); err != nil {
 		return false, err

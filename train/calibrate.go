@@ -35,14 +35,14 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns the run with the noise multiplier of Source.Calibrate. A leg's parts
+// Calibrate returns the run with the noise multiplier of Source.Calibrate. A stage's participants
 // have noise multipliers of their own, and it has no target.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	if p.leg != nil {
-		return nil, errors.New("train: a leg of a training has no target epsilon: each part has its own sigma")
+	if p.stage != nil {
+		return nil, errors.New("train: a stage of a training has no target epsilon: each participant has its own sigma")
 	}
 	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), targetEpsilon, p.Delta, pld.Accountant{},
 		pld.Accountant{Accuracy: roughAccuracy})

@@ -35,16 +35,16 @@ func (s Spec) CodeVersion() int {
 // identity is all that decides the bits of a run: a checkpoint is of one
 // identity, and only a run of the same goes on from it.
 type identity struct {
-	Spec    Spec   `json:"config"`
-	Data    string `json:"data_sha256"`
-	Code    int    `json:"code"`              // the spec's CodeVersion, as computed
-	Kernels string `json:"kernels,omitempty"` // see Spec.Kernels
-	Arch    string `json:"arch"`              // the processor architecture: exponentials differ in their last bits
-	Leg     *legID `json:"leg,omitempty"`     // what a leg has of its own
+	Spec    Spec     `json:"config"`
+	Data    string   `json:"data_sha256"`
+	Code    int      `json:"code"`              // the spec's CodeVersion, as computed
+	Kernels string   `json:"kernels,omitempty"` // see Spec.Kernels
+	Arch    string   `json:"arch"`              // the processor architecture: exponentials differ in their last bits
+	Stage   *stageID `json:"leg,omitempty"`     // what a stage has besides its spec
 }
 
 func (p *Prepared) identity() identity {
-	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.leg}
+	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.stage}
 }
 
 // goesOn reports why a run of identity id cannot go on from a checkpoint of
@@ -70,7 +70,7 @@ func (id identity) goesOn(from identity) error {
 		differ(what, string(here), string(there))
 	}
 	asText("config", id.Spec, from.Spec)
-	asText("leg", id.Leg, from.Leg)
+	asText("leg", id.Stage, from.Stage)
 	return errors.Join(errs...)
 }
 

@@ -8,7 +8,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Several goroutines may prepare legs from one source, as a loop that is audited does:
+// Several goroutines may prepare stages from one source, as a loop that is audited does:
 // the race detector sees it.
 func TestLegsArePreparedSideBySide(t *testing.T) {
 	source := NewSource(synth.OneHot(rng.New(3), 100))
@@ -17,8 +17,8 @@ func TestLegsArePreparedSideBySide(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
-			leg := Leg{Parts: []Part{{Client: 0, NoiseMultiplier: 2, Run: uint64(i + 1)}}}
-			if _, err := source.PrepareLeg(spec, leg); err != nil {
+			stage := Stage{Participants: []Participant{{Client: 0, NoiseMultiplier: 2, Run: uint64(i + 1)}}}
+			if _, err := source.PrepareStage(spec, stage); err != nil {
 				t.Error(err)
 			}
 		})

@@ -14,23 +14,23 @@ import (
 	"proactivedp/sim"
 )
 
-// legSpec is the spec of legs of a training on drawn.
-func legSpec() Spec {
+// stageSpec is the spec of stages of a training on drawn.
+func stageSpec() Spec {
 	s := smallSpec()
 	s.NoiseMultiplier = 0
 	return s
 }
 
-func prepareLeg(t *testing.T, source *Source, s Spec, leg Leg) *Prepared {
+func prepareStage(t *testing.T, source *Source, s Spec, stage Stage) *Prepared {
 	t.Helper()
-	p, err := source.PrepareLeg(s, leg)
+	p, err := source.PrepareStage(s, stage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func runLeg(t *testing.T, p *Prepared) *sim.Result {
+func runStage(t *testing.T, p *Prepared) *sim.Result {
 	t.Helper()
 	r, err := p.Run(t.Context(), sim.Perf{}, nil)
 	if err != nil {
@@ -39,21 +39,21 @@ func runLeg(t *testing.T, p *Prepared) *sim.Result {
 	return r
 }
 
-// A leg of all clients with one noise and one run each is a training like others; and
+// A stage of all clients with one noise and one run each is a training like others; and
 // who takes part in a later one has noise, records and a release of its own.
 func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
-	source, spec := NewSource(drawn()), legSpec()
-	first := runLeg(t, prepareLeg(t, source, spec, Leg{Parts: []Part{
+	source, spec := NewSource(drawn()), stageSpec()
+	first := runStage(t, prepareStage(t, source, spec, Stage{Participants: []Participant{
 		{Client: 0, NoiseMultiplier: 4, Run: 1}, {Client: 3, NoiseMultiplier: 2, Run: 2, Records: 100}}}))
-	p := prepareLeg(t, source, spec, Leg{Initial: first.Params,
-		Parts: []Part{{Client: 3, NoiseMultiplier: 1, Run: 3, Records: 100}}})
-	second := runLeg(t, p)
+	p := prepareStage(t, source, spec, Stage{Initial: first.Params,
+		Participants: []Participant{{Client: 3, NoiseMultiplier: 1, Run: 3, Records: 100}}})
+	second := runStage(t, p)
 	var all []dp.Event
 	for _, l := range slices.Concat(first.Ledgers, second.Ledgers) {
 		all = append(all, l.Events()...)
 	}
 	if _, err := dp.Compose(all[:1], all[1:2], all[2:]); err != nil {
-		t.Errorf("the parts share noise: %v", err)
+		t.Errorf("the participants share noise: %v", err)
 	}
 	for i, want := range []struct {
 		sigma float64
@@ -61,22 +61,22 @@ func TestLegsHaveNoiseOfTheirOwn(t *testing.T) {
 		run   uint64
 	}{{4, 320, 1}, {2, 100, 2}, {1, 100, 3}} {
 		if e := all[i]; e.NoiseMultiplier != want.sigma || e.DatasetSize != want.n || e.Noise.Run != want.run {
-			t.Errorf("part %d released %+v, want %+v", i, e, want)
+			t.Errorf("participant %d released %+v, want %+v", i, e, want)
 		}
 	}
 	privacy, err := p.ReleasedPrivacy(t.Context(), second)
 	if err != nil || privacy.NoiseMultiplier != 1 {
-		t.Errorf("σ = %v stated, must be the part's 1 (%v)", privacy.NoiseMultiplier, err)
+		t.Errorf("σ = %v stated, must be the participant's 1 (%v)", privacy.NoiseMultiplier, err)
 	}
 }
 
-// A leg that is stopped goes on to the same bits, and from no checkpoint of another leg.
+// A stage that is stopped goes on to the same bits, and from no checkpoint of another stage.
 func TestStoppedLegGoesOn(t *testing.T) {
-	source, spec := NewSource(drawn()), legSpec()
+	source, spec := NewSource(drawn()), stageSpec()
 	spec.GradComps = longSpec().GradComps
-	leg := Leg{Parts: []Part{{Client: 1, NoiseMultiplier: 4, Run: 1}, {Client: 2, NoiseMultiplier: 5, Run: 2}}}
-	p := prepareLeg(t, source, spec, leg)
-	want := runLeg(t, p).ParamsSHA256()
+	stage := Stage{Participants: []Participant{{Client: 1, NoiseMultiplier: 4, Run: 1}, {Client: 2, NoiseMultiplier: 5, Run: 2}}}
+	p := prepareStage(t, source, spec, stage)
+	want := runStage(t, p).ParamsSHA256()
 	path := filepath.Join(t.TempDir(), "leg.checkpoint")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	planted := errors.New("planted interrupt")
@@ -92,12 +92,12 @@ func TestStoppedLegGoesOn(t *testing.T) {
 	if err != nil || r.ParamsSHA256() != want {
 		t.Fatalf("resumed to %v (%v), want %s", r, err, want)
 	}
-	other := leg
-	other.Parts = slices.Clone(leg.Parts)
-	other.Parts[1].NoiseMultiplier = 1
+	other := stage
+	other.Participants = slices.Clone(stage.Participants)
+	other.Participants[1].NoiseMultiplier = 1
 	for _, o := range []*Prepared{
-		prepareLeg(t, source, spec, other),
-		prepareLeg(t, source, spec, Leg{Initial: r.Params, Parts: leg.Parts}),
+		prepareStage(t, source, spec, other),
+		prepareStage(t, source, spec, Stage{Initial: r.Params, Participants: stage.Participants}),
 	} {
 		if _, _, err := o.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err == nil ||
 			!strings.Contains(err.Error(), "leg = ") {
@@ -108,42 +108,44 @@ func TestStoppedLegGoesOn(t *testing.T) {
 
 func TestLegsAreChecked(t *testing.T) {
 	source := NewSource(drawn())
-	part := Part{NoiseMultiplier: 1, Run: 1}
+	participant := Participant{NoiseMultiplier: 1, Run: 1}
 	for _, c := range []struct {
-		change func(s *Spec, l *Leg)
+		change func(s *Spec, l *Stage)
 		want   string
 	}{
-		{func(_ *Spec, l *Leg) { l.Parts = nil }, "nobody takes part"},
-		{func(s *Spec, _ *Leg) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
-		{func(s *Spec, _ *Leg) { s.Run = 1 }, "must be 0, 0 and false"},
-		{func(_ *Spec, l *Leg) { l.Parts[0].Client = 5 }, "client = 5 at place 0"},
-		{func(_ *Spec, l *Leg) { l.Parts = []Part{part, part} }, "client = 0 at place 1"},
-		{func(_ *Spec, l *Leg) { l.Parts = append(l.Parts, Part{Client: 1, NoiseMultiplier: 1, Run: 1}) },
+		{func(_ *Spec, l *Stage) { l.Participants = nil }, "nobody takes part"},
+		{func(s *Spec, _ *Stage) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
+		{func(s *Spec, _ *Stage) { s.Run = 1 }, "must be 0, 0 and false"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].Client = 5 }, "client = 5 at place 0"},
+		{func(_ *Spec, l *Stage) { l.Participants = []Participant{participant, participant} }, "client = 0 at place 1"},
+		{func(_ *Spec, l *Stage) {
+			l.Participants = append(l.Participants, Participant{Client: 1, NoiseMultiplier: 1, Run: 1})
+		},
 			"share their noise"},
-		{func(_ *Spec, l *Leg) { l.Parts[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
-		{func(_ *Spec, l *Leg) { l.Parts[0].Records = -1 }, "records = -1"},
-		{func(_ *Spec, l *Leg) { l.Initial = []float32{1} }, "initial model of 1 parameters"},
-		{func(_ *Spec, l *Leg) { l.Parts[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].Records = -1 }, "records = -1"},
+		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model of 1 parameters"},
+		{func(_ *Spec, l *Stage) { l.Participants[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
 	} {
-		spec, leg := legSpec(), Leg{Parts: []Part{part}}
+		spec, stage := stageSpec(), Stage{Participants: []Participant{participant}}
 		spec.Partition = string(data.Replicate)
-		c.change(&spec, &leg)
-		if _, err := source.PrepareLeg(spec, leg); err == nil || !strings.Contains(err.Error(), c.want) {
+		c.change(&spec, &stage)
+		if _, err := source.PrepareStage(spec, stage); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, must say %q", err, c.want)
 		}
 	}
 }
 
-// The file of a leg with noise from a secret has no digest of its records, also where it lists
+// The file of a stage with noise from a secret has no digest of its records, also where it lists
 // no releases, as of two noises on records of which nobody knows who holds them.
 func TestSavedLegHasNoDigestOfRecords(t *testing.T) {
 	secret, err := rng.NewFromOS()
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := legSpec()
+	spec := stageSpec()
 	spec.Partition = string(data.Shard)
-	p := prepareLeg(t, NewSource(drawn()), spec, Leg{Root: secret, Parts: []Part{
+	p := prepareStage(t, NewSource(drawn()), spec, Stage{Root: secret, Participants: []Participant{
 		{Client: 0, NoiseMultiplier: 4, Run: 1}, {Client: 1, NoiseMultiplier: 2, Run: 2}}})
 	path, r := saveTrained(t, p)
 	if m, err := OpenModel(path); err != nil || m.DataSHA256 != "" {

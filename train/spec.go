@@ -152,8 +152,8 @@ type Prepared struct {
 	Trace  *Trace      // is shown the run; nil: none
 	Notes  []string    // what a reader must know beside what the spec says, see Setting.Notes
 
-	source *Source // the source that prepared it
-	leg    *legID  // what a leg has of its own; nil: it is none
+	source *Source  // the source that prepared it
+	stage  *stageID // what a stage has besides its spec; nil if it is none
 }
 
 // parsed is a spec with its texts read.

@@ -37,7 +37,7 @@ type point struct {
 // sumError is the error of a sum over the points.
 type sumError struct {
 	fixed float64
-	turn  float64 // what it grows by with |center-ε|
+	turn  float64 // its growth with |center-ε|
 	cut   float64 // the points that are left out
 }
 
@@ -48,8 +48,8 @@ func (e *sumError) add(wrong, size, t float64) {
 	e.turn += 3 * unit * t * size
 }
 
-// alias is a Chernoff bound that bounds the copies of δ(ε) at ε+mP, m ≠ 0, that
-// a sum with step h = 2π/P adds to the integral.
+// alias is a Chernoff bound for the copies of δ at ε + m·period, m ≠ 0, that a sum
+// with step 2π/period adds to the integral.
 type alias struct {
 	lambda    float64
 	logMoment float64 // K(λ), rounded up
@@ -64,7 +64,7 @@ func (a alias) logDelta(eps float64) float64 {
 type shape struct {
 	saddle
 	smooth  float64
-	period  float64 // P
+	period  float64 // 2π/h
 	excess  float64 // logarithm of the integrand's size over δ
 	cut     float64 // largest t
 	aliases []alias

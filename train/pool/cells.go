@@ -1,8 +1,7 @@
-// Package pool runs grids of trainings: pieces of work, each with an identity, that are
-// computed once, side by side as the memory allows, here or in other processes, and kept
-// when they are finished, so that an interrupted call goes on where it was. Trainings are
-// watched in one of five ways: at their end, along their gradients, on a clock, in their
-// first rounds, or as the line of a utility graph.
+// Package pool runs many trainings, as cells. A cell is computed once and kept when it is finished, so a call
+// after an interruption continues. Cells run at the same time as far as the memory allows, here or in
+// other processes. A cell is one of five measurements of a training: at its end (trial), along its
+// gradients (curve), on a clock (timed), its first rounds (window), or a line of a utility graph.
 package pool
 
 import (
@@ -29,28 +28,26 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one piece of work of a grid: its spec says all that its result
-// depends on, so equal specs are computed once and a finished cell is found
-// again by a later run.
+// Cell is one unit of work. Its spec has everything that its result depends on. So equal specs are computed once,
+// and a later call finds a finished cell again.
 type Cell struct {
 	Spec any // what the result depends on, as JSON has it
 	Code int // see train.Spec.CodeVersion
 	// Kernels is the class of the float32 kernels in use if the result depends on
 	// it, else ""; see train.Spec.Kernels.
 	Kernels string
-	Source  *train.Source // what is trained on; nil where the cell is computed here alone
-	// Cost returns what Run takes with so many workers.
+	Source  *train.Source // the data; nil if the cell can only be computed here
+	// Cost returns the time and memory that Run takes with so many workers.
 	Cost func(workers int) (train.Cost, error)
-	// Run may report, from time to time, which part of the work is done, and keep
-	// what it has done to go on from.
+	// Run may report which fraction of the work is done, and keep checkpoints to continue from.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	Check func(json.RawMessage) error // reports whether a result read from the store is whole
-	// Alone says that the result depends on how long things really take, so that nothing
-	// else is computed at the same time. It is kept as others are, but not repeatable.
+	// Alone says that the result depends on real time, so no other cell is computed at the same time. The result
+	// is kept like others, but is not repeatable.
 	Alone bool
 }
 
-// CostOf returns what a run of the spec takes with so many evaluations and workers.
+// CostOf returns the cost of a run of the spec with so many evaluations and workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -59,13 +56,13 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 	return p.Cost(evaluations, workers), nil
 }
 
-// Key returns the cell's identity: a hash of all that its result depends on.
+// Key returns the cell's identity: a hash of everything that its result depends on.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
-// usualArch is the architecture that keys leave out: they had none at first.
+// usualArch is the architecture that keys leave out, because the first keys had none.
 const usualArch = "amd64"
 
-// keyOn is the key on an architecture: others give other last bits.
+// keyOn is the key on an architecture. Results of other architectures differ in their last bits.
 func (c Cell) keyOn(arch string) (string, error) {
 	if arch == usualArch {
 		arch = ""
@@ -89,22 +86,20 @@ type grid struct {
 	workers  int
 	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
 	progress io.Writer // gets the progress bar; nil: none
-	memory   int64     // the most that the process may take, in bytes; 0: as the system says
-	// elsewhere computes cells in other processes; nil: they are computed here.
+	memory   int64     // the most that the process may take, in bytes; 0 for what the system allows
+	// elsewhere, unless it is nil, computes cells in other processes.
 	elsewhere Elsewhere
 }
 
-// Spent is what it took to have the results of cells.
+// Spent is the work for the results of cells.
 type Spent struct {
-	Computed int // how many were computed; the rest was found, or is equal to another
-	// Time is how long each took to compute, together: those that were found, too, when they
-	// were computed. Of cells computed in other processes it is not known, and 0.
+	Computed int // how many cells were computed; the others were kept before or are equal to another
+	// Time is the sum of the times that all cells took, including those that were kept before. It is 0 for cells
+	// that other processes computed.
 	Time time.Duration
 }
 
-// run returns the result of every cell, in order, and what that took: those that the
-// store has are not computed. When the context is cancelled or a cell fails,
-// the cells under way stop, the finished ones stay in the store, and run fails.
+// run is Run with the options of g.
 func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, error) {
 	spent := Spent{}
 	if err := g.store.make(); err != nil {
@@ -194,7 +189,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 		b.costs[i] = c
 		work += c.Work
 	}
-	// The longest first: what is left at the end, for which one of the workers waits, is short.
+	// The longest come first, so that the last ones, for which other workers wait, are short.
 	slices.SortStableFunc(todo, func(i, j int) int { return cmp.Compare(b.costs[j].Work, b.costs[i].Work) })
 	b.bar = report.NewBar(g.progress, b.described(), int64(work))
 	defer b.bar.Close()
@@ -232,7 +227,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	return b.took, b.stopped(err)
 }
 
-// stopped says how far the cells are if there is an error.
+// stopped adds to an error how many cells are done.
 func (b *batch) stopped(err error) error {
 	if err == nil {
 		return nil
@@ -249,7 +244,7 @@ func (b *batch) largest(numbers []int) int64 {
 	return largest
 }
 
-// batch is the work of computing those cells of a grid that were not found.
+// batch computes the cells that were not kept from an earlier call.
 type batch struct {
 	grid
 	cells   []Cell
@@ -263,8 +258,8 @@ type batch struct {
 	took        time.Duration
 }
 
-// run computes the cells with these numbers, so many at the same time. Each has as
-// many workers of its own as its memory allows, and at most the given number.
+// run computes the cells with these numbers, so many at the same time. Each gets as many workers as its memory
+// allows, and at most the given number.
 func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int64, workers int) error {
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
 	for _, i := range numbers {
@@ -335,7 +330,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	return nil
 }
 
-// described is what is being done, for the bar.
+// described is the text of the progress bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
 // Decode reads a cell's result.

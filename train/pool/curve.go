@@ -17,9 +17,8 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the test accuracy of broadcast models on the way. Point j is the
-// first broadcast that holds at least Target[j] gradient computations of every
-// client; At[j] is what it holds.
+// Curve is the test accuracy of broadcast models during a training. Point j is the first broadcast with at least
+// Target[j] gradient computations of every client. At[j] is how many it has.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
@@ -55,9 +54,8 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	}.watched("points", points)
 }
 
-// watch trains and evaluates broadcasts at evenly spaced points from 0 to the
-// gradient computations that will be done. The points so far are kept beside the
-// run.
+// watch trains and evaluates broadcasts at evenly spaced points from 0 to the gradient computations of the whole
+// run. Checkpoints also have the points so far.
 func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
 	keep train.Keep) (*Curve, error) {
 	run := p.Config.Run()

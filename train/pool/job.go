@@ -16,22 +16,22 @@ import (
 
 // Job is a cell that may be computed in another process.
 type Job struct {
-	Key  string          `json:"key"`  // of all that its result depends on
-	Spec json.RawMessage `json:"spec"` // what that is
+	Key  string          `json:"key"`  // of the cell, see Cell.Key
+	Spec json.RawMessage `json:"spec"` // of the cell
 	Data string          `json:"data"` // the name of its data set
-	Work float64         `json:"work"` // operations, about
-	// Source is the data set, for who must be handed it.
+	Work float64         `json:"work"` // the approximate number of operations
+	// Source is the data set, for a process that does not have it.
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs in other processes. It calls done with each result, and part with
-// which part of a job is done, one call at a time and in any order.
+// Elsewhere computes jobs in other processes. It calls done with each result, and part with the fraction of a
+// job that is done. It makes one call at a time, in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, part float64)) error
 }
 
-// anyCell is what the specs of cells have that may be computed elsewhere.
+// anyCell has the fields of all specs of cells that may be computed elsewhere.
 type anyCell struct {
 	Kind   string          `json:"kind"`
 	Train  json.RawMessage `json:"train"`
@@ -42,7 +42,7 @@ type anyCell struct {
 	Rounds int             `json:"rounds"`
 }
 
-// job returns the cell as a job; false if it is computed here alone.
+// job returns the cell as a job, or false if it can only be computed here.
 func (c Cell) job(key string, work float64) (Job, bool, error) {
 	if c.Alone {
 		return Job{}, false, nil
@@ -56,7 +56,7 @@ func (c Cell) job(key string, work float64) (Job, bool, error) {
 	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
 }
 
-// readCell reads what a cell's result depends on, with the spec of its training.
+// readCell reads the spec of a cell, and in it that of its training.
 func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	var c anyCell
 	var spec train.Spec
@@ -78,7 +78,7 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
 }
 
-// checkViews refuses a training that is looked at less than once, or endlessly.
+// checkViews refuses a number of measurements outside its range.
 func (c anyCell) checkViews() error {
 	for _, of := range []struct {
 		kind, name string
@@ -94,8 +94,8 @@ func (c anyCell) checkViews() error {
 	return nil
 }
 
-// checkTraces refuses a training whose clock is a file: who asks does not say which files are
-// read elsewhere.
+// checkTraces refuses a training whose clock reads a trace from a file: another process must not decide which
+// files are read here.
 func checkTraces(s train.Spec) error {
 	for _, text := range []string{s.Compute, s.Latency} {
 		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
@@ -105,10 +105,9 @@ func checkTraces(s train.Spec) error {
 	return nil
 }
 
-// Do computes the job with so many workers, from the data set of a digest that open returns,
-// and keeps what is under way in a folder: a checkpoint KEY.checkpoint. The result is as it is kept.
-// It is an error if what the job depends on is not the same here: the data, the program
-// or the class of kernels.
+// Do computes the job with so many workers. open returns the data set with a digest. Do keeps a checkpoint
+// KEY.checkpoint in the folder while it computes, and returns the result in the form in which it is
+// kept. It is an error if the data, the program or the class of kernels is not the same here.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {
@@ -161,7 +160,7 @@ func (j Job) Do(ctx context.Context,
 	return text, keep.Forget()
 }
 
-// away computes those of the cells elsewhere that may be, and returns the others.
+// away computes cells elsewhere, as far as they may be, and returns the other ones.
 func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
 	var jobs []Job
 	var of []int

@@ -6,19 +6,19 @@ import (
 	"io"
 )
 
-// Folder is the folder that keeps finished cells, within that of a result.
+// Folder is the folder of finished cells inside the folder of a result.
 const Folder = ".cells"
 
-// Options says how trainings are run that are cells by themselves.
+// Options says how cells are run.
 type Options struct {
-	Folder   string  // where finished ones are kept, one call at a time; "": nowhere
-	Workers  int     // how many go on at the same time, if the memory allows
-	Scale    float64 // which part of K the trainings run, for errors; 0 stands for 1
+	Folder   string  // keeps finished cells, for one call at a time; with "" nothing is kept
+	Workers  int     // how many cells run at the same time, if the memory allows
+	Scale    float64 // the fraction of K that the trainings run, for errors; 0 stands for 1
 	Progress io.Writer
-	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow,
-	// and some 3 GiB of it for trainings that go on side by side
+	// Memory limits the process, in bytes. 0 is what the machine, control group and GOMEMLIMIT allow, of which
+	// trainings at the same time use about 3 GiB.
 	Memory int64
-	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	// Elsewhere, unless it is nil, computes trainings in other processes.
 	Elsewhere Elsewhere
 }
 
@@ -27,9 +27,9 @@ func (o Options) grid() grid {
 		memory: o.Memory, elsewhere: o.Elsewhere}
 }
 
-// Run returns the result of every cell, in order, as JSON, and what that took: those that
-// the folder has are not computed. When the context is cancelled or a cell fails, the
-// cells under way stop, the finished ones stay in the folder, and it fails.
+// Run returns the result of every cell as JSON, in order, and the time that they took. It does not compute cells
+// that the folder has. If the context is cancelled or a cell fails, Run stops the cells under way and
+// returns an error. Finished cells stay in the folder.
 func Run(ctx context.Context, cells []Cell, o Options) ([]json.RawMessage, Spent, error) {
 	return o.grid().run(ctx, cells)
 }

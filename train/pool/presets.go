@@ -1,4 +1,4 @@
-// This file has the paper's settings: for a model on a data set the parameters of
+// Package presets has the paper's experiments: for a model on a data set the parameters of
 // its trainings, the lines of its utility graph, and the step sizes that are searched.
 
 package pool
@@ -13,7 +13,7 @@ import (
 )
 
 // Setting is one of the paper's experiments: a model on a data set.
-type Setting struct {
+type Experiment struct {
 	Train   train.Spec // its basic parameters
 	Plain   Steps      // the step size of runs without noise
 	Records int        // how many records the paper gives a client
@@ -38,15 +38,15 @@ func (s Steps) of(t train.Spec) train.Spec {
 }
 
 // WithoutNoise returns the basic parameters for a run without noise.
-func (s Setting) WithoutNoise() train.Spec {
+func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.of(s.Train)
 	spec.NoiseMultiplier = 0
 	return spec
 }
 
 // Settings lists the paper's own experiments.
-func Settings() []Setting {
-	var all []Setting
+func Experiments() []Experiment {
+	var all []Experiment
 	for _, dataset := range []string{"phishing", "mushrooms"} {
 		for _, model := range []string{train.Ridge, train.Plain} {
 			all = append(all, Convex(model, dataset))
@@ -58,9 +58,9 @@ func Settings() []Setting {
 // Convex returns logistic regression: Tables "Basic parameter setting for
 // strongly and plain convex problems" and "Different privacy budget settings for
 // strongly and plain convex problems".
-func Convex(model, dataset string) Setting {
+func Convex(model, dataset string) Experiment {
 	spec := convexSpec(model, dataset)
-	return Setting{
+	return Experiment{
 		Records: paper.Convex().N, Train: spec, Plain: Steps{spec.Eta0, spec.Beta, sim.Decay(spec.Schedule)},
 		Clips:  []float64{0.05, 0.075, 0.1, 0.15, 0.2},
 		Sigmas: []float64{0, 2.5, 5, 7.5, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
@@ -80,7 +80,7 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the LeNet of MNIST's setting: the paper does not say which LeNet it has,
+// MNISTModel is the LeNet of the MNIST experiment: the paper does not say which LeNet it has,
 // nor what its grid search over step sizes found. Model and step sizes here are found by
 // "proactivedp search" on records held out of the training set, for MNIST at full size
 // (results/search-mnist and its neighbours), for CIFAR-10 with noise by proxies of full
@@ -98,9 +98,9 @@ var (
 // MNIST returns a LeNet on MNIST: Tables "Basic parameter setting for
 // non-convex problem with MNIST data set" and "Different privacy budget settings
 // for non-convex problem for MNIST data set".
-func MNIST(model string) Setting {
+func MNIST(model string) Experiment {
 	basics := paper.MNIST()
-	return Setting{
+	return Experiment{
 		Records: basics.N, Train: mnistSteps.of(Network(model, "mnist")), Plain: mnistPlainSteps,
 		Clips:  []float64{0.005, 0.01, 0.025, 0.05},
 		Sigmas: []float64{0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24},
@@ -110,9 +110,9 @@ func MNIST(model string) Setting {
 }
 
 // CIFAR returns an AlexNet on CIFAR-10: the tables of the same names.
-func CIFAR(model string) Setting {
+func CIFAR(model string) Experiment {
 	basics := paper.CIFAR()
-	return Setting{
+	return Experiment{
 		Records: basics.N, Train: cifarSteps.of(Network(model, "cifar10")), Plain: cifarPlainSteps,
 		Clips:  []float64{0.01, 0.025, 0.05},
 		Sigmas: []float64{0, 1, 2, 3, 4, 5, 6.572, 8, 10, 12},
@@ -144,7 +144,7 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK says whose K the settings on a data set have.
+// WhoseK says whose K the experiments on a data set have.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"
@@ -155,18 +155,18 @@ func WhoseK(dataset string) string {
 // Has reports whether the paper has an experiment on a data set, or on the one that it stands
 // in for.
 func Has(dataset string) bool {
-	return slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Train.Data == synth.StandsInFor(dataset) })
+	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
 // Of returns the paper's experiment of a model on a data set, either "" for
 // the usual one with the other. Where the paper has none it is the model's first, or
 // the data set's, or ridge logistic regression on phishing, under the names given.
-func Of(model, dataset string) Setting {
-	known := append(Settings(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
+func Of(model, dataset string) Experiment {
+	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
-	is := func(s Setting) bool { return model == "" || s.Train.Model == model }
-	on := func(s Setting) bool { return dataset == "" || s.Train.Data == synth.StandsInFor(dataset) }
-	i := slices.IndexFunc(known, func(s Setting) bool { return is(s) && on(s) })
+	is := func(s Experiment) bool { return model == "" || s.Train.Model == model }
+	on := func(s Experiment) bool { return dataset == "" || s.Train.Data == synth.StandsInFor(dataset) }
+	i := slices.IndexFunc(known, func(s Experiment) bool { return is(s) && on(s) })
 	if i < 0 && model != "" {
 		i = slices.IndexFunc(known, is)
 	}

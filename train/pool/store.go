@@ -35,7 +35,7 @@ func (s store) make() error {
 	return files.SweepFolder(s.dir)
 }
 
-// kept says in words what becomes of finished cells.
+// kept says in words where finished cells are kept.
 func (s store) kept() string {
 	if s.dir == "" {
 		return "which are not kept"
@@ -45,8 +45,8 @@ func (s store) kept() string {
 
 func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
 
-// sealed is a finished cell as its file has it. One changed bit changes figures,
-// so a result is used only with its digest, and only for the key that it is of.
+// sealed is the content of a finished cell's file. One changed bit changes figures, so a result is used only with
+// its digest, and only for its own key.
 type sealed struct {
 	Key    string          `json:"key"`
 	SHA256 string          `json:"sha256"` // see digest
@@ -62,12 +62,11 @@ func (s sealed) digest() string {
 // maxCellBytes bounds the file of a finished cell.
 const maxCellBytes = 256 << 20
 
-// errDamaged marks finished cells that are not as they were written.
+// errDamaged reports a finished cell that has changed since it was written.
 var errDamaged = errors.New("damaged")
 
-// load returns a finished cell, or nil if there is none. The error is errDamaged
-// for one that is not whole, or that an older version wrote without a digest: it
-// is computed again.
+// load returns a finished cell, or nil. The error is errDamaged for a cell that is not whole, or that an older
+// version wrote without a digest. It is computed again.
 func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
 	if s.dir == "" {
 		return nil, nil
@@ -110,14 +109,14 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	return text, err
 }
 
-// timePath is the file of how long a cell has taken so far: beside its result, which is
-// the same bytes whoever computes it.
+// timePath is the file with the time that a cell has taken so far. It is not in the result's file, which has the
+// same bytes wherever it is computed.
 func (s store) timePath(key string) string { return filepath.Join(s.dir, key+".seconds") }
 
 // maxTimeBytes bounds such a file.
 const maxTimeBytes = 64
 
-// took returns how long a cell has taken so far, 0 if nobody knows.
+// took returns how long a cell has taken so far, or 0 if that is not known.
 func (s store) took(key string) time.Duration {
 	if s.dir == "" {
 		return 0
@@ -133,9 +132,8 @@ func (s store) took(key string) time.Duration {
 	return duration(seconds)
 }
 
-// before returns how long a cell has taken until the checkpoint that it goes on
-// from, 0 if it begins. A process that was killed has told no one but its
-// checkpoints.
+// before returns how long a cell took until the checkpoint from which it continues, or 0 if it begins. If a
+// process was killed, only its checkpoints have its time.
 func (s store) before(key string, from *train.Checkpoint) time.Duration {
 	if from == nil {
 		return 0
@@ -165,9 +163,8 @@ func (s store) setTook(key string, took time.Duration) error {
 	})
 }
 
-// keep returns where a cell that is under way keeps its training run, and what it
-// goes on from if it was stopped. A checkpoint that is not whole is left out: then
-// the cell begins anew.
+// keep returns where a cell under way keeps its checkpoints, and the checkpoint from which it continues if it was
+// stopped. If the checkpoint is not whole, the cell begins again.
 func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
 		return train.Keep{}

@@ -12,7 +12,7 @@ import (
 	"proactivedp/train"
 )
 
-// timedSpec is a run on a clock, virtual or real, watched as it goes.
+// timedSpec is a run on a virtual or real clock whose accuracy is measured during the run.
 type timedSpec struct {
 	Kind  string     `json:"kind"`
 	Train train.Spec `json:"train"`
@@ -22,9 +22,8 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is what a watched run shows. Look j, from 0, is at the server's model v
-// when the first j/looks of all updates are in it: equally much work, not
-// equally much time, lies between looks.
+// Timed is the result of such a run. Look j, from 0, measures the server's model v when the first j/looks of all
+// updates are in it. So there is the same work between looks, not the same time.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
@@ -39,8 +38,7 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
 }
 
-// OfTimed returns the cell of a training on a clock, [Timed], that is looked at so often after
-// its start.
+// OfTimed returns the cell of a training on a clock, [Timed], with so many looks after its start.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	return Cell{
 		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
@@ -80,7 +78,7 @@ func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	}.watched("looks", looks)
 }
 
-// runTimed trains on the virtual clock and looks at the model on the way.
+// runTimed trains on the virtual clock and measures the model during the run.
 func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	progress func(part float64)) (*Timed, error) {
 	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
@@ -96,7 +94,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	})
 	judge := p.Judge()
 	updates := int64(run.Rounds) * int64(p.Config.Clients())
-	// The run is looked at between events, and never stopped by it.
+	// Looks happen between events, and never stop the run.
 	look := func() bool {
 		due := func() bool {
 			j := len(t.At)
@@ -135,7 +133,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	return t, nil
 }
 
-// diverge ends the looks of a run that could not go on after the given time.
+// diverge ends the looks of a run that diverged at the given time.
 func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
 	for len(t.At) <= looks {

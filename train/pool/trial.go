@@ -11,7 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// Trial is how well one training ended, judged by the rows that its spec says.
+// Trial is the accuracy at the end of one training, on the rows that its spec names.
 type Trial struct {
 	Accuracy float64 `json:"accuracy"` // 0 if the run diverged
 	Rows     int     `json:"rows"`     // how many rows judged
@@ -60,7 +60,7 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 	}
 }
 
-// trials runs a training of each spec and returns how they ended, in order.
+// trials runs a training of each spec and returns the trials in order.
 func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {
@@ -69,7 +69,7 @@ func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Sour
 	return results[Trial](ctx, g, cells)
 }
 
-// results runs the cells and returns what they gave, in order, and what that took.
+// results runs the cells and returns their results, in order, and the time that they took.
 func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, error) {
 	texts, spent, err := g.run(ctx, cells)
 	if err != nil {
@@ -79,10 +79,9 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec, equal ones once, and returns how they ended, in order,
-// and what that took: those that the folder has are not computed. Specs are judged by
-// the rows they hold out, or by the test set if they hold out none. An interrupted
-// call goes on where it was.
+// Trials trains every spec, equal ones once, and returns the trials in order and the time that they took. Trials
+// that the folder has are not computed. A spec is judged on its held-out rows, or on the test set if it
+// holds out no rows. A call after an interruption continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }

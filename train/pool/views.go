@@ -8,10 +8,10 @@ import (
 	"proactivedp/train"
 )
 
-// maxViews bounds how often a training is looked at.
+// maxViews bounds the number of measurements of a training.
 const maxViews = 1 << 20
 
-// checkViews refuses a number of views of a training, by the name that it goes by.
+// checkViews refuses a number of measurements outside its range. name is its name in the error.
 func checkViews(name string, n int) error {
 	if n < 1 || n > maxViews {
 		return fmt.Errorf("grid: %s = %d, must be in [1, %d]", name, n, maxViews)
@@ -19,8 +19,7 @@ func checkViews(name string, n int) error {
 	return nil
 }
 
-// watched is the cell of a training that is looked at n times, an error where that is no number
-// of times to look.
+// watched returns the cell of a training with n measurements. If n is outside its range, the cell fails.
 func (c Cell) watched(name string, n int) Cell {
 	err := checkViews(name, n)
 	if err == nil {

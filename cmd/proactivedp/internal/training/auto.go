@@ -89,7 +89,7 @@ func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if !cmd.Flags().Changed("clients") {
 		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
 	}
-	return auto.Wishes(n, f.epsilon, f.delta, f.accuracy)
+	return auto.NewClients(n, f.epsilon, f.delta, f.accuracy)
 }
 
 func newAuto() *cobra.Command {

@@ -57,7 +57,7 @@ func courseOf(r *auto.Report) experiments.Course {
 	}
 	for _, s := range r.Stages {
 		sigma := make([]float64, len(r.Clients))
-		for _, part := range s.Parts {
+		for _, part := range s.Participants {
 			sigma[part.Client] = part.NoiseMultiplier
 		}
 		c.Stages = append(c.Stages, experiments.CourseStage{SampleSize: s.SampleSize, Rounds: s.Rounds, Clip: s.Clip,

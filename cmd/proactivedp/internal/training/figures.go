@@ -196,7 +196,7 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 		return err
 	}
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
-	o.Choose = func(ctx context.Context, source *train.Source, w experiments.Wish) (train.Spec, error) {
+	o.Choose = func(ctx context.Context, source *train.Source, w experiments.ChoiceRequest) (train.Spec, error) {
 		return choose(ctx, source, w, *o)
 	}
 	o.Loop = runLoop
@@ -266,7 +266,7 @@ func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o exp
 
 // choose fulfils a wish of a figure by proxies, which look at the figure's data; finished
 // ones are kept with the figures' cells.
-func choose(ctx context.Context, source *train.Source, w experiments.Wish, o experiments.MakeOptions) (
+func choose(ctx context.Context, source *train.Source, w experiments.ChoiceRequest, o experiments.MakeOptions) (
 	train.Spec, error,
 ) {
 	r := propose.DefaultRequest(w.Spec, w.Epsilon)

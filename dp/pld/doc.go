@@ -1,0 +1,111 @@
+// Package pld is a certified tight accountant. Its answers are intervals that are proved to contain
+// the ε of a composition of sampled Gaussian mechanisms at a given δ, or its δ at a given ε, in
+// float64. Ask the zero [Accountant] what some rounds cost; the upper end is what may be claimed.
+//
+// # What is accounted
+//
+// Rounds of Poisson sampling at rate q with noise multiplier σ, in any number and mixture of q and σ,
+//
+//   - under add-or-remove adjacency, by the pairs (1-q)N(0, σ²) + qN(1, σ²)
+//     against N(0, σ²) and the reverse, each of which dominates its direction
+//     (Zhu, Dong, Wang, "Optimal accounting of differential privacy via
+//     characteristic function", AISTATS 2022). Each is composed by itself, and
+//     the larger ε is taken after composition;
+//   - under replace-one adjacency, by (1-q)N(0, σ²) + qN(1, σ²) against
+//     (1-q)N(0, σ²) + qN(-1, σ²), which dominates all other pairs of replaced
+//     records at every order; the proof is at rdp.Divergence. (Lebeda,
+//     Regehr, Kamath, Steinke, "Avoiding pitfalls for privacy accounting of
+//     subsampled mechanisms under composition", 2024, treat the same pair.) The
+//     release that has these distributions exists, so the bound is tight.
+//
+// Rounds of fixed-size sampling without replacement under replace-one adjacency have an upper bound:
+// the composition of the trade-off functions C_q(G_{2/σ}) (Dong, Roth, Su, "Gaussian differential
+// privacy", JRSS B 2022, Theorem 4.2). The sum of clipped gradients changes by up to 2C there.
+// Fixed-size sampling under add-or-remove adjacency is not covered.
+//
+// Shuffled batches have an upper bound without amplification, under zero-out and replace-one
+// adjacency: see [dp.Unamplified].
+//
+// # How
+//
+// With Y the privacy loss of the whole release under P, and M(z) = E[e^(zY)],
+//
+//	δ(ε) = E[(1 - e^(ε-Y))₊] = (1/2πi) ∫ M(z)·e^(-zε)/(z(z+1)) dz                              (1)
+//
+// along Re z = λ for any λ > 0 (Zhu, Dong, Wang 2022; Alghamdi, Gomez, Asoodeh, Calmon, Kosut,
+// Sankar, "The saddle-point method in differential privacy", ICML 2023). M is the product of the
+// rounds' transforms, each a quadrature over the noise. Near the saddle the integrand is so close
+// to δ in size that float64 suffices for the smallest δ. A transform on the real line would lose
+// such a δ in rounding errors. Every error is bounded from both sides:
+//
+//   - truncation: the noise is restricted to where a release lies with a probability of all but
+//     1e-7·δ;
+//   - smoothing: a Gaussian mechanism with a small μ, composed with the release, makes the
+//     integrand decay. What it adds to δ is about μ²/2 times the density of the loss, and lies
+//     between two integrals over the same contour (see gap.go);
+//   - the step: by Poisson's summation formula, the trapezoidal sum with step h is
+//     Σ_m e^(λ·m·period)·δ(ε + m·period) over all integers m, with period = 2π/h. The terms m ≠ 0
+//     are positive, and bounded by Chernoff bounds;
+//   - the cut: the Gaussian bounds the integral beyond the last point;
+//   - quadrature: bounded by the integrand's size in the complex plane (see round.logError);
+//   - rounding: counted with every sum.
+//
+// The tilt, the step and the rest are chosen for the accuracy that is asked for. A bad choice makes
+// the interval wide, never wrong.
+//
+// A contour gives bounds of δ at every ε. They are sharp near the ε that it was made for. So a
+// profile, δ at many ε, needs only a few contours (see profile.go).
+//
+// # The letters and names of the code
+//
+// One round (loss.go). Lengths are in units of the clipping norm C:
+//
+//	q, σ         sample rate and noise multiplier; fixed has σ/2 for σ
+//	T            number of equal rounds: round.count
+//	φ            density of N(0, σ²)
+//	g, L         g(x) = 1 - q + q·e^((2x-1)/(2σ²)), the likelihood ratio; L = log g
+//	P, Q         a dominating pair of distributions; a direction names the pair
+//	Y            the loss log dP/dQ: Y(x) = up·L(x) + down·L(-x) on each branch
+//	branch       an interval of x on which Y is monotone, and P(dx) = φ(x)·g(x)^weight dx
+//	atom         the probability of Y = 0 (of fixed only)
+//	share        q·e^((2x-1)/(2σ²))/g(x), the probability that the record was used, given x
+//	out          the probability outside the branches: truncation
+//	threshold    losses above it are jumps, the others are the bulk
+//	peeled       says that (1) is integrated only for a release with at least one jump. That is
+//	             Π(B+J)^T - ΠB^T, with the transforms B of the bulk and J of the jumps
+//	rest         Chernoff bounds of the δ of ΠB^T, which is not integrated if peeled
+//
+// The transform (rule.go, release.go):
+//
+//	z = λ + it   the variable of (1). λ is the tilt; E[e^(λY)] is a moment of order λ
+//	M, K         K = log M. tilted has K(λ), K′(λ) (mean), K″(λ) (variance), and a bound of the error
+//	rule         nodes y with probabilities e^logP: Gauss–Legendre rules on panels of x
+//	ρ            parameter of the Bernstein ellipse around a panel (Trefethen, Approximation Theory
+//	             and Approximation Practice, Theorem 8.1); τ is any number in [-t, t] there
+//	unit         2^-53, the unit roundoff. weighed bounds the rounding of a node's probability, and
+//	             moved that of its loss, both in units
+//	top          the largest λy + logP of a rule, taken out so that nothing overflows
+//	gauss        μ² of all rounds with q = 1, which together are one Gaussian mechanism (Dong, Roth,
+//	             Su 2022, Corollary 3.3): ΣT/σ², four times that if a record is replaced
+//	logChernoff  log(λ^λ/(1+λ)^(1+λ)): δ(ε) ≤ e^(K(λ) - λε + logChernoff(λ)) for every λ ≥ 0
+//
+// The contour (shape.go, contour.go, gap.go):
+//
+//	saddle       the λ where the integrand of (1) is least on the real line:
+//	             K′(λ) = ε + 1/λ + 1/(1+λ). spread is the root of the second derivative of its logarithm
+//	contour      the integrand at z = λ + i·n·h, n = 0, 1, …; shape is its λ, h, μ² and cut
+//	h            the step in t
+//	period       2π/h, the distance of the copies of δ(ε) in the sum. An alias bounds copies
+//	cut          the largest t; τ = cut·√decay in shape.go
+//	μ²           smooth: the variance of the added Gaussian loss, whose mean is μ²/2
+//	decay        gauss + μ²: |M| falls as e^(-decay·t²/2)
+//	gap          gap.go: what the smoothing adds to δ. most and least are integrals above and below it
+//	center       ΣT·(mean of a round's tilted loss); the phase t·center is taken out of the points
+//	turn         center - ε: a point's phase at ε is t·turn
+//	shift        how far rounding moves the losses, in ε. So bounds hold at ε ± shift (certified)
+//	relative     how far rounding moves the probabilities, relative to them
+//	excess       log of the integrand's size over δ. Cancellation makes rounding larger by e^excess
+//	slope, fall  -δ′(ε), and the density of the loss over it. The smoothing adds about μ²·fall/2 to ε
+//	l, w         logarithms of a product at one point: e^l is the bulk, e^l·(e^w - 1) the peeled part
+//	chunk        after so many steps the phases are computed anew, so that their errors do not add up
+package pld
