@@ -27,12 +27,16 @@ RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|S
 # damaged and unfit states, pictures drawn anew; of an audit, what TestWorkersChangeNothing
 # runs as well.
 SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw)$$
+# A loaded or slow machine takes longer than Go's default of 10 minutes for a package.
+TEST         = $(GO) test -timeout 60m
+# The packages of the product; others are the project's own tools, and the rules about its source.
+PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,30 +51,36 @@ run: build ## Make figures into out/: logistic regression at the paper's size, M
 quick: build ## The same at a twentieth of the size, for a look.
 	$(BIN) figures --out out/quick --seeds 2 --quick --allow-stand-in
 
-test: ## Pass the tests.
-	$(GO) test ./...
+test: ## Pass the tests of the product.
+	$(TEST) $(PRODUCT)
+
+test-tools: ## Pass the tests of the project's own tools.
+	$(TEST) ./internal/tools/...
+
+docs: ## Check the documents: links and names, and that programs, snippets and transcripts in them are real.
+	$(TEST) -count 1 ./internal/lint -run '^TestDocs'
 
 test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
-	$(GO) test -tags noasm ./internal/f32 ./rng ./nn ./models/...
+	$(TEST) -tags noasm ./internal/f32 ./rng ./nn ./models/...
 
 test-page: build site ## Pass the tests of the planner page, the report and the site in a browser, where there are node and chromium.
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
-	$(GO) test -tags invariants ./sim ./train ./experiments ./experiments/grid
+	$(TEST) -tags invariants ./sim ./train ./experiments ./experiments/grid
 
 explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(GO) test -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train ./papertables ./experiments/... ./dist/... ./web ./data/fetch/... ./internal/report
-	$(GO) test -race -short ./propose -run '^TestInfeasible$$'
-	$(GO) test -race -short ./cmd/proactivedp -run '$(RACED)'
+	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train ./papertables ./experiments/... ./dist/... ./web ./data/fetch/... ./internal/report
+	$(TEST) -race -short ./propose -run '^TestInfeasible$$'
+	$(TEST) -race -short ./cmd/proactivedp -run '$(RACED)'
 
 load: ## Load the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v
 
-lint: ## Format, vet, staticcheck, and that the builds without assembly do.
+lint: ## Format, vet, staticcheck, the rules about the source, and that the builds without assembly do.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
@@ -80,6 +90,7 @@ lint: ## Format, vet, staticcheck, and that the builds without assembly do.
 	GOOS=js GOARCH=wasm $(GO) vet ./web/internal/planner
 	$(GO) vet -tags noasm ./internal/f32 ./rng
 	$(GO) vet -tags invariants ./sim
+	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 
 mutants: ## Plant the listed faults in the source, one at a time; the tests must go red (half an hour).
@@ -99,8 +110,8 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 
 test-arm64: ## Pass the tests of the core for arm64 under an emulator, where there is one.
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
-	GOARCH=arm64 $(GO) test -vet=off -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
-	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(GO) test -vet=off -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
+	GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
+	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
 
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
