@@ -80,7 +80,7 @@ type Manifest struct {
 	manifest.Origin
 	Drawing folder.Drawing `json:"drawing,omitzero"`
 	Files   []string       `json:"files"`                  // the first is a picture
-	Table   string         `json:"table_sha256,omitempty"` // see manifest.Digest; "" of an older version
+	Table   string         `json:"table_sha256,omitempty"` // see manifest.Digest; "" in some committed results
 	SHA256  string         `json:"manifest_sha256"`        // see manifest.Write
 }
 

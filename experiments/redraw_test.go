@@ -194,7 +194,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		}
 		return text.String()
 	}
-	// The manifest of an older version has no digest of the data.
+	// A manifest may have no digest of the data.
 	files = maps.Clone(files)
 	files[curves.Name+"/"+manifest.File] = resealed(func(m *Manifest) { m.Table = "" })
 	write(curves.Name+"/"+manifest.File, files[curves.Name+"/"+manifest.File])

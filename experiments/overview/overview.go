@@ -273,14 +273,8 @@ func statement(v any) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// readPictures returns those of a figure's files that are PNG. Beside them a folder may have
-// the picture of older data, in another format. A manifest that names no files is an older
-// version's, whose picture had one name.
+// readPictures returns those of the files that the manifest names which are PNG.
 func readPictures(dir, folder, title string, files []string) ([]picture, error) {
-	old := len(files) == 0
-	if old {
-		files = []string{manifest.PictureFile}
-	}
 	var all []picture
 	for _, name := range files {
 		if filepath.Ext(name) != ".png" {
@@ -290,9 +284,6 @@ func readPictures(dir, folder, title string, files []string) ([]picture, error) 
 			return nil, fmt.Errorf("manifest of %s: file = %q, must be in its folder", folder, name)
 		}
 		p, err := readPicture(dir, filepath.Join(folder, name), title)
-		if old && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -66,8 +66,7 @@ const maxCellBytes = 256 << 20
 var errDamaged = errors.New("damaged")
 
 // load returns a finished cell, or nil if there is none. The error is errDamaged
-// for one that is not whole, or that an older version wrote without a digest: it
-// is computed again.
+// for one that is not as it was written: it is computed again.
 func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
 	if s.dir == "" {
 		return nil, nil
