@@ -6,6 +6,7 @@ SEEDS       ?= 5
 NETWORK_SEEDS ?= 3
 CIFAR_SIZES   ?= 10,50,100,300,500,689
 FUZZTIME    ?= 10s
+FUZZED      ?= .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
 TORTURE     ?= 20m
@@ -105,8 +106,21 @@ generate-check: ## Prove that all assembly is what its generator writes.
 		cmp "$$made/$$file" "$$file" || exit 1; \
 	done
 
+# golang/go#75804: once in some hundreds of runs a target's time ends with "context deadline
+# exceeded" although nothing was found. Then it is run once more, up to four times.
 fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
-	$(GO) run ./internal/tools/fuzz -time $(FUZZTIME)
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	targets=$$(grep -rHo '^func Fuzz[A-Za-z0-9_]*' --include='*_test.go' $(FUZZED) | sed 's|/[^/]*:func |:|' | sort -u); \
+	[ -n "$$targets" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
+	for target in $$targets; do \
+		for try in 1 2 3 4; do \
+			$(GO) test "$${target%:*}" -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) >"$$log" 2>&1 && status=0 || status=$$?; \
+			cat "$$log"; \
+			[ $$status = 0 ] && break; \
+			grep -q 'context deadline exceeded' "$$log" && ! grep -q 'Failing input written' "$$log" || exit 1; \
+			[ $$try != 4 ] || exit 1; \
+		done; \
+	done
 
 test-arm64: ## Pass the tests of the core for arm64 under an emulator, where there is one.
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
@@ -152,7 +166,7 @@ search: build ## Search the networks' step sizes anew (an hour or less).
 	$(BIN) search --data cifar10 --sigma 6.572 --seeds 1 --eta0 0.0025,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
-.PHONY: examples release rename site
+.PHONY: examples release site
 examples: ## Build, vet and run the programs of examples/, a module that uses the library from outside.
 	cd examples && $(GO) vet ./... && $(GO) test ./...
 
@@ -161,9 +175,6 @@ site: ## Make the home page for the reader into out/site, and follow every link 
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).
 	$(GO) run ./internal/tools/release -version "$(VERSION)"
-
-rename: ## Give the module the path MODULE=host/you/proactivedp, everywhere; others can then require it.
-	$(GO) run ./internal/tools/rename -module "$(MODULE)"
 
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells
