@@ -13,7 +13,7 @@ TORTURE     ?= 20m
 # What an emulator runs in some seconds: what seeds mean, rounding, closed forms, files; the kernels,
 # but for statistics of noise whose bits are tested and for twins of matrix tiles, and what whole
 # gradients come to with them …
-ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./internal/decimal ./internal/atomicfile \
+ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./internal/decimal ./internal/files \
 	./models/lenet ./models/logreg ./models/mlp ./models/softmax
 # … what takes as long to compile for arm64 again: a parser, and whole trainings …
 ARM64_MORE   = ./data/libsvm ./train
@@ -68,13 +68,13 @@ test-page: build site ## Pass the tests of the planner page, the report and the 
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
-	$(TEST) -tags invariants ./sim ./train ./experiments ./experiments/grid
+	$(TEST) -tags invariants ./sim ./train/... ./experiments
 
 explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train ./papertables ./experiments/... ./dist/... ./web ./data/fetch/... ./internal/report
+	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./internal/broker ./internal/fetch ./internal/papertables ./internal/report ./internal/sweep
 	$(TEST) -race -short ./propose -run '^TestInfeasible$$'
 	$(TEST) -race -short ./cmd/proactivedp -run '$(RACED)'
 
@@ -132,7 +132,7 @@ torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile l
 
 kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare what they resume to (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'
-	PROACTIVEDP_DIST_ROLLBACKS=10 $(GO) test ./dist -v -count 1 -timeout 30m -run '^TestARollbackReleasesWithFreshNoise$$'
+	PROACTIVEDP_DIST_ROLLBACKS=10 $(GO) test ./cluster -v -count 1 -timeout 30m -run '^TestARollbackReleasesWithFreshNoise$$'
 
 audit: build ## Measure which faults an audit finds, and how often it gives a false alarm, and write results/audit (an hour).
 	$(BIN) audit --runs 2000 --audits $(AUDITS) --out results/audit
