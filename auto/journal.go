@@ -93,9 +93,8 @@ func parseJournal(text []byte) (*Journal, error) {
 		return nil, err
 	}
 	if s.Version != journalVersion {
-		return nil, fmt.Errorf("version = %d, must be %d: an older program wrote this folder, which picked held-out "+
-			"records differently. Continue with that program. A training in another folder has a separate budget, which "+
-			"the records pay in addition", s.Version, journalVersion)
+		return nil, fmt.Errorf("version = %d, must be %d: another version of the program wrote this folder. Continue "+
+			"with that version. A training in another folder has a separate budget, which the records pay in addition", s.Version, journalVersion)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, s.Journal); err != nil {

@@ -120,41 +120,6 @@ func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 	}
 }
 
-// A journal of before the digest of the records was noted is gone on with on the run's own data
-// set, which every client was held to, and not on records of which nothing is known.
-func TestAJournalWithoutTheDigestOfItsRecords(t *testing.T) {
-	about, err := announce("0123456789abcdef", prepare(t, smallSpec(4), drawn()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := about.bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	if err := j.Pin(text, 1, about.Params); err != nil {
-		t.Fatal(err)
-	}
-	on := func(p *train.Prepared, err error) error {
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := client{JoinOptions: JoinOptions{Client: 1}, about: about, prepared: p, journal: j}
-		return c.pin()
-	}
-	if err := on(about.Prepare(drawn())); err != nil {
-		t.Errorf("the run's data set: %v", err)
-	}
-	err = on(about.PrepareOwn(synth.OneHot(rng.New(4), 40), 1))
-	if err == nil || !strings.Contains(err.Error(), "those that it began with") {
-		t.Errorf("other records: %v", err)
-	}
-}
-
 // A record of a replicated set pays for the rounds of all clients, one of a shard or of a
 // client's own for those of its client alone.
 func TestPlannedCountsWhoHoldsARecord(t *testing.T) {

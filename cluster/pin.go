@@ -14,7 +14,7 @@ func pinned(run []byte, records string) []byte {
 	return append(append(slices.Clone(run), '\n'), records...)
 }
 
-// readPinned reads what pinned wrote. The digest is "" in journals of before it was noted.
+// readPinned reads what pinned wrote.
 func readPinned(text []byte) (a *Announcement, run []byte, records string, err error) {
 	run, digest, _ := bytes.Cut(text, []byte("\n"))
 	a, err = parseAnnouncement(run)
@@ -28,19 +28,15 @@ func (c *client) pin() error {
 		return err
 	}
 	records := c.prepared.DataSHA256()
-	text := pinned(run, records)
 	if before, _ := c.journal.Pinned(); before != nil {
 		_, was, held, err := readPinned(before)
 		if err != nil {
 			return fmt.Errorf("the journal's run: %w", err)
-		}
-		if held == "" { // the records of a client of those days were the run's, or not known
-			held, text = c.about.Data, run
 		}
 		if bytes.Equal(was, run) && held != records {
 			return fmt.Errorf("dist: the records have the digest %s, those of the journal in %s have %s: a client "+
 				"goes on with those that it began with, on which its rounds are accounted for", records, c.Dir, held)
 		}
 	}
-	return c.journal.Pin(text, c.Client, c.about.Params)
+	return c.journal.Pin(pinned(run, records), c.Client, c.about.Params)
 }

@@ -49,7 +49,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 		if slices.ContainsFunc(but, func(f Figure) bool { return f.Name == fig.Name }) {
 			continue
 		}
-		m := Manifest{Scale: 1} // older manifests do not say the scale, which was 1
+		var m Manifest
 		err := results.ReadManifest(dir, fig.Name, &m)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

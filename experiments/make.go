@@ -79,8 +79,8 @@ type Manifest struct {
 	results.Origin
 	Drawing results.Drawing `json:"drawing,omitzero"`
 	Files   []string        `json:"files"`                  // the first is a picture
-	Table   string          `json:"table_sha256,omitempty"` // see manifest.Digest; "" of an older version
-	SHA256  string          `json:"manifest_sha256"`        // see manifest.WriteManifest
+	Table   string          `json:"table_sha256,omitempty"` // see results.Digest; "" in some committed results
+	SHA256  string          `json:"manifest_sha256"`        // see results.WriteManifest
 }
 
 // command returns what makes the figure again, if that can be said.

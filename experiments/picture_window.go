@@ -37,10 +37,10 @@ func windowPicture(f *figureConfig, all []series, windows []timeline.Window, rou
 		for client := range clients {
 			p.YNames[int(top)-1-client] = fmt.Sprintf("client %d", client)
 		}
-		most = max(most, timeline.Add(&t, w, top, clients, min(rounds, timeline.Kept*timelineRounds)))
+		most = max(most, addWindow(&t, w, top, clients, min(rounds, timeline.Kept*timelineRounds)))
 	}
 	p.Marks = append(p.Marks, t)
-	p.Key = timeline.Key(most, slices.ContainsFunc(windows, func(w timeline.Window) bool { return len(w.Away) > 0 }))
+	p.Key = windowKey(most, slices.ContainsFunc(windows, func(w timeline.Window) bool { return len(w.Away) > 0 }))
 	if clients < spec.Clients {
 		p.Title += fmt.Sprintf(" (%d of %d clients)", clients, spec.Clients)
 	}

@@ -193,7 +193,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		}
 		return text.String()
 	}
-	// The manifest of an older version has no digest of the data.
+	// A manifest may have no digest of the data.
 	files = maps.Clone(files)
 	files[curves.Name+"/"+results.ManifestFile] = resealed(func(m *Manifest) { m.Table = "" })
 	write(curves.Name+"/"+results.ManifestFile, files[curves.Name+"/"+results.ManifestFile])

@@ -32,7 +32,8 @@ func (c *comparison) goalNotes() string {
 			seedsText(len(c.goal)), first.Name)
 	}
 	if first.ToTarget != nil && *first.ToTarget == 0 {
-		text += fmt.Sprintf(" The %s run itself is there from the start: it gains ≤ %.4f.", first.Name, c.tolerance)
+		text += fmt.Sprintf(" The %s run itself is there from the start: the accuracy at its end is at most %.4f above "+
+			"the one at its beginning.", first.Name, c.tolerance)
 	}
 	return text
 }

@@ -24,7 +24,7 @@ import (
 // experiments show that); where it does so for some models alone, for those.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
-		return 6 // before, records were held out by their places in the file
+		return 6
 	}
 	if k, err := kindOf(s.Model); err == nil && k.network && !k.tiled {
 		return 4
@@ -87,11 +87,11 @@ type header struct {
 	identity
 	Updates  int             `json:"updates"` // updates that the server has applied so far
 	Finished bool            `json:"finished"`
-	Seconds  float64         `json:"seconds"`                   // seconds of training so far
-	Released string          `json:"released_sha256,omitempty"` // see releasedHash
-	Averaged int             `json:"averaged,omitempty"`        // how many broadcasts are in the averaged model
-	Watched  json.RawMessage `json:"watched,omitempty"`         // what an observer has seen so far
-	Notes    []string        `json:"notes,omitempty"`           // see Prepared.Notes
+	Seconds  float64         `json:"seconds"`            // seconds of training so far
+	Released string          `json:"released_sha256"`    // see releasedHash
+	Averaged int             `json:"averaged,omitempty"` // how many broadcasts are in the averaged model
+	Watched  json.RawMessage `json:"watched,omitempty"`  // what an observer has seen so far
+	Notes    []string        `json:"notes,omitempty"`    // see Prepared.Notes
 }
 
 // Checkpoint is a training run that a file keeps, up to some event.
@@ -199,10 +199,9 @@ func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 var errReleased = errors.New("what was released, and with which noise, is not what the config and the ledgers say")
 
 // checkReleased reports that what the file says was released is not what its config
-// and its ledgers come to: a statement by the config would be of another run. Files
-// of before this was written have nothing to compare.
+// and its ledgers come to: a statement by the config would be of another run.
 func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
-	if c.Released != "" && c.Released != releasedHash(v) {
+	if c.Released != releasedHash(v) {
 		return errReleased
 	}
 	return nil

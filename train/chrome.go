@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"proactivedp/internal/timeline"
 	"proactivedp/sim"
 )
 
@@ -30,16 +31,9 @@ type Trace struct {
 	w       io.Writer
 	err     error  // the first error of writing
 	gap     string // what stands before the next event
-	clients []traced
+	clients timeline.Clients
 	cut     sim.Time // when the server's slice under way began
 	counts  TraceCounts
-}
-
-// traced is what is under way at a client.
-type traced struct {
-	busy  bool          // whether it is in a round
-	round sim.Happening // how its latest round began
-	free  sim.Time      // if not busy, since when it has had no slice
 }
 
 // TraceCounts is what a trace holds.
@@ -79,7 +73,7 @@ func NewTrace(w io.Writer, clients int) *Trace {
 	if clients < 1 || clients > MaxTraceRounds {
 		panic(fmt.Sprintf("train: trace of %d clients, must be in [1, %d]", clients, MaxTraceRounds))
 	}
-	t := &Trace{w: w, clients: make([]traced, clients)}
+	t := &Trace{w: w, clients: make(timeline.Clients, clients)}
 	t.print(`{"displayTimeUnit":"ns","traceEvents":[`)
 	t.put(traceEvent{Name: "process_name", Phase: "M", Args: traceArgs{"name": "virtual clock"}})
 	t.name(serverTrack, "server")
@@ -114,7 +108,7 @@ func (p *Prepared) record(v *sim.Virtual) {
 func (t *Trace) start(now sim.Time) {
 	t.cut = now
 	for c := range t.clients {
-		t.clients[c].free = now
+		t.clients[c].Free = now
 	}
 }
 
@@ -191,11 +185,11 @@ func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 
 // happen enters an event; events come in the order of their times.
 func (t *Trace) happen(h sim.Happening) {
+	if ended, since := t.clients.Enter(h); ended != "" && h.At > since {
+		t.slice(clientTrack(h.Client), ended, since, h.At, nil)
+	}
 	switch h.Kind {
 	case sim.RoundBegins:
-		t.since("waits", h)
-		c := &t.clients[h.Client]
-		c.busy, c.round = true, h
 	case sim.RoundEnds, sim.RoundAborted:
 		t.endRound(h)
 	case sim.UpdateArrives:
@@ -213,38 +207,23 @@ func (t *Trace) happen(h sim.Happening) {
 		t.slice(serverTrack, fmt.Sprintf("to v̂_%d", h.Number), t.cut, h.At, traceArgs{"k": h.Number})
 		t.cut = h.At
 	default:
-		if c := &t.clients[h.Client]; h.Kind == sim.ClientLeaves && !c.busy {
-			t.since("waits", h)
-		} else if h.Kind == sim.ClientReturns {
-			t.since("away", h)
-		}
 		t.mark(clientTrack(h.Client), h.Kind.String(), h.At, traceArgs{"number": h.Number, "down": h.Down})
 	}
 }
 
-// since writes a slice of a client that is in no round, up to what happens now.
-func (t *Trace) since(name string, h sim.Happening) {
-	c := &t.clients[h.Client]
-	if h.At > c.free {
-		t.slice(clientTrack(h.Client), name, c.free, h.At, nil)
-	}
-	c.free = h.At
-}
-
 func (t *Trace) endRound(h sim.Happening) {
-	c := &t.clients[h.Client]
+	began := t.clients[h.Client].Round
 	name := fmt.Sprintf("round %d", h.Number)
-	args := traceArgs{"round": c.round.Number, "lag": c.round.Lag, "sample_size": c.round.Size}
+	args := traceArgs{"round": began.Number, "lag": began.Lag, "sample_size": began.Size}
 	if h.Kind == sim.RoundAborted {
 		t.counts.Aborted++
 		name, args["aborted"] = name+", aborted", true
 	} else {
 		t.counts.Rounds++
 		// the arrow must begin within the slice
-		t.arrow("s", clientTrack(h.Client), max(c.round.At, h.At-1), h.Client, h.Number)
+		t.arrow("s", clientTrack(h.Client), max(began.At, h.At-1), h.Client, h.Number)
 	}
-	t.slice(clientTrack(h.Client), name, c.round.At, h.At, args)
-	c.busy, c.free = false, h.At
+	t.slice(clientTrack(h.Client), name, began.At, h.At, args)
 }
 
 // made reports a trace that cannot be written.

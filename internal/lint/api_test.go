@@ -12,14 +12,6 @@ import (
 	"testing"
 )
 
-// public reports whether a package can be imported from outside the module: not
-// a command, and nothing internal.
-func public(pkg string) bool {
-	return !within(pkg, module+"/cmd") && !within(pkg, module+"/examples") && !internal(pkg)
-}
-
-func internal(pkg string) bool { return strings.Contains("/"+pkg+"/", "/internal/") }
-
 // compiled returns the types of the module's packages, of the compiler's export
 // data, by import path.
 func compiled(t *testing.T) map[string]*types.Package {
@@ -116,7 +108,7 @@ func (w *apiWalk) walk(at string, t types.Type) {
 		w.walk(at, types.Unalias(t))
 	case *types.Named:
 		if pkg := t.Obj().Pkg(); pkg != nil && within(pkg.Path(), module) {
-			if internal(pkg.Path()) || !t.Obj().Exported() {
+			if strings.Contains("/"+pkg.Path()+"/", "/internal/") || !t.Obj().Exported() {
 				w.bad = append(w.bad, fmt.Sprintf("%s needs %s.%s", at, strings.TrimPrefix(pkg.Path(), module+"/"),
 					t.Obj().Name()))
 			}

@@ -33,9 +33,7 @@ func texts(t *testing.T, extension string) map[string]string {
 		if err != nil {
 			return err
 		}
-		made := strings.HasPrefix(d.Name(), ".") || d.Name() == "out" || d.Name() == "bin" ||
-			d.Name() == "node_modules"
-		if d.IsDir() && path != repository && made {
+		if d.IsDir() && path != repository && made(d.Name()) {
 			return filepath.SkipDir
 		}
 		if !d.Type().IsRegular() || filepath.Ext(path) != extension {
@@ -56,6 +54,11 @@ func texts(t *testing.T, extension string) map[string]string {
 		t.Fatalf("no %s files below %s", extension, repository)
 	}
 	return found
+}
+
+// made reports whether a folder is made by a program, or is Git's own.
+func made(folder string) bool {
+	return strings.HasPrefix(folder, ".") || slices.Contains([]string{"out", "bin", "node_modules"}, folder)
 }
 
 // fence is a fenced block of code in a Markdown file.
@@ -147,7 +150,7 @@ func inRepository(path string) bool {
 	return err == nil
 }
 
-func TestLinksInMarkdownResolve(t *testing.T) {
+func TestDocsLinksResolve(t *testing.T) {
 	files := markdown(t)
 	for name := range files {
 		for _, bad := range brokenLinks(name, files, inRepository) {
@@ -160,7 +163,7 @@ func TestLinksInMarkdownResolve(t *testing.T) {
 var pageOf = regexp.MustCompile(`\b((?:docs/)?[a-z-]+\.md)(?:#([a-z0-9-]+))?`)
 
 // Pages that the source names for its readers are there, with the heading.
-func TestPagesNamedInTheSourceResolve(t *testing.T) {
+func TestDocsNamedInTheSourceExist(t *testing.T) {
 	pages := markdown(t)
 	for name, source := range texts(t, ".go") {
 		for _, m := range pageOf.FindAllStringSubmatch(source, -1) {
@@ -178,7 +181,7 @@ func TestPagesNamedInTheSourceResolve(t *testing.T) {
 	}
 }
 
-func TestBrokenLinksAreFound(t *testing.T) {
+func TestDocsBrokenLinksAreFound(t *testing.T) {
 	files := map[string]string{
 		"README.md": "[a](docs/a.md#one-two) [b](docs/b.md) ![c](c.png)\n" +
 			"`[d](d.md)` [e](https://e.org/x.md)\n```\n[f](f.md)\n```\n",
@@ -201,9 +204,60 @@ func TestBrokenLinksAreFound(t *testing.T) {
 	}
 }
 
+// sourcePath matches, in prose, the path of a file or folder of this repository in code.
+var sourcePath = regexp.MustCompile("`([a-z][a-z0-9_.-]*(?:/[a-z0-9_.-]+)+/?)`")
+
+// Files and packages that the pages name by a path that begins with a folder of this repository
+// exist.
+func TestDocsNameNothingThatIsGone(t *testing.T) {
+	paths := 0
+	for name, text := range markdown(t) {
+		prose, _ := split(text)
+		for i, line := range strings.Split(prose, "\n") {
+			for _, m := range sourcePath.FindAllStringSubmatch(line, -1) {
+				first, _, _ := strings.Cut(m[1], "/")
+				if !inRepository(first) || made(first) {
+					continue // a file of the user's, or of another program
+				}
+				paths++
+				if !inRepository(m[1]) && !inRepository(filepath.Join(filepath.Dir(name), m[1])) {
+					t.Errorf("%s:%d: there is no %s", name, i+1, m[1])
+				}
+			}
+		}
+	}
+	if paths < 50 {
+		t.Errorf("only %d paths were looked at", paths)
+	}
+}
+
+var (
+	target     = regexp.MustCompile(`(?m)^([a-z0-9-]+):.*## `) // a target of the Makefile that says what it does
+	makeTarget = regexp.MustCompile("`make ([a-z][a-z0-9-]*)")
+)
+
+// Pages name only targets of make that exist.
+func TestDocsNameTargetsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+		known = append(known, m[1])
+	}
+	for name, page := range markdown(t) {
+		for _, m := range makeTarget.FindAllStringSubmatch(page, -1) {
+			if !slices.Contains(known, m[1]) {
+				t.Errorf("%s names make %s, which is no target", name, m[1])
+			}
+		}
+	}
+}
+
 // Whole programs in Markdown files run, and print what stands in the block that
 // follows them.
-func TestProgramsInMarkdownRun(t *testing.T) {
+func TestDocsProgramsRun(t *testing.T) {
 	programs := 0
 	for name, text := range markdown(t) {
 		_, fences := split(text)

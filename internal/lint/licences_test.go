@@ -21,14 +21,14 @@ const licencesFile = "THIRD_PARTY_LICENSES"
 // licenceName is of files, and of folders of files, that state a licence.
 var licenceName = regexp.MustCompile(`(?i)^(licen[cs]es?|copying|notice|patents|third_party_licenses)([.-].*)?$`)
 
-// thirdParty is a module that is part of a released program.
-type thirdParty struct{ path, version, dir string }
+// releasedModule is a module that is part of a released program.
+type releasedModule struct{ path, version, dir string }
 
 // thirdParties lists the modules that the program is made of on the platforms of a
 // release, those of its tests and tools not among them.
-func thirdParties(t *testing.T) []thirdParty {
+func thirdParties(t *testing.T) []releasedModule {
 	t.Helper()
-	seen := map[thirdParty]bool{}
+	seen := map[releasedModule]bool{}
 	for _, system := range []string{"darwin", "linux", "windows"} {
 		list := exec.Command(
 			"go",
@@ -47,17 +47,17 @@ func thirdParties(t *testing.T) []thirdParty {
 		for line := range strings.SplitSeq(string(out), "\n") {
 			fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
 			if len(fields) == 3 {
-				seen[thirdParty{fields[0], fields[1], fields[2]}] = true
+				seen[releasedModule{fields[0], fields[1], fields[2]}] = true
 			} else if len(fields) == 2 {
 				t.Skipf("needs %s %s in the module cache: go mod download", fields[0], fields[1])
 			}
 		}
 	}
-	var all []thirdParty
+	var all []releasedModule
 	for p := range seen {
 		all = append(all, p)
 	}
-	slices.SortFunc(all, func(a, b thirdParty) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(all, func(a, b releasedModule) int { return strings.Compare(a.path, b.path) })
 	return all
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Every snippet of Go in docs/extend.md stands, as it is, in a file of examples,
 // which is compiled and run.
-func TestSnippetsOfExtendAreCompiled(t *testing.T) {
+func TestDocsSnippetsAreCompiled(t *testing.T) {
 	const page = "docs/extend.md"
 	sources := map[string]string{}
 	for name, text := range texts(t, ".go") {
@@ -41,7 +41,7 @@ func standsIn(code string, sources map[string]string) bool {
 	return false
 }
 
-func TestOtherSnippetsAreFound(t *testing.T) {
+func TestDocsOtherSnippetsAreFound(t *testing.T) {
 	sources := map[string]string{"a.go": "package a\n\nfunc f() {\n\tg()\n}\n"}
 	for code, want := range map[string]bool{
 		"package a\n": true, "\tg()\n}\n": true, "g()\n": false, "\tg()\n\th()\n": false, "func f() {\n\th()\n": false,

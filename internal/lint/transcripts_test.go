@@ -91,7 +91,7 @@ func lineMatches(want, got string) bool {
 	return ok && strings.TrimRight(rest, " ") == ""
 }
 
-func TestTranscriptsAreCompared(t *testing.T) {
+func TestDocsTranscriptsAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		want, got string
 		same      bool
@@ -120,10 +120,7 @@ func TestTranscriptsAreCompared(t *testing.T) {
 // What the pages show of the program is what it prints: every command in a
 // "console" block is run where its output is shown, and has the flags it is
 // called with where it is not. Those that train need the real data.
-func TestTranscriptsInMarkdownAreReal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program for some seconds")
-	}
+func TestDocsTranscriptsAreReal(t *testing.T) {
 	var all []transcript
 	for name, text := range markdown(t) {
 		all = append(all, transcripts(name, text)...)

@@ -115,7 +115,7 @@ func TestTablesHaveADigest(t *testing.T) {
 			t.Fatalf("bit %d of %q: error %v", bit, flipped, err)
 		}
 		if err := reads(flipped, ""); err != nil {
-			t.Fatalf("of an older version: %v", err)
+			t.Fatalf("without a digest: %v", err)
 		}
 	}
 	if _, err := ReadTable(t.TempDir(), "", ""); !errors.Is(err, fs.ErrNotExist) {

@@ -2,7 +2,7 @@
 // command and origin, what the paper states of it with a verdict, and the pages that
 // searches, audits, measurements and tables have. The page needs nothing beside it.
 //
-//	page, err := results.ReadPage("results")
+//	page, err := ReadPage("results")
 //	…
 //	err = page.Write(w)
 
@@ -272,14 +272,8 @@ func statement(v any) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// readPictures returns those of a figure's files that are PNG. Beside them a folder may have
-// the picture of older data, in another format. A manifest that names no files is an older
-// version's, whose picture had one name.
+// readPictures returns those of the files that the manifest names which are PNG.
 func readPictures(dir, folder, title string, files []string) ([]picture, error) {
-	old := len(files) == 0
-	if old {
-		files = []string{PictureFile}
-	}
 	var all []picture
 	for _, name := range files {
 		if filepath.Ext(name) != ".png" {
@@ -289,9 +283,6 @@ func readPictures(dir, folder, title string, files []string) ([]picture, error) 
 			return nil, fmt.Errorf("manifest of %s: file = %q, must be in its folder", folder, name)
 		}
 		p, err := readPicture(dir, filepath.Join(folder, name), title)
-		if old && errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}

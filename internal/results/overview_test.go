@@ -48,7 +48,7 @@ func results(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, `{"title": "A <b>figure</b>", "command": "proactivedp figures \"x\"", "seeds": 2,
-"scale": 0.5, "runner": "hogwild",
+"scale": 0.5, "runner": "hogwild", "files": ["figure.png", "data.csv"],
 "data": {"name": "phishing", "sha256": "0123456789abcdef", "rows": 7, "synthetic": true},
 "version": "v1",
 	"made": "2026-01-01"}`,
@@ -270,7 +270,7 @@ func TestPagesShowWhatWasMade(t *testing.T) {
 // title or over two lines.
 func TestUnusualNamesAndLinks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results [old]*")
-	write(t, `{"title": "x", "command": "c", "seeds": 1, "data": {"name": "d"}}`, dir, "a [1]", "manifest.json")
+	write(t, `{"title": "x", "command": "c", "seeds": 1, "files": ["figure.png"], "data": {"name": "d"}}`, dir, "a [1]", "manifest.json")
 	write(t, tableText, dir, "a [1]", "data.csv")
 	write(t, pixel(t), dir, "a [1]", "figure.png")
 	write(t, pixel(t), dir, "b", "my curve & axes.png")

@@ -47,8 +47,7 @@ const maxBytes = 16 << 20
 
 // ReadManifest reads the manifest of a folder, by its name within dir, into one of the kind that was written, which may have
 // defaults, and reports one that is not as it was written, by ErrDamaged or by a key that
-// is unknown. One without a digest is of an older version of this program and is taken as
-// it is.
+// is unknown. One without a digest, such as that of bench -scale, is taken as it is.
 func ReadManifest(dir, folder string, into any) error {
 	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {

@@ -33,8 +33,8 @@ func Digest(table [][]string) (string, error) {
 const maxTable = 64 << 20
 
 // ReadTable returns the text of the data in the folder of a figure, given by its name within dir.
-// It returns ErrDamaged if the text does not have the digest in the manifest. A manifest of an
-// older version has no digest, "".
+// It returns ErrDamaged if the text does not have the digest in the manifest. The digest is "" for
+// some committed results, and then is not compared.
 func ReadTable(dir, folder, digest string) ([]byte, error) {
 	path := filepath.Join(dir, folder, TableFile)
 	text, err := bounded.Within(dir, filepath.Join(folder, TableFile), maxTable)
@@ -88,7 +88,7 @@ func (t Table) Differs(table [][]string) string {
 }
 
 // sameCell reports whether cells are the same text; or the same number, of which one was
-// written with the six digits that earlier versions gave to all; or the same name, in which
+// written with six digits, as in some committed results; or the same name, in which
 // they rounded a number of four digits another way.
 func sameCell(a, b string) bool {
 	if a == b {

@@ -110,7 +110,7 @@ type table struct {
 	figure    string
 	rows      []map[string]string
 	scale     float64
-	seeds     int    // 0: an older manifest, which does not say
+	seeds     int    // of each setting; 0: the manifest does not say
 	sizes     []int  // sample sizes that were asked for in the place of the paper's
 	data      string // digest of the data set
 	synthetic bool
@@ -119,11 +119,11 @@ type table struct {
 // readTable reads a figure of the folder; nil if there is none.
 func readTable(dir, figure string) (*table, error) {
 	m := struct {
-		Figure string   `json:"figure"`
-		Table  string   `json:"table_sha256"`
-		Scale  *float64 `json:"scale"`
-		Seeds  int      `json:"seeds"`
-		Sizes  []int    `json:"sizes"`
+		Figure string  `json:"figure"`
+		Table  string  `json:"table_sha256"`
+		Scale  float64 `json:"scale"`
+		Seeds  int     `json:"seeds"`
+		Sizes  []int   `json:"sizes"`
 		Data   struct {
 			SHA256    string `json:"sha256"`
 			Synthetic bool   `json:"synthetic"`
@@ -142,11 +142,8 @@ func readTable(dir, figure string) (*table, error) {
 	if m.Figure != "" && m.Figure != figure {
 		return nil, fmt.Errorf("verdict: %s: its manifest is that of %s", figure, m.Figure)
 	}
-	t := &table{figure: figure, scale: 1, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
+	t := &table{figure: figure, scale: m.Scale, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
 		synthetic: m.Data.Synthetic}
-	if m.Scale != nil {
-		t.scale = *m.Scale
-	}
 	if text, err = ReadTable(dir, figure, m.Table); err != nil {
 		return nil, fmt.Errorf("verdict: %w", err)
 	}

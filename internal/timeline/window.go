@@ -1,4 +1,4 @@
-// Package timeline keeps when what happened in the first rounds of a run, and draws it.
+// Package timeline follows what the clients of a run do over time, and keeps its first rounds.
 package timeline
 
 import "proactivedp/sim"
@@ -46,10 +46,7 @@ type Broadcast struct {
 type Recorder struct {
 	Window
 	shown   int // how many rounds of each client
-	began   []sim.Happening
-	under   []bool // whether a client is in a round
-	away    []bool
-	left    []sim.Time
+	clients Clients
 	index   map[[2]int]int      // index of a round in Rounds, by client and round
 	sent    map[[2]int]sim.Time // when broadcasts were sent, by client or AllClients and k
 	missing int                 // how many updates are still to come
@@ -59,20 +56,17 @@ type Recorder struct {
 // NewRecorder returns a recorder of so many rounds of each of the clients.
 func NewRecorder(rounds, clients int) *Recorder {
 	return &Recorder{
-		shown: rounds, began: make([]sim.Happening, clients), under: make([]bool, clients),
-		away: make([]bool, clients), left: make([]sim.Time, clients), index: map[[2]int]int{},
-		sent: map[[2]int]sim.Time{}, missing: rounds * clients,
+		shown: rounds, clients: make(Clients, clients), index: map[[2]int]int{}, sent: map[[2]int]sim.Time{},
+		missing: rounds * clients,
 	}
 }
 
 // Record enters what happens.
 func (r *Recorder) Record(h sim.Happening) {
 	r.now = h.At
+	r.clients.Enter(h)
 	switch h.Kind {
-	case sim.RoundBegins:
-		r.began[h.Client], r.under[h.Client] = h, true
 	case sim.RoundEnds, sim.RoundAborted:
-		r.under[h.Client] = false
 		if h.Number >= Kept*r.shown {
 			return
 		}
@@ -80,8 +74,8 @@ func (r *Recorder) Record(h sim.Happening) {
 		if !aborted {
 			r.index[[2]int{h.Client, h.Number}] = len(r.Rounds)
 		}
-		r.Rounds = append(r.Rounds, Round{h.Client, h.Number, r.began[h.Client].Lag, aborted, false,
-			r.began[h.Client].At, h.At, 0})
+		began := r.clients[h.Client].Round
+		r.Rounds = append(r.Rounds, Round{h.Client, h.Number, began.Lag, aborted, false, began.At, h.At, 0})
 	case sim.UpdateArrives:
 		i, ours := r.index[[2]int{h.Client, h.Number}]
 		if ours && r.Rounds[i].Arrives == 0 {
@@ -98,23 +92,20 @@ func (r *Recorder) Record(h sim.Happening) {
 			at = r.sent[[2]int{sim.AllClients, h.Number}]
 		}
 		r.Broadcasts = append(r.Broadcasts, Broadcast{h.Client, h.Number, at, h.At})
-	case sim.ClientLeaves:
-		r.left[h.Client], r.away[h.Client] = h.At, true
 	case sim.ClientReturns:
-		r.away[h.Client] = false
-		r.Away = append(r.Away, Away{h.Client, r.left[h.Client], h.At})
+		r.Away = append(r.Away, Away{h.Client, r.clients[h.Client].Left, h.At})
 	}
 }
 
 // End returns the window, with what is under way when it ends.
 func (r *Recorder) End() *Window {
-	for client, at := range r.left {
-		if r.away[client] {
-			r.Away = append(r.Away, Away{client, at, r.now})
+	for client, c := range r.clients {
+		if c.Away {
+			r.Away = append(r.Away, Away{client, c.Left, r.now})
 		}
 	}
-	for client, h := range r.began {
-		if r.under[client] && h.Number < Kept*r.shown {
+	for client, c := range r.clients {
+		if h := c.Round; c.Busy && h.Number < Kept*r.shown {
 			r.Rounds = append(r.Rounds, Round{client, h.Number, h.Lag, false, true, h.At, r.now, 0})
 		}
 	}

@@ -133,7 +133,7 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 		}
 	}
 	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "damaged, or of an older version of this program, and computed again: %s in %s\n",
+		fmt.Fprintf(g.progress, "damaged, and computed again: %s in %s\n",
 			decimal.Many(damaged, "training"), g.store.dir)
 	}
 	took, err := g.compute(ctx, cells, keys, todo, results)

@@ -65,8 +65,8 @@ const maxCellBytes = 256 << 20
 // errDamaged reports a finished cell that has changed since it was written.
 var errDamaged = errors.New("damaged")
 
-// load returns a finished cell, or nil. The error is errDamaged for a cell that is not whole, or that an older
-// version wrote without a digest. It is computed again.
+// load returns a finished cell, or nil if there is none. The error is errDamaged
+// for one that is not as it was written: it is computed again.
 func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
 	if s.dir == "" {
 		return nil, nil

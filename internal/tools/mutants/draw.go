@@ -27,7 +27,7 @@ var shares = []struct {
 	share  int
 }{
 	{"dp", 5}, {"dp/claim", 5}, {"dp/closedform", 9}, {"dp/gdp", 3}, {"dp/pld", 9}, {"dp/rdp", 6}, {"dp/tradeoff", 3},
-	{"plan", 12}, {"sim", 15}, {"sim/clock", 4}, {"train", 14}, {"experiments", 9}, {"experiments/grid", 5},
+	{"plan", 12}, {"sim", 15}, {"sim/clock", 4}, {"train", 14}, {"experiments", 9}, {"train/pool", 5},
 	{"internal/plots", 8},
 }
 

@@ -106,6 +106,46 @@ func TestBuildsAreReproducible(t *testing.T) {
 	}
 }
 
+// The commands of CONTRIBUTING.md give the module another path: then every import is found, also
+// those of the examples, and the strings that random streams depend on are as they were.
+func TestModuleCanBeGivenAnotherPath(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the commands are for GNU sed")
+	}
+	source, err := checkout.Read("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commands, _ := strings.Cut(string(source["CONTRIBUTING.md"]), "```sh\ngit ls-files")
+	commands, _, found := strings.Cut(commands, "```\n")
+	if !found {
+		t.Fatal("CONTRIBUTING.md does not say how to rename the module")
+	}
+	dir := t.TempDir()
+	if err := source.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir, name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v: %s", name, args[0], err, out)
+		}
+	}
+	run(dir, "git", "init", "--quiet")
+	run(dir, "git", "add", "--all", "--force")
+	run(dir, "sh", "-c", "set -e\ngit ls-files"+commands)
+	for _, folder := range []string{".", "examples"} {
+		run(filepath.Join(dir, folder), "go", "list", "-mod=readonly", "-deps", "-test", "./...")
+	}
+	const stays = `hashed("proactivedp/rng/stream/v1"`
+	renamed, err := os.ReadFile(filepath.Join(dir, "rng", "rng.go"))
+	if err != nil || !bytes.Contains(renamed, []byte(stays)) ||
+		!bytes.Contains(renamed, []byte(`"example.org/you/proactivedp/internal/only64bit"`)) {
+		t.Errorf("rng/rng.go is not renamed, or lacks %s: %v", stays, err)
+	}
+}
+
 // A release that is refused or fails leaves nothing.
 func TestRunIsWholeOrNotAtAll(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()

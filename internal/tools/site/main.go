@@ -1,7 +1,6 @@
-// Command site makes the home page for the reader: the README, the guides below docs, an
-// API reference from the comments of the public packages, the planner, the committed
-// results with thumbnails, and their report, as files that work from a folder, without a
-// server, a script or a network:
+// Command site makes the home page for the reader: the README, the guides below docs, the
+// planner, the committed results with thumbnails, and their report, as files that work from
+// a folder, without a server, a script or a network:
 //
 //	make site
 //

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/mod/modfile"
-
 	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
 )
@@ -25,7 +23,6 @@ const (
 	plannerAt   = "planner.html"
 	reportAt    = "report.html"
 	resultsAt   = "results/index.html"
-	apiAt       = "api.html"
 	resultsText = "results/README.md" // whose place resultsAt takes
 )
 
@@ -77,24 +74,19 @@ var groups = []group{
 
 // site is what is being made.
 type site struct {
-	tree   checkout.Tree
-	module string
-	out    checkout.Tree
-	errs   []error
-	queue  []string // files of the tree that a page leads to and that have no page yet
+	tree  checkout.Tree
+	out   checkout.Tree
+	errs  []error
+	queue []string // files of the tree that a page leads to and that have no page yet
 }
 
 // made returns the files of the site, by their paths with slashes.
 func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, error) {
 	s := &site{tree: tree, out: checkout.Tree{stylePage: style, plannerAt: planner}}
-	if s.module = modfile.ModulePath(tree["go.mod"]); s.module == "" {
-		return nil, errors.New("go.mod is missing, or names no module")
-	}
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
 	s.addResults(folder)
-	s.addAPI()
 	for len(s.queue) > 0 { // what is linked may link on
 		name := s.queue[0]
 		s.queue = s.queue[1:]
@@ -156,7 +148,7 @@ type section struct {
 func (s *site) add(p page) {
 	to := func(at string) string { return relative(p.at, at) }
 	top := []link{{"Planner", to(plannerAt), false}, {"Results", to(resultsAt), p.at == resultsAt},
-		{"Report", to(reportAt), false}, {"API", to(apiAt), p.at == apiAt}}
+		{"Report", to(reportAt), false}}
 	var sections []section
 	for _, g := range groups {
 		part := section{Title: g.title}
@@ -224,7 +216,7 @@ func (s *site) placeOf(name string) (string, error) {
 		return name + ".html", nil
 	case s.isFolder(name):
 		at := path.Join(name, home)
-		if _, has := s.tree[path.Join(name, "README.md")]; !has && !s.isPublic(name) {
+		if _, has := s.tree[path.Join(name, "README.md")]; !has {
 			s.want(name)
 		}
 		return at, nil

@@ -21,7 +21,7 @@ const repository = "../../.."
 // stub is a planner that nothing was compiled for.
 const stub = `<!doctype html><html lang="en"><title>p</title><p id="answer">planner</p></html>`
 
-// The site of this repository has every guide, public package and figure, and none of its
+// The site of this repository has every guide and figure, and none of its
 // links is broken.
 func TestSiteOfTheRepository(t *testing.T) {
 	tree, err := checkout.Read(repository)
@@ -37,7 +37,7 @@ func TestSiteOfTheRepository(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d pages, %d links within, %d to elsewhere", seen.pages, seen.inner, seen.outer)
-	if seen.pages < 200 || seen.inner < 5000 || seen.outer < 3 {
+	if seen.pages < 40 || seen.inner < 1500 || seen.outer < 3 {
 		t.Errorf("only %d pages, %d links within and %d to elsewhere were looked at", seen.pages, seen.inner,
 			seen.outer)
 	}
@@ -73,8 +73,6 @@ func TestSiteOfTheRepository(t *testing.T) {
 	for at, want := range map[string][]string{
 		home: {`<h1 id="proactivedp">`, `href="docs/ten-minutes.html"`, `href="planner.html"`,
 			`id="two-commands"`, `<a href="#two-commands">`, `src="results/phishing-logreg-epsilon/figure.png"`},
-		apiAt:                {`<a href="dp/pld/index.html"><code>dp/pld</code></a>`, `href="sim/clock/index.html"`},
-		"dp/pld/index.html":  {`<h3 id="Accountant.Epsilon">`, `href="../../style.css"`, `<details><summary>Example`},
 		"docs/notation.html": {`aria-current="page">Symbols and names`, `role="region"`},
 		"answer/answer.go.html": {`<pre class="source" tabindex="0">`,
 			`<span>package answer`},
@@ -84,11 +82,6 @@ func TestSiteOfTheRepository(t *testing.T) {
 			if !bytes.Contains(files[at], []byte(part)) {
 				t.Errorf("%s lacks %q", at, part)
 			}
-		}
-	}
-	for name := range files {
-		if strings.Contains(name, "/internal/") && path.Base(name) == home {
-			t.Errorf("%s is of a package that nobody can import", name)
 		}
 	}
 }
@@ -106,7 +99,6 @@ func pixel(t *testing.T) []byte {
 // small is a repository with little in it.
 func small(t *testing.T) checkout.Tree {
 	return checkout.Tree{
-		"go.mod": []byte("module example.org/m\n"),
 		"README.md": []byte(
 			"# Title: `m`\n\n## One two?\n\n## One two?\n\n[own](#one-two-1) [guide](guide/a.md#σ-here) " +
 				"[code](p/p.go) [package](p) [folder](q/)\n[outside](https://example.org/x)\n"),
@@ -117,17 +109,8 @@ func small(t *testing.T) checkout.Tree {
 		"docs/figures.md": []byte("# Figures\n"),
 		"guide/.b.md":     []byte("no page"),
 		"LICENSE":         []byte("as & you <like>\n"),
-		"p/p.go": []byte(
-			"// Package p is [T] and [T.F] and [io.Reader], not [i.X].\npackage p\n\n" +
-				"import (\n\t\"io\"\n\t\"example.org/m/internal/i\"\n)\n\n" +
-				"// T is a type.\ntype T struct {\n\tF int // a field\n\tg int\n}\n\n" +
-				"// M is one.\nfunc (t *T) M() {}\n\n" +
-				"// Most bounds.\nconst Most = 3\n"),
-		"p/p_test.go": []byte(
-			"package p_test\n\nimport \"fmt\"\n\nfunc Example() {\n\tfmt.Println(1)\n\t// Output: 1\n}\n"),
-		"p/p_arm64.go":    []byte("package p\n\nfunc OnlyOnARM() {}\n"),
+		"p/p.go":          []byte("// Package p is small.\npackage p\n"),
 		"q/x.py":          []byte("print('<x>')\n"),
-		"internal/i/i.go": []byte("package i\n"),
 		"results/f/manifest.json": []byte(
 			`{"title": "A <figure>", "command": "make it", "files": ["figure.png", "data.csv"]}`),
 		"results/f/data.csv":   []byte("a,b\n1,2\n"),
@@ -167,8 +150,7 @@ func TestSmallSite(t *testing.T) {
 		"LICENSE.html": {`as &amp; you &lt;like&gt;`},
 		"q/index.html": {`<a href="x.py.html">x.py</a>`},
 		"q/x.py.html":  {`print(&#39;&lt;x&gt;&#39;)`},
-		"p/index.html": {`<span id="T.F"></span>`, `href="#T"`, `href="#T.F"`, `href="https://pkg.go.dev/io#Reader"`,
-			`<h3 id="T.M"><code>func (*T) M</code></h3>`, `<span id="Most">`, `fmt.Println(1)`},
+		"p/index.html": {`<a href="p.go.html">p.go</a>`},
 		resultsAt: {`A &lt;figure&gt;`, `src="f/thumbnail.png" width="3" height="2"`,
 			`href="../report.html#figure-f"`,
 			`href="f/data.csv"`, `<a href="bench.html">bench</a>`},
@@ -179,14 +161,8 @@ func TestSmallSite(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"guide/.b.html", "internal/i/index.html"} {
-		if files[bad] != nil {
-			t.Errorf("there is a page %s", bad)
-		}
-	}
-	if bytes.Contains(files["p/index.html"], []byte("OnlyOnARM")) || bytes.Contains(files["p/index.html"],
-		[]byte(`id="T.g"`)) {
-		t.Error("the reference has what is not exported, or not of the platform")
+	if bad := "guide/.b.html"; files[bad] != nil {
+		t.Errorf("there is a page %s", bad)
 	}
 }
 
@@ -203,13 +179,11 @@ func TestBrokenLinksStopTheSite(t *testing.T) {
 		"absolute": {"guide/a.md", "# A\n<a href=\"/etc\">x</a>\n", "leads out of the site"},
 		"twice":    {"guide/a.md", "# A\n<a id=\"a\"></a>\n", `the name "a" stands twice`},
 		"title":    {"guide/a.md", "no heading\n", "no heading of the first level"},
-		"comment":  {"p/p.go", "// Package p\npackage p\n\nfunc (\n", "p/p.go"},
 		"outline":  {"guide/a.md", "# A\n## b\n#### c\n", "a heading of level 4 follows one of level 2"},
 		"titles":   {"guide/a.md", "# A\n## b\n# c\n", "a heading of level 1 follows one of level 2"},
 		"orphan":   {"guide/b.md", "# B\n", "guide/b.html: no page links to it"},
 		"picture":  {"results/f/figure.png", "no picture", "not a PNG"},
 		"manifest": {"results/f/manifest.json", "{", "manifest"},
-		"module":   {"go.mod", "", "go.mod"},
 	} {
 		tree := small(t)
 		tree[c.file] = []byte(c.text)

@@ -234,7 +234,7 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 }
 
 // checkBeta reports a --beta other than 0 of the constant schedule, in which it would do
-// nothing. A spec is read with one: those of older files have the usual β there.
+// nothing. A spec may have one there, because presets set it for every schedule.
 func checkBeta(cmd *cobra.Command, schedule string) error {
 	flag := cmd.Flags().Lookup("beta")
 	if flag == nil || !flag.Changed || sim.Decay(schedule) != sim.NoDecay {

@@ -1,10 +1,11 @@
-package timeline
+package experiments
 
 import (
 	"fmt"
 	"image/color"
 
 	"proactivedp/internal/plots"
+	"proactivedp/internal/timeline"
 	"proactivedp/sim"
 )
 
@@ -19,11 +20,11 @@ var (
 	broadcastColour = color.NRGBA{200, 0, 0, 150}
 )
 
-// Add draws a window, of so many clients and rounds of each, with the server in
+// addWindow draws a window, of so many clients and rounds of each, with the server in
 // the row top and client c in the row top - 1 - c. A client that has done these
 // rounds is not shown to wait. It returns the number of the last colour of a lag
 // in use.
-func Add(t *plots.Timeline, w Window, top float64, clients, rounds int) (most int) {
+func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return float64(at) / 1e6 }
 	row := func(client int) float64 { return top - 1 - float64(client) }
 	free, done := make([]sim.Time, clients), make([]int, clients)
@@ -79,9 +80,9 @@ func Add(t *plots.Timeline, w Window, top float64, clients, rounds int) (most in
 	return most
 }
 
-// Key returns what the colours mean, up to the last colour of a lag in use, and whether
+// windowKey returns what the colours mean, up to the last colour of a lag in use, and whether
 // clients are away.
-func Key(most int, away bool) []plots.KeyEntry {
+func windowKey(most int, away bool) []plots.KeyEntry {
 	var key []plots.KeyEntry
 	for lag := range most + 1 {
 		name := fmt.Sprintf("computes, i − k = %d", lag)

@@ -1,22 +1,23 @@
-package timeline
+package experiments
 
 import (
 	"slices"
 	"testing"
 
 	"proactivedp/internal/plots"
+	"proactivedp/internal/timeline"
 )
 
 // On a timeline a client that has done all its rounds waits for nothing; one that
 // gave its last round up does.
 func TestTimelineOfFinishedClients(t *testing.T) {
-	w := Window{Rounds: []Round{
+	w := timeline.Window{Rounds: []timeline.Round{
 		{Client: 0, Round: 0, To: 1e6, Arrives: 2e6},
 		{Client: 1, Round: 0, To: 3e6, Aborted: true},
 		{Client: 2, Round: 0, To: 5e6, Arrives: 9e6},
 	}}
 	var line plots.Timeline
-	Add(&line, w, 2, 2, 1)
+	addWindow(&line, w, 2, 2, 1)
 	var waits []plots.Stretch
 	for _, s := range line.Stretches {
 		if s.Colour == waitColour {

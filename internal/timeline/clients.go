@@ -1,0 +1,43 @@
+package timeline
+
+import "proactivedp/sim"
+
+// Clients is what the clients of a run are doing, each at its number.
+type Clients []Client
+
+// Client is what one client is doing.
+type Client struct {
+	Busy  bool          // whether it is in a round
+	Round sim.Happening // how its latest round began
+	Away  bool
+	Left  sim.Time // when it was last seen to leave
+	Free  sim.Time // if not busy: when its latest round, wait or absence ended
+}
+
+// Enter enters what happens; events come in the order of their times. It returns the name of what
+// a client ends by it, "waits" or "away", and since when that was; "" if it ends neither.
+func (all Clients) Enter(h sim.Happening) (ended string, since sim.Time) {
+	switch h.Kind {
+	case sim.RoundBegins, sim.RoundEnds, sim.RoundAborted, sim.ClientLeaves, sim.ClientReturns:
+	default:
+		return "", 0
+	}
+	c := &all[h.Client]
+	since = c.Free
+	switch h.Kind {
+	case sim.RoundBegins:
+		ended, c.Busy, c.Round = "waits", true, h
+	case sim.RoundEnds, sim.RoundAborted:
+		c.Busy = false
+	case sim.ClientLeaves:
+		c.Away, c.Left = true, h.At
+		if c.Busy {
+			return "", 0
+		}
+		ended = "waits"
+	case sim.ClientReturns:
+		ended, c.Away = "away", false
+	}
+	c.Free = h.At
+	return ended, since
+}
