@@ -57,10 +57,10 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if q.Epsilon == nil {
 		errs = append(errs, checkDelta(q.Delta))
 	} else if q.Delta != 0 {
-		errs = append(errs, fmt.Errorf("answer: delta = %v and epsilon = %v, only one may be given: the answer is "+
+		errs = append(errs, fmt.Errorf("delta = %v and epsilon = %v, only one may be given: the answer is "+
 			"the other", q.Delta, *q.Epsilon))
 	} else if !(*q.Epsilon >= 0 && finite(*q.Epsilon)) {
-		errs = append(errs, fmt.Errorf("answer: epsilon = %v, must be finite and not negative", *q.Epsilon))
+		errs = append(errs, fmt.Errorf("epsilon = %v, must be finite and not negative", *q.Epsilon))
 	}
 	accs := Accountants(accuracy)
 	if name := cmp.Or(q.Accountant, AllAccountants); name != AllAccountants {
@@ -82,12 +82,12 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 // checkEvents reports every event that is not valid.
 func checkEvents(events []dp.Event) error {
 	if len(events) < 1 || len(events) > MostEvents {
-		return fmt.Errorf("answer: %d events, must be from 1 to %d", len(events), MostEvents)
+		return fmt.Errorf("%d events, must be from 1 to %d", len(events), MostEvents)
 	}
 	var errs []error
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("answer: event %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -99,11 +99,11 @@ func AccountBy(
 	ctx context.Context, accs []dp.Accountant, rounds plan.History, put func(dp.Accountant) (dp.Bound, error),
 ) ([]Accounting, error) {
 	if len(accs) == 0 {
-		return nil, errors.New("answer: accountants are missing, must be at least one")
+		return nil, errors.New("accountants are missing, must be at least one")
 	}
 	for i, e := range rounds.Events {
 		if _, err := e.Scheme(); err != nil { // which all of them would say
-			return nil, fmt.Errorf("answer: event %d: %w", i, err)
+			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 	}
 	all := make([]Accounting, len(accs))

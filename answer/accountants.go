@@ -45,6 +45,6 @@ func accountant(name string, accuracy float64) (dp.Accountant, error) {
 	if near := message.Nearest(name, AccountantNames()); near != "" {
 		meant = ": did you mean " + near + "?"
 	}
-	return nil, fmt.Errorf("answer: accountant = %q, must be one of %s%s", name, strings.Join(AccountantNames(), ", "),
+	return nil, fmt.Errorf("accountant = %q, must be one of %s%s", name, strings.Join(AccountantNames(), ", "),
 		meant)
 }

@@ -101,10 +101,10 @@ func recovered(f func() (Answer, error)) (a Answer, err error) {
 
 func (q *Question) read(text []byte) error {
 	if len(text) > MaxQuestionBytes {
-		return fmt.Errorf("answer: the question has %d bytes, must be at most %d", len(text), MaxQuestionBytes)
+		return fmt.Errorf("the question has %d bytes, must be at most %d", len(text), MaxQuestionBytes)
 	}
 	if err := strictjson.Decode(text, q); err != nil {
-		return fmt.Errorf("answer: %w", err)
+		return err
 	}
 	q.complete()
 	asked := 0
@@ -114,7 +114,7 @@ func (q *Question) read(text []byte) error {
 		}
 	}
 	if asked != 1 {
-		return fmt.Errorf("answer: %d questions, must be one of plan, account, calibrate, tradeoff", asked)
+		return fmt.Errorf("%d questions, must be one of plan, account, calibrate, tradeoff", asked)
 	}
 	return nil
 }
@@ -174,14 +174,14 @@ func NewProblem(ctx context.Context, err error) *Problem {
 // checkAccuracy reports an accuracy that pld does not have.
 func checkAccuracy(accuracy float64) error {
 	if !(accuracy >= MinAccuracy && accuracy <= MaxAccuracy) {
-		return fmt.Errorf("answer: accuracy = %v, must be in [%g, %g]", accuracy, MinAccuracy, MaxAccuracy)
+		return fmt.Errorf("accuracy = %v, must be in [%g, %g]", accuracy, MinAccuracy, MaxAccuracy)
 	}
 	return nil
 }
 
 func checkDelta(delta float64) error {
 	if !(delta > 0 && delta < 1) {
-		return fmt.Errorf("answer: delta = %v, must be in (0, 1)", delta)
+		return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
 	}
 	return nil
 }

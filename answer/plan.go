@@ -28,7 +28,7 @@ type PlanQuestion struct {
 func (q PlanQuestion) Validate() error {
 	errs := []error{checkAccuracy(cmp.Or(q.Accuracy, pld.DefaultAccuracy))}
 	if q.Points != 0 && (q.Points < 2 || q.Points > MaxPoints) {
-		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [2, %d]", q.Points, MaxPoints))
+		errs = append(errs, fmt.Errorf("points = %d, must be in [2, %d]", q.Points, MaxPoints))
 	}
 	return errors.Join(append(errs, q.Request.Validate())...)
 }

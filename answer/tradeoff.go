@@ -100,10 +100,10 @@ func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	epsilons := cmp.Or(q.Epsilons, profile.Epsilons)
 	errs := []error{checkAccuracy(accuracy), checkDelta(q.Delta), CheckTarget(q.Target)}
 	if points < leastPoints || points > mostPoints {
-		errs = append(errs, fmt.Errorf("answer: points = %d, must be in [%d, %d]", points, leastPoints, mostPoints))
+		errs = append(errs, fmt.Errorf("points = %d, must be in [%d, %d]", points, leastPoints, mostPoints))
 	}
 	if epsilons < 2 || epsilons > mostEpsilons {
-		errs = append(errs, fmt.Errorf("answer: epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))
+		errs = append(errs, fmt.Errorf("epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))
 	}
 	events := q.Events
 	err := checkEvents(events)
@@ -141,7 +141,7 @@ func curveOdds(lines tradeoff.Curves) *Odds {
 // CheckTarget reports an ε_target, 0 if it is not given, that the paper's curve has not.
 func CheckTarget(epsilon float64) error {
 	if epsilon != 0 && !(epsilon > 0 && epsilon < 0.5) {
-		return fmt.Errorf("answer: target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", epsilon)
+		return fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", epsilon)
 	}
 	return nil
 }
@@ -150,14 +150,14 @@ func CheckTarget(epsilon float64) error {
 // cover the rounds; what another curve does not cover is left out, with the reason.
 func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
 	if c.Accountant == nil {
-		return nil, errors.New("answer: accountant is missing, must be given")
+		return nil, errors.New("accountant is missing, must be given")
 	}
 	b, err := c.Accountant.Epsilon(ctx, c.History.Events, c.Delta)
 	if err != nil {
 		return nil, err
 	}
 	if math.IsInf(b.EpsilonUpper, 1) {
-		return nil, fmt.Errorf("answer: %s proves no upper end of ε at δ = %v: %w", b.Accountant, c.Delta,
+		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", b.Accountant, c.Delta,
 			dp.ErrNotCovered)
 	}
 	p := profile

@@ -77,7 +77,7 @@ func newAudit(o *Options) (*audit, error) {
 func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 	checks, err := w.run(ctx, a.o)
 	if err != nil {
-		return nil, fmt.Errorf("audit: watch %s: %w", w.name, err)
+		return nil, fmt.Errorf("watch %s: %w", w.name, err)
 	}
 	for i := range checks {
 		checks[i].Failed = !(checks[i].PValue >= a.level) // which NaN is not
@@ -89,7 +89,7 @@ func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	found, check, err := p.run(ctx, a.o, a.level)
 	if err != nil {
-		return found, check, fmt.Errorf("audit: probe %s: %w", p.name, err)
+		return found, check, fmt.Errorf("probe %s: %w", p.name, err)
 	}
 	check.Failed = !(check.PValue >= a.level)
 	return found, check, nil
@@ -99,7 +99,7 @@ func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 func (a *audit) oneRun(ctx context.Context) (Finding, error) {
 	found, err := oneRun(ctx, a.o, a.level)
 	if err != nil {
-		return found, fmt.Errorf("audit: probe %s: %w", found.Probe, err)
+		return found, fmt.Errorf("probe %s: %w", found.Probe, err)
 	}
 	return found, nil
 }

@@ -71,10 +71,10 @@ func (o *Options) describe(name string) part {
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {
-		return nil, fmt.Errorf("audit: part: %w", err)
+		return nil, fmt.Errorf("part: %w", err)
 	}
 	if own := version.Get().Source(); p.Kind != PartKind || p.Program != own {
-		return nil, fmt.Errorf("audit: part of kind %q and program %q, must be %q and %q", p.Kind, p.Program, PartKind,
+		return nil, fmt.Errorf("part of kind %q and program %q, must be %q and %q", p.Kind, p.Program, PartKind,
 			own)
 	}
 	o := Options{Fault: p.Fault, FaultSize: p.FaultSize, Runner: p.Runner, Seed: p.Seed, Runs: p.Runs, Delta: p.Delta,
@@ -82,7 +82,7 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 	for _, name := range p.Courses {
 		i := slices.IndexFunc(courses, func(c Course) bool { return c.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("audit: part of an audit with the course %q, which is not known here", name)
+			return nil, fmt.Errorf("part of an audit with the course %q, which is not known here", name)
 		}
 		o.Courses = append(o.Courses, courses[i])
 	}
@@ -99,7 +99,7 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 	}
 	result, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("audit: part %s: %w", p.Part, err)
+		return nil, fmt.Errorf("part %s: %w", p.Part, err)
 	}
 	return result, nil
 }
@@ -157,7 +157,7 @@ func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 		m.By, m.Replayed, err = a.alarm(ctx)
 		return m, err
 	}
-	return m, fmt.Errorf("audit: no part %q", name)
+	return m, fmt.Errorf("no part %q", name)
 }
 
 // away has parts made elsewhere.
@@ -166,18 +166,18 @@ func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	for i, p := range parts {
 		var err error
 		if texts[i], err = json.Marshal(p); err != nil {
-			return nil, fmt.Errorf("audit: part %s: %w", p.Part, err)
+			return nil, fmt.Errorf("part %s: %w", p.Part, err)
 		}
 	}
 	all := make([]made, len(parts))
 	err := e.Compute(ctx, texts, func(i int, result json.RawMessage) error {
 		if err := strictjson.DecodeWhole(result, &all[i], len(result)); err != nil {
-			return fmt.Errorf("audit: what came of %s: %w", parts[i].Part, err)
+			return fmt.Errorf("what came of %s: %w", parts[i].Part, err)
 		}
 		name := parts[i].Part
 		if watched := strings.HasPrefix(name, watchPart); name != alarmPart &&
 			(all[i].Finding == nil) != watched || watched && len(all[i].Checks) == 0 {
-			return fmt.Errorf("audit: what came of %s is not whole", name)
+			return fmt.Errorf("what came of %s is not whole", name)
 		}
 		return nil
 	})

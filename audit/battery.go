@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -130,7 +129,7 @@ func network() setting {
 func logistic() (probe, error) {
 	m, err := logreg.NewPlain(1)
 	if err != nil {
-		return probe{}, fmt.Errorf("audit: %w", err)
+		return probe{}, err
 	}
 	d := gradients(1, []float32{loudCanary}, []float32{1.5}, []float32{1.5})
 	d.Label[0] = 1

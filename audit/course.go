@@ -60,7 +60,7 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 			})
 		}
 		if err := workers.Wait(); err != nil {
-			return found, fmt.Errorf("audit: course %s: %w", c.Name, err)
+			return found, fmt.Errorf("course %s: %w", c.Name, err)
 		}
 	}
 	found.Tests = directions("likelihood-ratio", values[true], values[false], g.Delta, level)
@@ -75,23 +75,23 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 func (c Course) check(o *Options, runs int, level float64) error {
 	var errs []error
 	if c.Run == nil {
-		errs = append(errs, errors.New("audit: the course has no run"))
+		errs = append(errs, errors.New("the course has no run"))
 	}
 	g := c.Guarantee
 	if !(g.EpsilonUpper >= 0 && g.EpsilonUpper <= math.MaxFloat64) || !(g.Delta >= 0 && g.Delta < 1) {
-		errs = append(errs, fmt.Errorf("audit: guarantee of a course: epsilon = %v at delta = %v, must be finite and "+
+		errs = append(errs, fmt.Errorf("guarantee of a course: epsilon = %v at delta = %v, must be finite and "+
 			"not negative, delta in [0, 1)", g.EpsilonUpper, g.Delta))
 	}
 	if o == nil {
-		errs = append(errs, errors.New("audit: there are no options"))
+		errs = append(errs, errors.New("there are no options"))
 	} else if o.Workers < 1 {
-		errs = append(errs, fmt.Errorf("audit: workers = %d, must be at least 1", o.Workers))
+		errs = append(errs, fmt.Errorf("workers = %d, must be at least 1", o.Workers))
 	}
 	if runs < MinRuns || runs > MaxRuns {
-		errs = append(errs, fmt.Errorf("audit: runs = %d of a course, must be in [%d, %d]", runs, MinRuns, MaxRuns))
+		errs = append(errs, fmt.Errorf("runs = %d of a course, must be in [%d, %d]", runs, MinRuns, MaxRuns))
 	}
 	if !(level > 0 && level <= 0.5) {
-		errs = append(errs, fmt.Errorf("audit: level = %v of a course, must be in (0, 0.5]", level))
+		errs = append(errs, fmt.Errorf("level = %v of a course, must be in (0, 0.5]", level))
 	}
 	return errors.Join(errs...)
 }

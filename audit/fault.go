@@ -139,7 +139,7 @@ func ParseFault(name string) (Fault, error) {
 	for _, f := range Faults() {
 		names = append(names, string(f))
 	}
-	return "", fmt.Errorf("audit: fault = %q, must be one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("fault = %q, must be one of %s", name, strings.Join(names, ", "))
 }
 
 // plant breaks what a world runs; what its ledgers claim stays, but for

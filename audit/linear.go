@@ -55,7 +55,7 @@ func (m linear) WideGradSum(sum []float64, _ []float32, b data.Batch, clip float
 		}
 		factor, ok := models.ClipFactor(math.Sqrt(square), clip)
 		if !ok {
-			return fmt.Errorf("audit: example %d of the batch: %w", i, models.ErrDiverged)
+			return fmt.Errorf("example %d of the batch: %w", i, models.ErrDiverged)
 		}
 		for j, c := range row.Index {
 			sum[c] += grid.Round(float64(factor * float64(row.Value[j])))

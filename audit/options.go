@@ -54,10 +54,10 @@ const (
 // Validate reports every field outside its range.
 func (o *Options) Validate() error {
 	if o == nil {
-		return errors.New("audit: no Options, DefaultOptions returns some")
+		return errors.New("no Options, DefaultOptions returns some")
 	}
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("audit: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	_, err := ParseFault(string(o.Fault))
 	errs = append(errs, err)
 	switch f := o.Fault.described(); {

@@ -38,7 +38,7 @@ func (p Power) Shown() bool {
 func MeasurePower(ctx context.Context, o Options, audits int) (Power, error) {
 	p := Power{Fault: o.Fault, Size: o.size(), Runner: o.Runner, Runs: o.Runs, Audits: audits}
 	if audits < 1 {
-		return p, fmt.Errorf("audit: audits = %d, must be at least 1", audits)
+		return p, fmt.Errorf("audits = %d, must be at least 1", audits)
 	}
 	if err := o.Validate(); err != nil {
 		return p, err

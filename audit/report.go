@@ -169,7 +169,7 @@ const shownDigits = 4
 // made reports that there is no report.
 func (r *Report) made() error {
 	if r == nil || r.Fault == "" {
-		return errors.New("audit: this Report was not made by Run")
+		return errors.New("this Report was not made by Run")
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (s setting) gradients() ([][]float64, error) {
 		of[i] = make([]float64, len(params))
 		alone := data.Batch{Data: s.data, Rows: []int32{int32(i)}}
 		if err := m.WideGradSum(of[i], params, alone, noClip, scratch); err != nil {
-			return nil, fmt.Errorf("audit: the gradient of record %d: %w", i, err)
+			return nil, fmt.Errorf("the gradient of record %d: %w", i, err)
 		}
 		if n := norm(of[i]); n > clip {
 			scale(of[i], clip/n)

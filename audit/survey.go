@@ -38,7 +38,7 @@ func Survey(ctx context.Context, dir string, o Options, audits int, show func(Po
 		return err
 	}
 	if audits < 1 {
-		return fmt.Errorf("audit: audits = %d, must be at least 1", audits)
+		return fmt.Errorf("audits = %d, must be at least 1", audits)
 	}
 	if _, err := report.HoldsOurs(dir, surveyReadme, surveyMark, "one of a survey"); err != nil {
 		return err
@@ -51,7 +51,7 @@ func Survey(ctx context.Context, dir string, o Options, audits int, show func(Po
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
 	if err := s.measure(ctx); err != nil {
 		return err
@@ -157,16 +157,16 @@ func (s *survey) read() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
 	_, records, err := report.ParseCSV(text)
 	if err != nil {
-		return fmt.Errorf("audit: %s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	for i, r := range records {
 		p, ok := parseCell(r)
 		if !ok {
-			return fmt.Errorf("audit: %s: line %d is no cell of a survey: remove the file to measure all anew", path,
+			return fmt.Errorf("%s: line %d is no cell of a survey: remove the file to measure all anew", path,
 				i+2)
 		}
 		if r[0] == s.record(p)[0] {

@@ -88,7 +88,7 @@ func newLedger(a Account) (*ledger, error) {
 		l.budget, err = closedform.NewBudget(a.Records, a.Epsilon, a.Delta)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("auto: %w", err)
+		return nil, err
 	}
 	return l, nil
 }
@@ -103,7 +103,7 @@ func (l *ledger) spend(ctx context.Context, stage int, events []dp.Event) error 
 		err = l.budget.Spend(fmt.Sprintf("stage %d", stage), events)
 	}
 	if err != nil {
-		return fmt.Errorf("auto: stage %d: %w", stage, err)
+		return fmt.Errorf("stage %d: %w", stage, err)
 	}
 	l.events = append(l.events, events...)
 	return nil
@@ -130,7 +130,7 @@ func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error)
 	}
 	u, err := l.limits().Used(ctx, all)
 	if err != nil {
-		return 0, fmt.Errorf("auto: %w", err)
+		return 0, err
 	}
 	return u, nil
 }

@@ -112,7 +112,7 @@ const minEpsilon, maxEpsilon = 1e-8, 1e4
 // Validate reports every problem of the task that shows without the data.
 func (t Task) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("auto: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !slices.Contains(Strategies(), t.Strategy) {
 		fail("strategy = %q, must be one of %v", t.Strategy, Strategies())
 	}
@@ -136,7 +136,7 @@ func (t Task) Validate() error {
 	}
 	for i, c := range t.Clients {
 		for _, err := range c.check() {
-			errs = append(errs, fmt.Errorf("auto: client %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
 		if i > 0 && !data.Partition(s.Partition).Disjoint() && c.Records != t.Clients[0].Records {
 			fail("client %d: records = %d, must be the %d of client 0 where all hold the same records", i, c.Records,
@@ -182,7 +182,7 @@ const leastHeldOut = 10
 // check reports what is impossible for the task's data.
 func (p Public) check(t Task) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("auto: public: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("public: "+format, args...)) }
 	if p.Records < 1 {
 		fail("records = %d, must be at least 1", p.Records)
 	}

@@ -98,12 +98,12 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 		e := a.event(tightSigma, mid, tightRounds, len(a.Clients))
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta, []dp.Event{e})
 		if err != nil {
-			return 0, fmt.Errorf("auto: %w", err)
+			return 0, err
 		}
 		a.Orders = []float64{order}
 		u, err := a.limits().Used(ctx, []dp.Event{e})
 		if err != nil {
-			return 0, fmt.Errorf("auto: %w", err)
+			return 0, err
 		}
 		if u <= 1 {
 			lo = mid
@@ -122,7 +122,7 @@ func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
 			[]dp.Event{a.event(sigma, size, rounds, len(a.Clients))})
 		if err != nil {
-			return fmt.Errorf("auto: %w", err)
+			return err
 		}
 		a.Orders = []float64{order}
 		l, err := newLedger(*a)
@@ -237,7 +237,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 		events := last.events(l.Account, c.task.Spec.Seed)
 		spent, err := l.limits().Used(ctx, events)
 		if err != nil {
-			return stagePlan{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, err
 		}
 		share = growth * spent
 		sigmaBefore = events[0].NoiseMultiplier
@@ -293,7 +293,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 ) {
 	least, err := closedform.Sigma(l.Epsilon, l.Delta)
 	if err != nil {
-		return stagePlan{}, fmt.Errorf("auto: %w", err)
+		return stagePlan{}, err
 	}
 	eps := l.Epsilon
 	mine := stagesOf(past, l.Account)
@@ -301,7 +301,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		last := mine[len(mine)-1].events(l.Account, c.task.Spec.Seed)[0].NoiseMultiplier
 		before, err := closedform.Epsilon(last, l.Delta)
 		if err != nil {
-			return stagePlan{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, err
 		}
 		if before >= l.Epsilon*(1-1e-9) {
 			return stagePlan{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(last, 6),
@@ -313,19 +313,19 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 	} else if sigma != 0 && sigma < least {
 		need, err := closedform.Epsilon(sigma, l.Delta)
 		if err != nil {
-			return stagePlan{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, err
 		}
 		return stagePlan{why: fmt.Sprintf("its target bears σ ≤ %s, and ε = %v needs σ ≥ %s: ε = %s would do",
 			decimal.Down(sigma, 6), l.Epsilon, decimal.Up(least, 6), decimal.Up(need, 4))}, nil
 	} else if sigma != 0 {
 		if eps, err = closedform.Epsilon(sigma, l.Delta); err != nil {
-			return stagePlan{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, err
 		}
 	}
 	for ; ; eps = min(growth*eps, l.Epsilon) {
 		sigma, err := closedform.Sigma(eps, l.Delta)
 		if err != nil {
-			return stagePlan{}, fmt.Errorf("auto: %w", err)
+			return stagePlan{}, err
 		}
 		sigma = rounded(max(sigma, least))
 		size, reason, err := c.largest(ctx, l, sigma, clients)
@@ -346,7 +346,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	if err != nil {
-		return 0, "", fmt.Errorf("auto: %w", err)
+		return 0, "", err
 	}
 	k := float64(c.outlook.GradComps) / float64(l.Records)
 	var run *plan.Run
@@ -356,7 +356,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 			N: l.Records, Epochs: k, Sigma: sigma, Delta: l.Delta, Clients: clients, Shared: clients > 1,
 		})
 		if err != nil {
-			return 0, "", fmt.Errorf("auto: %w", err)
+			return 0, "", err
 		}
 		run, reason = p.Run, p.Reason
 	} else {
@@ -365,7 +365,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 			FixedBeforehand: true, Clients: clients, Shared: clients > 1,
 		}, closedform.Accountant{})
 		if err != nil {
-			return 0, "", fmt.Errorf("auto: %w", err)
+			return 0, "", err
 		}
 		run, reason = p.Run, p.Reason
 	}

@@ -22,11 +22,11 @@ const maxClientsFile = 16 << 20
 func ReadClients(path string) ([]Client, error) {
 	text, err := bounded.File(path, maxClientsFile)
 	if err != nil {
-		return nil, fmt.Errorf("auto: clients: %w", err)
+		return nil, fmt.Errorf("clients: %w", err)
 	}
 	all, err := parseClients(text)
 	if err != nil {
-		return nil, fmt.Errorf("auto: clients %s: %w", path, err)
+		return nil, fmt.Errorf("clients %s: %w", path, err)
 	}
 	return all, nil
 }
@@ -48,7 +48,7 @@ func parseClients(text []byte) ([]Client, error) {
 // checkClients reports a number of clients outside its range.
 func checkClients(n int) error {
 	if n < 1 || n > sim.MaxClients {
-		return fmt.Errorf("auto: clients = %d, must be in [1, %d]", n, sim.MaxClients)
+		return fmt.Errorf("clients = %d, must be in [1, %d]", n, sim.MaxClients)
 	}
 	return nil
 }
@@ -72,12 +72,12 @@ func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error)
 	} {
 		switch have := len(list.values); {
 		case have == 0 && list.name != "delta":
-			errs = append(errs, fmt.Errorf("auto: %s is missing, must be given", list.name))
+			errs = append(errs, fmt.Errorf("%s is missing, must be given", list.name))
 			for i := range all {
 				list.set(&all[i], 1) // allowed, so that what is missing is told once
 			}
 		case have > 1 && have != n:
-			errs = append(errs, fmt.Errorf("auto: %s has %d values, must have one, or one for each of %d clients",
+			errs = append(errs, fmt.Errorf("%s has %d values, must have one, or one for each of %d clients",
 				list.name, have, n))
 		case have > 0:
 			for i := range all {

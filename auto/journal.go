@@ -65,11 +65,11 @@ func readJournal(dir string) (*Journal, error) {
 		return nil, checkNew(dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("auto: journal: %w", err)
+		return nil, err
 	}
 	j, err := parseJournal(text)
 	if err != nil {
-		return nil, fmt.Errorf("auto: journal %s: %w", path, err)
+		return nil, fmt.Errorf("journal %s: %w", path, err)
 	}
 	return j, nil
 }
@@ -81,7 +81,7 @@ func checkNew(dir string) error {
 	if err != nil || len(models) == 0 {
 		return err
 	}
-	return fmt.Errorf("auto: %s is missing, which says what the records have paid for %s: bring it back, or name "+
+	return fmt.Errorf("%s is missing, which says what the records have paid for %s: bring it back, or name "+
 		"another folder", filepath.Join(dir, journalFile), models[0])
 }
 
@@ -119,11 +119,11 @@ func digest(text []byte) string {
 func (j *Journal) write(dir string) error {
 	compact, err := json.Marshal(j)
 	if err != nil {
-		return fmt.Errorf("auto: journal: %w", err)
+		return err
 	}
 	text, err := json.MarshalIndent(sealed{journalVersion, digest(compact), compact}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("auto: journal: %w", err)
+		return err
 	}
 	return files.Write(filepath.Join(dir, journalFile), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
@@ -191,7 +191,7 @@ func (j *Journal) validate() error {
 func (j *Journal) fits(t Task) error {
 	var errs []error
 	if t.Spec.Seed != j.Seed {
-		errs = append(errs, fmt.Errorf("auto: seed = %d, must be %d: it deals the records that were accounted for",
+		errs = append(errs, fmt.Errorf("seed = %d, must be %d: it deals the records that were accounted for",
 			t.Spec.Seed, j.Seed))
 	}
 	first := j.Tasks[0].Spec
@@ -204,18 +204,18 @@ func (j *Journal) fits(t Task) error {
 		{"fold", t.Spec.Fold, first.Fold}, {"partition", t.Spec.Partition, first.Partition},
 	} {
 		if f.have != f.had {
-			errs = append(errs, fmt.Errorf("auto: %s = %#v, must be %#v as in the first task of the folder: else a "+
+			errs = append(errs, fmt.Errorf("%s = %#v, must be %#v as in the first task of the folder: else a "+
 				"client trains on other records than those that were accounted for", f.name, f.have, f.had))
 		}
 	}
 	wanted := accountsOf(t, j.Public)
 	if !slices.EqualFunc(wanted, j.Accounts, Account.sameAs) {
-		errs = append(errs, fmt.Errorf("auto: the clients' records and budgets are not those that were promised "+
+		errs = append(errs, fmt.Errorf("the clients' records and budgets are not those that were promised "+
 			"before the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
 	}
 	for _, a := range j.Accounts {
 		if (t.Strategy == Paper) != (len(a.Orders) == 0) {
-			errs = append(errs, fmt.Errorf("auto: strategy = %q, must not be: the budget that was fixed before the "+
+			errs = append(errs, fmt.Errorf("strategy = %q, must not be: the budget that was fixed before the "+
 				"first release is %s", t.Strategy, a.kind()))
 			break
 		}

@@ -100,7 +100,7 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 	s := l.stageOf(plans)
 	if e.Spec.SeedFromOS {
 		if l.newRoot == nil {
-			return nil, nil, errors.New("auto: a stage needs a secret root, there is nobody to make it")
+			return nil, nil, errors.New("a stage needs a secret root, there is nobody to make it")
 		}
 		if s.Root, err = l.newRoot(); err != nil {
 			return nil, nil, err
@@ -189,7 +189,7 @@ func (l *loop) stageOf(plans []accountPlan) Stage {
 func (l *loop) trained(params string, heldOut []Tested) error {
 	s := l.pending()
 	if s == nil {
-		return fmt.Errorf("auto: no stage is under way")
+		return fmt.Errorf("no stage is under way")
 	}
 	s.Params, s.HeldOut, s.Baseline = params, nil, nil
 	for _, by := range heldOut {

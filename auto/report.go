@@ -104,21 +104,21 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	r := &Report{Strategy: e.Strategy, End: e.End, Outlook: e.Outlook, Config: e.Task, Satisfied: true,
 		DataSHA256: d.Journal.Public.Data, params: d.params, records: d.Journal.Public.Records}
 	if e.End == "" {
-		return nil, fmt.Errorf("auto: the task has not ended")
+		return nil, fmt.Errorf("the task has not ended")
 	}
 	test, err := d.trainer.Test(d.params)
 	if err != nil {
 		return nil, err
 	}
 	if len(test) != len(e.Clients) {
-		return nil, fmt.Errorf("auto: the trainer tests for %d clients, must be for all %d", len(test), len(e.Clients))
+		return nil, fmt.Errorf("the trainer tests for %d clients, must be for all %d", len(test), len(e.Clients))
 	}
 	held, err := d.trainer.HeldOut(d.params)
 	if err != nil {
 		return nil, err
 	}
 	if len(held) != len(e.Clients) {
-		return nil, fmt.Errorf("auto: the trainer judges for %d clients, must be for all %d", len(held), len(e.Clients))
+		return nil, fmt.Errorf("the trainer judges for %d clients, must be for all %d", len(held), len(e.Clients))
 	}
 	stages := d.stagesOfTask()
 	last := stages[len(stages)-1]
@@ -181,7 +181,7 @@ func (r *Report) OfData(d *data.Dataset) {
 // it takes, and the bound that everything of it is within.
 func (r *Report) Save(path string, in train.Inputs) error {
 	if r.params == nil {
-		return errors.New("auto: save: the report has no model")
+		return errors.New("save: the report has no model")
 	}
 	last := r.Stages[len(r.Stages)-1]
 	s := train.Saved{Spec: last.Spec(r.Config), Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic,

@@ -53,7 +53,7 @@ func (r *Refusal) Error() string {
 	if r.Sigma > 0 {
 		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(r.Sigma, 4))
 	}
-	return fmt.Sprintf("auto: target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
+	return fmt.Sprintf("target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
 		"%s: lower the target, or allow more ε: %v", r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
 }
 
@@ -74,7 +74,7 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Utility == nil || o.Open == nil {
-		return nil, errors.New("auto: options: a utility graph and what opens the trainer are missing, must be given")
+		return nil, errors.New("options: a utility graph and what opens the trainer are missing, must be given")
 	}
 	if o.Dir == "" {
 		if t.Spec.SeedFromOS {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 }
 
 // ErrNoLedger reports a release that would be forgotten.
-var ErrNoLedger = errors.New("auto: dir is missing, must name a folder where randomness is the operating system's: " +
+var ErrNoLedger = errors.New("dir is missing, must name a folder where randomness is the operating system's: " +
 	"a release whose ledger is kept nowhere has no budget (a simulation, of a numbered seed, may do without)")
 
 func run(ctx context.Context, t Task, o Options) (*Report, error) {
@@ -124,7 +124,7 @@ func run(ctx context.Context, t Task, o Options) (*Report, error) {
 func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error) {
 	if j != nil {
 		if o.Public.Data != j.Public.Data {
-			return nil, fmt.Errorf("auto: content of the data, sha256 = %s, the journal has %s: its ledgers are of "+
+			return nil, fmt.Errorf("content of the data, sha256 = %s, the journal has %s: its ledgers are of "+
 				"that", o.Public.Data, j.Public.Data)
 		}
 		last := &j.Tasks[len(j.Tasks)-1]
@@ -132,7 +132,7 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 			return j, nil
 		}
 		if last.End == "" {
-			return nil, fmt.Errorf("auto: %s holds a task that is not finished; go on with it as it was given, or "+
+			return nil, fmt.Errorf("%s holds a task that is not finished; go on with it as it was given, or "+
 				"name another folder", o.Dir)
 		}
 		if err := j.fits(t); err != nil {
@@ -172,12 +172,12 @@ func equal(a, b Task) bool {
 // check reports a utility graph from which no stage can be planned.
 func (o Outlook) check() error {
 	if len(o.Points) == 0 {
-		return errors.New("auto: the utility graph has no points")
+		return errors.New("the utility graph has no points")
 	}
 	positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 	for i, p := range o.Points {
 		if !positive(p.Clip) || !positive(p.Sigma) || !positive(p.Eta0) || !(p.Accuracy >= 0 && p.Accuracy <= 1) {
-			return fmt.Errorf("auto: point %d of the utility graph is %+v: clip, sigma and eta0 must be finite and "+
+			return fmt.Errorf("point %d of the utility graph is %+v: clip, sigma and eta0 must be finite and "+
 				"above 0, accuracy in [0, 1]", i, p)
 		}
 	}
@@ -236,7 +236,7 @@ func (d *driver) drive(ctx context.Context) error {
 			}
 			first := len(d.stagesOfTask()) == 0
 			if s == nil && first {
-				return fmt.Errorf("auto: no client may take part: %s: %w", reasons(d.why), ErrRefused)
+				return fmt.Errorf("no client may take part: %s: %w", reasons(d.why), ErrRefused)
 			}
 			// The charge is on disk before anything of the stage is drawn.
 			if err := d.keep(); err != nil {
@@ -325,7 +325,7 @@ func (d *driver) forget(stage int) error {
 		return nil
 	}
 	if err := os.Remove(d.model(stage - 1)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("auto: %w", err)
+		return err
 	}
 	return nil
 }
@@ -351,7 +351,7 @@ func (d *driver) load() error {
 		return err
 	}
 	if sum := (&sim.Result{Params: params}).ParamsSHA256(); sum != d.Stages[number].Params {
-		return fmt.Errorf("auto: %s is damaged: sha256 = %s, the journal has %s", d.model(number), sum,
+		return fmt.Errorf("%s is damaged: sha256 = %s, the journal has %s", d.model(number), sum,
 			d.Stages[number].Params)
 	}
 	d.params = params
@@ -379,10 +379,10 @@ func writeModel(path string, params []float32) error {
 func readModel(path string) ([]float32, error) {
 	text, err := bounded.Within(filepath.Dir(path), filepath.Base(path), 4*sim.MaxClientParams)
 	if err != nil {
-		return nil, fmt.Errorf("auto: model: %w", err)
+		return nil, fmt.Errorf("model: %w", err)
 	}
 	if len(text)%4 != 0 {
-		return nil, fmt.Errorf("auto: model %s: %d bytes, must be four for each parameter", path, len(text))
+		return nil, fmt.Errorf("model %s: %d bytes, must be four for each parameter", path, len(text))
 	}
 	params := make([]float32, len(text)/4)
 	for i := range params {

@@ -39,10 +39,10 @@ func newSecret(dir string) (string, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("auto: secret of a stage: %w", err)
+		return "", fmt.Errorf("secret of a stage: %w", err)
 	}
 	if err := f.Close(); err != nil {
-		return "", fmt.Errorf("auto: secret of a stage: %w", err)
+		return "", fmt.Errorf("secret of a stage: %w", err)
 	}
 	if err := files.Write(path, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, hex.EncodeToString(secret))
@@ -65,17 +65,17 @@ func readSecret(dir, name string) (*rng.Root, error) {
 	path := filepath.Join(dir, secretFile)
 	text, err := bounded.Within(dir, secretFile, maxSecretFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("auto: %s is missing: %w", path, errLostSecret)
+		return nil, fmt.Errorf("%s is missing: %w", path, errLostSecret)
 	}
 	if errors.Is(err, bounded.ErrTooLarge) {
-		return nil, fmt.Errorf("auto: secret of a stage: %w: %w", err, errLostSecret)
+		return nil, fmt.Errorf("secret of a stage: %w: %w", err, errLostSecret)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("auto: secret of a stage: %w", err)
+		return nil, fmt.Errorf("secret of a stage: %w", err)
 	}
 	secret, err := hex.DecodeString(string(bytes.TrimSpace(text)))
 	if err != nil || len(secret) != rng.MinSecret {
-		return nil, fmt.Errorf("auto: %s is damaged, it must hold %d bytes in hexadecimal: %w", path, rng.MinSecret,
+		return nil, fmt.Errorf("%s is damaged, it must hold %d bytes in hexadecimal: %w", path, rng.MinSecret,
 			errLostSecret)
 	}
 	root, err := rng.NewFromSecret(secret)
@@ -83,7 +83,7 @@ func readSecret(dir, name string) (*rng.Root, error) {
 		return nil, err
 	}
 	if got := root.Name().Root; got != name {
-		return nil, fmt.Errorf("auto: %s is the secret of %s, the stage under way is charged with noise of %s: %w",
+		return nil, fmt.Errorf("%s is the secret of %s, the stage under way is charged with noise of %s: %w",
 			path, got, name, errLostSecret)
 	}
 	return root, nil
@@ -93,7 +93,7 @@ func readSecret(dir, name string) (*rng.Root, error) {
 func forgetSecret(dir string) error {
 	err := os.Remove(filepath.Join(dir, secretFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("auto: secret of a stage: %w", err)
+		return fmt.Errorf("secret of a stage: %w", err)
 	}
 	return nil
 }

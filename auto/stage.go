@@ -134,7 +134,7 @@ func (s *Stage) check(accounts []Account, seed uint64, r *sim.Result) error {
 			charged := one.events(a, seed)[0]
 			charged.Noise.Client = i
 			if got := r.Ledgers[i].Events(); len(got) != 1 || got[0] != charged {
-				return fmt.Errorf("auto: client %d: %w: %+v, not %+v", p.Client, errLedger, got, charged)
+				return fmt.Errorf("client %d: %w: %+v, not %+v", p.Client, errLedger, got, charged)
 			}
 		}
 	}

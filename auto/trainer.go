@@ -19,7 +19,7 @@ import (
 // judge by, and the data's shape.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
-		return Public{}, fmt.Errorf("auto: budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
+		return Public{}, fmt.Errorf("budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
 	}
 	d := source.Data()
 	rows, held, err := judges(source, t.Spec, true)
@@ -29,7 +29,7 @@ func PublicOf(source *train.Source, t Task) (Public, error) {
 	p := Public{Data: source.Hash(), Records: rows[0].Len(), Features: d.Features, Classes: d.Classes}
 	for i, c := range t.Clients {
 		if c.Records > p.Records {
-			return Public{}, fmt.Errorf("auto: client %d: records = %d, must be at most the %d that it is dealt", i,
+			return Public{}, fmt.Errorf("client %d: records = %d, must be at most the %d that it is dealt", i,
 				c.Records, p.Records)
 		}
 		p.HeldOut = append(p.HeldOut, held[i].Len())
@@ -48,7 +48,7 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 		return nil, nil, err
 	}
 	if by, err = p.Config.Partition.Deal(p.Test, s.Clients, rng.New(s.Seed)); err != nil {
-		return nil, nil, fmt.Errorf("auto: records to judge by: %w", err)
+		return nil, nil, fmt.Errorf("records to judge by: %w", err)
 	}
 	return p.Config.Rows, by, nil
 }

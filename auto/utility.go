@@ -102,7 +102,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	}
 	lines, _, err := pool.Utilities(ctx, p.Source, specs, o)
 	if err != nil {
-		return nil, fmt.Errorf("auto: %w", err)
+		return nil, err
 	}
 	var points []Point
 	for _, line := range lines {
@@ -145,7 +145,7 @@ var ladderClips = []float64{0.1, 0.3, 1}
 // finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !(q.Least > 0) {
-		return nil, errors.New("auto: a utility graph needs the least noise of a stage, there is none")
+		return nil, errors.New("a utility graph needs the least noise of a stage, there is none")
 	}
 	scale, least := p.scaled(q), 1.0
 	for _, c := range q.Task.Clients {
@@ -269,7 +269,7 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	}
 	found, _, err := pool.Trials(ctx, p.Source, specs, o)
 	if err != nil {
-		return fmt.Errorf("auto: %w", err)
+		return err
 	}
 	for i := range points {
 		sum := 0.0

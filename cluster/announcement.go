@@ -77,7 +77,7 @@ func newRun() (string, error) {
 func (a *Announcement) id() (uint64, error) {
 	id, err := strconv.ParseUint(a.Run, 16, 64)
 	if err != nil || len(a.Run) != 16 {
-		return 0, fmt.Errorf("dist: run = %q, must be 16 hexadecimal digits", a.Run)
+		return 0, fmt.Errorf("run = %q, must be 16 hexadecimal digits", a.Run)
 	}
 	return id, nil
 }
@@ -92,15 +92,15 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 		Protocol int `json:"protocol"`
 	}
 	if err := json.Unmarshal(text, &other); err == nil && other.Protocol != protocol {
-		return nil, fmt.Errorf("dist: the server speaks protocol %d, this program %d", other.Protocol, protocol)
+		return nil, fmt.Errorf("the server speaks protocol %d, this program %d", other.Protocol, protocol)
 	}
 	if err := decode(text, a); err != nil {
-		return nil, fmt.Errorf("dist: announcement: %w", err)
+		return nil, fmt.Errorf("announcement: %w", err)
 	}
 	_, err := a.id()
 	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers()}
 	if a.Code != a.Spec.CodeVersion() {
-		errs = append(errs, fmt.Errorf("dist: the server's program computes by version %d, this one by %d", a.Code,
+		errs = append(errs, fmt.Errorf("the server's program computes by version %d, this one by %d", a.Code,
 			a.Spec.CodeVersion()))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -114,7 +114,7 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 // that adapt, which the runners of one process support, can be many times the planned sizes.
 func checkSpec(s train.Spec) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if s.Runner != train.DistributedRunner {
 		fail("runner = %q, must be %q", s.Runner, train.DistributedRunner)
 	}
@@ -137,7 +137,7 @@ func checkSpec(s train.Spec) error {
 func (a *Announcement) checkNumbers() error {
 	var errs []error
 	fail := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("dist: announcement: "+format, args...))
+		errs = append(errs, fmt.Errorf("announcement: "+format, args...))
 	}
 	for _, one := range []struct {
 		name        string
@@ -172,7 +172,7 @@ func (a *Announcement) checkNumbers() error {
 func (a *Announcement) bytes() ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
-		return nil, fmt.Errorf("dist: announcement: %w", err)
+		return nil, fmt.Errorf("announcement: %w", err)
 	}
 	return text, nil
 }
@@ -181,7 +181,7 @@ func (a *Announcement) bytes() ([]byte, error) {
 // must be the server's.
 func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	if got := d.Hash(); got != a.Data {
-		return nil, fmt.Errorf("dist: the data set %s has the digest %s, the run's has %s", d.Name, got, a.Data)
+		return nil, fmt.Errorf("the data set %s has the digest %s, the run's has %s", d.Name, got, a.Data)
 	}
 	spec := a.Spec
 	if spec.Delta == 0 {
@@ -216,18 +216,18 @@ func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared,
 func (a *Announcement) checkClasses(d *data.Dataset) error {
 	run, err := data.LabelsOf(a.Labels)
 	if err != nil {
-		return fmt.Errorf("dist: announcement: %w", err)
+		return fmt.Errorf("announcement: %w", err)
 	}
 	if d.Classes != len(a.Labels) {
-		return fmt.Errorf("dist: %s has %d classes, the run has %d: %v", message.Name(d.Name), d.Classes, len(a.Labels),
+		return fmt.Errorf("%s has %d classes, the run has %d: %v", message.Name(d.Name), d.Classes, len(a.Labels),
 			run)
 	}
 	for class, label := range d.Names {
 		if of, err := run.Class(label); err != nil {
-			return fmt.Errorf("dist: label %s of %s is not one of the run's labels, %v", message.Quoted(label),
+			return fmt.Errorf("label %s of %s is not one of the run's labels, %v", message.Quoted(label),
 				message.Name(d.Name), run)
 		} else if int(of) != class {
-			return fmt.Errorf("dist: label %s of %s was read as class %d, but it is class %d of the run, whose labels are "+
+			return fmt.Errorf("label %s of %s was read as class %d, but it is class %d of the run, whose labels are "+
 				"%v", message.Quoted(label), message.Name(d.Name), class, of, run)
 		}
 	}
@@ -237,17 +237,17 @@ func (a *Announcement) checkClasses(d *data.Dataset) error {
 // fits reports where the prepared run differs from the announced one.
 func (a *Announcement) fits(p *train.Prepared) error {
 	if got := p.Config.Model.NumParams(); got != a.Params {
-		return fmt.Errorf("dist: the model has %d parameters here, the run's has %d", got, a.Params)
+		return fmt.Errorf("the model has %d parameters here, the run's has %d", got, a.Params)
 	}
 	server, err := sim.NewServer(p.Config)
 	if err != nil {
 		return err
 	}
 	if got := paramsSHA256(server.Model()); got != a.Initial {
-		return fmt.Errorf("dist: the initial model has the digest %s here, the run's has %s", got, a.Initial)
+		return fmt.Errorf("the initial model has the digest %s here, the run's has %s", got, a.Initial)
 	}
 	if got := p.Config.Run().Rounds; got != a.Rounds {
-		return fmt.Errorf("dist: %d rounds here, the run's has %d", got, a.Rounds)
+		return fmt.Errorf("%d rounds here, the run's has %d", got, a.Rounds)
 	}
 	return nil
 }

@@ -74,13 +74,13 @@ const (
 
 var (
 	// ErrExpelled reports that the client was expelled.
-	ErrExpelled = errors.New("dist: the client was expelled")
+	ErrExpelled = errors.New("the client was expelled")
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.
-	ErrRefused = errors.New("dist: refused by the server")
+	ErrRefused = errors.New("refused by the server")
 	// ErrSecondRelease reports that going on could release rounds a second time: the
 	// journal is a copy or an old one, or somebody else sends in the client's name.
-	ErrSecondRelease = errors.New("dist: rounds could be released twice")
+	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
 // client is a client's process. A release goes this way:
@@ -186,25 +186,25 @@ func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 func newClient(o JoinOptions) (*client, error) {
 	var errs []error
 	if o.Client < 0 || o.Client >= MaxClients {
-		errs = append(errs, fmt.Errorf("dist: client = %d, must be in [0, %d]", o.Client, MaxClients-1))
+		errs = append(errs, fmt.Errorf("client = %d, must be in [0, %d]", o.Client, MaxClients-1))
 	}
 	if o.Dir == "" {
-		errs = append(errs, errors.New(`dist: dir = "", must name a folder`))
+		errs = append(errs, errors.New(`dir = "", must name a folder`))
 	}
 	if o.Prepare == nil {
-		errs = append(errs, errors.New("dist: prepare = nil, must be given: what the client trains on"))
+		errs = append(errs, errors.New("prepare = nil, must be given: what the client trains on"))
 	}
 	if o.MaxEpsilon != 0 && !math.IsInf(o.MaxEpsilon, 1) {
 		if err := plan.CheckEpsilon(o.MaxEpsilon); err != nil {
-			errs = append(errs, fmt.Errorf("dist: max-epsilon: %w, or 0 or +Inf", err))
+			errs = append(errs, fmt.Errorf("max-epsilon: %w, or 0 or +Inf", err))
 		}
 	}
 	if o.Creds != nil && (o.Creds.Role != broker.Client || o.Creds.Client != o.Client) {
-		errs = append(errs, fmt.Errorf("dist: credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
+		errs = append(errs, fmt.Errorf("credentials of %s %d, must be of client %d", o.Creds.Role, o.Creds.Client,
 			o.Client))
 	}
 	if o.GiveUpAfter != 0 && o.GiveUpAfter < LeastSilence {
-		errs = append(errs, fmt.Errorf("dist: give up after %v, must be at least %v, or 0 for never", o.GiveUpAfter,
+		errs = append(errs, fmt.Errorf("give up after %v, must be at least %v, or 0 for never", o.GiveUpAfter,
 			LeastSilence))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -235,7 +235,7 @@ func newClient(o JoinOptions) (*client, error) {
 // counted, as rounds of this client.
 func (c *client) owns() error {
 	if text, owner := c.journal.Pinned(); text != nil && owner != c.Client {
-		return fmt.Errorf("dist: client = %d, must be %d: the folder %s is that client's, and each needs one of its "+
+		return fmt.Errorf("client = %d, must be %d: the folder %s is that client's, and each needs one of its "+
 			"own", c.Client, owner, c.Dir)
 	}
 	return nil
@@ -287,7 +287,7 @@ func (c *client) agree(ctx context.Context) error {
 		return err
 	}
 	if c.Client >= c.about.Spec.Clients {
-		return fmt.Errorf("dist: client = %d, the run has %d: must be in [0, %d]", c.Client, c.about.Spec.Clients,
+		return fmt.Errorf("client = %d, the run has %d: must be in [0, %d]", c.Client, c.about.Spec.Clients,
 			c.about.Spec.Clients-1)
 	}
 	c.names = c.about.names()
@@ -332,7 +332,7 @@ func (c *client) build() error {
 	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(mostFlying),
 		jetstream.WithPublishAsyncTimeout(wait))
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	return nil
 }
@@ -405,7 +405,7 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 }
 
 // errEnded ends the goroutines of a client that has ended.
-var errEnded = errors.New("dist: the client has ended")
+var errEnded = errors.New("the client has ended")
 
 // pause waits for d or until the context ends; then the error is its cause.
 func pause(ctx context.Context, d time.Duration) error {

@@ -55,7 +55,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	case a.Error != "":
 		return nil, fmt.Errorf("%w: client %d: %s", ErrRefused, c.Client, message.Quoted(a.Error))
 	case a.K < 0 || a.Next < 0 || a.Covered < 0 || a.Highest < -1 || a.First < 0 || a.Replaced < 0 || a.Replaced > journal.MostReplaced:
-		return nil, fmt.Errorf("dist: the server answers %+v", *a)
+		return nil, fmt.Errorf("the server answers %+v", *a)
 	}
 	if a.lacks = a.Next < h.Oldest; a.lacks && h.First {
 		return nil, c.lost(a.Next, h.Oldest)

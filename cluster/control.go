@@ -90,7 +90,7 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 }
 
 // errNoStream reports that the broker is away.
-var errNoStream = errors.New("dist: the broker is away")
+var errNoStream = errors.New("the broker is away")
 
 // noMessage is the broker's error code for a message that does not exist.
 const noMessage jetstream.ErrorCode = 10037
@@ -122,14 +122,14 @@ func (s *server) stored(ctx context.Context, question string) (*storedMessage, e
 	// This subject asks the leader of the stream. Other brokers may not have the message yet.
 	m, err := s.conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.names.upStream(), []byte(question))
 	if err != nil {
-		return nil, fmt.Errorf("dist: stream of updates: %w", err)
+		return nil, fmt.Errorf("stream of updates: %w", err)
 	}
 	var got struct {
 		Message storedMessage       `json:"message"`
 		Error   *jetstream.APIError `json:"error"`
 	}
 	if err := json.Unmarshal(m.Data, &got); err != nil {
-		return nil, fmt.Errorf("dist: stream of updates: %w", err)
+		return nil, fmt.Errorf("stream of updates: %w", err)
 	}
 	switch {
 	case got.Error == nil:
@@ -137,7 +137,7 @@ func (s *server) stored(ctx context.Context, question string) (*storedMessage, e
 	case got.Error.ErrorCode == noMessage:
 		return nil, nil
 	}
-	return nil, fmt.Errorf("dist: stream of updates: %w", got.Error)
+	return nil, fmt.Errorf("stream of updates: %w", got.Error)
 }
 
 // answerWaiting answers the hellos for which the stream is folded far enough.
@@ -216,7 +216,7 @@ func (s *server) highest(client int) int {
 }
 
 // errNotKept reports a valid ledger that could not be written.
-var errNotKept = errors.New("dist: the ledger is not kept")
+var errNotKept = errors.New("the ledger is not kept")
 
 // takeLedger writes the ledger of a client that has ended. The error wraps errNotKept if it could
 // not be written. Any other error says why the ledger is refused.
@@ -253,24 +253,24 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		return out, err
 	}
 	if l.Noise.Simulated() && l.Noise.Run != 0 {
-		return out, fmt.Errorf("dist: client %d: noise of %v", client, l.Noise)
+		return out, fmt.Errorf("client %d: noise of %v", client, l.Noise)
 	}
 	if l.First < 0 || l.First >= rounds {
-		return out, fmt.Errorf("dist: client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
+		return out, fmt.Errorf("client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
 			rounds-1)
 	}
 	if l.Replaced < 0 || l.Replaced > journal.MostReplaced {
-		return out, fmt.Errorf("dist: client %d: a ledger that replaces %d others, must be in [0, %d]", client,
+		return out, fmt.Errorf("client %d: a ledger that replaces %d others, must be in [0, %d]", client,
 			l.Replaced, journal.MostReplaced)
 	}
 	counted := l.First
 	for _, stretch := range l.Sizes {
 		if stretch.Rounds < 1 || stretch.Rounds > rounds-counted {
-			return out, fmt.Errorf("dist: client %d: a ledger of more than %d rounds", client, rounds)
+			return out, fmt.Errorf("client %d: a ledger of more than %d rounds", client, rounds)
 		}
 		for range stretch.Rounds {
 			if want := mech.Sizes.At(counted); stretch.Size != want {
-				return out, fmt.Errorf("dist: client %d: round %d of size %d, must be %d", client, counted,
+				return out, fmt.Errorf("client %d: round %d of size %d, must be %d", client, counted,
 					stretch.Size, want)
 			}
 			counted++
@@ -278,22 +278,22 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		e := mech.EventOf(stretch.Size)
 		e.Count = stretch.Rounds
 		if err := e.Validate(); err != nil {
-			return out, fmt.Errorf("dist: client %d: %w", client, err)
+			return out, fmt.Errorf("client %d: %w", client, err)
 		}
 		out.Record(e)
 	}
 	if counted != rounds {
-		return out, fmt.Errorf("dist: client %d: a ledger up to round %d, must be up to %d", client, counted, rounds)
+		return out, fmt.Errorf("client %d: a ledger up to round %d, must be up to %d", client, counted, rounds)
 	}
 	lagged := l.First
 	for lag, n := range l.Lags {
 		if n < 0 || n > rounds-lagged || lag > rounds {
-			return out, fmt.Errorf("dist: client %d: %d rounds at lag %d", client, n, lag)
+			return out, fmt.Errorf("client %d: %d rounds at lag %d", client, n, lag)
 		}
 		lagged += n
 	}
 	if lagged != rounds {
-		return out, fmt.Errorf("dist: client %d: lags of %d rounds, must be of %d", client, lagged-l.First,
+		return out, fmt.Errorf("client %d: lags of %d rounds, must be of %d", client, lagged-l.First,
 			rounds-l.First)
 	}
 	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil

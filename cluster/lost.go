@@ -14,7 +14,7 @@ import (
 // has the round. Each hello of a client names the oldest round that the client can still send. If
 // the server lacks an older one, the client asks again with First. The server answers that when it
 // has folded the whole stream. If the round was not there either, it is lost, and both sides know.
-var ErrLost = errors.New("dist: rounds are lost")
+var ErrLost = errors.New("rounds are lost")
 
 // roundsText names the rounds from first to end − 1.
 func roundsText(first, end int) string {

@@ -99,7 +99,7 @@ func (m *mailbox) take() (broadcastOf, bool) {
 }
 
 // errLate reports that no broadcast came in time.
-var errLate = errors.New("dist: no broadcast came in time")
+var errLate = errors.New("no broadcast came in time")
 
 // wait returns the newest broadcast as soon as there is one. If late receives something first, the
 // error is errLate.
@@ -183,13 +183,13 @@ func (c *client) listen() (stop func(), err error) {
 	hear(c.names.call(), func(*nats.Msg) { c.ask() })
 	if err != nil {
 		stop()
-		return nil, fmt.Errorf("dist: %w", err)
+		return nil, err
 	}
 	return stop, nil
 }
 
 // errOther reports a message that is not a broadcast of the run.
-var errOther = errors.New("dist: no broadcast of this run")
+var errOther = errors.New("no broadcast of this run")
 
 // broadcast reads a message of a broadcast of the client's run.
 func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
@@ -275,10 +275,10 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	m, err := c.conn.RequestWithContext(ctx, subject, nil)
 	if err != nil {
-		return nil, fmt.Errorf("dist: %s: %w", subject, err)
+		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	if status := m.Header.Get("Status"); status != "" {
-		return nil, fmt.Errorf("dist: %s: status %s", subject, message.Name(status))
+		return nil, fmt.Errorf("%s: status %s", subject, message.Name(status))
 	}
 	return m.Data, nil
 }
@@ -300,10 +300,10 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 		}
 		if run == "" && len(ids) > 1 {
 			slices.Sort(ids)
-			return nil, fmt.Errorf("dist: several runs are served there, %v: say which", ids)
+			return nil, fmt.Errorf("several runs are served there, %v: say which", ids)
 		}
 		if err := pause(ctx, beat/4); err != nil {
-			return nil, fmt.Errorf("dist: no server answers: %w", err)
+			return nil, fmt.Errorf("no server answers: %w", err)
 		}
 	}
 }
@@ -314,7 +314,7 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 	reply := c.NewRespInbox()
 	sub, err := c.SubscribeSync(reply)
 	if err != nil {
-		return nil, fmt.Errorf("dist: %w", err)
+		return nil, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := c.PublishRequest(findSubject, reply, nil); err != nil {
@@ -346,7 +346,7 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 		wait = beat / 4 // others answer about as soon
 	}
 	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("dist: no server answers: %w", err)
+		return nil, fmt.Errorf("no server answers: %w", err)
 	}
 	var all []*Announcement
 	for _, a := range found {

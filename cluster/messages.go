@@ -109,16 +109,16 @@ type reply struct {
 func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, patience time.Duration) error {
 	text, err := json.Marshal(question)
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	m, err := c.RequestWithContext(ctx, subject, text)
 	if err != nil {
-		return fmt.Errorf("dist: %s: %w", subject, err)
+		return fmt.Errorf("%s: %w", subject, err)
 	}
 	if err := decode(m.Data, v); err != nil {
-		return fmt.Errorf("dist: the answer under %s: %w", subject, err)
+		return fmt.Errorf("the answer under %s: %w", subject, err)
 	}
 	return nil
 }

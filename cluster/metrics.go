@@ -29,11 +29,11 @@ type Metrics struct {
 func ServeMetrics(address string) (*Metrics, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("dist: metrics = %q, must be HOST:PORT on loopback, such as 127.0.0.1:9090", address)
+		return nil, fmt.Errorf("metrics = %q, must be HOST:PORT on loopback, such as 127.0.0.1:9090", address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("dist: metrics: %w", err)
+		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	m := &Metrics{at: l.Addr().String()}
 	mux := http.NewServeMux()

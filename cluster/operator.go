@@ -42,7 +42,7 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 func (o *Operator) Close() { o.conn.Close() }
 
 // ErrNoServer reports that the server of a run does not answer any more: it has ended or is away.
-var ErrNoServer = errors.New("dist: its server has ended, or is away")
+var ErrNoServer = errors.New("its server has ended, or is away")
 
 // Status asks for the state of the run. If the server is gone, Status asks again for ten seconds, in
 // which somebody may start it again. After that the error wraps ErrNoServer.
@@ -52,7 +52,7 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	if s.Run != o.names.run || len(s.Clients) > MaxClients {
-		return nil, fmt.Errorf("dist: status of run %s with %d clients, must be of run %s with at most %d",
+		return nil, fmt.Errorf("status of run %s with %d clients, must be of run %s with at most %d",
 			message.Name(s.Run), len(s.Clients), o.names.run, MaxClients)
 	}
 	return s, nil
@@ -81,7 +81,7 @@ func (o *Operator) Expel(ctx context.Context, client int) error {
 		return err
 	}
 	if r.Error != "" {
-		return fmt.Errorf("dist: expel: the server refuses: %s", message.Quoted(r.Error))
+		return fmt.Errorf("expel: the server refuses: %s", message.Quoted(r.Error))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (c *client) pin() error {
 			return fmt.Errorf("the journal's run: %w", err)
 		}
 		if bytes.Equal(was, run) && held != records {
-			return fmt.Errorf("dist: the records have the digest %s, those of the journal in %s have %s: a client "+
+			return fmt.Errorf("the records have the digest %s, those of the journal in %s have %s: a client "+
 				"goes on with those that it began with, on which its rounds are accounted for", records, c.Dir, held)
 		}
 	}

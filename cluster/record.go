@@ -139,7 +139,7 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 	r.before = r.Seconds
 	for _, c := range r.Expelled {
 		if c < 0 || c >= len(r.Clients) {
-			return nil, fmt.Errorf("dist: %s: client %d was expelled, there are %d", r.path(stateFile), c,
+			return nil, fmt.Errorf("%s: client %d was expelled, there are %d", r.path(stateFile), c,
 				len(r.Clients))
 		}
 		r.Clients[c].Expelled = true
@@ -164,7 +164,7 @@ func (r *record) openRun(p *train.Prepared) error {
 		return writeJSON(r.path(runFile), r.about)
 	}
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	if r.about, err = parseAnnouncement(text); err != nil {
 		return fmt.Errorf("%s: %w", r.path(runFile), err)
@@ -174,7 +174,7 @@ func (r *record) openRun(p *train.Prepared) error {
 		return err
 	}
 	if !reflect.DeepEqual(want, r.about) {
-		return fmt.Errorf("dist: %s holds another run: its settings, data or program differ. Go on with the same "+
+		return fmt.Errorf("%s holds another run: its settings, data or program differ. Go on with the same "+
 			"flags, or take another folder", r.dir)
 	}
 	return nil
@@ -188,7 +188,7 @@ func writeJSON(path string, v any) error {
 		return e.Encode(v)
 	})
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	return nil
 }
@@ -200,23 +200,23 @@ func (r *record) readState(machine *sim.Server) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	header, content, err := stateFormat.Open(f, info.Size(), r.key)
 	if err != nil {
-		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
+		return fmt.Errorf("%s: %w", r.path(stateFile), err)
 	}
 	clients := r.Clients
 	if err := strictjson.DecodeWhole(header, &r.tally, mostText); err != nil {
-		return fmt.Errorf("dist: %s: %w", r.path(stateFile), err)
+		return fmt.Errorf("%s: %w", r.path(stateFile), err)
 	}
 	if r.Clients = clients; r.Run != r.about.Run {
-		return fmt.Errorf("dist: %s is of run %s, the folder of %s", r.path(stateFile), r.Run, r.about.Run)
+		return fmt.Errorf("%s is of run %s, the folder of %s", r.path(stateFile), r.Run, r.about.Run)
 	}
 	if r.Refused == nil {
 		r.Refused = map[string]int{}
@@ -233,14 +233,14 @@ func (r *record) readClients() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	var all []clientRecord
 	if err := strictjson.DecodeWhole(text, &all, mostText); err != nil {
-		return fmt.Errorf("dist: %s: %w", r.path(clientsFile), err)
+		return fmt.Errorf("%s: %w", r.path(clientsFile), err)
 	}
 	if len(all) != len(r.Clients) {
-		return fmt.Errorf("dist: %s is of %d clients, must be of %d", r.path(clientsFile), len(all), len(r.Clients))
+		return fmt.Errorf("%s is of %d clients, must be of %d", r.path(clientsFile), len(all), len(r.Clients))
 	}
 	r.Clients = all
 	return nil
@@ -253,7 +253,7 @@ func (r *record) writeAddress(url string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.C
 func (r *record) openApplied() error {
 	f, err := os.OpenFile(r.path(appliedFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	r.out, r.buffer, r.written = f, bufio.NewWriterSize(f, 1<<16), r.Applied
 	info, err := f.Stat()
@@ -279,7 +279,7 @@ func (r *record) openApplied() error {
 		_, err = f.Seek(r.Applied, io.SeekStart)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("dist: %w", err), f.Close())
+		return errors.Join(err, f.Close())
 	}
 	if r.Applied == 0 {
 		return r.line("client,round,k,sample_size,digest,seconds\n")
@@ -291,7 +291,7 @@ func (r *record) line(text string) error {
 	n, err := r.buffer.WriteString(text)
 	r.written += int64(n)
 	if err != nil {
-		return fmt.Errorf("dist: %s: %w", appliedFile, err)
+		return fmt.Errorf("%s: %w", appliedFile, err)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }
 // save writes the machine's state to disk, after the list of applied updates.
 func (r *record) save(machine *sim.Server, life time.Duration) error {
 	if err := errors.Join(r.buffer.Flush(), r.out.Sync()); err != nil {
-		return fmt.Errorf("dist: %s: %w", appliedFile, err)
+		return fmt.Errorf("%s: %w", appliedFile, err)
 	}
 	r.Seconds, r.Applied, r.Expelled = r.seconds(life), r.written, nil
 	for c := range r.Clients {
@@ -324,13 +324,13 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 	}
 	header, err := json.Marshal(r.tally)
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	err = files.Write(r.path(stateFile), func(w io.Writer) error {
 		return stateFormat.Write(w, header, r.key, machine.Save)
 	})
 	if err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	return nil
 }
@@ -347,11 +347,11 @@ func readReport[T any](path string) (*T, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("dist: %w", err)
+		return nil, err
 	}
 	out := new(T)
 	if err := strictjson.Decode(text, out); err != nil {
-		return nil, fmt.Errorf("dist: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return out, nil
 }

@@ -116,7 +116,7 @@ func (c *client) takeOver(a *answer) error {
 		return nil
 	}
 	if a.First >= c.about.Rounds {
-		return fmt.Errorf("dist: the server has the journal begin at round %d of %d", a.First, c.about.Rounds)
+		return fmt.Errorf("the server has the journal begin at round %d of %d", a.First, c.about.Rounds)
 	}
 	c.log.Info("the journal replaces another one", "first", a.First)
 	return c.journal.Begin(a.First)

@@ -20,13 +20,13 @@ type sending struct {
 func publish(js jetstream.JetStream, subject string, data []byte) (sending, error) {
 	ack, err := js.PublishMsgAsync(&nats.Msg{Subject: subject, Data: data})
 	if err != nil {
-		return sending{}, fmt.Errorf("dist: %s: %w", subject, err)
+		return sending{}, fmt.Errorf("%s: %w", subject, err)
 	}
 	return sending{subject, data, ack}, nil
 }
 
 // errTaken reports that the stream already has a message under the subject.
-var errTaken = errors.New("dist: there is a message already")
+var errTaken = errors.New("there is a message already")
 
 // storeFailed is the broker's error code for a message that a stream refuses.
 const storeFailed jetstream.ErrorCode = 10077
@@ -53,5 +53,5 @@ func (s sending) failed(err error) error {
 	if ok && api.ErrorCode == storeFailed && api.Description == "maximum messages per subject exceeded" {
 		return errTaken
 	}
-	return fmt.Errorf("dist: %s: %w", s.subject, err)
+	return fmt.Errorf("%s: %w", s.subject, err)
 }

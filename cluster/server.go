@@ -50,7 +50,7 @@ type ServeOptions struct {
 // Validate reports every problem of the options.
 func (o ServeOptions) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dist: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if o.Prepared == nil {
 		fail("nothing to serve")
 	} else {
@@ -94,7 +94,7 @@ func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("dist: %w", err)
+		return nil, err
 	}
 	var report *Report
 	err := files.InFolder(o.Dir, func() (err error) {
@@ -257,17 +257,17 @@ func (s *server) listen(ctx context.Context) error {
 	var err error
 	if s.js, err = jetstream.New(s.conn, jetstream.WithPublishAsyncMaxPending(window),
 		jetstream.WithPublishAsyncTimeout(patience)); err != nil {
-		return fmt.Errorf("dist: %w", err)
+		return err
 	}
 	for _, subject := range []string{findSubject, s.names.subject("hello", "*"), s.names.status(), s.names.expel(),
 		s.names.pulse()} {
 		if _, err := s.conn.ChanSubscribe(subject, s.asked); err != nil {
-			return fmt.Errorf("dist: %w", err)
+			return err
 		}
 	}
 	if cap(s.early) > 0 {
 		if _, err := s.conn.ChanSubscribe(s.names.subject(s.earlyKind(), ">"), s.early); err != nil {
-			return fmt.Errorf("dist: %w", err)
+			return err
 		}
 	}
 	return s.resubscribe(ctx)
@@ -313,7 +313,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			if err := s.save(); err != nil {
 				return nil, errors.Join(context.Cause(ctx), err)
 			}
-			return nil, fmt.Errorf("dist: stopped at k = %d of %d; the run goes on from %s: %w", s.machine.K(),
+			return nil, fmt.Errorf("stopped at k = %d of %d; the run goes on from %s: %w", s.machine.K(),
 				s.about.Rounds, s.Dir, context.Cause(ctx))
 		case m := <-s.up.messages:
 			s.takeEarlies() // which came before them
@@ -465,7 +465,7 @@ func (s *server) ended(ctx context.Context) (*Report, error) {
 		return nil, nil
 	}
 	if err := models.CheckFinite(s.machine.Model()); err != nil {
-		return nil, fmt.Errorf("dist: %w", err)
+		return nil, err
 	}
 	here := false
 	for c, r := range s.record.Clients {

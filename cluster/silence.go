@@ -9,7 +9,7 @@ import (
 )
 
 // ErrSilent reports that the server did not answer for as long as a client waits for it.
-var ErrSilent = errors.New("dist: the server is silent")
+var ErrSilent = errors.New("the server is silent")
 
 // silence ends a client's context when the server has not answered for too long. The server may have
 // ended for good, and a client that was away then cannot know.

@@ -46,10 +46,10 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	}
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil {
-		return fmt.Errorf("dist: target epsilon = %v: no ε can be certified: %s", target, cost.Reason)
+		return fmt.Errorf("target epsilon = %v: no ε can be certified: %s", target, cost.Reason)
 	}
 	if *cost.EpsilonUpper > target {
-		return fmt.Errorf("dist: the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
+		return fmt.Errorf("the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
 			"more records, or a run with more noise", target, cost.DatasetSize, decimal.Up(*cost.EpsilonUpper, 5))
 	}
 	return nil
@@ -63,10 +63,10 @@ func (c *client) affords(ctx context.Context) error {
 		return err
 	}
 	if c.prepared.Config.Own != nil {
-		return errors.New("dist: clients have different mechanisms, must have one for all")
+		return errors.New("clients have different mechanisms, must have one for all")
 	}
 	if own := c.prepared.Test.Data == nil; own && c.MaxEpsilon == 0 {
-		return errors.New("dist: max-epsilon is missing: a client that trains on its own records must give the " +
+		return errors.New("max-epsilon is missing: a client that trains on its own records must give the " +
 			"largest ε that one of them may cost (JoinOptions.MaxEpsilon)")
 	}
 	if math.IsInf(c.MaxEpsilon, 1) {
@@ -92,11 +92,11 @@ func (c *client) affords(ctx context.Context) error {
 	}
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
-		return fmt.Errorf("dist: %sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
+		return fmt.Errorf("%sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
 			"joins it all the same, but then gradients may be released without protection", most, cost.Reason)
 	}
 	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
-		return fmt.Errorf("dist: %sthe run would cost a record ε ≤ %s at δ = %s here%s, so this client does not join. "+
+		return fmt.Errorf("%sthe run would cost a record ε ≤ %s at δ = %s here%s, so this client does not join. "+
 			"Give a larger max-epsilon, or join a run with more noise or fewer rounds", most,
 			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta), with)
 	}

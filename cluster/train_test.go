@@ -79,8 +79,8 @@ func TestAFolderIsOfOneClient(t *testing.T) {
 	}
 	errAsked := errors.New("the broker was asked")
 	for _, run := range []string{"", about.Run, "fedcba9876543210"} {
-		for client, want := range []string{"dist: client = 0, must be 1: the folder " + dir, errAsked.Error(),
-			"dist: client = 2, must be 1: the folder " + dir} {
+		for client, want := range []string{"client = 0, must be 1: the folder " + dir, errAsked.Error(),
+			"client = 2, must be 1: the folder " + dir} {
 			o := JoinOptions{Run: run, Client: client, Dir: dir,
 				Prepare: func(*Announcement) (*train.Prepared, error) { return nil, errAsked }}
 			o.connect = func(context.Context, broker.Peer) (*nats.Conn, error) { return nil, errAsked }

@@ -38,7 +38,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
-		return fmt.Errorf("dist: stream of broadcasts: %w", err)
+		return fmt.Errorf("stream of broadcasts: %w", err)
 	}
 	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.upStream(), Subjects: []string{s.names.subject(upKind, ">")}, Storage: jetstream.FileStorage,
@@ -46,7 +46,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 		MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
-		return fmt.Errorf("dist: stream of updates: %w", err)
+		return fmt.Errorf("stream of updates: %w", err)
 	}
 	s.offered = -1
 	for _, a := range s.assemblies {
@@ -59,11 +59,11 @@ func (s *server) resubscribe(ctx context.Context) error {
 		HeadersOnly: headed(s.about.Params),
 	})
 	if err != nil {
-		return fmt.Errorf("dist: stream of updates: %w", err)
+		return fmt.Errorf("stream of updates: %w", err)
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about.Params)))
 	if err != nil {
-		return fmt.Errorf("dist: stream of updates: %w", err)
+		return fmt.Errorf("stream of updates: %w", err)
 	}
 	s.processed, s.failures = 0, 0
 	s.up = &upstream{stream: stream, messages: make(chan jetstream.Msg, window), failed: make(chan struct{})}

@@ -30,23 +30,23 @@ func (m Affine) Dense() bool {
 // Shift alone, and of others 0 must be in them.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if d.Images != nil {
-		return nil, fmt.Errorf("data: %s is a set of images, must be of rows to be normalised column by column", d.Name)
+		return nil, fmt.Errorf("%s is a set of images, must be of rows to be normalised column by column", d.Name)
 	}
 	if len(m.Shift) != d.Features || len(m.Scale) != d.Features {
-		return nil, fmt.Errorf("data: constants of %d columns, must be of all %d", len(m.Scale), d.Features)
+		return nil, fmt.Errorf("constants of %d columns, must be of all %d", len(m.Scale), d.Features)
 	}
 	if low, high := len(m.Low), len(m.High); (m.Low != nil || m.High != nil) && (low != d.Features || high != low) {
-		return nil, fmt.Errorf("data: bounds of %d columns from below and of %d from above, must be of all %d", low,
+		return nil, fmt.Errorf("bounds of %d columns from below and of %d from above, must be of all %d", low,
 			high, d.Features)
 	}
 	var errs []error
 	for j := range m.Scale {
 		if m.Low != nil && m.Shift[j] == 0 && !(m.Low[j] <= 0 && m.High[j] >= 0) {
-			errs = append(errs, fmt.Errorf("data: column %s: bounds [%v, %v], must hold 0 where nothing is shifted",
+			errs = append(errs, fmt.Errorf("column %s: bounds [%v, %v], must hold 0 where nothing is shifted",
 				d.ColumnName(j), m.Low[j], m.High[j]))
 		}
 		if !(math.Abs(m.Shift[j]) <= math.MaxFloat32) || !(m.Scale[j] != 0 && math.Abs(m.Scale[j]) <= math.MaxFloat32) {
-			errs = append(errs, fmt.Errorf("data: column %s: shift = %v, scale = %v, must be finite, the scale not 0",
+			errs = append(errs, fmt.Errorf("column %s: shift = %v, scale = %v, must be finite, the scale not 0",
 				d.ColumnName(j), m.Shift[j], m.Scale[j]))
 		}
 	}
@@ -116,7 +116,7 @@ func (f *misfits) add(i int, c int32, format string, args ...any) {
 	}
 	f.of[c] = true
 	what := fmt.Sprintf(format, args...)
-	f.errs = append(f.errs, fmt.Errorf("data: %s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
+	f.errs = append(f.errs, fmt.Errorf("%s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
 }
 
 // ColumnName names column j, from 0 on: quoted, or by its number from 1 on where it has no

@@ -290,7 +290,7 @@ func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
 		}
 	}
 	for _, split := range []func(*Dataset, *rng.Root) (Subset, Subset, error){Split, SplitByRecord} {
-		if _, _, err := split(nil, rng.New(1)); err == nil || err.Error() != "data: split: data: no data set" {
+		if _, _, err := split(nil, rng.New(1)); err == nil || err.Error() != "split: no data set" {
 			t.Errorf("no data set: %v", err)
 		}
 	}

@@ -92,10 +92,10 @@ func (d *Dataset) LabelCounts() []int {
 // Validate reports every way in which d breaks the type's description.
 func (d *Dataset) Validate() error {
 	if d == nil {
-		return errors.New("data: no data set")
+		return errors.New("no data set")
 	}
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("data: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	n := d.Len()
 	if n == 0 {
 		fail("no rows")

@@ -125,7 +125,7 @@ func TestValidateImages(t *testing.T) {
 		"row 2: label -1":                               func(d *Dataset) { d.Label[2] = -1 },
 		"training rows = 6, must be in [1, 6), or 0":    func(d *Dataset) { d.Train = 6 },
 		"training rows = -1, must be in [1, 6)":         func(d *Dataset) { d.Train = -1 },
-		"no rows\ndata: 144 bytes of pixels for 0 imag": func(d *Dataset) { d.Label, d.Train = nil, 0 },
+		"no rows\n144 bytes of pixels for 0 imag": func(d *Dataset) { d.Label, d.Train = nil, 0 },
 	} {
 		d := pictures(6)
 		change(d)

@@ -27,7 +27,7 @@ type Labels struct {
 func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}}
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("data: label map: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("label map: "+format, args...)) }
 	named := map[int32]string{}
 	numbered, alone := 0, 0
 	most := int32(-1)

@@ -12,7 +12,7 @@ import (
 // problems are reported together.
 func FromRows(name string, rows [][]float32, labels []int32) (*Dataset, error) {
 	if len(rows) != len(labels) {
-		return nil, fmt.Errorf("data: %s has %d rows and %d labels", name, len(rows), len(labels))
+		return nil, fmt.Errorf("%s has %d rows and %d labels", name, len(rows), len(labels))
 	}
 	d := &Dataset{Name: name, Classes: 2, Label: slices.Clone(labels), Start: []int{0}}
 	if len(rows) > 0 {
@@ -21,7 +21,7 @@ func FromRows(name string, rows [][]float32, labels []int32) (*Dataset, error) {
 	var errs []error
 	for i, row := range rows {
 		if len(row) != d.Features {
-			errs = append(errs, fmt.Errorf("data: row %d has %d features, row 0 has %d", i, len(row), d.Features))
+			errs = append(errs, fmt.Errorf("row %d has %d features, row 0 has %d", i, len(row), d.Features))
 		}
 		for c, v := range row {
 			if v != 0 {

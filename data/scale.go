@@ -17,7 +17,7 @@ const (
 // product that is not finite is an error.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	if !(x >= MinInputScale && x <= MaxInputScale) {
-		return nil, fmt.Errorf("data: input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
+		return nil, fmt.Errorf("input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
 	}
 	out, fits := *d, true
 	scaled := func(values []float32, by func(v float64) float64) []float32 {
@@ -37,7 +37,7 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 		out.Value = scaled(d.Value, func(v float64) float64 { return v * x })
 	}
 	if !fits {
-		return nil, fmt.Errorf("data: input scale = %v takes numbers of %s out of the range of float32", x, d.Name)
+		return nil, fmt.Errorf("input scale = %v takes numbers of %s out of the range of float32", x, d.Name)
 	}
 	return &out, nil
 }

@@ -23,17 +23,17 @@ const TrainFraction = 0.8
 // part is empty. A data set that Validate refuses is not split.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
-		return train, test, fmt.Errorf("data: split: %w", err)
+		return train, test, fmt.Errorf("split: %w", err)
 	}
 	n, rows := d.Len(), d.All().Rows
 	if cut := d.Train; cut > 0 {
 		return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 	}
 	if n < 5 {
-		return train, test, fmt.Errorf("data: %s has %d rows, a split needs at least 5", d.Name, n)
+		return train, test, fmt.Errorf("%s has %d rows, a split needs at least 5", d.Name, n)
 	}
 	if err := root.Check(); err != nil {
-		return train, test, fmt.Errorf("data: split: %w", err)
+		return train, test, fmt.Errorf("split: %w", err)
 	}
 	rng.Shuffle(root.Stream(rng.Split, 0, 0), rows)
 	cut := int(TrainFraction * float64(n))
@@ -53,11 +53,11 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 		return Split(d, root)
 	}
 	if err := errors.Join(d.Validate(), root.Check()); err != nil {
-		return train, test, fmt.Errorf("data: split: %w", err)
+		return train, test, fmt.Errorf("split: %w", err)
 	}
 	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
-		return train, test, fmt.Errorf("data: the split by record puts %d rows of %s into the training set and %d "+
+		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d "+
 			"into the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
 	}
 	return train, test, nil
@@ -78,7 +78,7 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	low, high := float64(fold)*part, (float64(fold)+1)*part
 	rest, held = train.byHash(root.Stream(rng.HoldOut, 0, 0), low, high, true)
 	if rest.Len() == 0 || held.Len() == 0 {
-		return rest, held, fmt.Errorf("data: holdout = %v holds out %d of %d training rows and leaves %d to train on, must "+
+		return rest, held, fmt.Errorf("holdout = %v holds out %d of %d training rows and leaves %d to train on, must "+
 			"be at least 1 each: use another part, another seed, or more rows", part, held.Len(), train.Len(), rest.Len())
 	}
 	return rest, held, nil
@@ -87,12 +87,12 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 // CheckHoldOut reports a part or a fold outside the range of [HoldOut].
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
-		return fmt.Errorf("data: holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
+		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
 			"out, such as 0.1, and not a number of records", part)
 	}
 	const whole = 1 + 1e-9 // as 1/k is rounded
 	if fold < 0 || (float64(fold)+1)*part > whole {
-		return fmt.Errorf("data: fold = %d of holdout = %v, must be in [0, %.15g]", fold, part, math.Floor(whole/part)-1)
+		return fmt.Errorf("fold = %d of holdout = %v, must be in [0, %.15g]", fold, part, math.Floor(whole/part)-1)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func ParsePartition(name string) (Partition, error) {
 	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
 		return p, nil
 	}
-	return "", fmt.Errorf("data: partition = %q, must be %q, %q or %sALPHA with ALPHA in [%g, %g]", name, Replicate,
+	return "", fmt.Errorf("partition = %q, must be %q, %q or %sALPHA with ALPHA in [%g, %g]", name, Replicate,
 		Shard, dirichlet, MinAlpha, float64(MaxAlpha))
 }
 
@@ -204,10 +204,10 @@ const MaxParts = 1_000_000
 // number of rows, N_c, and at least one. Only Replicate needs no root.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
-		return nil, fmt.Errorf("data: clients = %d, must be in [1, %d]", n, MaxParts)
+		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
 	}
 	if err := root.Check(); err != nil && p != Replicate {
-		return nil, fmt.Errorf("data: partition = %q: %w", p, err)
+		return nil, fmt.Errorf("partition = %q: %w", p, err)
 	}
 	parts := make([]Subset, n)
 	switch p {
@@ -242,7 +242,7 @@ func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 }
 
 func tooFew(train Subset, n int) error {
-	return fmt.Errorf("data: clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
+	return fmt.Errorf("clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
 // Check reports in what way parts were not dealt as p says: a client that holds
@@ -255,7 +255,7 @@ func (p Partition) Check(parts []Subset) error {
 			continue
 		}
 		if part.Data == nil {
-			return fmt.Errorf("data: client %d holds %d rows of no data set", i, part.Len())
+			return fmt.Errorf("client %d holds %d rows of no data set", i, part.Len())
 		}
 		held := holder[part.Data]
 		if held == nil {
@@ -264,14 +264,14 @@ func (p Partition) Check(parts []Subset) error {
 		}
 		for _, r := range part.Rows {
 			if r < 0 || int(r) >= len(held) {
-				return fmt.Errorf("data: client %d holds row %d of a data set of %d rows", i, r, len(held))
+				return fmt.Errorf("client %d holds row %d of a data set of %d rows", i, r, len(held))
 			}
 			last := int(held[r]) - 1
 			if last == i {
-				return fmt.Errorf("data: client %d holds row %d twice", i, r)
+				return fmt.Errorf("client %d holds row %d twice", i, r)
 			}
 			if last >= 0 && p.Disjoint() {
-				return fmt.Errorf("data: partition = %q, but clients %d and %d both hold row %d", p, last, i, r)
+				return fmt.Errorf("partition = %q, but clients %d and %d both hold row %d", p, last, i, r)
 			}
 			held[r] = int32(i) + 1
 		}

@@ -75,7 +75,7 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 		names[i] = strconv.Quote(string(k))
 	}
 	last := len(names) - 1
-	return "", fmt.Errorf("dp: %s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
+	return "", fmt.Errorf("%s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
 // Event is what Count rounds with one setting released, each: the sum of the
@@ -113,7 +113,7 @@ func (e Event) Alike(o Event) bool {
 // Validate reports every field of e that is outside its range.
 func (e Event) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dp: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	_, samplingErr := ParseSampling(string(e.Sampling))
 	_, adjacencyErr := ParseAdjacency(string(e.Adjacency))
 	errs = append(errs, samplingErr, adjacencyErr)

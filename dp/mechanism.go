@@ -43,7 +43,7 @@ const (
 // checked for the first rounds rounds.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("dp: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !(m.ClipNorm >= MinScale && m.ClipNorm <= MaxScale) {
 		fail("clipping norm = %v, must be above 0, in [%g, %g]", m.ClipNorm, MinScale, MaxScale)
 	} else if std := m.ClipNorm * m.NoiseMultiplier; m.NoiseMultiplier > 0 && !(std >= MinScale && std <= MaxScale) {
@@ -210,7 +210,7 @@ const roundingOfRelease = 1e-6
 // σ is seen, wherever more than their gradients is left of the noise.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
-		return errors.New("dp: no Mechanism, or one without a clipping norm")
+		return errors.New("no Mechanism, or one without a clipping norm")
 	}
 	noise := make([]float32, len(u))
 	m.Noise(noise, s)
@@ -221,7 +221,7 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	}
 	rest, most := math.Sqrt(rest2), float64(records)*m.ClipNorm
 	if slack := roundingOfRelease * (most + math.Sqrt(f32.SumSquares(u))); !(rest <= most+slack) {
-		return fmt.Errorf("dp: release: its norm is %.4g without the noise of σ = %v, must be at most %.4g, C for "+
+		return fmt.Errorf("release: its norm is %.4g without the noise of σ = %v, must be at most %.4g, C for "+
 			"each of %d records", rest, m.NoiseMultiplier, most, records)
 	}
 	return nil
@@ -240,7 +240,7 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 // is not drawn is an error.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	if m == nil {
-		return 0, errors.New("dp: no Mechanism")
+		return 0, errors.New("no Mechanism")
 	}
 	l, records := math.Log(2/tail), float64(size)
 	switch m.Sampling {
@@ -342,13 +342,13 @@ func (l *Ledger) UnmarshalJSON(text []byte) error {
 		Noise Noise `json:"noise,omitzero"`
 	}
 	if err := strictjson.Decode(text, &rows); err != nil {
-		return fmt.Errorf("dp: ledger: %w", err)
+		return fmt.Errorf("ledger: %w", err)
 	}
 	var read Ledger
 	for i, row := range rows {
 		e, err := row.event()
 		if err != nil {
-			return fmt.Errorf("dp: ledger: event %d: %w", i, err)
+			return fmt.Errorf("ledger: event %d: %w", i, err)
 		}
 		e.Noise = row.Noise
 		read.events = append(read.events, e)

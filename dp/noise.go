@@ -69,7 +69,7 @@ type composed struct {
 
 // sharedBy reports that what shares the noise.
 func sharedBy(what string, noise Noise) error {
-	return fmt.Errorf("dp: %s are of %s: rounds of one number have one noise there, at any σ, and who has both takes "+
+	return fmt.Errorf("%s are of %s: rounds of one number have one noise there, at any σ, and who has both takes "+
 		"it off; a release needs a run of its own: %w", what, noise, ErrSharedNoise)
 }
 
@@ -126,7 +126,7 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	for i, given := range read.Events {
 		e, err := given.event()
 		if err != nil {
-			return fmt.Errorf("dp: release: event %d: %w", i, err)
+			return fmt.Errorf("release: event %d: %w", i, err)
 		}
 		if read.Noise.Known() {
 			e.Noise = Noise{Name: read.Noise, Client: AllClients}

@@ -56,7 +56,7 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	case s == Shuffle && a == AddOrRemove:
 		why = ": with one record more, other batches would change too"
 	}
-	return 0, fmt.Errorf("dp: %s sampling under %s adjacency%s, use %s adjacency: %w", s, a, why,
+	return 0, fmt.Errorf("%s sampling under %s adjacency%s, use %s adjacency: %w", s, a, why,
 		NaturalAdjacency(s), ErrNotCovered)
 }
 
@@ -98,10 +98,10 @@ func (s Sampling) CheckDrawn() error {
 	case Poisson, FixedSize:
 		return nil
 	case Shuffle:
-		return fmt.Errorf("dp: sampling = %q, must be %q or %q: shuffled batches are accounted for, but not drawn here",
+		return fmt.Errorf("sampling = %q, must be %q or %q: shuffled batches are accounted for, but not drawn here",
 			s, Poisson, FixedSize)
 	}
-	return fmt.Errorf("dp: sampling = %q, must be %q or %q", s, Poisson, FixedSize)
+	return fmt.Errorf("sampling = %q, must be %q or %q", s, Poisson, FixedSize)
 }
 
 // Batches returns t, the number of whole batches in one pass over the shuffled records: the sample
@@ -152,7 +152,7 @@ func Unamplified(events []Event) (all []Event, others bool, err error) {
 			continue
 		}
 		if differ && i != len(events)-1 && e.Count%e.Batches() != 0 {
-			return nil, false, fmt.Errorf("dp: event %d: %d rounds of shuffled batches, must be whole epochs of %d: other "+
+			return nil, false, fmt.Errorf("event %d: %d rounds of shuffled batches, must be whole epochs of %d: other "+
 				"rounds follow, and a record may be in more of them than epochs begin: %w", i, e.Count, e.Batches(),
 				ErrNotCovered)
 		}

@@ -72,7 +72,7 @@ func (s ListSizes) String() string {
 // ParseSizes reads "26", "linear:10,0.5", "poly:10,0.5,1.5" or "list:5,10,20".
 func ParseSizes(text string) (Sizes, error) {
 	bad := func(want string) (Sizes, error) {
-		return nil, fmt.Errorf("dp: sample size = %q, must be %s", text, want)
+		return nil, fmt.Errorf("sample size = %q, must be %s", text, want)
 	}
 	kind, args, named := strings.Cut(text, ":")
 	if !named {

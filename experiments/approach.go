@@ -27,7 +27,7 @@ func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec,
 		return spec, nil
 	}
 	if f.choose == nil {
-		return train.Spec{}, errors.New("experiments: choose = nil, must be given: the figure chooses settings for a " +
+		return train.Spec{}, errors.New("choose = nil, must be given: the figure chooses settings for a " +
 			"budget")
 	}
 	spec, err := f.choose(ctx, f.source, w)
@@ -80,7 +80,7 @@ const leanness = 16
 func tight(s train.Spec) (train.Spec, error) {
 	size, err := strconv.Atoi(s.SampleSize)
 	if err != nil {
-		return s, fmt.Errorf("experiments: sample size = %q, must be constant", s.SampleSize)
+		return s, fmt.Errorf("sample size = %q, must be constant", s.SampleSize)
 	}
 	rounds := s.GradComps / size
 	size = max(size*s.Clients/leanness, 1)

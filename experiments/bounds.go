@@ -13,7 +13,7 @@ const maxSeeds = 10_000
 // CheckSeeds reports a number of seeds outside its range.
 func CheckSeeds(n int) error {
 	if n < 1 || n > maxSeeds {
-		return fmt.Errorf("experiments: seeds = %d, must be in [1, %d]", n, maxSeeds)
+		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
 	}
 	return nil
 }
@@ -21,7 +21,7 @@ func CheckSeeds(n int) error {
 // CheckPart reports a part of the whole, by its name, that is not in (0, 1].
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
-		return fmt.Errorf("experiments: %s = %v, must be in (0, 1]", name, part)
+		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
 		if seen[v] {
-			return fmt.Errorf("experiments: %s: %v is listed twice", name, v)
+			return fmt.Errorf("%s: %v is listed twice", name, v)
 		}
 		seen[v] = true
 	}
@@ -45,11 +45,11 @@ func CheckOnce[T comparable](name string, list []T) error {
 func checkSweep[T comparable](name string, list []T, one func(T) error) error {
 	errs := []error{CheckOnce(name, list)}
 	if len(list) > maxSweep {
-		errs = append(errs, fmt.Errorf("experiments: %s: %d given, must be at most %d", name, len(list), maxSweep))
+		errs = append(errs, fmt.Errorf("%s: %d given, must be at most %d", name, len(list), maxSweep))
 	}
 	for _, v := range list {
 		if err := one(v); err != nil {
-			errs = append(errs, fmt.Errorf("experiments: %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)

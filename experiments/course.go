@@ -48,12 +48,12 @@ type CourseStage struct {
 // Validate reports a course without stages, or with lists that are not of n clients.
 func (c *Course) Validate(n int) error {
 	if len(c.Clients) != n || len(c.Stages) == 0 {
-		return fmt.Errorf("course: %d clients and %d stages, must be of %d, at least one", len(c.Clients),
+		return fmt.Errorf("%d clients and %d stages, must be of %d, at least one", len(c.Clients),
 			len(c.Stages), n)
 	}
 	for i, s := range c.Stages {
 		if len(s.Sigma) != n || len(s.HeldOut) != n || len(s.Used) != n || s.Rounds < 1 {
-			return fmt.Errorf("course: stage %d: %d σ, %d accuracies, %d parts of budgets in %d rounds, must be of %d "+
+			return fmt.Errorf("stage %d: %d σ, %d accuracies, %d parts of budgets in %d rounds, must be of %d "+
 				"clients, in at least one", i, len(s.Sigma), len(s.HeldOut), len(s.Used), s.Rounds, n)
 		}
 	}

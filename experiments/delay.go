@@ -42,7 +42,7 @@ const UsualTimeScale = 20
 func (s DelaySpec) Validate() error {
 	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
 	if n := len(s.Delays); n < 1 || n > maxSweep {
-		errs = append(errs, fmt.Errorf("experiments: delays: %d given, must be 1 to %d", n, maxSweep))
+		errs = append(errs, fmt.Errorf("delays: %d given, must be 1 to %d", n, maxSweep))
 	}
 	for _, delay := range s.Delays {
 		t := s.Train
@@ -50,15 +50,15 @@ func (s DelaySpec) Validate() error {
 		errs = append(errs, t.Validate())
 	}
 	if s.Train.Runner == train.DistributedRunner {
-		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q: delays are compared in one process",
+		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q: delays are compared in one process",
 			s.Train.Runner, train.VirtualRunner, train.HogwildRunner))
 	}
 	if s.Train.Runner == train.HogwildRunner && s.Train.TimeScale == 0 {
-		errs = append(errs, fmt.Errorf("experiments: time scale = 0 with runner %s, must be above 0: without a clock "+
+		errs = append(errs, fmt.Errorf("time scale = 0 with runner %s, must be above 0: without a clock "+
 			"there are no times to compare", s.Train.Runner))
 	}
 	if s.Train.SeedFromOS {
-		errs = append(errs, errors.New("experiments: delays are compared with the same seeds, not with the operating "+
+		errs = append(errs, errors.New("delays are compared with the same seeds, not with the operating "+
 			"system's randomness"))
 	}
 	return errors.Join(errs...)
@@ -200,7 +200,7 @@ func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c
 		}},
 	} {
 		if err := context.Cause(ctx); err != nil {
-			return fmt.Errorf("experiments: stopped before %s was drawn: %w", picture.name, err)
+			return fmt.Errorf("stopped before %s was drawn: %w", picture.name, err)
 		}
 		made, err := picture.draw()
 		if err != nil {

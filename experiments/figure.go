@@ -80,7 +80,7 @@ func Select(patterns []string) ([]Figure, error) {
 		for i, p := range patterns {
 			match, err := path.Match(p, f.Name)
 			if err != nil {
-				return nil, fmt.Errorf("experiments: figure = %q: %w", p, err)
+				return nil, fmt.Errorf("figure = %q: %w", p, err)
 			}
 			if match {
 				take, used[i] = true, true
@@ -110,7 +110,7 @@ func noFigure(name string, all []Figure) error {
 		names[i] = f.Name
 	}
 	if like := message.Nearest(name, names); like != "" {
-		return fmt.Errorf("experiments: figure = %q is none of the %d: did you mean %s?", name, len(all), like)
+		return fmt.Errorf("figure = %q is none of the %d: did you mean %s?", name, len(all), like)
 	}
-	return fmt.Errorf("experiments: figure = %q matches none of: %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("figure = %q matches none of: %s", name, strings.Join(names, ", "))
 }

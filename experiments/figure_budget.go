@@ -71,7 +71,7 @@ func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec
 	out := priced{Series: series, Train: spec, Privacy: privacy,
 		gradients: p.Config.Run().Computed * p.Config.Clients()}
 	if e := out.epsilon(); !(e > 0 && e <= math.MaxFloat64) {
-		return out, fmt.Errorf("experiments: %s: certified ε = %v, must be above 0 and finite to stand on a "+
+		return out, fmt.Errorf("%s: certified ε = %v, must be above 0 and finite to stand on a "+
 			"logarithmic axis", series, e)
 	}
 	return out, nil

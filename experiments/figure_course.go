@@ -81,7 +81,7 @@ func (s experiment) courseFigure(suffix, strategy string) Figure {
 // for its own rounds.
 func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64) (LoopRequest, error) {
 	if f.scale != 1 {
-		return LoopRequest{}, fmt.Errorf("experiments: scale = %v, must be 1: a loop plans its own rounds", f.scale)
+		return LoopRequest{}, fmt.Errorf("scale = %v, must be 1: a loop plans its own rounds", f.scale)
 	}
 	spec := s.Train
 	spec.Clients, spec.Partition, spec.Seed = len(courseClients), string(data.Shard), seed
@@ -144,7 +144,7 @@ type courseSpec struct {
 // courseCell is a loop by the Loop of the configuration.
 func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
-		return pool.Cell{}, errors.New("experiments: loop = nil, must be given: the figure shows its course")
+		return pool.Cell{}, errors.New("loop = nil, must be given: the figure shows its course")
 	}
 	return pool.Cell{
 		Spec:    courseSpec{Kind: "course", Request: r, Data: f.source.Hash()},

@@ -65,7 +65,7 @@ func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
 		Check: func(text json.RawMessage) error {
 			r, err := pool.Decode[rate](text)
 			if err == nil && !(r.Updates > 0 && r.Seconds > 0) {
-				err = fmt.Errorf("experiments: finished cell: %d updates in %v s", r.Updates, r.Seconds)
+				err = fmt.Errorf("finished cell: %d updates in %v s", r.Updates, r.Seconds)
 			}
 			return err
 		},
@@ -94,7 +94,7 @@ func (l delayExperiment) rateTraining(f *figureConfig, of rated, clients int) (t
 	spec := l.experiment.Train
 	size, err := strconv.Atoi(spec.SampleSize)
 	if err != nil {
-		return spec, fmt.Errorf("experiments: sample size = %q, must be constant", spec.SampleSize)
+		return spec, fmt.Errorf("sample size = %q, must be constant", spec.SampleSize)
 	}
 	updates := rateUpdates
 	if train.IsNetwork(spec.Model) {

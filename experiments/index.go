@@ -55,7 +55,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("experiments: %w; make its figure again, or remove it", err))
+			errs = append(errs, fmt.Errorf("%w; make its figure again, or remove it", err))
 			continue
 		}
 		made = append(made, m)

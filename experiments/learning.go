@@ -63,14 +63,14 @@ const maxLearningSeeds = 10_000
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	if seeds < 1 || seeds > maxLearningSeeds {
-		errs = append(errs, fmt.Errorf("learning: seeds = %d, must be in [1, %d]", seeds, maxLearningSeeds))
+		errs = append(errs, fmt.Errorf("seeds = %d, must be in [1, %d]", seeds, maxLearningSeeds))
 	}
 	if spec.SeedFromOS {
-		errs = append(errs, errors.New("learning: learning curves are of numbered seeds, must not be of the operating "+
+		errs = append(errs, errors.New("learning curves are of numbered seeds, must not be of the operating "+
 			"system's randomness"))
 	}
 	if spec.Averages() {
-		errs = append(errs, fmt.Errorf("learning: average = %q, must be none: a learning curve is of what is broadcast",
+		errs = append(errs, fmt.Errorf("average = %q, must be none: a learning curve is of what is broadcast",
 			spec.Average))
 	}
 	return errors.Join(errs...)

@@ -98,14 +98,14 @@ func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 func (o MakeOptions) Validate() error {
 	var errs []error
 	if o.Out == "" {
-		errs = append(errs, errors.New(`experiments: out = "", must name a folder`))
+		errs = append(errs, errors.New(`out = "", must name a folder`))
 	}
 	switch o.Runner {
 	case "", train.VirtualRunner:
 	case train.HogwildRunner:
 		errs = append(errs, realclock.CheckScale(o.TimeScale))
 	default:
-		errs = append(errs, fmt.Errorf("experiments: runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
+		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q", o.Runner, train.VirtualRunner,
 			train.HogwildRunner))
 	}
 	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale),
@@ -115,7 +115,7 @@ func (o MakeOptions) Validate() error {
 // checkLoad reports that there is nothing to load data sets by.
 func (o MakeOptions) checkLoad() error {
 	if o.Load == nil {
-		return errors.New("experiments: load = nil, must be given")
+		return errors.New("load = nil, must be given")
 	}
 	return nil
 }
@@ -140,10 +140,10 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	from := make([]int, len(figures)+1)
 	for i, fig := range figures {
 		if fig.cells == nil {
-			return fmt.Errorf("experiments: figure = %q, must be one of Figures or OwnFigures", fig.Name)
+			return fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
 		}
 		if fig.Fixed && o.hogwild() {
-			return fmt.Errorf("experiments: figure = %q with runner %s, must be without: it says itself which "+
+			return fmt.Errorf("figure = %q with runner %s, must be without: it says itself which "+
 				"runners it has", fig.Name, o.Runner)
 		}
 		f := configs[fig.Data]
@@ -175,7 +175,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 	origin := results.NewOrigin(len(cells), spent.Computed, time.Since(start), spent.Time)
 	for i, fig := range figures {
 		if err := context.Cause(ctx); err != nil {
-			return fmt.Errorf("experiments: stopped before %s was drawn: %w", fig.Name, err)
+			return fmt.Errorf("stopped before %s was drawn: %w", fig.Name, err)
 		}
 		f := configs[fig.Data]
 		out, err := fig.finish(ctx, f, trained[from[i]:from[i+1]])

@@ -54,7 +54,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 	}
 	size, err := strconv.Atoi(spec.SampleSize)
 	if err != nil || size < 1 || size > n {
-		return nil, fmt.Errorf("experiments: sample size = %q, must be constant, in [1, n = %d]", spec.SampleSize, n)
+		return nil, fmt.Errorf("sample size = %q, must be constant, in [1, n = %d]", spec.SampleSize, n)
 	}
 	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
 		name = "own-" + name

@@ -39,10 +39,10 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 		sources := map[string]*train.Source{}
 		for _, fig := range figures {
 			if err := context.Cause(ctx); err != nil {
-				return errors.Join(append(errs, fmt.Errorf("experiments: stopped before %s: %w", fig.Name, err))...)
+				return errors.Join(append(errs, fmt.Errorf("stopped before %s: %w", fig.Name, err))...)
 			}
 			if err := redraw(ctx, fig, o, sources); err != nil {
-				errs = append(errs, fmt.Errorf("experiments: %s: %w", fig.Name, err))
+				errs = append(errs, fmt.Errorf("%s: %w", fig.Name, err))
 				continue
 			}
 			drawn = append(drawn, fig.Name)
@@ -68,10 +68,10 @@ func writeIndexAgain(dir string, figures []Figure) error {
 func checkOut(out string) error {
 	info, err := os.Stat(out)
 	if err != nil {
-		return fmt.Errorf("experiments: out: %w", err)
+		return fmt.Errorf("out: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("experiments: out = %q, must be a folder", out)
+		return fmt.Errorf("out = %q, must be a folder", out)
 	}
 	return nil
 }

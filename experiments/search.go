@@ -68,12 +68,12 @@ func (s SearchSpec) Validate() error {
 	parts := errors.Join(CheckPart("scale", s.Scale), CheckPart("proxy", s.Proxy))
 	errs := []error{CheckSeeds(s.Seeds), parts, s.Train.Validate()}
 	if s.Train.Holdout == 0 {
-		errs = append(errs, errors.New("search: holdout = 0, must be in (0, 1): a search is never judged by the test set"))
+		errs = append(errs, errors.New("holdout = 0, must be in (0, 1): a search is never judged by the test set"))
 	}
 	runs := max(s.Seeds, 0)
 	with := func(name string, n int, set func(t *train.Spec, i int)) {
 		if n == 0 {
-			errs = append(errs, fmt.Errorf("search: %s: none given, must be at least one", name))
+			errs = append(errs, fmt.Errorf("%s: none given, must be at least one", name))
 		}
 		for i := range n {
 			t := s.Train
@@ -96,7 +96,7 @@ func (s SearchSpec) Validate() error {
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
 	with("sigmas", len(s.Sigmas), func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
-		errs = append(errs, fmt.Errorf("search: the search has more than %d runs, which is the most", maxRuns))
+		errs = append(errs, fmt.Errorf("the search has more than %d runs, which is the most", maxRuns))
 	}
 	return errors.Join(errs...)
 }
@@ -114,7 +114,7 @@ func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 	}
 	proxy, err := whole.Proxy(s.Proxy)
 	if err != nil {
-		return train.Spec{}, fmt.Errorf("search: proxy = %v at scale = %v (a proxy of 1 runs whole trainings): %w",
+		return train.Spec{}, fmt.Errorf("proxy = %v at scale = %v (a proxy of 1 runs whole trainings): %w",
 			s.Proxy, s.Scale, err)
 	}
 	return proxy, nil

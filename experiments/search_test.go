@@ -203,7 +203,7 @@ func TestProxiesFindTheWinner(t *testing.T) {
 func TestSearchesWithoutProxies(t *testing.T) {
 	spec := PaperSearch(train.Ridge, "phishing")
 	spec.Train.SampleSize = "7"
-	const want = "search: proxy = 0.0625 at scale = 1 (a proxy of 1 runs whole trainings): train: proxy: " +
+	const want = "proxy = 0.0625 at scale = 1 (a proxy of 1 runs whole trainings): proxy: " +
 		"part = 0.0625 of the 7 records sampled in round 0"
 	if err := spec.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
@@ -227,7 +227,7 @@ func TestSearchRefusesRepeats(t *testing.T) {
 	spec.Models = append(spec.Models, spec.Models[0])
 	err := spec.Validate()
 	for _, want := range []string{"sigmas: 0 is listed twice", "eta0: 1 is listed twice", "beta: 2 is listed twice",
-		"models: lenet is listed twice"} {
+		"lenet is listed twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not reported: %.300v", want, err)
 		}

@@ -36,7 +36,7 @@ type UtilityReport struct {
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {
-		return nil, errors.New("experiments: clips: none given, must be at least one")
+		return nil, errors.New("clips: none given, must be at least one")
 	}
 	p, err := source.Prepare(s.Train)
 	if err != nil {

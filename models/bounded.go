@@ -73,7 +73,7 @@ const (
 // CheckSample reports an error if a sample is larger than MaxSample.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
-		return fmt.Errorf("models: a sample of %d records, must be at most %d: the rounding of larger sums is not "+
+		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+
 			"bounded", n, MaxSample)
 	}
 	return nil

@@ -90,7 +90,7 @@ const MaxNorm = 1.3e154
 func CheckFinite(params []float32) error {
 	for i, p := range params {
 		if p-p != 0 {
-			return fmt.Errorf("models: parameter %d is %v: %w", i, p, ErrDiverged)
+			return fmt.Errorf("parameter %d is %v: %w", i, p, ErrDiverged)
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name,
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
-		return nil, fmt.Errorf("models: %s: %w", m.name, err)
+		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	return NewNetwork(m.name, net), nil
 }
@@ -82,7 +82,7 @@ func (m *Network) Check(d *data.Dataset) error {
 		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
 	}
 	if !fits || d.Classes > most {
-		return fmt.Errorf("models: %s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
+		return fmt.Errorf("%s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
 			"in %d", m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
@@ -145,13 +145,13 @@ func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, sc
 func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Factor, error) {
 	switch n := b.Len(); {
 	case n > nn.MaxBatch:
-		return nil, fmt.Errorf("models: %s: a sample of %d records, must be at most %d: the rounding of larger sums "+
+		return nil, fmt.Errorf("%s: a sample of %d records, must be at most %d: the rounding of larger sums "+
 			"is not bounded", m.name, n, nn.MaxBatch)
 	case math.IsInf(clip, 1):
 		s.whole()
 		return nil, nil
 	case !(clip >= nn.LeastNorm): // as a NaN is
-		return nil, fmt.Errorf("models: %s: clipping norm = %v, must be at least %v for a network", m.name, clip,
+		return nil, fmt.Errorf("%s: clipping norm = %v, must be at least %v for a network", m.name, clip,
 			nn.LeastNorm)
 	}
 	s.nn.WithoutTiles(clip < nn.LeastTiledNorm)
@@ -161,7 +161,7 @@ func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Fact
 
 func (m *Network) diverged(err error) error {
 	if errors.Is(err, nn.ErrNotFinite) {
-		return fmt.Errorf("models: %s: %w: %w", m.name, err, ErrDiverged)
+		return fmt.Errorf("%s: %w: %w", m.name, err, ErrDiverged)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"proactivedp/data"
@@ -76,7 +75,7 @@ func (n *Net) gradSum(
 		return nil
 	}
 	if u == nil && !allFinite(sum) || u != nil && !finite(f32.SumSquares(u)) {
-		return fmt.Errorf("nn: %w", ErrNotFinite)
+		return ErrNotFinite
 	}
 	return nil
 }
@@ -180,7 +179,7 @@ func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) e
 			if factor != nil {
 				var ok bool
 				if f, ok = factor(math.Sqrt(s.norm2[b][l])); !ok {
-					return fmt.Errorf("nn: %w", &data.RecordError{Row: int(batch.Rows[at+l]), Err: ErrNotFinite})
+					return &data.RecordError{Row: int(batch.Rows[at+l]), Err: ErrNotFinite}
 				}
 			}
 			s.factor[b][l] = roundDown(f)

@@ -98,10 +98,10 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	p.need(input.Width > 0, "width", input.Width, "at least 1")
 	p.within(mostFeatures, "size", input.Channels, input.Height, input.Width)
 	if err := p.join(); err != nil {
-		return nil, fmt.Errorf("nn: input: %w", err)
+		return nil, fmt.Errorf("input: %w", err)
 	}
 	if i := slices.Index(layers, nil); i >= 0 {
-		return nil, fmt.Errorf("nn: layer %d is nil, must be a Layer", i+1)
+		return nil, fmt.Errorf("layer %d is nil, must be a Layer", i+1)
 	}
 	n := &Net{group: 1, chunk: fewBlocks, parts: parts}
 	at := n.newValue(input)
@@ -111,7 +111,7 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 		params := n.params
 		next, err := l.add(n, at)
 		if err != nil {
-			return nil, fmt.Errorf("nn: layer %d (%v): %w", taken+i+1, l, err)
+			return nil, fmt.Errorf("layer %d (%v): %w", taken+i+1, l, err)
 		}
 		info := LayerInfo{Layer: l, Out: next.Shape, Params: n.params - params}
 		if info.Params > 0 {
@@ -126,7 +126,7 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 		at = next
 	}
 	if len(n.features) == 0 {
-		return nil, fmt.Errorf("nn: %d layers without a dense one, which must give the logits", len(layers))
+		return nil, fmt.Errorf("%d layers without a dense one, which must give the logits", len(layers))
 	}
 	weights := 0
 	for _, l := range n.learners {

@@ -19,15 +19,15 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		layers []nn.Layer
 		want   []string
 	}{
-		{nn.Shape{0, -1, 3}, nil, []string{"nn: input: channels = 0, must be at least 1",
+		{nn.Shape{0, -1, 3}, nil, []string{"input: channels = 0, must be at least 1",
 			"height = -1, must be at least 1"}},
-		{image, nil, []string{"nn: 0 layers without a dense one"}},
+		{image, nil, []string{"0 layers without a dense one"}},
 		// Sizes whose products are beyond 64 bits, or 32.
 		{nn.Shape{1 << 62, 4, 1}, []nn.Layer{nn.Dense{10}}, []string{
-			"nn: input: size = 4611686018427387904×4×1, must be at most 67108864"}},
+			"input: size = 4611686018427387904×4×1, must be at most 67108864"}},
 		{nn.Shape{1 << 26, 1, 2}, []nn.Layer{nn.Dense{10}}, []string{"must be at most 67108864"}},
 		{image, []nn.Layer{nn.Dense{1 << 58}}, []string{
-			"nn: layer 1 (dense): weights = 288230376151711744×56, must be at most 2147483647"}},
+			"layer 1 (dense): weights = 288230376151711744×56, must be at most 2147483647"}},
 		{image, []nn.Layer{nn.Dense{1<<20 + 1}}, []string{"layer 1 (dense): out = 1048577, must be at most 1048576"}},
 		{image, []nn.Layer{nn.Dense{1 << 20}, nn.Dense{1 << 11}}, []string{"layer 2 (dense): weights = 2048×1048576"}},
 		{image, []nn.Layer{nn.Conv{Out: 1 << 30, Kernel: 3, Stride: 1}}, []string{
@@ -38,14 +38,14 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 			"padded input = 1×2199023255558×2199023255557, must be at most 16777216"}},
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 1 << 62, Stride: 1, Pad: 1<<62 - 1}}, []string{"weights = "}},
 		{image, []nn.Layer{nn.Conv{Out: 0, Kernel: 9, Stride: 0, Pad: 9}}, []string{
-			"nn: layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1",
+			"layer 1 (conv 9×9 pad 9): out = 0", "stride = 0, must be at least 1",
 			"pad = 9, must be in [0, kernel)",
 		}},
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 9, Stride: 1}},
 			[]string{"kernel = 9, must be at most the padded input's"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Conv{Out: 1, Kernel: 1, Stride: 1}},
 			[]string{"layer 2 (conv 1×1): its place"}},
-		{image, []nn.Layer{nn.ReLU{}, nil}, []string{"nn: layer 2 is nil"}},
+		{image, []nn.Layer{nn.ReLU{}, nil}, []string{"layer 2 is nil"}},
 		{image, []nn.Layer{nn.MaxPool{}}, []string{"layer 1 (max pool): width = 7, must be even"}},
 		{image, []nn.Layer{nn.Dense{-3}}, []string{"layer 1 (dense): out = -3, must be at least 1"}},
 		{image, []nn.Layer{nn.ReLU{}, nn.Tanh{}}, []string{"layer 2 (tanh): it stands behind another activation"}},

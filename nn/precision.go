@@ -24,10 +24,10 @@ const (
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	parts := map[Precision]int{Float32: f32.ThreeParts, BF16x3: f32.TwoParts}[p]
 	if parts == 0 {
-		return nil, fmt.Errorf("nn: precision = %q, must be %q, or %q for that of float32", p, BF16x3, Float32)
+		return nil, fmt.Errorf("precision = %q, must be %q, or %q for that of float32", p, BF16x3, Float32)
 	}
 	if !n.tiled && p != Float32 {
-		return nil, fmt.Errorf("nn: precision = %q, must be %q: matrix tiles make none of the network's products", p,
+		return nil, fmt.Errorf("precision = %q, must be %q: matrix tiles make none of the network's products", p,
 			Float32)
 	}
 	var layers []Layer

@@ -78,10 +78,10 @@ func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	}
 	f, err := rdp.NewFilter(p.Filter.Limits)
 	if err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	if err := f.Spend(ctx, all); err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	guarantee, used := f.Guarantee(), f.Used()
 	p.Bound, p.Adaptive, p.Filter.All = &guarantee, true, &used
@@ -152,7 +152,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 		return History{}, err
 	}
 	if p.Run == nil {
-		return History{}, fmt.Errorf("plan: no history: there is no run: %s", p.Reason)
+		return History{}, fmt.Errorf("no history: there is no run: %s", p.Reason)
 	}
 	if err := CheckBudget(budget); err != nil {
 		return History{}, err
@@ -161,14 +161,14 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	if len(orders) == 0 {
 		order, err := rdp.PlannedOrder(ctx, budget, p.Delta, run)
 		if err != nil {
-			return History{}, ended(ctx, fmt.Errorf("plan: %w", err))
+			return History{}, ended(ctx, err)
 		}
 		orders = []float64{order}
 	}
 	limits := rdp.Limits{Epsilon: budget, Delta: p.Delta, Orders: orders}
 	need, err := limits.Needs(ctx, run)
 	if err != nil {
-		return History{}, ended(ctx, fmt.Errorf("plan: %w", err))
+		return History{}, ended(ctx, err)
 	}
 	if need > budget {
 		return History{}, &BudgetError{Budget: budget, Needs: need}
@@ -183,6 +183,6 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("plan: budget = %v, must be at least what the run needs of a filter, ε = %s", e.Budget,
+	return fmt.Sprintf("budget = %v, must be at least what the run needs of a filter, ε = %s", e.Budget,
 		up(e.Needs, 5))
 }

@@ -279,8 +279,8 @@ func TestHistory(t *testing.T) {
 	}
 	const events = `"events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}`
 	for text, want := range map[string]string{
-		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "plan: filter: rdp: delta = 1, must be " +
-			"in (0, 1)\nrdp: order = 0.5",
+		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "filter: delta = 1, must be " +
+			"in (0, 1)\norder = 0.5",
 		`{"filter": {"epsilon": 1, "budget": 1}, ` + events:               `unknown field "budget"`,
 		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" stands twice`,
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": [2]}}`:         "none, must be",

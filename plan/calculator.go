@@ -42,12 +42,12 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 			p.TargetEpsilon = c.target
 		}
 		if err != nil {
-			return fmt.Errorf("plan: %w", err)
+			return err
 		}
 	}
 	a, err := c.find(ctx, r, k)
 	if err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	if known := r.SampleSize != 0 && r.Rounds != 0; k == 0 && (a.met || known) {
 		k = a.s * a.rounds
@@ -123,7 +123,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 			return err
 		}
 		if client, err = price(p.Sigma, s, rounds); err != nil {
-			return fmt.Errorf("plan: the rounds of one client: %w", err)
+			return fmt.Errorf("the rounds of one client: %w", err)
 		}
 	}
 	p.Feasible, p.Epsilon = true, b.EpsilonUpper
@@ -146,7 +146,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	setting := p.setting(p.Sigma, s, rounds, p.copies())
 	setting.Epsilon = p.Epsilon
 	if p.Conditions, err = closedform.Conditions(p.Method.form(), setting); err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 // within the budget.
 func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if a.err != nil && !errors.Is(a.err, dp.ErrNotCovered) {
-		return fmt.Errorf("plan: %w", a.err)
+		return a.err
 	}
 	e := Infeasible{SolvedFor: a.unknown, Cost: a.cost(a.what, c.target)}
 	if failing := c.failing(a); len(failing) > 0 {

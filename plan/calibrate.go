@@ -142,7 +142,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	s, err := d.turn(ctx, t.Epsilon)
 	switch {
 	case err != nil:
-		return nil, ended(ctx, fmt.Errorf("plan: %w", err))
+		return nil, ended(ctx, err)
 	case !s.met:
 		return nil, ended(ctx, t.infeasible(ctx, q, s, acc))
 	}
@@ -265,7 +265,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 		return e
 	}
 	if math.IsInf(s.bound.EpsilonUpper, 1) && s.bound.Kind == dp.Approximation {
-		return fmt.Errorf("plan: accountant %q gives no upper bound on ε here: %w", acc.Name(), dp.ErrNotCovered)
+		return fmt.Errorf("accountant %q gives no upper bound on ε here: %w", acc.Name(), dp.ErrNotCovered)
 	}
 	for _, other := range []struct {
 		q    quantity
@@ -288,7 +288,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 // made reports that there is no calibration.
 func (c *Calibration) made() error {
 	if c == nil || c.Accountant == "" {
-		return errors.New("plan: this Calibration was not made by Calibrate")
+		return errors.New("this Calibration was not made by Calibrate")
 	}
 	return nil
 }

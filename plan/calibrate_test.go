@@ -312,12 +312,12 @@ func TestCalibrateInfeasible(t *testing.T) {
 		want   []string
 	}{
 		{Target{Epsilon: 0.1, Delta: 1e-6, Sigma: 1, SampleRate: 0.5},
-			[]string{"plan: no steps meets the budget: one step already costs ε = ", ", above 0.1: raise σ to ",
+			[]string{"no steps meets the budget: one step already costs ε = ", ", above 0.1: raise σ to ",
 				", or lower q to "}},
 		{Target{Epsilon: 1e-4, Delta: 1e-15, SampleRate: 1, Steps: 1_000_000},
-			[]string{"plan: no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
+			[]string{"no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
 		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000},
-			[]string{"plan: no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
+			[]string{"no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
 	} {
 		c, err := Calibrate(t.Context(), natural(tt.target), rdp.Accountant{}, nil)
 		var infeasible *Infeasible

@@ -58,13 +58,13 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 		return nil, err
 	}
 	if points < 1 || points > MaxPoints {
-		return nil, fmt.Errorf("plan: points = %d, must be in [1, %d]", points, MaxPoints)
+		return nil, fmt.Errorf("points = %d, must be in [1, %d]", points, MaxPoints)
 	}
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
 		Accountant: acc.Name()}
 	k := epochsCount(p.Epochs, p.N)
 	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
-		return nil, fmt.Errorf("plan: epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
+		return nil, fmt.Errorf("epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
 			"frontier", p.Epsilon, k, p.Theta)
 	}
 	theorem := *p
@@ -92,7 +92,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 			}
 			found, err := columns[i].noiseFrom(ctx, start, s, row.Rounds)
 			if err != nil {
-				return nil, ended(ctx, fmt.Errorf("plan: %w", err))
+				return nil, ended(ctx, err)
 			}
 			if found.met {
 				*sigma, off[i] = &found.value, found.value/guess
@@ -147,7 +147,7 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 // made reports that there is no frontier.
 func (f *Frontier) made() error {
 	if f == nil || f.N < 1 {
-		return errors.New("plan: this Frontier was not made by Plan.Frontier")
+		return errors.New("this Frontier was not made by Plan.Frontier")
 	}
 	return nil
 }

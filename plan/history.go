@@ -48,7 +48,7 @@ func (h *History) AddNotes(notes ...string) {
 // chosen by results, which composition says nothing of: that is an error.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
-		return nil, errors.New("plan: events: a filter is recorded, so that rounds may have been chosen by results: " +
+		return nil, errors.New("events: a filter is recorded, so that rounds may have been chosen by results: " +
 			"only a next leg can be planned after them")
 	}
 	return h.Events, nil
@@ -91,23 +91,23 @@ func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
-		return History{}, fmt.Errorf("plan: events: %w", err)
+		return History{}, fmt.Errorf("events: %w", err)
 	}
 	file, err := readFile(bytes.TrimSpace(text))
 	if err != nil {
-		return History{}, fmt.Errorf("plan: events: %w", err)
+		return History{}, fmt.Errorf("events: %w", err)
 	}
 	h := History{Filter: file.Filter.limits(), Late: file.Filter.late()}
 	var errs []error
 	if h.Filter != nil {
 		if err := h.Filter.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("plan: filter: %w", err))
+			errs = append(errs, fmt.Errorf("filter: %w", err))
 		}
 	}
 	lists := make([][]dp.Event, len(file.Releases))
 	for i, release := range file.Releases {
 		if lists[i], err = release.read(sampling, adjacency); err != nil && len(lists) > 1 {
-			err = fmt.Errorf("plan: release %d: %w", i, err)
+			err = fmt.Errorf("release %d: %w", i, err)
 		}
 		errs = append(errs, err)
 	}
@@ -117,10 +117,10 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 	}
 	h.AddNotes(notes...)
 	if h.Events, err = dp.Compose(lists...); err != nil {
-		return History{}, fmt.Errorf("plan: %w", err)
+		return History{}, err
 	}
 	if digest := file.Report.SHA256; digest != "" && digest != h.digest() {
-		return History{}, errors.New("plan: record: its sha256 is not that of its content: it is damaged, or was " +
+		return History{}, errors.New("record: its sha256 is not that of its content: it is damaged, or was " +
 			"edited, and who has edited it removes that key")
 	}
 	return h, nil
@@ -161,13 +161,13 @@ func (r report) notes() ([]string, error) {
 	}
 	notes = append(notes, r.Notes...)
 	if len(notes) > maxNotes {
-		return nil, fmt.Errorf("plan: notes: %d of them, must be at most %d", len(notes), maxNotes)
+		return nil, fmt.Errorf("notes: %d of them, must be at most %d", len(notes), maxNotes)
 	}
 	for _, note := range notes {
 		if len(note) > maxNote || strings.ContainsFunc(note, func(c rune) bool {
 			return c == unicode.ReplacementChar || !unicode.IsPrint(c)
 		}) {
-			return nil, fmt.Errorf("plan: notes: %.40q, must be of printable characters, at most %d bytes", note,
+			return nil, fmt.Errorf("notes: %.40q, must be of printable characters, at most %d bytes", note,
 				maxNote)
 		}
 	}
@@ -262,17 +262,17 @@ type releaseRow struct {
 // read returns the events of the release, all of its noise.
 func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
 	if len(r.Events) == 0 {
-		return nil, errors.New(`plan: events: none, must be a JSON array of at least one, or {"events": […]}`)
+		return nil, errors.New(`events: none, must be a JSON array of at least one, or {"events": […]}`)
 	}
 	var noise dp.Noise
 	var errs []error
 	if r.Noise != nil {
 		noise = dp.Noise{Name: rng.Name{Root: r.Noise.Root}, Client: dp.AllClients}
 		if err := noise.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("plan: noise: %w", err))
+			errs = append(errs, fmt.Errorf("noise: %w", err))
 		}
 		if r.Noise.Run == nil {
-			errs = append(errs, errors.New("plan: noise: run is missing, must say which run of the root it is, from "+
+			errs = append(errs, errors.New("noise: run is missing, must say which run of the root it is, from "+
 				"0 on"))
 		} else {
 			noise.Run = uint64(*r.Noise.Run)
@@ -282,7 +282,7 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 	for i, row := range r.Events {
 		var err error
 		if events[i], err = row.event(sampling, adjacency); err != nil {
-			errs = append(errs, fmt.Errorf("plan: event %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 		}
 		events[i].Noise = noise
 	}
@@ -359,7 +359,7 @@ func follower(past []dp.Event, root string) (rng.Name, error) {
 		}
 		after, ok := e.Noise.Next()
 		if !ok {
-			return rng.Name{}, fmt.Errorf("plan: root = %q has no run after %d, name another", next.Root, e.Noise.Run)
+			return rng.Name{}, fmt.Errorf("root = %q has no run after %d, name another", next.Root, e.Noise.Run)
 		}
 		next = after
 	}
@@ -380,7 +380,7 @@ func checkRoot(root string) error {
 		return nil
 	}
 	if err := (rng.Name{Root: root}).Validate(); err != nil {
-		return fmt.Errorf("plan: root: %w", err)
+		return err
 	}
 	return nil
 }

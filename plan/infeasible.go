@@ -23,7 +23,7 @@ func (e *Infeasible) Unwrap() error { return e.why }
 
 // Error returns the cost and the remedies in one sentence.
 func (e *Infeasible) Error() string {
-	return "plan: no " + e.SolvedFor + " meets the budget: " + e.Reason()
+	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
 // Reason is Error without its first words.

@@ -22,7 +22,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 		p.Epsilon, err = closedform.Epsilon(p.Sigma, p.Delta)
 	}
 	if err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	l, err := p.limits(p.recordEpochs())
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 		setting.Epsilon = p.Epsilon
 	}
 	if p.Conditions, err = closedform.Conditions(p.Method.form(), setting); err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return err
 	}
 	// The γ of the paper as it was run is no root, so its own conditions may fail.
 	p.Feasible = p.Run != nil && (p.Method == Paper || closedform.Holds(p.Conditions, closedform.SimpleF))
@@ -74,11 +74,11 @@ func (p *Plan) limits(k float64) (closedform.Limits, error) {
 		err = p.asRun(&l, k)
 	}
 	if err != nil {
-		return l, fmt.Errorf("plan: %w", err)
+		return l, err
 	}
 	p.GammaPrinted, err = closedform.Gamma(closedform.Printed, p.Epsilon, p.Delta, k)
 	if err != nil {
-		return l, fmt.Errorf("plan: %w", err)
+		return l, err
 	}
 	return l, nil
 }

@@ -32,7 +32,7 @@ func ParseMethod(name string) (Method, error) {
 	case ClosedForm, Printed, Paper, RDP, PLD:
 		return m, nil
 	}
-	return "", fmt.Errorf("plan: method = %q, must be %q, %q, %q, %q or %q", name, ClosedForm, Printed, Paper, RDP, PLD)
+	return "", fmt.Errorf("method = %q, must be %q, %q, %q, %q or %q", name, ClosedForm, Printed, Paper, RDP, PLD)
 }
 
 // form is the γ of a closed-form method.
@@ -126,5 +126,5 @@ func (m Method) Accountant() (dp.Accountant, error) {
 	case PLD:
 		return pld.Accountant{}, nil
 	}
-	return nil, fmt.Errorf("plan: method = %q has no accountant: %w", m, dp.ErrNotCovered)
+	return nil, fmt.Errorf("method = %q has no accountant: %w", m, dp.ErrNotCovered)
 }

@@ -57,7 +57,7 @@ func LeastNoise(
 	s, err := d.turn(ctx, epsilon)
 	switch {
 	case err != nil:
-		return 0, dp.Bound{}, ended(ctx, fmt.Errorf("plan: %w", err))
+		return 0, dp.Bound{}, ended(ctx, err)
 	case !s.met:
 		return 0, dp.Bound{}, ended(ctx, &Infeasible{SolvedFor: string(noise),
 			Cost: s.cost(fmt.Sprintf("even σ = %g", s.value), epsilon), why: s.err})

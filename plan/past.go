@@ -100,7 +100,7 @@ func checkEvents(events []dp.Event) error {
 	var errs []error
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("plan: event %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -181,7 +181,7 @@ func epochsCount(epochs float64, n int) int {
 // made reports a plan that cannot be used.
 func (p *Plan) made() error {
 	if p == nil || p.N < 1 {
-		return errors.New("plan: this Plan was not made by Solve")
+		return errors.New("this Plan was not made by Solve")
 	}
 	return nil
 }

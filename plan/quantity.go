@@ -114,6 +114,6 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 
 // tooUneven is where samples of one record on average cannot be had.
 func (c calculator) tooUneven() stop {
-	return stop{value: 1, err: fmt.Errorf("plan: theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta,
+	return stop{value: 1, err: fmt.Errorf("theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta,
 		c.p.N, dp.ErrNotCovered)}
 }

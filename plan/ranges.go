@@ -17,7 +17,7 @@ type rangeErrors struct{ errs []error }
 func (r *rangeErrors) add(err error) { r.errs = append(r.errs, err) }
 
 func (r *rangeErrors) fail(format string, args ...any) {
-	r.add(fmt.Errorf("plan: "+format, args...))
+	r.add(fmt.Errorf(format, args...))
 }
 
 func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {

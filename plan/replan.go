@@ -192,7 +192,7 @@ type Next struct {
 // UnmarshalJSON refuses: what is written of p has no rounds of the past, and what is read of
 // it would be stated, and planned after, as if there were none.
 func (p *Next) UnmarshalJSON([]byte) error {
-	return errors.New("plan: a next leg is not read back, as its JSON has no rounds of the past: write its History, " +
+	return errors.New("a next leg is not read back, as its JSON has no rounds of the past: write its History, " +
 		"and read that by ReadHistory")
 }
 
@@ -238,7 +238,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	if p.Sigma == 0 {
 		sigma, err := closedform.Sigma(p.TargetEpsilon, p.Delta)
 		if err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
+			return nil, err
 		}
 		p.Sigma = roundUp(sigma)
 		for _, e := range r.Past {
@@ -259,7 +259,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 					[]Choice{}, nil
 				return p, ended(ctx, nil)
 			}
-			return nil, ended(ctx, fmt.Errorf("plan: %w", err))
+			return nil, ended(ctx, err)
 		}
 	}
 	err = p.choose(ctx, price)
@@ -328,7 +328,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 			slope: 1, tol: tolerance}
 		s, err := d.turn(ctx, p.TargetEpsilon)
 		if err != nil {
-			return fmt.Errorf("plan: %w", err)
+			return err
 		}
 		best = s
 	}
@@ -388,7 +388,7 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 // made reports that there is no next leg.
 func (p *Next) made() error {
 	if p == nil || p.N < 1 {
-		return errors.New("plan: this Next was not made by Replan")
+		return errors.New("this Next was not made by Replan")
 	}
 	return nil
 }

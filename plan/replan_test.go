@@ -303,7 +303,7 @@ func TestNextRequestRefusals(t *testing.T) {
 		want string
 	}{
 		{func(r *NextRequest) { r.Past = nil }, "no rounds that were run already"},
-		{func(r *NextRequest) { r.Past = []dp.Event{{}} }, "plan: event 0: dp: sampling"},
+		{func(r *NextRequest) { r.Past = []dp.Event{{}} }, "event 0: sampling"},
 		{func(r *NextRequest) {
 			r.Past = []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 8, Rate: 0.1,
 				Count: 3}}
@@ -357,28 +357,28 @@ func TestReadEvents(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":               "plan: events: it is empty, must be a JSON value",
-		"[]":             "plan: events: none",
-		`{}`:             "plan: events: none",
+		"":               "events: it is empty, must be a JSON value",
+		"[]":             "events: none",
+		`{}`:             "events: none",
 		`{"rounds": []}`: `unknown field "rounds"`,
 		`[{"noise": 3}]`: `unknown field "noise"`,
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
 		"[" + one + "] []": "more after the first",
-		`[` + one + `, {"count": 1}]`: "plan: event 1: noise_multiplier or sigma is missing\n" +
+		`[` + one + `, {"count": 1}]`: "event 1: noise_multiplier or sigma is missing\n" +
 			"sample_rate is missing or 0, and so are sample_size and dataset_size",
 		"[null]": "sample_size and dataset_size\ncount or steps is missing",
 		`[{"sigma": null, "sample_size": 9}]`: "event 0: noise_multiplier or sigma is missing\n" +
 			"dataset_size is missing or 0",
 		`[{"dataset_size": 9, "sigma": -1}]`: "sample_size is missing or 0\n" +
-			"count or steps is missing\ndp: noise multiplier = -1",
+			"count or steps is missing\nnoise multiplier = -1",
 		`[{"sigma": 0, "dataset_size": 0}]`:                                   "event 0: sample_rate is missing",
 		`[{"sigma": 3, "noise_multiplier": 0, "sample_rate": 1, "steps": 1}]`: "noise_multiplier and sigma",
 		`[{"sigma": 3, "sample_rate": 1, "steps": 1, "count": 0}]`:            "count and steps are the same",
 		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" stands twice`,
 		`[{"count": 1.5}]`:                                                    "1.5",
 		strings.Replace(one, "500", "0", 1):                                   `unknown field`,
-		"[" + strings.Replace(one, "500", "0", 1) + "]":                       "event 0: dp: count of rounds = 0",
+		"[" + strings.Replace(one, "500", "0", 1) + "]":                       "event 0: count of rounds = 0",
 	} {
 		if events, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want %q, got %+v, %v", text, want, events, err)
@@ -427,7 +427,7 @@ func (endless) Read(p []byte) (int, error) {
 
 func TestReadEventsIsBounded(t *testing.T) {
 	_, err := ReadEvents(endless{}, dp.Poisson, "")
-	if err == nil || !strings.Contains(err.Error(), "plan: events: too large: more than 16777216 bytes") {
+	if err == nil || !strings.Contains(err.Error(), "events: too large: more than 16777216 bytes") {
 		t.Error(err)
 	}
 }

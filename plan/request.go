@@ -96,7 +96,7 @@ func (r Request) validateMethod(errs *rangeErrors) {
 		errs.add(err)
 	}
 	if m := r.method(); r.Adjacency == dp.ReplaceOne && m.isClosedForm() {
-		errs.add(fmt.Errorf("plan: adjacency = %q, must be %q: Theorem simpleF is not proved for another, and "+
+		errs.add(fmt.Errorf("adjacency = %q, must be %q: Theorem simpleF is not proved for another, and "+
 			"violated there: %w", r.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
 	}
 }

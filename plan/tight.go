@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 
 	"proactivedp/dp"
 	"proactivedp/internal/message"
@@ -79,7 +78,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	k := epochsCount(p.Epochs, p.N)
 	s, err := c.sizeFor(ctx, p.Sigma, k)
 	if err != nil {
-		return allowed, fmt.Errorf("plan: %w", err)
+		return allowed, err
 	}
 	size := int(s.value)
 	allowed.LargestSample = setting(s, p.Sigma, size, k/size)
@@ -93,7 +92,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	}
 	allowed.Run = &b
 	if s, err = c.noise(ctx, p.Run.SampleSize, p.Run.Rounds); err != nil {
-		return allowed, fmt.Errorf("plan: %w", err)
+		return allowed, err
 	}
 	allowed.LeastNoise = setting(s, s.value, p.Run.SampleSize, p.Run.Rounds)
 	return allowed, nil

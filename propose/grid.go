@@ -66,7 +66,7 @@ func checkLists(of string, lists ...list) error {
 	var errs []error
 	for _, l := range lists {
 		if l.length == 0 {
-			errs = append(errs, fmt.Errorf("propose: %s: %s: none, must be at least one", of, l.name))
+			errs = append(errs, fmt.Errorf("%s: %s: none, must be at least one", of, l.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -108,7 +108,7 @@ const minTimes, maxTimes = 1, 1000
 // CheckTimes reports a number of times outside its range.
 func CheckTimes(times float64) error {
 	if !(times >= minTimes && times <= maxTimes) {
-		return fmt.Errorf("propose: times of a grid = %v, must be in [%d, %d]", times, minTimes, maxTimes)
+		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minTimes, maxTimes)
 	}
 	return nil
 }
@@ -120,14 +120,14 @@ func CheckTimes(times float64) error {
 func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float64, testSeeds int) (*GridReport, error) {
 	errs := []error{CheckTimes(times), g.check()}
 	if testSeeds < 2 || testSeeds > maxCount {
-		errs = append(errs, fmt.Errorf("propose: %d test seeds, must be in [2, %d]", testSeeds, maxCount))
+		errs = append(errs, fmt.Errorf("%d test seeds, must be in [2, %d]", testSeeds, maxCount))
 	}
 	if r.TargetAccuracy != 0 {
-		errs = append(errs, fmt.Errorf("propose: target accuracy = %v, must be 0: a grid is for a target epsilon",
+		errs = append(errs, fmt.Errorf("target accuracy = %v, must be 0: a grid is for a target epsilon",
 			r.TargetAccuracy))
 	}
 	if o.Probing != Own || r.Epsilon == 0 {
-		errs = append(errs, errors.New("propose: a grid is for a target epsilon, of data that may be looked at itself"))
+		errs = append(errs, errors.New("a grid is for a target epsilon, of data that may be looked at itself"))
 	}
 	if err := errors.Join(append(errs, r.Validate())...); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func TestAgainstGridSaysAll(t *testing.T) {
 	r.Epsilon, r.TargetAccuracy, o.Probing, r.Seeds = 0, 0.9, Other, 1
 	_, err := AgainstGrid(t.Context(), r, o, DefaultGrid(r), 0.5, 1)
 	_, empty := AgainstGrid(t.Context(), request(), options(1), Grid{Clips: []float64{1}}, 1, 2)
-	if empty == nil || !strings.Contains(empty.Error(), "grid: walks: none") ||
+	if empty == nil || !strings.Contains(empty.Error(), "walks: none") ||
 		strings.Contains(empty.Error(), "clips") {
 		t.Errorf("a grid of nothing: %v", empty)
 	}

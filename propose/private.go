@@ -189,7 +189,7 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 		return 0, err
 	}
 	if n := p.Config.Mechanism.DatasetSize; n < s.records-s.holdout {
-		return 0, fmt.Errorf("propose: a trial has %d records, is accounted for at least %d", n, s.records-s.holdout)
+		return 0, fmt.Errorf("a trial has %d records, is accounted for at least %d", n, s.records-s.holdout)
 	}
 	r, err := p.Run(ctx, sim.Perf{Workers: max(s.Options.Perf.Workers, 1)}, nil)
 	if errors.Is(err, models.ErrDiverged) {
@@ -209,19 +209,19 @@ func (o Options) Validate(r Request) error {
 	}
 	var errs []error
 	if r.Epsilon == 0 || r.TargetAccuracy != 0 {
-		errs = append(errs, errors.New("propose: private probes need a target epsilon and no target accuracy: a part "+
+		errs = append(errs, errors.New("private probes need a target epsilon and no target accuracy: a part "+
 			"of that ε pays for them"))
 	}
 	if o.Trials.Folder != "" {
-		errs = append(errs, errors.New("propose: private probes must not be kept in a folder: only the best is "+
+		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is "+
 			"released"))
 	}
 	if data.Partition(r.Base.Partition) != data.Replicate {
-		errs = append(errs, fmt.Errorf("propose: partition = %q with private probes, must be %q: records that are "+
+		errs = append(errs, fmt.Errorf("partition = %q with private probes, must be %q: records that are "+
 			"dealt anew for another number of them count as many", r.Base.Partition, data.Replicate))
 	}
 	if r.Base.SeedFromOS {
-		errs = append(errs, errors.New("propose: private probes are a simulation with the noise of a seed: the split "+
+		errs = append(errs, errors.New("private probes are a simulation with the noise of a seed: the split "+
 			"and the trials of a fresh root cannot be accounted for together yet"))
 	}
 	return errors.Join(errs...)

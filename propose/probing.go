@@ -27,7 +27,7 @@ const (
 // not what the sources are: what is said of the records that were looked at rests on it.
 func (o Options) checkProbing(allowed ...Probing) error {
 	if o.Data == nil || o.Probe == nil {
-		return errors.New("propose: data and probe, the sources that are trained on and probed, must both be given")
+		return errors.New("data and probe, the sources that are trained on and probed, must both be given")
 	}
 	if !slices.Contains(allowed, o.Probing) {
 		names := make([]string, len(allowed))
@@ -35,14 +35,14 @@ func (o Options) checkProbing(allowed ...Probing) error {
 			names[i] = strconv.Quote(string(p))
 		}
 		last := len(names) - 1
-		return fmt.Errorf("propose: probing = %q, must be %s or %s", o.Probing, strings.Join(names[:last], ", "),
+		return fmt.Errorf("probing = %q, must be %s or %s", o.Probing, strings.Join(names[:last], ", "),
 			names[last])
 	}
 	switch same := o.Probe == o.Data; {
 	case same && o.Probing == Other:
-		return fmt.Errorf("propose: probing = %q, and the data that are probed are the data itself", o.Probing)
+		return fmt.Errorf("probing = %q, and the data that are probed are the data itself", o.Probing)
 	case !same && o.Probing != Other:
-		return fmt.Errorf("propose: probing = %q, and the data that are probed are others", o.Probing)
+		return fmt.Errorf("probing = %q, and the data that are probed are others", o.Probing)
 	}
 	return nil
 }

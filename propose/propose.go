@@ -66,7 +66,7 @@ func DefaultRequest(base train.Spec, epsilon float64) Request {
 // Validate reports every field of r outside its range.
 func (r Request) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("propose: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if r.Epsilon == 0 && r.TargetAccuracy == 0 {
 		fail("an epsilon or a target accuracy must be given")
 	}
@@ -115,7 +115,7 @@ type Infeasible struct {
 
 // Error returns the reason and the remedies in one sentence.
 func (e *Infeasible) Error() string {
-	text := "propose: infeasible: " + e.Reason
+	text := "infeasible: " + e.Reason
 	for i, remedy := range e.Remedies {
 		if i == 0 {
 			text += ": " + remedy

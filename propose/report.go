@@ -109,7 +109,7 @@ func (s *searcher) report(ctx context.Context, epsilon float64, found []*candida
 		}
 		p.Rank = i + 1
 		if eps := p.Certified.PerRecord.EpsilonUpper; eps == nil || *eps > epsilon {
-			return nil, errors.New("propose: a setting is not certified within the target epsilon")
+			return nil, errors.New("a setting is not certified within the target epsilon")
 		}
 		r.Proposals = append(r.Proposals, *p)
 	}

@@ -79,7 +79,7 @@ func (s *searcher) folds() int {
 // checkBase reports what a proposal cannot take as given.
 func checkBase(b train.Spec) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("propose: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if dp.Sampling(b.Sampling) != dp.Poisson {
 		fail("sampling = %q, must be %q", b.Sampling, dp.Poisson)
 	}

@@ -18,7 +18,7 @@ import (
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
 	if r.Epsilon == 0 {
-		return none, fmt.Errorf("propose: epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
+		return none, fmt.Errorf("epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
 	}
 	r.Rounds, r.TargetAccuracy, r.Count = []int{max(r.Base.Clients, 1)}, 0, 1 // of use to nobody here
 	if err := r.Validate(); err != nil {
@@ -33,7 +33,7 @@ func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	}
 	run := dp.Cut(sizes, r.Base.GradComps)
 	if run.Rounds < 1 || run.Max*run.Rounds != run.Computed {
-		return none, fmt.Errorf("propose: sample size = %q, must be constant and at most the gradient computations %d",
+		return none, fmt.Errorf("sample size = %q, must be constant and at most the gradient computations %d",
 			r.Base.SampleSize, r.Base.GradComps)
 	}
 	s, err := newSearcher(r, o)

@@ -107,22 +107,22 @@ func (n Name) String() string {
 // two that look alike, as in other alphabets.
 func (n Name) Validate() error {
 	if n.Root == "" {
-		return errors.New("rng: the name of the root is empty, must say which root the noise is from, such as " +
+		return errors.New("the name of the root is empty, must say which root the noise is from, such as " +
 			"\"seed:1\"")
 	}
 	if len(n.Root) > maxRootName {
-		return fmt.Errorf("rng: the name of the root has %d bytes, must have at most %d", len(n.Root), maxRootName)
+		return fmt.Errorf("the name of the root has %d bytes, must have at most %d", len(n.Root), maxRootName)
 	}
 	if strings.ContainsFunc(n.Root, func(c rune) bool { return c < ' ' || c > '~' }) ||
 		strings.TrimSpace(n.Root) != n.Root {
-		return fmt.Errorf("rng: the name of the root = %+q, must be of printable ASCII, without blanks around it",
+		return fmt.Errorf("the name of the root = %+q, must be of printable ASCII, without blanks around it",
 			n.Root)
 	}
 	if lower := strings.ToLower(n.Root); strings.HasPrefix(lower, secretPrefix) && lower != n.Root {
-		return fmt.Errorf("rng: the name of the root = %q, must be in small letters, as %q", n.Root, lower)
+		return fmt.Errorf("the name of the root = %q, must be in small letters, as %q", n.Root, lower)
 	} else if strings.HasPrefix(lower, seedPrefix) {
 		if seed, ok := n.Seed(); !ok || seedName(seed) != n.Root {
-			return fmt.Errorf("rng: the name of the root = %q, must be of a seed in [0, 2^64), as \"seed:1\"", n.Root)
+			return fmt.Errorf("the name of the root = %q, must be of a seed in [0, 2^64), as \"seed:1\"", n.Root)
 		}
 	}
 	return nil

@@ -135,7 +135,7 @@ func TestNamesWithOneSpelling(t *testing.T) {
 		"seed:1e3", "seed:18446744073709551616", "Seed:1", "SEED:1", "secret:00FF", "a\nb", "a\x00", "\xff", "a\x7f",
 		"Zürich", "ѕeed:1", "seed\u200b:1", "seed：1", strings.Repeat("x", 201)} {
 		err := (Name{Root: root}).Validate()
-		if err == nil || !strings.HasPrefix(err.Error(), "rng: the name of the root") {
+		if err == nil || !strings.HasPrefix(err.Error(), "the name of the root") {
 			t.Errorf("%q: %v", root, err)
 		}
 	}

@@ -88,7 +88,7 @@ const (
 // secret as carefully as its records. No secret gives the root of a seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
-		return nil, fmt.Errorf("rng: secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
+		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
 	}
 	origin := hashed("proactivedp/rng/secret/v1", secret)
 	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
@@ -109,7 +109,7 @@ func NewFromOS() (*Root, error) {
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {
-		return nil, fmt.Errorf("rng: read the system's random source: %w", err)
+		return nil, fmt.Errorf("read the system's random source: %w", err)
 	}
 	return secret, nil
 }
@@ -137,7 +137,7 @@ func newRoot(origin, key [32]byte, name Name) *Root {
 }
 
 // ErrNoKey reports a nil root, or one that is the zero value.
-var ErrNoKey = errors.New("rng: the root has no key: make it with New, NewFromSecret or NewFromOS")
+var ErrNoKey = errors.New("the root has no key: make it with New, NewFromSecret or NewFromOS")
 
 // Check returns ErrNoKey if nothing can be drawn from r; r may be nil.
 func (r *Root) Check() error {

@@ -22,7 +22,7 @@ const MaxAdapt = 1000
 // Validate reports a factor outside its range.
 func (a Adapt) Validate() error {
 	if a != 0 && !(a > 1 && a <= MaxAdapt) {
-		return fmt.Errorf("sim: adapt = %v, must be 0 or in (1, %d]", float64(a), MaxAdapt)
+		return fmt.Errorf("adapt = %v, must be 0 or in (1, %d]", float64(a), MaxAdapt)
 	}
 	return nil
 }

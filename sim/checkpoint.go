@@ -48,7 +48,7 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 		return err
 	}
 	if v.failed != nil {
-		return fmt.Errorf("sim: checkpoint: the run has failed: %w", v.failed)
+		return fmt.Errorf("the run has failed: %w", v.failed)
 	}
 	if err := checkpointFormat.Write(w, header, key, func(w io.Writer) error {
 		c := newWriter(v.frame, w)
@@ -57,7 +57,7 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 		codec.Wide(c, v.Beside)
 		return c.End()
 	}); err != nil {
-		return fmt.Errorf("sim: %w", err)
+		return err
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
 	header, state, err := checkpointFormat.Open(r, size, key)
 	if err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
+		return nil, err
 	}
 	return &Checkpoint{header, state}, nil
 }
@@ -95,7 +95,7 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 		return err
 	}
 	if _, err := k.state.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("sim: checkpoint: %w", err)
+		return err
 	}
 	r := bufio.NewReaderSize(k.state, 1<<16)
 	c := newReader(v.frame, r)
@@ -115,7 +115,7 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 		err = v.checkUpdates(&state)
 	}
 	if err != nil {
-		return fmt.Errorf("sim: the checkpoint does not fit the run: %w", err)
+		return fmt.Errorf("the checkpoint does not fit the run: %w", err)
 	}
 	v.setState(state)
 	v.failed = nil // a checkpoint is never of a run that has failed
@@ -150,7 +150,7 @@ func (v *Virtual) checkUpdates(s *virtualState) error {
 // made reports a checkpoint that cannot be read.
 func (k *Checkpoint) made() error {
 	if k == nil || k.state == nil {
-		return errors.New("sim: this Checkpoint was not made by OpenCheckpoint")
+		return errors.New("this Checkpoint was not made by OpenCheckpoint")
 	}
 	return nil
 }

@@ -151,10 +151,10 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 		return err
 	}
 	if !c.state.busy {
-		return fmt.Errorf("sim: client %d computes in no round: Begin comes first", c.id)
+		return fmt.Errorf("client %d computes in no round: Begin comes first", c.id)
 	}
 	if err := c.compute(c, u, ws); err != nil {
-		return fmt.Errorf("sim: client %d, round %d: %w", c.id, c.state.i, err)
+		return fmt.Errorf("client %d, round %d: %w", c.id, c.state.i, err)
 	}
 	return nil
 }
@@ -308,10 +308,10 @@ func (c *Client) Receive(k int, v *Vector) error {
 	}
 	s := &c.state
 	if v == nil {
-		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d has no vector", c.id, s.i, k)
+		return fmt.Errorf("client %d in round %d: broadcast k = %d has no vector", c.id, s.i, k)
 	}
 	if k < 0 || k > s.i || len(v.X) != c.params {
-		return fmt.Errorf("sim: client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d",
+		return fmt.Errorf("client %d in round %d: broadcast k = %d of %d parameters, must be in [0, %d], of %d",
 			c.id, s.i, k, len(v.X), s.i, c.params)
 	}
 	if invariants {
@@ -359,7 +359,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		return err
 	}
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("sim: client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
+		return fmt.Errorf("client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
 	}
 	if ledger == nil || v == nil {
 		return fail("it needs a ledger and a broadcast, one of them is nil")

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
 
@@ -159,7 +158,7 @@ func (r *Result) ParamsSHA256() string {
 
 func newResult(server *Server, clients []*Client, run dp.Run, staleness Staleness) (*Result, error) {
 	if err := models.CheckFinite(server.Model()); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
+		return nil, err
 	}
 	if invariants {
 		assertEnded(server, clients, staleness)

@@ -52,7 +52,7 @@ func newCrew(workers int, model models.Model, clients int) *crew {
 
 func (t *task) compute(ws *Workspace) {
 	if p := panics.Try(func() { t.err = t.client.Compute(t.u.X, ws) }); p != nil {
-		t.err = fmt.Errorf("sim: client %d: %w", t.client.id, p.AsError())
+		t.err = fmt.Errorf("client %d: %w", t.client.id, p.AsError())
 	}
 	t.done <- struct{}{}
 }

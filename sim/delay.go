@@ -145,7 +145,7 @@ func ParseDelay(text string) (Delay, error) {
 	case kind == "list":
 		return ByRound(taus), nil
 	}
-	return nil, fmt.Errorf("sim: delay = %q, must be a number of rounds of at least 0, %q, %q, clients:T0,T1,… (one a "+
+	return nil, fmt.Errorf("delay = %q, must be a number of rounds of at least 0, %q, %q, clients:T0,T1,… (one a "+
 		"client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
 }
 
@@ -153,14 +153,14 @@ func ParseDelay(text string) (Delay, error) {
 func checkDelay(d Delay, clients, rounds int) error {
 	switch d := d.(type) {
 	case nil:
-		return fmt.Errorf("sim: no permissible delay")
+		return fmt.Errorf("no permissible delay")
 	case AtMost:
 		return checkTaus([]int{int(d)})
 	case ByRound:
 		return checkTaus(d)
 	case ByClient:
 		if len(d) != clients {
-			return fmt.Errorf("sim: delay %v names %d clients, must name all %d", d, len(d), clients)
+			return fmt.Errorf("delay %v names %d clients, must name all %d", d, len(d), clients)
 		}
 		return checkTaus(d)
 	case Unlimited, SquareRoot:
@@ -169,7 +169,7 @@ func checkDelay(d Delay, clients, rounds int) error {
 	// k is never above i: v̂_k holds the client's own rounds < k.
 	for i := range rounds {
 		if !d.Permits(i, i) {
-			return fmt.Errorf("sim: delay %v forbids round %d with every earlier round in: clients would wait for ever",
+			return fmt.Errorf("delay %v forbids round %d with every earlier round in: clients would wait for ever",
 				d, i)
 		}
 	}
@@ -178,7 +178,7 @@ func checkDelay(d Delay, clients, rounds int) error {
 
 func checkTaus(taus []int) error {
 	if len(taus) == 0 || slices.Min(taus) < 0 {
-		return fmt.Errorf("sim: delay = %v rounds, must be at least one number, each at least 0", taus)
+		return fmt.Errorf("delay = %v rounds, must be at least one number, each at least 0", taus)
 	}
 	return nil
 }

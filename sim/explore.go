@@ -57,20 +57,20 @@ func (e Exploration) validate() error {
 	// A fingerprint looks at the clients in each of n! orders.
 	const maxClients, maxFaults = 5, 255
 	if e.Clients < 1 || e.Clients > maxClients {
-		errs = append(errs, fmt.Errorf("sim: clients = %d, must be in [1, %d]", e.Clients, maxClients))
+		errs = append(errs, fmt.Errorf("clients = %d, must be in [1, %d]", e.Clients, maxClients))
 	}
 	most := maxTally
 	if e.Momentum {
 		most = maxHeavyTally
 	}
 	if e.Rounds < 1 || e.Rounds > most/max(e.Clients, 1) {
-		errs = append(errs, fmt.Errorf("sim: clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
+		errs = append(errs, fmt.Errorf("clients × rounds = %d × %d, must be in [1, %d]", e.Clients, e.Rounds,
 			most))
 	}
 	f := e.Faults
 	if least, most := min(f.Duplicates, f.Losses, f.Leaves), max(f.Duplicates, f.Losses, f.Leaves); least < 0 ||
 		most > maxFaults {
-		errs = append(errs, fmt.Errorf("sim: faults = %+v, must be in [0, %d] each", f, maxFaults))
+		errs = append(errs, fmt.Errorf("faults = %+v, must be in [0, %d] each", f, maxFaults))
 	}
 	return errors.Join(errs...)
 }

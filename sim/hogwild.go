@@ -71,7 +71,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 // guard turns a panic of a goroutine into an error that names it.
 func guard(who string, f func() error) (err error) {
 	if p := panics.Try(func() { err = f() }); p != nil {
-		return fmt.Errorf("sim: %s: %w", who, p.AsError())
+		return fmt.Errorf("%s: %w", who, p.AsError())
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (h *hogwild) put(v *Vector) {
 }
 
 // errStopped is the error of a goroutine that ends early. The cause is in the context.
-var errStopped = errors.New("sim: stopped")
+var errStopped = errors.New("stopped")
 
 func stopped(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))

@@ -36,7 +36,7 @@ type Violation struct {
 
 func (v *Violation) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sim: %s: %s", v.Invariant, v.Detail)
+	fmt.Fprintf(&b, "%s: %s", v.Invariant, v.Detail)
 	for i, line := range v.Trace {
 		fmt.Fprintf(&b, "\n%4d  %s", i+1, line)
 	}

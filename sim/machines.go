@@ -43,7 +43,7 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	}
 	errs := []error{cfg.checkShared(), cfg.Roots.checkRun()}
 	if id < 0 || id >= cfg.Clients() {
-		errs = append(errs, fmt.Errorf("sim: client = %d, must be in [0, %d]", id, cfg.Clients()-1))
+		errs = append(errs, fmt.Errorf("client = %d, must be in [0, %d]", id, cfg.Clients()-1))
 	} else {
 		errs = append(errs, cfg.Roots.checkClient(id), cfg.checkRows(id),
 			cfg.Partition.Check([]data.Subset{cfg.Rows[id]}))
@@ -89,7 +89,7 @@ func (c *Config) initialModel() []float32 {
 // made reports a server that cannot be used.
 func (s *Server) made() error {
 	if s == nil || s.sched == nil {
-		return errors.New("sim: this Server was not made by NewServer")
+		return errors.New("this Server was not made by NewServer")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *Server) made() error {
 // made reports a client that cannot be used.
 func (c *Client) made() error {
 	if c == nil || c.sched == nil {
-		return errors.New("sim: this Client was not made by NewClient")
+		return errors.New("this Client was not made by NewClient")
 	}
 	return nil
 }

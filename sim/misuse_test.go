@@ -37,19 +37,19 @@ func TestUnfitPartsAreErrors(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"narrow regression":   {func(c *Config) { c.Model = narrow }, "logreg: the model needs rows of at most"},
+		"narrow regression":   {func(c *Config) { c.Model = narrow }, "the model needs rows of at most"},
 		"regression on three": {func(c *Config) { c.Rows = three }, `in 2 classes: "three" has`},
-		"network of few":      {func(c *Config) { c.Model = network(d.Features-1, 2) }, "models: own needs images of"},
-		"network of many":     {func(c *Config) { c.Model = network(d.Features+1, 2) }, "models: own needs images of"},
+		"network of few":      {func(c *Config) { c.Model = network(d.Features-1, 2) }, "own needs images of"},
+		"network of many":     {func(c *Config) { c.Model = network(d.Features+1, 2) }, "own needs images of"},
 		"network of two": {func(c *Config) { c.Model, c.Rows = network(d.Features, 2), three },
 			"in at most 2 classes"},
 		"empty list of sizes": {func(c *Config) { c.Mechanism.Sizes = dp.ListSizes{} },
-			"dp: sample size of round 0 = 0"},
+			"sample size of round 0 = 0"},
 		"sizes of no records": {func(c *Config) { c.Mechanism.Sizes = dp.ConstantSizes(0) },
-			"dp: sample size of round 0 = 0"},
+			"sample size of round 0 = 0"},
 		"nothing in the list": {func(c *Config) { c.Mechanism.Sizes = dp.ListSizes(nil) },
-			"dp: sample size of round 0 = 0"},
-		"adapting without any": {func(c *Config) { c.Adapt, c.Timing = 2, clock.Timing{} }, "clock: duration kind"},
+			"sample size of round 0 = 0"},
+		"adapting without any": {func(c *Config) { c.Adapt, c.Timing = 2, clock.Timing{} }, "duration kind"},
 	} {
 		cfg := small(t)
 		c.change(cfg)

@@ -151,10 +151,10 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, sampling, adjacency and exactness must"},
 		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, sampling, adjacency and"},
 		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: sizes, sampling, adjacency and exactness must"},
-		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: dp: sample size = 8"},
+		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: sample size = 8"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 77 }), "client 3 holds 480 records, its mechanism accounts for " +
 			"N = 77"},
-		{ownNoise(-1), "client 0: dp: noise multiplier = -1"},
+		{ownNoise(-1), "client 0: noise multiplier = -1"},
 		{own(func(c *Config) { c.Adapt = 2 }), "adapt = 2, must be 0"},
 		{func(c *Config) { c.Initial = []float32{1} }, "initial model of 1 parameters, must be of"},
 		{func(c *Config) {

@@ -31,7 +31,7 @@ func (c *Config) PlannedPrivacy(ctx context.Context, acc dp.Accountant, delta fl
 		return claim.Privacy{}, err
 	}
 	if c.Mechanism.Sizes == nil {
-		return claim.Privacy{}, errors.New("sim: no sample sizes")
+		return claim.Privacy{}, errors.New("no sample sizes")
 	}
 	if c.Own != nil {
 		planned := make([]dp.Ledger, len(c.Own))

@@ -174,7 +174,7 @@ func (a *agenda) remove(match func(event) bool) {
 
 // ErrClock reports an event beyond the end of the virtual clock, which is about 292 years. A draw from a
 // heavy tail can be that long.
-var ErrClock = errors.New("sim: the virtual clock cannot hold a time so late")
+var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
 // enter puts an event into the queue that happens after the given time.
 func (v *Virtual) enter(after time.Duration, e *event) {

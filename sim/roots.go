@@ -65,7 +65,7 @@ func (r Roots) Names() []rng.Name {
 // checkRun reports an error if nothing can be drawn for the run.
 func (r *Roots) checkRun() error {
 	if err := r.Run.Check(); err != nil {
-		return fmt.Errorf("sim: roots: of the run: %w", err)
+		return fmt.Errorf("roots: of the run: %w", err)
 	}
 	return nil
 }
@@ -73,10 +73,10 @@ func (r *Roots) checkRun() error {
 // checkClient reports an error if nothing can be drawn for a client.
 func (r *Roots) checkClient(client int) error {
 	if client >= len(r.Clients) {
-		return fmt.Errorf("sim: roots: of client %d: there are roots of %d clients", client, len(r.Clients))
+		return fmt.Errorf("roots: of client %d: there are roots of %d clients", client, len(r.Clients))
 	}
 	if err := r.Clients[client].Check(); err != nil {
-		return fmt.Errorf("sim: roots: of client %d: %w", client, err)
+		return fmt.Errorf("roots: of client %d: %w", client, err)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (r *Roots) checkClient(client int) error {
 func (r *Roots) check(clients int) error {
 	if len(r.Clients) != clients {
 		return errors.Join(r.checkRun(),
-			fmt.Errorf("sim: roots: of %d clients, must be one for each of %d", len(r.Clients), clients))
+			fmt.Errorf("roots: of %d clients, must be one for each of %d", len(r.Clients), clients))
 	}
 	for i := range r.Clients {
 		if err := r.checkClient(i); err != nil {

@@ -110,7 +110,7 @@ func writeState(w io.Writer, magic string, f frame, visit func(*stateCodec)) err
 		_, err = w.Write(sum.Sum(nil))
 	}
 	if err != nil {
-		return fmt.Errorf("sim: %s: %w", kindOf(magic), err)
+		return fmt.Errorf("%s: %w", kindOf(magic), err)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func readState(r io.Reader, magic string, f frame, visit func(*stateCodec), acce
 		err = accept()
 	}
 	if err != nil {
-		return fmt.Errorf("sim: %s: %w", kindOf(magic), err)
+		return fmt.Errorf("%s: %w", kindOf(magic), err)
 	}
 	return nil
 }

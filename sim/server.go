@@ -63,15 +63,15 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	st := &s.state
 	switch {
 	case u.Client < 0 || u.Client >= len(st.clients):
-		return false, fmt.Errorf("sim: update from client %d, there are %d", u.Client, len(st.clients))
+		return false, fmt.Errorf("update from client %d, there are %d", u.Client, len(st.clients))
 	case u.Round < 0 || u.Round >= s.sched.rounds:
-		return false, fmt.Errorf("sim: update of client %d for round %d, there are %d", u.Client, u.Round,
+		return false, fmt.Errorf("update of client %d for round %d, there are %d", u.Client, u.Round,
 			s.sched.rounds)
 	case len(u.U) != len(st.v):
-		return false, fmt.Errorf("sim: update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
+		return false, fmt.Errorf("update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
 			len(st.v))
 	case s.expelled(u.Client):
-		return false, fmt.Errorf("sim: update of client %d, which was expelled", u.Client)
+		return false, fmt.Errorf("update of client %d, which was expelled", u.Client)
 	}
 	p := &st.clients[u.Client]
 	before := p.next

@@ -44,18 +44,18 @@ type StepSize struct {
 func (s StepSize) Validate() error {
 	var errs []error
 	if !(s.Eta0 >= dp.MinScale && s.Eta0 <= dp.MaxScale) {
-		errs = append(errs, fmt.Errorf("sim: eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale,
+		errs = append(errs, fmt.Errorf("eta0 = %v, must be above 0, in [%g, %g]", s.Eta0, dp.MinScale,
 			dp.MaxScale))
 	}
 	switch {
 	case s.Decay.Ends() && s.Beta != 0:
-		errs = append(errs, fmt.Errorf("sim: beta = %v, must be 0: schedule %q falls by the part of the gradient "+
+		errs = append(errs, fmt.Errorf("beta = %v, must be 0: schedule %q falls by the part of the gradient "+
 			"computations that is done", s.Beta, s.Decay))
 	case !(s.Beta >= 0 && s.Beta <= dp.MaxScale):
-		errs = append(errs, fmt.Errorf("sim: beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
+		errs = append(errs, fmt.Errorf("beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
 	}
 	if !slices.Contains(Decays(), s.Decay) {
-		errs = append(errs, fmt.Errorf("sim: schedule = %q, must be one of %q", s.Decay, Decays()))
+		errs = append(errs, fmt.Errorf("schedule = %q, must be one of %q", s.Decay, Decays()))
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ func (c *Config) checkWithoutClock() error {
 		return errors.Join(errs...)
 	}
 	if n > 0 && c.Model.NumParams() > MaxClientParams/n {
-		errs = append(errs, fmt.Errorf("sim: parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(),
+		errs = append(errs, fmt.Errorf("parameters × clients = %d × %d, must be at most %d", c.Model.NumParams(),
 			n, MaxClientParams))
 	}
 	for i := range c.Rows {
@@ -52,7 +52,7 @@ func (c *Config) checkWithoutClock() error {
 // checkShared reports every problem of what server and clients agree on.
 func (c *Config) checkShared() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sim: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	errs = append(errs, checkModel(c.Model))
 	if n := c.Clients(); n < 1 || n > MaxClients {
 		fail("clients = %d, must be in [1, %d]", n, MaxClients)
@@ -97,14 +97,14 @@ func (c *Config) checkShared() error {
 // checkModel reports that there is no model, or one that says of itself what cannot be.
 func checkModel(m models.Model) error {
 	if m == nil {
-		return errors.New("sim: no model")
+		return errors.New("no model")
 	}
 	var errs []error
 	if n := m.NumParams(); n < 1 {
-		errs = append(errs, fmt.Errorf("sim: parameters of the model = %d, must be at least 1", n))
+		errs = append(errs, fmt.Errorf("parameters of the model = %d, must be at least 1", n))
 	}
 	if b, ok := m.(models.Bounded); ok && !(b.Shade() >= 0 && b.Shade() <= 1) {
-		errs = append(errs, fmt.Errorf("sim: part of C that the model gives up for rounding = %v, must be in [0, 1]",
+		errs = append(errs, fmt.Errorf("part of C that the model gives up for rounding = %v, must be in [0, 1]",
 			b.Shade()))
 	}
 	return errors.Join(errs...)
@@ -113,7 +113,7 @@ func checkModel(m models.Model) error {
 // CheckMomentum reports a momentum outside [0, 1), or so near to 1 that float32 has it as 1.
 func CheckMomentum(m float64) error {
 	if !(m >= 0 && float32(m) < 1) {
-		return fmt.Errorf("sim: momentum = %v, must be in [0, 1)", m)
+		return fmt.Errorf("momentum = %v, must be in [0, 1)", m)
 	}
 	return nil
 }
@@ -124,19 +124,19 @@ func (c *Config) checkRows(client int) error {
 	if c.Own != nil {
 		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
 			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
-			return fmt.Errorf("sim: client %d: sizes, sampling, adjacency and exactness must be those of all", client)
+			return fmt.Errorf("client %d: sizes, sampling, adjacency and exactness must be those of all", client)
 		}
 		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
-			return fmt.Errorf("sim: client %d: %w", client, err)
+			return fmt.Errorf("client %d: %w", client, err)
 		}
 	}
 	if n := c.Rows[client].Len(); n != m.DatasetSize {
-		return fmt.Errorf("sim: client %d holds %d records, its mechanism accounts for N = %d", client, n,
+		return fmt.Errorf("client %d holds %d records, its mechanism accounts for N = %d", client, n,
 			m.DatasetSize)
 	}
 	if m, ok := c.Model.(models.Checker); ok && c.Rows[client].Data != nil {
 		if err := m.Check(c.Rows[client].Data); err != nil {
-			return fmt.Errorf("sim: client %d: %w", client, err)
+			return fmt.Errorf("client %d: %w", client, err)
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (c *Config) gradientTimes() []float64 {
 // longer than maxClock, or a client not to stay for a round or a broadcast.
 func (c *Config) checkClock(run dp.Run) error {
 	if c.Adapt != 0 && c.Timing.Compute.Expected() == 0 {
-		return errors.New("sim: adapt needs gradients that take time, their mean is 0")
+		return errors.New("adapt needs gradients that take time, their mean is 0")
 	}
 	down := c.Network.Travel(&c.Timing.Downlink)
 	messages := c.Network.Travel(&c.Timing.Uplink) + down
@@ -189,10 +189,10 @@ func (c *Config) checkClock(run dp.Run) error {
 	longest *= c.Churn.Stretch()
 	var errs []error
 	if !(longest <= maxClock) {
-		errs = append(errs, fmt.Errorf("sim: expected virtual time = %.3g ns, must be at most %.3g", longest, maxClock))
+		errs = append(errs, fmt.Errorf("expected virtual time = %.3g ns, must be at most %.3g", longest, maxClock))
 	}
 	if tries > maxTries {
-		errs = append(errs, fmt.Errorf("sim: churn = %v: a round or a broadcast would be begun %.3g times until a "+
+		errs = append(errs, fmt.Errorf("churn = %v: a round or a broadcast would be begun %.3g times until a "+
 			"client stays for it, must be at most %d: raise the mean presence", c.Churn, tries, maxTries))
 	}
 	return errors.Join(errs...)
@@ -217,7 +217,7 @@ func (c *Config) CheckFreeRunning() error {
 		{"wire", c.Wire != nil},
 	} {
 		if part.on {
-			errs = append(errs, fmt.Errorf("sim: %s is of the virtual clock, hogwild must go without", part.name))
+			errs = append(errs, fmt.Errorf("%s is of the virtual clock, hogwild must go without", part.name))
 		}
 	}
 	return errors.Join(errs...)
@@ -226,7 +226,7 @@ func (c *Config) CheckFreeRunning() error {
 // made reports that there is no configuration.
 func (c *Config) made() error {
 	if c == nil {
-		return errors.New("sim: no Config")
+		return errors.New("no Config")
 	}
 	return nil
 }

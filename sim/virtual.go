@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"proactivedp/dp"
 	"proactivedp/rng"
@@ -104,7 +103,7 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 		if left == 0 {
 			left = pollEvery
 			if err := context.Cause(ctx); err != nil {
-				return false, fmt.Errorf("sim: %w", err)
+				return false, err
 			}
 		}
 		if more, err := v.Step(); err != nil || !more {
@@ -142,7 +141,7 @@ func (v *Virtual) Updates() int { return v.server.state.applied }
 
 // ErrStalled reports that clients wait and nothing is under way: the permissible delay Υ(k, i) is false
 // for some k ≥ i.
-var ErrStalled = errors.New("sim: every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
+var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
 	if !v.server.Done() {
@@ -182,7 +181,7 @@ func (v *Virtual) Step() (bool, error) {
 // made reports a run that cannot be used.
 func (v *Virtual) made() error {
 	if v == nil || v.cfg == nil {
-		return errors.New("sim: this Virtual was not made by NewVirtual")
+		return errors.New("this Virtual was not made by NewVirtual")
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func parseAverage(text string) (average, error) {
 	case err == nil && kind == "tail" && x > 0 && x <= 1:
 		return average{share: x}, nil
 	}
-	return average{}, fmt.Errorf("train: average = %q, must be %s, ema:D with D in (0, 1) or tail:F with F in (0, 1]",
+	return average{}, fmt.Errorf("average = %q, must be %s, ema:D with D in (0, 1) or tail:F with F in (0, 1]",
 		text, noAverage)
 }
 

@@ -42,12 +42,12 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 		return nil, err
 	}
 	if p.stage != nil {
-		return nil, errors.New("train: a stage of a training has no target epsilon: each participant has its own sigma")
+		return nil, errors.New("a stage of a training has no target epsilon: each participant has its own sigma")
 	}
 	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), targetEpsilon, p.Delta, pld.Accountant{},
 		pld.Accountant{Accuracy: roughAccuracy})
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	config, calibrated := *p.Config, *p
 	config.Mechanism.NoiseMultiplier = sigma
@@ -86,7 +86,7 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 		return err
 	}
 	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
-		return fmt.Errorf("train: sigma = %v costs a record up to ε = %s here, must be at most the target %v: "+
+		return fmt.Errorf("sigma = %v costs a record up to ε = %s here, must be at most the target %v: "+
 			"calibrate it for this data, or name no target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
 			p.Spec.TargetEpsilon)
 	}

@@ -53,13 +53,13 @@ func (id identity) goesOn(from identity) error {
 	var errs []error
 	differ := func(what, here, there string) {
 		if here != there {
-			errs = append(errs, fmt.Errorf("train: %s = %s, the checkpoint has %s", what, here, there))
+			errs = append(errs, fmt.Errorf("%s = %s, the checkpoint has %s", what, here, there))
 		}
 	}
 	differ("content of the data, sha256", id.Data, from.Data)
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	if id.Kernels != from.Kernels {
-		errs = append(errs, fmt.Errorf("train: kernels = %v, the checkpoint has %s, and no other goes on with its "+
+		errs = append(errs, fmt.Errorf("kernels = %v, the checkpoint has %s, and no other goes on with its "+
 			"bits: choose by PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
 	}
 	differ("architecture", id.Arch, from.Arch)
@@ -116,11 +116,11 @@ func OpenCheckpoint(path string) (*Checkpoint, error) { return OpenKeyedCheckpoi
 func OpenKeyedCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
-		return nil, fmt.Errorf("train: checkpoint: %w", err)
+		return nil, err
 	}
 	c := &Checkpoint{path: path, file: f, key: key}
 	if err := c.read(); err != nil {
-		return nil, errors.Join(fmt.Errorf("train: checkpoint %s: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.Close())
 	}
 	return c, nil
 }
@@ -173,10 +173,10 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 		return err
 	}
 	if err := c.state.Restore(v); err != nil {
-		return fmt.Errorf("train: checkpoint %s: %w", c.path, err)
+		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	if err := c.checkReleased(v); err != nil {
-		return fmt.Errorf("train: checkpoint %s: %w", c.path, err)
+		return fmt.Errorf("checkpoint %s: %w", c.path, err)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 		return nil
 	}
 	if most := p.Config.Run().Rounds; c.Averaged < 0 || c.Averaged > most {
-		return fmt.Errorf("train: checkpoint %s: %d broadcasts in the averaged model, must be in [0, %d]", c.path,
+		return fmt.Errorf("checkpoint %s: %d broadcasts in the averaged model, must be in [0, %d]", c.path,
 			c.Averaged, most)
 	}
 	a.count = c.Averaged
@@ -224,11 +224,11 @@ func releasedHash(v *sim.Virtual) string {
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
-		errs = append(errs, fmt.Errorf("train: runner = %q keeps no checkpoints, as it stands still at no instant and "+
+		errs = append(errs, fmt.Errorf("runner = %q keeps no checkpoints, as it stands still at no instant and "+
 			"its result cannot be repeated; must be %q", s.Runner, VirtualRunner))
 	}
 	if s.SeedFromOS {
-		errs = append(errs, errors.New("train: a run whose randomness is the operating system's keeps no checkpoints: "+
+		errs = append(errs, errors.New("a run whose randomness is the operating system's keeps no checkpoints: "+
 			"they would hold the secret of its noise, and without it rounds would be released twice; give a "+
 			"seed for a simulation; the loop of package auto comes through interrupts of a release"))
 	}
@@ -244,7 +244,7 @@ func CheckKeep(path string, key []byte) error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (info.Size() == 0 || !info.Mode().IsRegular()):
 		return nil
 	case err != nil:
-		return fmt.Errorf("train: checkpoint: %w", err)
+		return err
 	}
 	c, err := OpenKeyedCheckpoint(path, key)
 	if err != nil {
@@ -252,7 +252,7 @@ func CheckKeep(path string, key []byte) error {
 	}
 	defer c.Close()
 	if !c.Finished {
-		return fmt.Errorf("train: checkpoint %s holds a run that is not finished, %d updates of it; resume it, or "+
+		return fmt.Errorf("checkpoint %s holds a run that is not finished, %d updates of it; resume it, or "+
 			"remove the file", path, c.Updates)
 	}
 	return nil
@@ -261,7 +261,7 @@ func CheckKeep(path string, key []byte) error {
 // made reports a checkpoint that cannot be read.
 func (c *Checkpoint) made() error {
 	if c == nil || c.state == nil {
-		return errors.New("train: this Checkpoint was not made by OpenCheckpoint")
+		return errors.New("this Checkpoint was not made by OpenCheckpoint")
 	}
 	return nil
 }

@@ -54,11 +54,11 @@ func (p *Prepared) CheckTrace() error {
 		return err
 	}
 	if p.Spec.Runner != VirtualRunner {
-		return fmt.Errorf("train: trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner,
+		return fmt.Errorf("trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner,
 			VirtualRunner)
 	}
 	if n := p.Config.Run().Rounds * p.Config.Clients(); n > MaxTraceRounds {
-		return fmt.Errorf("train: trace of %d rounds of all clients, must be at most %d: train with fewer gradient "+
+		return fmt.Errorf("trace of %d rounds of all clients, must be at most %d: train with fewer gradient "+
 			"computations", n, MaxTraceRounds)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (t *Trace) Close() error {
 	}
 	counts, err := json.Marshal(t.counts)
 	if err != nil {
-		return fmt.Errorf("train: trace: %w", err)
+		return fmt.Errorf("trace: %w", err)
 	}
 	t.print("\n],\n\"otherData\":" + string(counts) + "}\n")
 	return t.err
@@ -151,7 +151,7 @@ func (t *Trace) print(text string) {
 func (t *Trace) put(e traceEvent) {
 	text, err := json.Marshal(e)
 	if err != nil && t.err == nil {
-		t.err = fmt.Errorf("train: trace: %w", err)
+		t.err = fmt.Errorf("trace: %w", err)
 	}
 	t.print(t.gap + "\n" + string(text))
 	t.gap = ","
@@ -229,7 +229,7 @@ func (t *Trace) endRound(h sim.Happening) {
 // made reports a trace that cannot be written.
 func (t *Trace) made() error {
 	if t == nil || t.w == nil {
-		return errors.New("train: this Trace was not made by NewTrace")
+		return errors.New("this Trace was not made by NewTrace")
 	}
 	return nil
 }

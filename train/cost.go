@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 
@@ -97,7 +96,7 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 		return err
 	}
 	if err := memory.Given(limit).Check(total(p.memory(perf))); err != nil {
-		return fmt.Errorf("train: %w", err)
+		return err
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		sample = mech.Sample(sample[:0], 0, sampling, &drawing)
 		sample = sample[:min(len(sample), probeBatch)]
 		if err := sums.GradSum(sums.Wide(), params, rows.Batch(sample), mech.ClipNorm, scratch); err != nil {
-			return 0, 0, 0, fmt.Errorf("train: dry run: %w", err)
+			return 0, 0, 0, fmt.Errorf("dry run: %w", err)
 		}
 		between := time.Now()
 		mech.AddNoise(u, sums.Wide(), noise)
@@ -189,7 +189,7 @@ memory          %s at the most, estimated
 // made reports that there is no forecast.
 func (f *Forecast) made() error {
 	if f == nil {
-		return errors.New("train: no Forecast")
+		return errors.New("no Forecast")
 	}
 	return nil
 }

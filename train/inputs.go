@@ -19,11 +19,11 @@ type inputs struct {
 func (in inputs) validate() (errs []error) {
 	if in.features != "" {
 		if _, err := hog.Parse(in.features); err != nil {
-			errs = append(errs, fmt.Errorf("train: %w", err))
+			errs = append(errs, err)
 		}
 	}
 	if in.scale != 0 && !(in.scale >= data.MinInputScale && in.scale <= data.MaxInputScale) {
-		errs = append(errs, fmt.Errorf("train: input scale = %v, must be in [%g, %g], or 0 for 1", in.scale,
+		errs = append(errs, fmt.Errorf("input scale = %v, must be in [%g, %g], or 0 for 1", in.scale,
 			data.MinInputScale, data.MaxInputScale))
 	}
 	return errs
@@ -40,7 +40,7 @@ func (s *Source) shown(in inputs) (*data.Dataset, error) {
 	}
 	d, err := s.view(in)
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	s.views[in] = d
 	return d, nil

@@ -120,7 +120,7 @@ func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Obser
 	if a != nil {
 		o.Averaged, o.Broadcasts = a.params(), a.count
 		if diverged := models.CheckFinite(o.Averaged); diverged != nil {
-			return nil, seconds, fmt.Errorf("train: averaged model: %w", diverged)
+			return nil, seconds, fmt.Errorf("averaged model: %w", diverged)
 		}
 	}
 	return o, seconds, err
@@ -143,7 +143,7 @@ func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer,
 		return nil, 0, err
 	}
 	if k.Every < 0 {
-		return nil, 0, fmt.Errorf("train: updates from one checkpoint to the next = %d, must be at least 0", k.Every)
+		return nil, 0, fmt.Errorf("updates from one checkpoint to the next = %d, must be at least 0", k.Every)
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
@@ -183,7 +183,7 @@ func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	}
 	lock, err := files.LockFile(k.Path)
 	if err != nil {
-		return nil, fmt.Errorf("train: checkpoint: %w", err)
+		return nil, err
 	}
 	r, err := k.trainLocked(ctx)
 	return r, errors.Join(err, lock.Release())
@@ -248,17 +248,17 @@ func (k *keeper) write(finished bool) error {
 	var err error
 	if k.watched != nil {
 		if h.Watched, err = json.Marshal(k.watched); err != nil {
-			return fmt.Errorf("train: checkpoint: %w", err)
+			return err
 		}
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		return fmt.Errorf("train: checkpoint: %w", err)
+		return err
 	}
 	start := time.Now()
 	write := func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }
 	if err := files.Write(k.Path, write); err != nil {
-		return fmt.Errorf("train: checkpoint: %w", err)
+		return err
 	}
 	k.next = k.run.Updates() + k.Every
 	k.due.Store(false)

@@ -61,7 +61,7 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	for _, participant := range stage.Participants {
 		rows := all[participant.Client]
 		if participant.Records > rows.Len() {
-			errs = append(errs, fmt.Errorf("train: client %d: records = %d, must be at most the %d that it holds",
+			errs = append(errs, fmt.Errorf("client %d: records = %d, must be at most the %d that it holds",
 				participant.Client, participant.Records, rows.Len()))
 			continue
 		}
@@ -97,7 +97,7 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 // check reports what is wrong with who takes part.
 func (l Stage) check(spec Spec) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: stage: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("stage: "+format, args...)) }
 	if l.Root != nil {
 		if err := l.Root.Check(); err != nil {
 			fail("%w", err)

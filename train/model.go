@@ -89,7 +89,7 @@ func perceptron(name string, h mlp.Hidden) modelKind {
 	return modelKind{name, title, true, true, func(d *data.Dataset, _ float64) (models.Model, error) {
 		m, err := mlp.New(shapeOf(d), d.Classes, h)
 		if err != nil {
-			return nil, fmt.Errorf("train: model on %s: %w", d.Name, err)
+			return nil, fmt.Errorf("model on %s: %w", d.Name, err)
 		}
 		return m, nil
 	}}
@@ -125,7 +125,7 @@ func network(build func() *models.Network) func(*data.Dataset, float64) (models.
 }
 
 func mismatch(model, needs string, d *data.Dataset) error {
-	return fmt.Errorf("train: model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
+	return fmt.Errorf("model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
 }
 
 // kindOf looks a model up by name. A perceptron's has the widths of its hidden layers, whether
@@ -134,7 +134,7 @@ func kindOf(name string) (modelKind, error) {
 	if mlp.Named(name) {
 		h, err := mlp.Parse(name)
 		if err != nil {
-			return modelKind{}, fmt.Errorf("train: %w", err)
+			return modelKind{}, err
 		}
 		return perceptron(h.String(), h), nil
 	}
@@ -148,7 +148,7 @@ func kindOf(name string) (modelKind, error) {
 	if like := message.Nearest(base, ModelNames()); like != "" {
 		hint = ": did you mean " + like + "?"
 	}
-	return modelKind{}, fmt.Errorf("train: model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),
+	return modelKind{}, fmt.Errorf("model = %q, must be one of %s%s", name, strings.Join(ModelNames(), ", "),
 		hint)
 }
 

@@ -21,13 +21,13 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	}
 	errs := []error{spec.Validate()}
 	if client < 0 || client >= spec.Clients {
-		errs = append(errs, fmt.Errorf("train: client = %d, must be in [0, %d]", client, spec.Clients-1))
+		errs = append(errs, fmt.Errorf("client = %d, must be in [0, %d]", client, spec.Clients-1))
 	}
 	if records < 1 {
-		errs = append(errs, fmt.Errorf("train: records = %d, must be at least 1", records))
+		errs = append(errs, fmt.Errorf("records = %d, must be at least 1", records))
 	}
 	if spec.Features != 0 && spec.Features != s.data.Features {
-		errs = append(errs, fmt.Errorf("train: features = %d, must be the %d of %s", spec.Features, s.data.Features,
+		errs = append(errs, fmt.Errorf("features = %d, must be the %d of %s", spec.Features, s.data.Features,
 			s.data.Name))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -19,7 +19,7 @@ func (s Spec) checkPrecision() error {
 		return nil
 	}
 	if !slices.Contains(Precisions(), s.Precision) {
-		return fmt.Errorf("train: precision = %q, must be %s, or not given for that of float32", s.Precision,
+		return fmt.Errorf("precision = %q, must be %s, or not given for that of float32", s.Precision,
 			strings.Join(Precisions(), ", "))
 	}
 	var tiled []string
@@ -29,7 +29,7 @@ func (s Spec) checkPrecision() error {
 		}
 	}
 	if k, err := kindOf(s.Model); err == nil && !k.tiled {
-		return fmt.Errorf("train: precision = %q with model = %q, must be not given: it is for %s", s.Precision,
+		return fmt.Errorf("precision = %q with model = %q, must be not given: it is for %s", s.Precision,
 			s.Model, strings.Join(tiled, ", "))
 	}
 	return nil
@@ -39,7 +39,7 @@ func (s Spec) checkPrecision() error {
 // there are no matrix tiles to make them.
 func precise(m models.Model, p nn.Precision) (models.Model, error) {
 	if !f32.Tiled() {
-		return nil, fmt.Errorf("train: precision = %q needs matrix tiles, which are kernels of class amx: in use are "+
+		return nil, fmt.Errorf("precision = %q needs matrix tiles, which are kernels of class amx: in use are "+
 			"those of class %v", p, f32.Kernels())
 	}
 	return m.(*models.Network).WithPrecision(p)

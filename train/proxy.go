@@ -32,7 +32,7 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 		return Spec{}, err
 	}
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: proxy: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("proxy: "+format, args...)) }
 	if !(f > 0 && f <= 1) {
 		fail("part = %v of a sample, must be in (0, 1]", f)
 	}
@@ -50,14 +50,14 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	}
 	run := dp.Cut(in.sizes, s.GradComps)
 	if run.Rounds < 1 || run.Rounds > dp.MaxRounds {
-		return Spec{}, fmt.Errorf("train: proxy: %d rounds, must be in [1, %d]", run.Rounds, dp.MaxRounds)
+		return Spec{}, fmt.Errorf("proxy: %d rounds, must be in [1, %d]", run.Rounds, dp.MaxRounds)
 	}
 	sizes := partOf(in.sizes, f)
 	computed := 0
 	for i := range run.Rounds {
 		size := sizes.At(i)
 		if size < 1 {
-			return Spec{}, fmt.Errorf("train: proxy: part = %v of the %d records sampled in round %d, must be at "+
+			return Spec{}, fmt.Errorf("proxy: part = %v of the %d records sampled in round %d, must be at "+
 				"least half a record", f, in.sizes.At(i), i)
 		}
 		computed += size

@@ -244,7 +244,7 @@ func (r *Report) gradients() string {
 // made reports that there is no report.
 func (r *Report) made() error {
 	if r == nil || r.Spec == (Spec{}) {
-		return errors.New("train: this Report was not made by Prepared.Train")
+		return errors.New("this Report was not made by Prepared.Train")
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (r *Report) Save(path string, in Inputs) error {
 		return err
 	}
 	if r.params == nil {
-		return errors.New("train: save: the report has no model")
+		return errors.New("save: the report has no model")
 	}
 	s := Saved{
 		Spec: r.Spec, Inputs: in, DataSHA256: r.DataSHA256, Synthetic: r.Synthetic, DataNote: r.DataNote,
@@ -137,7 +137,7 @@ func (s Saved) Write(path string, params []float32) error {
 	}
 	header, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("train: save: %w", err)
+		return fmt.Errorf("save: %w", err)
 	}
 	return writeHeader(path, header, params)
 }
@@ -156,12 +156,12 @@ func writeHeader(path string, header []byte, params []float32) error {
 func OpenModel(path string) (*Saved, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
-		return nil, fmt.Errorf("train: model: %w", err)
+		return nil, fmt.Errorf("model: %w", err)
 	}
 	defer f.Close()
 	s, err := readSaved(f)
 	if err != nil {
-		return nil, fmt.Errorf("train: model %s: %w", path, err)
+		return nil, fmt.Errorf("model %s: %w", path, err)
 	}
 	return s, nil
 }
@@ -279,7 +279,7 @@ func (s *Saved) Fits(d *data.Dataset) error {
 	}
 	in := s.Inputs
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("train: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if (in.Images == nil) != (d.Images == nil) || in.Images != nil && (in.Images.Channels != d.Images.Channels ||
 		in.Images.Height != d.Images.Height || in.Images.Width != d.Images.Width) {
 		like, err := s.like()
@@ -312,7 +312,7 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 // data set.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if s == nil || s.model == nil {
-		return nil, errors.New("train: predict: the model has no parameters, must be of OpenModel")
+		return nil, errors.New("predict: the model has no parameters, must be of OpenModel")
 	}
 	if err := s.Fits(d); err != nil {
 		return nil, err
@@ -337,7 +337,7 @@ const predictedAtOnce = 1000
 // made reports that there is no model.
 func (s *Saved) made() error {
 	if s == nil || s.Params == 0 {
-		return errors.New("train: this Saved was not made by OpenModel")
+		return errors.New("this Saved was not made by OpenModel")
 	}
 	return nil
 }

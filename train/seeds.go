@@ -29,7 +29,7 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 		spec.Seed++
 	}
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("train: seeds = %d, must be at least 1", seeds)
+		return nil, fmt.Errorf("seeds = %d, must be at least 1", seeds)
 	}
 	return runs, nil
 }

@@ -130,13 +130,13 @@ var besidePlan = []string{"frontier", "frontier_reason", "verdict", "odds", "rel
 func ReadSetting(text []byte, rank int) (*Setting, error) {
 	var keys map[string]json.RawMessage
 	if err := strictjson.Decode(text, &keys); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	if _, ok := keys["proposals"]; ok {
 		return readProposal(text, max(rank, 1))
 	}
 	if rank != 0 {
-		return nil, fmt.Errorf("train: rank = %d is of a proposal, and there are none", rank)
+		return nil, fmt.Errorf("rank = %d is of a proposal, and there are none", rank)
 	}
 	whole := maps.Clone(keys)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[plan.Plan]()) {
@@ -147,16 +147,16 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 		delete(keys, name)
 	}
 	if len(keys) > 0 {
-		return nil, fmt.Errorf("train: neither the output of propose --json nor of plan --json, which has no key %q",
+		return nil, fmt.Errorf("neither the output of propose --json nor of plan --json, which has no key %q",
 			slices.Sorted(maps.Keys(keys))[0])
 	}
 	var s Setting
 	if err := json.Unmarshal(text, &s.planned); err != nil {
-		return nil, fmt.Errorf("train: %w", strictjson.Plain(err, text))
+		return nil, strictjson.Plain(err, text)
 	}
 	if run, ok := whole["run"]; ok {
 		if err := strictjson.Decode(run, &s.planned.Run); err != nil {
-			return nil, fmt.Errorf("train: run of the plan: %w", err)
+			return nil, fmt.Errorf("run of the plan: %w", err)
 		}
 	}
 	if err := s.planned.check(); err != nil {
@@ -173,7 +173,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 func saysPrivacy(what string, keys map[string]json.RawMessage) error {
 	for _, key := range []string{"sigma", "delta"} {
 		if value, ok := keys[key]; !ok || string(value) == "null" {
-			return fmt.Errorf("train: %s has no %s, which says what is run and must be there", what, key)
+			return fmt.Errorf("%s has no %s, which says what is run and must be there", what, key)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func saysPrivacy(what string, keys map[string]json.RawMessage) error {
 func readProposal(text []byte, rank int) (*Setting, error) {
 	var file proposals
 	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("train: %w", strictjson.Plain(err, text))
+		return nil, strictjson.Plain(err, text)
 	}
 	for _, one := range file.Proposals {
 		if one.Rank != rank {
@@ -196,7 +196,7 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 			err = json.Unmarshal(one.Setting, &keys)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("train: setting of the proposal of rank %d: %w", rank, err)
+			return nil, fmt.Errorf("setting of the proposal of rank %d: %w", rank, err)
 		}
 		if err := saysPrivacy(fmt.Sprintf("the setting of the proposal of rank %d", rank), keys); err != nil {
 			return nil, err
@@ -204,21 +204,21 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target), searched: file.Probe.Private.note()},
 			nil
 	}
-	return nil, fmt.Errorf("train: rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
+	return nil, fmt.Errorf("rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
 }
 
 // check reports why nothing can be trained by the plan.
 func (p *plannedRun) check() error {
 	switch {
 	case p.Records < 1 || p.Clients < 1 || p.Sampling == "":
-		return errors.New("train: neither the output of propose --json nor of plan --json")
+		return errors.New("neither the output of propose --json nor of plan --json")
 	case p.Run == nil || !p.Feasible:
-		return errors.New("train: the plan is infeasible: there is no run in it")
+		return errors.New("the plan is infeasible: there is no run in it")
 	case p.Run.SampleSize != p.Run.MaxSampleSize:
-		return fmt.Errorf("train: the plan is for sample sizes of mean %d and at most %d, must be for one size: no "+
+		return fmt.Errorf("the plan is for sample sizes of mean %d and at most %d, must be for one size: no "+
 			"sequence of sizes is in it", p.Run.SampleSize, p.Run.MaxSampleSize)
 	case p.Run.SampleSize*p.Run.Rounds != p.Run.Computations:
-		return fmt.Errorf("train: %d rounds of %d records are not %d gradient computations", p.Run.Rounds,
+		return fmt.Errorf("%d rounds of %d records are not %d gradient computations", p.Run.Rounds,
 			p.Run.SampleSize, p.Run.Computations)
 	}
 	return nil
@@ -248,13 +248,13 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	}
 	want := s.planned
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
-		return fmt.Errorf("train: the plan is for clients of N = %d records, here they hold %d", want.Records, n)
+		return fmt.Errorf("the plan is for clients of N = %d records, here they hold %d", want.Records, n)
 	}
 	if want.Noise.Known() && p.Spec.Runner == DistributedRunner {
-		return fmt.Errorf("train: the plan is for noise from %s, and each client has noise of its own here", want.Noise)
+		return fmt.Errorf("the plan is for noise from %s, and each client has noise of its own here", want.Noise)
 	}
 	if want.Noise.Known() && !slices.Equal(p.Config.Roots.Names(), []rng.Name{want.Noise}) {
-		return fmt.Errorf("train: the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
+		return fmt.Errorf("the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
 	}
 	return s.costsNoMore(ctx, p)
 }
@@ -276,11 +276,11 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	}
 	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
-		return fmt.Errorf("train: what the setting costs cannot be held against ε ≤ %s, which its file says: %w",
+		return fmt.Errorf("what the setting costs cannot be held against ε ≤ %s, which its file says: %w",
 			decimal.Up(allowed, 5), err)
 	}
 	if !(b.EpsilonLower <= allowed) {
-		return fmt.Errorf("train: sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
+		return fmt.Errorf("sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
 			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta),
 			decimal.Exactly(allowed))
 	}
@@ -290,7 +290,7 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 // made reports a setting that cannot be used.
 func (s *Setting) made() error {
 	if s == nil || s.proposed == nil && s.planned == (plannedRun{}) && s.allowed == nil {
-		return errors.New("train: this Setting was not made by ReadSetting")
+		return errors.New("this Setting was not made by ReadSetting")
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestProposalsSayTheirNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := "train: the setting of the proposal of rank 1 has no " + key + ", which says what is run"
+			want := "the setting of the proposal of rank 1 has no " + key + ", which says what is run"
 			if err := read(setting); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s = %q: error %v", key, value, err)
 			}
@@ -107,7 +107,7 @@ func TestPlansNameNoNoiseOfProcesses(t *testing.T) {
 	}
 	for _, seed := range []uint64{spec.Seed, spec.Seed + 1} {
 		s := Setting{planned: plannedRun{Noise: rng.New(seed).Name()}}
-		want := fmt.Sprintf("train: the plan is for noise from %s, and each client has noise of its own",
+		want := fmt.Sprintf("the plan is for noise from %s, and each client has noise of its own",
 			rng.New(seed).Name())
 		if err := s.Fits(t.Context(), p); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("seed %d: error %v, want %q", seed, err, want)

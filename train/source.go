@@ -145,13 +145,13 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 // configure builds the run of a spec, which is to be checked and finished.
 func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
-		return nil, errors.New("train: no data set")
+		return nil, errors.New("no data set")
 	}
 	if err := errors.Join(root.Check(), spec.Validate()); err != nil {
 		return nil, err
 	}
 	if spec.Features != 0 && spec.Features != s.data.Features {
-		return nil, fmt.Errorf("train: features = %d, must be the %d of %s, or 0", spec.Features, s.data.Features,
+		return nil, fmt.Errorf("features = %d, must be the %d of %s, or 0", spec.Features, s.data.Features,
 			s.data.Name)
 	}
 	in, err := spec.parse()
@@ -219,7 +219,7 @@ func (s *Source) readTrace(file string) (trace, error) {
 // made reports a source that cannot be used.
 func (s *Source) made() error {
 	if s == nil || s.hash == nil {
-		return errors.New("train: this Source was not made by NewSource")
+		return errors.New("this Source was not made by NewSource")
 	}
 	return nil
 }

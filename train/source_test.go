@@ -96,7 +96,7 @@ func TestNoDataSetIsAnError(t *testing.T) {
 	_, alone := DefaultSpec().Prepare(nil, nil)
 	_, source := NewSource(nil).Prepare(DefaultSpec())
 	for by, err := range map[string]error{"Spec.Prepare": alone, "Source.Prepare": source} {
-		if err == nil || err.Error() != "train: no data set" {
+		if err == nil || err.Error() != "no data set" {
 			t.Errorf("%s: %v", by, err)
 		}
 	}

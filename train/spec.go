@@ -199,7 +199,7 @@ func (s Spec) parse() (parsed, error) {
 		errs = append(errs, err)
 	}
 	if s.Runner != VirtualRunner && s.Runner != HogwildRunner && s.Runner != DistributedRunner {
-		errs = append(errs, fmt.Errorf("train: runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
+		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
 	}
 	if s.Delta != 0 {
 		if err := closedform.CheckDelta(s.Delta); err != nil {
@@ -228,7 +228,7 @@ func durationOf(what string) func(string) (clock.Duration, error) {
 	return func(text string) (clock.Duration, error) {
 		d, err := clock.ParseDuration(text)
 		if err != nil {
-			err = fmt.Errorf("train: %s: %w", what, err)
+			err = fmt.Errorf("%s: %w", what, err)
 		}
 		return d, err
 	}
@@ -241,7 +241,7 @@ func parseResend(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("train: resend = %q, must be a time such as 1ms", text)
+		return 0, fmt.Errorf("resend = %q, must be a time such as 1ms", text)
 	}
 	return d, nil
 }
@@ -252,7 +252,7 @@ func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
 	if s.Clients < 1 || s.Clients > sim.MaxClients {
-		errs = append(errs, fmt.Errorf("train: clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
+		errs = append(errs, fmt.Errorf("clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
 	}
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, s.checkLambda())
@@ -262,34 +262,34 @@ func (s Spec) Validate() error {
 	case s.Runner == HogwildRunner:
 		errs = append(errs, s.checkHogwild(s.config(p)))
 	case s.TimeScale != 0:
-		errs = append(errs, fmt.Errorf("train: time scale = %v, must be 0 but with runner %s: no other waits for the "+
+		errs = append(errs, fmt.Errorf("time scale = %v, must be 0 but with runner %s: no other waits for the "+
 			"durations drawn", s.TimeScale, HogwildRunner))
 	case s.Runner == DistributedRunner:
 		virtual := s.config(p)
 		errs = append(errs, virtual.CheckFreeRunning())
 	}
 	if s.Features < 0 || s.Features > libsvm.MaxIndex {
-		errs = append(errs, fmt.Errorf("train: features = %d, must be in [1, %d], or 0 for any number", s.Features,
+		errs = append(errs, fmt.Errorf("features = %d, must be in [1, %d], or 0 for any number", s.Features,
 			libsvm.MaxIndex))
 	}
 	if err := s.checkPrecision(); err != nil {
 		errs = append(errs, err)
 	}
 	if s.Split != "" && s.Split != ShuffledSplit && s.Split != RecordSplit {
-		errs = append(errs, fmt.Errorf("train: split = %q, must be %q or %q", s.Split, ShuffledSplit, RecordSplit))
+		errs = append(errs, fmt.Errorf("split = %q, must be %q or %q", s.Split, ShuffledSplit, RecordSplit))
 	}
 	switch {
 	case s.Holdout != 0:
 		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
 	case s.Fold != 0:
-		errs = append(errs, fmt.Errorf("train: fold = %d, must be 0 if no records are held out", s.Fold))
+		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
 	}
 	if s.SeedFromOS && s.Run != 0 {
-		errs = append(errs, fmt.Errorf("train: run = %d, must be 0 where randomness is the operating system's: every "+
+		errs = append(errs, fmt.Errorf("run = %d, must be 0 where randomness is the operating system's: every "+
 			"training then has its own", s.Run))
 	}
 	if s.GradComps < 1 || s.GradComps > decimal.MaxWhole {
-		errs = append(errs, fmt.Errorf("train: gradient computations per client = %d, must be in [1, 2^53]",
+		errs = append(errs, fmt.Errorf("gradient computations per client = %d, must be in [1, 2^53]",
 			s.GradComps))
 	}
 	m := s.mechanism(p, math.MaxInt32)
@@ -313,10 +313,10 @@ func (s Spec) checkLambda() error {
 		return nil
 	}
 	if !(s.Lambda > 0 && s.Lambda <= maxLambda) {
-		return fmt.Errorf("train: lambda = %v, must be in (0, %g], or 0 for 1/N", s.Lambda, float64(maxLambda))
+		return fmt.Errorf("lambda = %v, must be in (0, %g], or 0 for 1/N", s.Lambda, float64(maxLambda))
 	}
 	if s.Model != Ridge {
-		return fmt.Errorf("train: lambda = %v of the model %q, must be 0: %q alone has a penalty", s.Lambda, s.Model,
+		return fmt.Errorf("lambda = %v of the model %q, must be 0: %q alone has a penalty", s.Lambda, s.Model,
 			Ridge)
 	}
 	return nil
@@ -370,7 +370,7 @@ func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			err = errors.Join(err, fmt.Errorf("train: delta = 1/N = 1 for N = %d, must be below 1: give a δ or "+
+			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give a δ or "+
 				"more records", n))
 		}
 	}
@@ -405,7 +405,7 @@ func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer)
 func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
 	names := p.Config.Roots.Names()
 	if i := slices.IndexFunc(names, rng.Name.Simulated); p.Spec.SeedFromOS && i >= 0 {
-		return nil, fmt.Errorf("train: noise of %s, where randomness is to be the operating system's: give "+
+		return nil, fmt.Errorf("noise of %s, where randomness is to be the operating system's: give "+
 			"Spec.Prepare a root of rng.NewFromOS", names[i])
 	}
 	switch p.Spec.Runner {
@@ -417,7 +417,7 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 			return sim.Hogwild(ctx, p.Config, observe)
 		}, nil
 	case DistributedRunner:
-		return nil, errors.New("train: a distributed run is of processes of their own, see package dist")
+		return nil, errors.New("a distributed run is of processes of their own, see package dist")
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
@@ -430,7 +430,7 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 // made reports a run that cannot be used.
 func (p *Prepared) made() error {
 	if p == nil || p.Config == nil || p.source == nil {
-		return errors.New("train: this Prepared was not made by Source.Prepare")
+		return errors.New("this Prepared was not made by Source.Prepare")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s Spec) readTraces(p *parsed, read func(file string) (trace, error)) (Spec
 func pin(d *clock.Duration, hash *string, read func(file string) (trace, error)) error {
 	if d.Kind != clock.Traced {
 		if *hash != "" {
-			return fmt.Errorf("train: trace SHA-256 = %s of %v, which is no trace", *hash, d)
+			return fmt.Errorf("trace SHA-256 = %s of %v, which is no trace", *hash, d)
 		}
 		return nil
 	}
@@ -41,7 +41,7 @@ func pin(d *clock.Duration, hash *string, read func(file string) (trace, error))
 		return err
 	}
 	if *hash != "" && *hash != t.hash {
-		return fmt.Errorf("train: trace %s has the SHA-256 %s, must have %s", d.File, t.hash, *hash)
+		return fmt.Errorf("trace %s has the SHA-256 %s, must have %s", d.File, t.hash, *hash)
 	}
 	d.Trace, *hash = t.times, t.hash
 	return nil
@@ -57,13 +57,13 @@ type trace struct {
 func readTrace(file string) (trace, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return trace{}, fmt.Errorf("train: trace: %w", err)
+		return trace{}, fmt.Errorf("trace: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	times, err := clock.ParseTrace(io.TeeReader(f, sum))
 	if err != nil {
-		return trace{}, fmt.Errorf("train: trace %s: %w", file, err)
+		return trace{}, fmt.Errorf("trace %s: %w", file, err)
 	}
 	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // a hash of all: a trace is parsed to its end
 }

@@ -23,7 +23,7 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	p := Planner{Version: version}
 	made, err := os.MkdirTemp("", "proactivedp-page-")
 	if err != nil {
-		return p, fmt.Errorf("web: %w", err)
+		return p, err
 	}
 	defer os.RemoveAll(made)
 	wasm := filepath.Join(made, "planner.wasm")
@@ -31,16 +31,16 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 		"-o", wasm, "./web/internal/planner")
 	build.Dir, build.Env = folder, browser()
 	if out, err := build.CombinedOutput(); err != nil {
-		return p, fmt.Errorf("web: go build of the planner: %w\n%s", err, strings.TrimSpace(string(out)))
+		return p, fmt.Errorf("go build of the planner: %w\n%s", err, strings.TrimSpace(string(out)))
 	}
 	if p.Wasm, err = bounded.File(wasm, most); err != nil {
-		return p, fmt.Errorf("web: %w", err)
+		return p, err
 	}
 	root := exec.CommandContext(ctx, "go", "env", "GOROOT")
 	root.Dir = folder
 	out, err := root.Output()
 	if err != nil {
-		return p, fmt.Errorf("web: go env GOROOT: %w", err)
+		return p, fmt.Errorf("go env GOROOT: %w", err)
 	}
 	goroot := strings.TrimSpace(string(out))
 	for _, place := range []string{"lib", "misc"} { // misc: up to Go 1.23
@@ -50,7 +50,7 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 		}
 	}
 	if err != nil {
-		return p, fmt.Errorf("web: the loader of Go for browsers: %w", err)
+		return p, fmt.Errorf("the loader of Go for browsers: %w", err)
 	}
 	p.Licences, err = licences(ctx, folder)
 	return p, err
@@ -69,15 +69,15 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	list.Dir, list.Env = folder, browser()
 	out, err := list.Output()
 	if err != nil {
-		return nil, fmt.Errorf("web: go list of the planner: %w", err)
+		return nil, fmt.Errorf("go list of the planner: %w", err)
 	}
 	all, err := bounded.File(filepath.Join(folder, "LICENSE"), most)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	others, err := bounded.File(filepath.Join(folder, "THIRD_PARTY_LICENSES"), most)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	const mark = "\n======== " // before the name of a module, or of Go's own library
 	of := map[string]string{}
@@ -90,7 +90,7 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	for _, name := range slices.Compact(modules) {
 		text, there := of[name]
 		if !there {
-			return nil, fmt.Errorf("web: THIRD_PARTY_LICENSES has none of %s, which the planner is made of", name)
+			return nil, fmt.Errorf("THIRD_PARTY_LICENSES has none of %s, which the planner is made of", name)
 		}
 		all = append(append(all, mark...), text...)
 	}
@@ -103,7 +103,7 @@ var ErrNoSource = errors.New("no source of the planner")
 // Source returns the folder of the module's source that holds the folder given.
 func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return "", fmt.Errorf("web: %w: no Go is installed", ErrNoSource)
+		return "", fmt.Errorf("%w: no Go is installed", ErrNoSource)
 	}
 	dir := folder
 	for {
@@ -112,14 +112,14 @@ func Source(ctx context.Context, folder string) (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("web: %w: %s is in no copy of the repository", ErrNoSource, folder)
+			return "", fmt.Errorf("%w: %s is in no copy of the repository", ErrNoSource, folder)
 		}
 		dir = up
 	}
 	list := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "./web/internal/planner")
 	list.Dir = dir
 	if out, err := list.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("web: %w: %s: %s", ErrNoSource, dir, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("%w: %s: %s", ErrNoSource, dir, strings.TrimSpace(string(out)))
 	}
 	return dir, nil
 }

@@ -83,7 +83,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	host, _, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil || !net.ParseIP(host).IsLoopback() {
 		listener.Close()
-		return fmt.Errorf("web: address = %s, must be one of this machine's own, such as 127.0.0.1:8080",
+		return fmt.Errorf("address = %s, must be one of this machine's own, such as 127.0.0.1:8080",
 			listener.Addr())
 	}
 	base, stop := context.WithCancel(ctx)
@@ -97,7 +97,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	go func() { ended <- server.Serve(limited(listener)) }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("web: %w", err)
+		return err
 	case <-ctx.Done():
 	}
 	grace, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
@@ -106,7 +106,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("web: %w", err)
+		return err
 	}
 	return nil
 }

@@ -352,7 +352,7 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 	address := serving(t, Options{Propose: func(ctx context.Context, question []byte) (any, error) {
 		switch {
 		case bytes.Contains(question, []byte("wrong")):
-			return nil, errors.New("propose: epsilon = 0, must be given")
+			return nil, errors.New("epsilon = 0, must be given")
 		case bytes.Contains(question, []byte("none")):
 			return nil, &answer.Problem{Kind: answer.Infeasible, Problems: []string{"too much"}}
 		case bytes.Contains(question, []byte("nan")):

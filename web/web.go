@@ -74,7 +74,7 @@ func Page(p Planner) ([]byte, error) {
 	for name, text := range map[string]string{"loader": worker, chartScript: charts, "script": page,
 		"licences": string(p.Licences)} {
 		if low := strings.ToLower(text); strings.Contains(low, "</script") || strings.Contains(low, "<!--") {
-			return nil, fmt.Errorf("web: the %s has the end of a script in it, and cannot stand in a page", name)
+			return nil, fmt.Errorf("the %s has the end of a script in it, and cannot stand in a page", name)
 		}
 	}
 	policy := strings.Join([]string{
@@ -120,13 +120,13 @@ func packed(text []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	if _, err := w.Write(text); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	return out.Bytes(), nil
 }
@@ -136,7 +136,7 @@ func packed(text []byte) ([]byte, error) {
 func servedPage(sets []string) ([]byte, error) {
 	names, err := json.Marshal(sets) // which escapes < and >
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
 	return pageText(`<link rel="stylesheet" href="page.css">`,
 		`<script type="application/json" id="planner-sets">`+string(names)+`</script>

@@ -53,19 +53,19 @@ func (e Engine) Validate() error {
 	var errs []error
 	if e.URL != "" {
 		if e.Listen != "" {
-			errs = append(errs, fmt.Errorf("broker: listen = %q beside the broker %s, one of both must be left out",
+			errs = append(errs, fmt.Errorf("listen = %q beside the broker %s, one of both must be left out",
 				e.Listen, e.URL))
 		}
 		return errors.Join(append(errs, CheckURL(e.URL))...)
 	}
 	if e.StoreDir == "" {
-		errs = append(errs, errors.New(`broker: store = "", must name a folder`))
+		errs = append(errs, errors.New(`store = "", must name a folder`))
 	}
 	if e.Sync < 0 || e.Sync > 24*time.Hour {
-		errs = append(errs, fmt.Errorf("broker: sync = %v, must be in [0, 24h]", e.Sync))
+		errs = append(errs, fmt.Errorf("sync = %v, must be in [0, 24h]", e.Sync))
 	}
 	if len(e.Key) > 0 && len(e.Key) < MinKey {
-		errs = append(errs, fmt.Errorf("broker: a key of %d bytes, must have at least %d", len(e.Key), MinKey))
+		errs = append(errs, fmt.Errorf("a key of %d bytes, must have at least %d", len(e.Key), MinKey))
 	}
 	if e.Listen != "" {
 		errs = append(errs, e.checkListen())
@@ -89,13 +89,13 @@ const MinKey = 16
 func (e Engine) checkListen() error {
 	host, port, err := net.SplitHostPort(e.Listen)
 	if err != nil {
-		return fmt.Errorf("broker: listen = %q, must be HOST:PORT", e.Listen)
+		return fmt.Errorf("listen = %q, must be HOST:PORT", e.Listen)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return fmt.Errorf("broker: listen = %q: the port must be in [0, 65535]", e.Listen)
+		return fmt.Errorf("listen = %q: the port must be in [0, 65535]", e.Listen)
 	}
 	if e.Keyring == nil && !loopback(host) {
-		return fmt.Errorf("broker: listen = %q is beyond this machine, which takes TLS and credentials: make them "+
+		return fmt.Errorf("listen = %q is beyond this machine, which takes TLS and credentials: make them "+
 			"with proactivedp keys and give --keys, or listen on 127.0.0.1", e.Listen)
 	}
 	return nil
@@ -117,14 +117,14 @@ func CheckURL(url string) error {
 		scheme, rest, found := strings.Cut(one, "://")
 		host, port, err := net.SplitHostPort(rest)
 		if !found || scheme != "nats" && scheme != "tls" || err != nil || host == "" || strings.Contains(host, "@") {
-			return fmt.Errorf("broker: URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas",
+			return fmt.Errorf("URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas",
 				url)
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Errorf("broker: URL = %q: the port is %q, must be a number in [1, 65535]", url, port)
+			return fmt.Errorf("URL = %q: the port is %q, must be a number in [1, 65535]", url, port)
 		}
 		if scheme == "nats" && !loopback(host) {
-			return fmt.Errorf("broker: URL = %q: beyond this machine it must be tls://HOST:PORT", url)
+			return fmt.Errorf("URL = %q: beyond this machine it must be tls://HOST:PORT", url)
 		}
 	}
 	return nil
@@ -186,20 +186,20 @@ func (p Peer) options() []nats.Option {
 func dial(ctx context.Context, url string, options []nats.Option) (*nats.Conn, error) {
 	c, err := nats.Connect(url, options...)
 	if err != nil {
-		return nil, fmt.Errorf("broker: %s: %w", url, err)
+		return nil, fmt.Errorf("%s: %w", url, err)
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !c.IsConnected() {
 		if err := c.LastError(); c.IsClosed() || errors.Is(err, nats.ErrAuthorization) || untrusted(err) {
 			c.Close()
-			return nil, fmt.Errorf("broker: %s: refused: %w", url, err)
+			return nil, fmt.Errorf("%s: refused: %w", url, err)
 		}
 		select {
 		case <-ctx.Done():
 			err := c.LastError()
 			c.Close()
-			return nil, errors.Join(fmt.Errorf("broker: %s: %w", url, context.Cause(ctx)), err)
+			return nil, errors.Join(fmt.Errorf("%s: %w", url, context.Cause(ctx)), err)
 		case <-tick.C:
 		}
 	}
@@ -217,17 +217,17 @@ func untrusted(err error) bool {
 func (c *Credentials) options(secure bool) ([]nats.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(c.Seed))
 	if err != nil {
-		return nil, fmt.Errorf("broker: credentials: seed: %w", err)
+		return nil, fmt.Errorf("credentials: seed: %w", err)
 	}
 	public, err := pair.PublicKey()
 	if err != nil {
-		return nil, fmt.Errorf("broker: credentials: %w", err)
+		return nil, fmt.Errorf("credentials: %w", err)
 	}
 	options := []nats.Option{nats.Nkey(public, pair.Sign)}
 	if secure {
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM([]byte(c.CA)) {
-			return nil, errors.New("broker: credentials: ca is no certificate")
+			return nil, errors.New("credentials: ca is no certificate")
 		}
 		options = append(options, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}))
 	}

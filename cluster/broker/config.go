@@ -33,14 +33,14 @@ func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error 
 	} {
 		f, err := os.OpenFile(filepath.Join(dir, file.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return fmt.Errorf("broker: keys: %w", err)
+			return fmt.Errorf("keys: %w", err)
 		}
 		_, err = f.WriteString(file.text)
 		if bad := f.Close(); err == nil {
 			err = bad
 		}
 		if err != nil {
-			return fmt.Errorf("broker: keys: %w", err)
+			return fmt.Errorf("keys: %w", err)
 		}
 	}
 	return nil

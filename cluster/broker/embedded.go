@@ -44,7 +44,7 @@ func (e Engine) Start() (*Broker, error) {
 		return nil, err
 	}
 	if b.ns, err = server.NewServer(o); err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+		return nil, err
 	}
 	if e.Log != nil {
 		b.ns.SetLoggerV2(logger{e.Log}, false, false, false)
@@ -52,7 +52,7 @@ func (e Engine) Start() (*Broker, error) {
 	b.ns.Start()
 	if !b.ns.ReadyForConnections(readyTimeout) {
 		b.Close()
-		return nil, fmt.Errorf("broker: it did not start at %q: is the address taken?", e.Listen)
+		return nil, fmt.Errorf("it did not start at %q: is the address taken?", e.Listen)
 	}
 	if e.Listen != "" {
 		b.url = "nats://" + b.ns.Addr().String()
@@ -78,13 +78,13 @@ func (b *Broker) options() (*server.Options, error) {
 	if e.Listen != "" {
 		host, port, err := net.SplitHostPort(e.Listen)
 		if err != nil {
-			return nil, fmt.Errorf("broker: listen = %q: %w", e.Listen, err)
+			return nil, fmt.Errorf("listen = %q: %w", e.Listen, err)
 		}
 		if o.Host, err = host, nil; host == "localhost" {
 			o.Host = "127.0.0.1"
 		}
 		if o.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fmt.Errorf("broker: listen = %q: the port must be a number", e.Listen)
+			return nil, fmt.Errorf("listen = %q: the port must be a number", e.Listen)
 		}
 		if o.Port == 0 {
 			o.Port = server.RANDOM_PORT
@@ -95,16 +95,16 @@ func (b *Broker) options() (*server.Options, error) {
 	}
 	cert, err := tls.X509KeyPair([]byte(e.Keyring.Certificate), []byte(e.Keyring.PrivateKey))
 	if err != nil {
-		return nil, fmt.Errorf("broker: keyring: %w", err)
+		return nil, fmt.Errorf("keyring: %w", err)
 	}
 	o.TLS, o.TLSTimeout = true, dialTimeout.Seconds()
 	o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
 	if b.own, err = nkeys.CreateUser(); err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+		return nil, err
 	}
 	public, err := b.own.PublicKey()
 	if err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+		return nil, err
 	}
 	o.Nkeys = append(o.Nkeys, &server.NkeyUser{Nkey: public})
 	for _, u := range e.Keyring.Users {
@@ -141,7 +141,7 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	if b.own != nil {
 		public, err := b.own.PublicKey()
 		if err != nil {
-			return nil, fmt.Errorf("broker: %w", err)
+			return nil, err
 		}
 		options = append(options, nats.Nkey(public, b.own.Sign))
 	}

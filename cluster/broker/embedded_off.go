@@ -18,7 +18,7 @@ type Broker struct{ engine Engine }
 // Start returns the broker at the engine's URL: this program has none of its own.
 func (e Engine) Start() (*Broker, error) {
 	if e.URL == "" {
-		return nil, errors.New("broker: this program was built without one (tag nobroker): give the URL of a broker")
+		return nil, errors.New("this program was built without one (tag nobroker): give the URL of a broker")
 	}
 	if err := e.Validate(); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil
 	}
-	return fmt.Errorf("broker: credentials of role %q, must be of %q", c.Role, needed)
+	return fmt.Errorf("credentials of role %q, must be of %q", c.Role, needed)
 }
 
 // The names of the files that MakeKeys writes.
@@ -83,17 +83,17 @@ const validity = 5 * 365 * 24 * time.Hour
 // is for the machine of its user alone.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
-		return fmt.Errorf("broker: keys of %d clients, must be in [0, 1000000]", clients)
+		return fmt.Errorf("keys of %d clients, must be in [0, 1000000]", clients)
 	}
 	if len(hosts) == 0 {
-		return errors.New("broker: keys of a broker without a name or an address")
+		return errors.New("keys of a broker without a name or an address")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("broker: keys: %w", err)
+		return fmt.Errorf("keys: %w", err)
 	}
 	cert, key, err := certificate(hosts)
 	if err != nil {
-		return fmt.Errorf("broker: keys: %w", err)
+		return fmt.Errorf("keys: %w", err)
 	}
 	ring := Keyring{Version: keyVersion, Certificate: cert, PrivateKey: key}
 	add := func(role Role, client int, name string) error {
@@ -114,16 +114,16 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 	}
 	for c := range clients {
 		if err := add(Client, c, fmt.Sprintf("client-%d", c)); err != nil {
-			return fmt.Errorf("broker: keys: %w", err)
+			return fmt.Errorf("keys: %w", err)
 		}
 	}
 	for _, role := range []Role{Operator, Worker, Server} {
 		if err := add(role, 0, string(role)); err != nil {
-			return fmt.Errorf("broker: keys: %w", err)
+			return fmt.Errorf("keys: %w", err)
 		}
 	}
 	if err := writeSecret(filepath.Join(dir, keyringFile), ring); err != nil {
-		return fmt.Errorf("broker: keys: %w", err)
+		return fmt.Errorf("keys: %w", err)
 	}
 	return nil
 }
@@ -197,12 +197,12 @@ func ReadKeyring(dir string) (*Keyring, error) {
 		return nil, err
 	}
 	if ring.Version != keyVersion {
-		return nil, fmt.Errorf("broker: keyring: version = %d, must be %d", ring.Version, keyVersion)
+		return nil, fmt.Errorf("keyring: version = %d, must be %d", ring.Version, keyVersion)
 	}
 	for i, u := range ring.Users {
 		if !nkeys.IsValidPublicUserKey(u.Public) || u.Role != Client && u.Role != Operator && u.Role != Worker &&
 			u.Role != Server || u.Client < 0 {
-			return nil, fmt.Errorf("broker: keyring: user %d is %q, client %d, key %q", i, u.Role, u.Client, u.Public)
+			return nil, fmt.Errorf("keyring: user %d is %q, client %d, key %q", i, u.Role, u.Client, u.Public)
 		}
 	}
 	return ring, nil
@@ -215,7 +215,7 @@ func ReadCredentials(path string) (*Credentials, error) {
 		return nil, err
 	}
 	if c.Version != keyVersion {
-		return nil, fmt.Errorf("broker: credentials %s: version = %d, must be %d", path, c.Version, keyVersion)
+		return nil, fmt.Errorf("credentials %s: version = %d, must be %d", path, c.Version, keyVersion)
 	}
 	return c, nil
 }
@@ -223,11 +223,11 @@ func ReadCredentials(path string) (*Credentials, error) {
 func readKeys[T any](path string, most int64) (*T, error) {
 	text, err := bounded.File(path, most)
 	if err != nil {
-		return nil, fmt.Errorf("broker: %w", err)
+		return nil, err
 	}
 	v := new(T)
 	if err := strictjson.Decode(text, v); err != nil {
-		return nil, fmt.Errorf("broker: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
 }

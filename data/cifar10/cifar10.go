@@ -53,7 +53,7 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cifar10: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return d, nil
 }

@@ -67,7 +67,7 @@ func TestParseErrors(t *testing.T) {
 		"gzip: invalid header":                    append(gz(t, records(1)), "0123456789"...),
 	} {
 		d, err := Parse("toy", bytes.NewReader(file))
-		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "cifar10: toy: ") ||
+		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "toy: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -97,7 +97,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		d, err := Parse("fuzz", bytes.NewReader(file))
 		if err != nil {
-			if d != nil || !strings.HasPrefix(err.Error(), "cifar10: fuzz: ") {
+			if d != nil || !strings.HasPrefix(err.Error(), "fuzz: ") {
 				t.Errorf("data set %v with error %v", d, err)
 			}
 			return

@@ -89,7 +89,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 	// Room for all of it, as the batches of the archive come in any order.
 	n := len(b.batches) * b.rows
 	if err := memory.Given(locator.Memory).Check(int64(n) * (pixels + labelBytes)); err != nil {
-		return nil, fmt.Errorf("cifar10: %w", err)
+		return nil, err
 	}
 	d := newSet(Name)
 	d.Train = n - b.rows
@@ -108,7 +108,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cifar10: %w", err)
+		return nil, err
 	}
 	if d.Len() < n {
 		d.Note = fmt.Sprintf("the test set is the first %d of its %d images", b.partRows, b.rows)

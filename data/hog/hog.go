@@ -57,7 +57,7 @@ func Parse(text string) (Map, error) {
 	rest, ok := strings.CutPrefix(text, Prefix)
 	cell, bins, two := strings.Cut(rest, ":")
 	if !ok || !two {
-		return Map{}, fmt.Errorf("hog: features = %q, must be hog:CELL:BINS, such as hog:4:8", text)
+		return Map{}, fmt.Errorf("features = %q, must be hog:CELL:BINS, such as hog:4:8", text)
 	}
 	var m Map
 	var errs []error
@@ -68,7 +68,7 @@ func Parse(text string) (Map, error) {
 	}{{"cell", cell, &m.Cell, MaxCell}, {"bins", bins, &m.Bins, MaxBins}} {
 		n, err := strconv.Atoi(part.text)
 		if err != nil || n < 1 || n > part.most || strconv.Itoa(n) != part.text {
-			errs = append(errs, fmt.Errorf("hog: %s = %q in features = %q, must be a whole number in [1, %d]",
+			errs = append(errs, fmt.Errorf("%s = %q in features = %q, must be a whole number in [1, %d]",
 				part.what, part.text, text, part.most))
 		}
 		*part.to = n
@@ -83,10 +83,10 @@ func Parse(text string) (Map, error) {
 func (m Map) Validate() error {
 	var errs []error
 	if m.Cell < 1 || m.Cell > MaxCell {
-		errs = append(errs, fmt.Errorf("hog: cell = %d, must be in [1, %d]", m.Cell, MaxCell))
+		errs = append(errs, fmt.Errorf("cell = %d, must be in [1, %d]", m.Cell, MaxCell))
 	}
 	if m.Bins < 1 || m.Bins > MaxBins {
-		errs = append(errs, fmt.Errorf("hog: bins = %d, must be in [1, %d]", m.Bins, MaxBins))
+		errs = append(errs, fmt.Errorf("bins = %d, must be in [1, %d]", m.Bins, MaxBins))
 	}
 	return errors.Join(errs...)
 }
@@ -95,18 +95,18 @@ func (m Map) Validate() error {
 // fails unless the map is valid and d is of images with room for one cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	if d == nil {
-		return 0, errors.New("hog: no data set")
+		return 0, errors.New("no data set")
 	}
 	if err := m.Validate(); err != nil {
 		return 0, err
 	}
 	i := d.Images
 	if i == nil {
-		return 0, fmt.Errorf("hog: features = %q needs images, %s has %s", m, d.Name, d.Shape())
+		return 0, fmt.Errorf("features = %q needs images, %s has %s", m, d.Name, d.Shape())
 	}
 	n := (i.Height / m.Cell) * (i.Width / m.Cell) * m.Bins
 	if n == 0 {
-		return 0, fmt.Errorf("hog: features = %q needs images of at least %d×%[2]d, %s has %s", m, m.Cell, d.Name,
+		return 0, fmt.Errorf("features = %q needs images of at least %d×%[2]d, %s has %s", m, m.Cell, d.Name,
 			d.Shape())
 	}
 	return n, nil

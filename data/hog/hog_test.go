@@ -195,11 +195,11 @@ func FuzzParse(f *testing.F) {
 func TestMapsOutsideTheirRangesAreErrors(t *testing.T) {
 	d := picture(1, 8, 8, func(_, y, x int) byte { return byte(y + x) })
 	for m, want := range map[hog.Map]string{
-		{}:                               "hog: cell = 0, must be in [1, 256]\nhog: bins = 0, must be in [1, 64]",
-		{Cell: -4, Bins: 8}:              "hog: cell = -4, must be in [1, 256]",
-		{Cell: 4, Bins: 1 << 40}:         "hog: bins = 1099511627776, must be in [1, 64]",
-		{Cell: hog.MaxCell + 1, Bins: 8}: "hog: cell = 257, must be in [1, 256]",
-		{Cell: 4, Bins: hog.MaxBins + 1}: "hog: bins = 65, must be in [1, 64]",
+		{}:                               "cell = 0, must be in [1, 256]\nbins = 0, must be in [1, 64]",
+		{Cell: -4, Bins: 8}:              "cell = -4, must be in [1, 256]",
+		{Cell: 4, Bins: 1 << 40}:         "bins = 1099511627776, must be in [1, 64]",
+		{Cell: hog.MaxCell + 1, Bins: 8}: "cell = 257, must be in [1, 256]",
+		{Cell: 4, Bins: hog.MaxBins + 1}: "bins = 65, must be in [1, 64]",
 	} {
 		_, err := m.Features(d)
 		_, applied := m.Apply(d)

@@ -84,7 +84,7 @@ func Lookup(name string) (Known, error) {
 			return k, nil
 		}
 	}
-	return Known{}, fmt.Errorf("libsvm: data set = %q, must be one of %q", name, Names())
+	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
 // Load finds the known data set of this name as libsvm/<name>, parses and
@@ -113,7 +113,7 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("libsvm: %w", err)
+		return nil, err
 	}
 	return set, nil
 }
@@ -123,7 +123,7 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
 	differ := func(field string, found, expected any) {
-		errs = append(errs, fmt.Errorf("libsvm: %s: %s = %v, expected %v", k.Name, field, found, expected))
+		errs = append(errs, fmt.Errorf("%s: %s = %v, expected %v", k.Name, field, found, expected))
 	}
 	if d.Len() != k.Rows {
 		differ("rows", d.Len(), k.Rows)

@@ -31,7 +31,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s: the catalogue can be written to", name)
 		}
 	}
-	want := `libsvm: data set = "fishing", must be one of ["phishing" "mushrooms"]`
+	want := `data set = "fishing", must be one of ["phishing" "mushrooms"]`
 	if _, err := Load(t.Context(), "fishing", fetch.Locator{}); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -93,7 +93,7 @@ func TestLoadFromAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, part := range map[string]string{
-		small: "libsvm: phishing: rows = 2, expected 11055\nlibsvm: phishing: label counts = [1 1], expected " +
+		small: "phishing: rows = 2, expected 11055\nphishing: label counts = [1 1], expected " +
 			"[4898 6157]",
 		"1 1:1 x": path + `:1:7: "x" has no colon`,
 		"1 69:1":  path + `:1:3: index "69": must be a whole number from 1 to 68, the number of features`,
@@ -122,9 +122,9 @@ func TestVerify(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"1 1:0.5 3:-2\n-1 2:1e-3\n-1 4:1": "libsvm: toy: rows = 3, expected 2\nlibsvm: toy: features = 4, expected " +
-			"3\nlibsvm: toy: label counts = [2 1], expected [1 1]",
-		"1 1:0.5 3:-2\n-1 2:1.1e-3\n": "libsvm: toy: content hash = ",
+		"1 1:0.5 3:-2\n-1 2:1e-3\n-1 4:1": "toy: rows = 3, expected 2\ntoy: features = 4, expected " +
+			"3\ntoy: label counts = [2 1], expected [1 1]",
+		"1 1:0.5 3:-2\n-1 2:1.1e-3\n": "toy: content hash = ",
 	} {
 		if err := k.Verify(mustParse(t, text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v\nwant %s", text, err, want)

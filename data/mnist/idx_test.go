@@ -94,7 +94,7 @@ func TestParseErrors(t *testing.T) {
 		"3 images and 2 labels, must be as many":    {someImages, idx([]uint32{2049, 2}, 9, 4)},
 	} {
 		d, err := Parse("toy", bytes.NewReader(files[0]), bytes.NewReader(files[1]))
-		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "mnist: toy: ") ||
+		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "toy: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -132,7 +132,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
 		d, err := Parse("fuzz", bytes.NewReader(images), bytes.NewReader(labels))
 		if err != nil {
-			if d != nil || !strings.HasPrefix(err.Error(), "mnist: fuzz: ") {
+			if d != nil || !strings.HasPrefix(err.Error(), "fuzz: ") {
 				t.Errorf("data set %v with error %v", d, err)
 			}
 			return

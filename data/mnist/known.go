@@ -60,7 +60,7 @@ func original() database {
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	// What does not fit is not fetched.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {
-		return nil, fmt.Errorf("mnist: %w", err)
+		return nil, err
 	}
 	return original().load(ctx, locator)
 }
@@ -86,7 +86,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 			err = finish(d)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("mnist: %w", err)
+			return nil, err
 		}
 	}
 	return d, nil

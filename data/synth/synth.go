@@ -125,7 +125,7 @@ func Make(name string, root *rng.Root) (*data.Dataset, error) {
 		return nil, err
 	}
 	if err := root.Check(); err != nil {
-		return nil, fmt.Errorf("synth: data set = %q: %w", name, err)
+		return nil, fmt.Errorf("data set = %q: %w", name, err)
 	}
 	d := found.draw(root)
 	d.Name = name
@@ -160,7 +160,7 @@ func find(name string) (drawn, error) {
 			}}, nil
 		}
 		if s.name == base {
-			return drawn{}, fmt.Errorf("synth: data set = %q, must be %q, which has as many rows as the real one", name,
+			return drawn{}, fmt.Errorf("data set = %q, must be %q, which has as many rows as the real one", name,
 				base)
 		}
 	}
@@ -172,14 +172,14 @@ func find(name string) (drawn, error) {
 		if sized {
 			// Text that is not a number becomes 0, which is too small.
 			if rows, _ = strconv.Atoi(count); rows < MinRows || rows > MaxRows {
-				return drawn{}, fmt.Errorf("synth: %s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
+				return drawn{}, fmt.Errorf("%s: rows = %q, must be in [%d, %d]", base, count, MinRows, MaxRows)
 			}
 		}
 		return drawn{int64(rows * (rowBytes + p.channels*p.side*p.side)), func(root *rng.Root) *data.Dataset {
 			return p.make(root, rows)
 		}}, nil
 	}
-	return drawn{}, fmt.Errorf("synth: data set = %q, must be one of %q", name, Names())
+	return drawn{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
 // skew is the exponent of the level frequencies: the k-th most frequent level

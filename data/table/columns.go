@@ -45,11 +45,11 @@ const maxColumnsText = 1 << 20
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
-		return nil, fmt.Errorf("table: columns: %w", err)
+		return nil, fmt.Errorf("columns: %w", err)
 	}
 	c, err := ParseColumns(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("table: columns %s: %w", path, err)
+		return nil, fmt.Errorf("columns %s: %w", path, err)
 	}
 	return c, nil
 }

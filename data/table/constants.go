@@ -21,7 +21,7 @@ func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
 	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
 	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
-		return data.Affine{}, fmt.Errorf("table: bounds %q, must be LOW,HIGH with finite numbers LOW < HIGH", list)
+		return data.Affine{}, fmt.Errorf("bounds %q, must be LOW,HIGH with finite numbers LOW < HIGH", list)
 	}
 	m := newAffine(d.Features)
 	for j := range m.Scale {
@@ -78,11 +78,11 @@ const maxConstants = 64 << 20
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {
-		return data.Affine{}, fmt.Errorf("table: constants: %w", err)
+		return data.Affine{}, fmt.Errorf("constants: %w", err)
 	}
 	m, err := parseConstants(string(text), d, c)
 	if err != nil {
-		return data.Affine{}, fmt.Errorf("table: constants %s: %w", path, err)
+		return data.Affine{}, fmt.Errorf("constants %s: %w", path, err)
 	}
 	return m, nil
 }

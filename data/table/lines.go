@@ -24,7 +24,7 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 			continue
 		}
 		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("table: read %s: line %d: %w", p.file, p.line, err)
+			return nil, fmt.Errorf("read %s: line %d: %w", p.file, p.line, err)
 		}
 		return bytes.TrimRight(p.spill, "\r\n"), err
 	}

@@ -77,7 +77,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	p.left = p.limit.Left()
 	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
 	if o.Labels == nil {
-		return nil, errors.New("table: labels are missing, must be given: which there are is public, and not found " +
+		return nil, errors.New("labels are missing, must be given: which there are is public, and not found " +
 			"in the data")
 	}
 	p.set.Names = o.Labels.Names()
@@ -125,18 +125,18 @@ func (p *parser) fault(format string, args ...any) error {
 	if p.line > 0 {
 		where += ":" + strconv.Itoa(p.line)
 	}
-	return fmt.Errorf("table: %s: "+format, append([]any{where}, args...)...)
+	return fmt.Errorf("%s: "+format, append([]any{where}, args...)...)
 }
 
 func (p *parser) parseFile() error {
 	f, err := os.Open(p.file)
 	if err != nil {
-		return fmt.Errorf("table: %w", err)
+		return err
 	}
 	defer f.Close()
 	in, err := unpack.Reader(f)
 	if err != nil {
-		return fmt.Errorf("table: read %s: %w", p.file, err)
+		return fmt.Errorf("read %s: %w", p.file, err)
 	}
 	seen := false
 	for {

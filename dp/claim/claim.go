@@ -48,12 +48,12 @@ type Claim struct {
 // what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
-		return Claim{}, fmt.Errorf("claim: %w", err)
+		return Claim{}, err
 	}
 	c := Claim{Delta: delta, Accountant: acc.Name()}
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			return Claim{}, fmt.Errorf("claim: event %d: %w", i, err)
+			return Claim{}, fmt.Errorf("event %d: %w", i, err)
 		}
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
 		c.Rounds = plus(c.Rounds, e.Count)
@@ -65,7 +65,7 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	}
 	switch {
 	case err != nil && !errors.Is(err, dp.ErrNotCovered):
-		return Claim{}, fmt.Errorf("claim: %w", err)
+		return Claim{}, err
 	case err != nil:
 		c.Reason = reason(err)
 	case math.IsInf(b.EpsilonUpper, 1):

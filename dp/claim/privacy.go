@@ -40,7 +40,7 @@ func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
 	if clients < 1 {
-		return Privacy{}, fmt.Errorf("claim: clients = %d, must be at least 1", clients)
+		return Privacy{}, fmt.Errorf("clients = %d, must be at least 1", clients)
 	}
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
@@ -65,7 +65,7 @@ func checkNoise(ledgers []dp.Ledger) error {
 		lists[i] = ledgers[i].Events()
 	}
 	if _, err := dp.Compose(lists...); err != nil {
-		return fmt.Errorf("claim: ledgers: %w", err)
+		return fmt.Errorf("ledgers: %w", err)
 	}
 	return nil
 }
@@ -106,11 +106,11 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	for _, r := range kinds {
 		for _, e := range r.events {
 			if e.Sampling == dp.Shuffle && r.clients > 1 { // each begins its epochs for itself
-				return Privacy{}, fmt.Errorf("claim: shuffled batches of %d clients that share records, must be of one: %w",
+				return Privacy{}, fmt.Errorf("shuffled batches of %d clients that share records, must be of one: %w",
 					r.clients, dp.ErrNotCovered)
 			}
 			if e.Count > math.MaxInt/r.clients {
-				return Privacy{}, fmt.Errorf("claim: %d rounds of each of %d clients, must be at most 2^63-1 together",
+				return Privacy{}, fmt.Errorf("%d rounds of each of %d clients, must be at most 2^63-1 together",
 					e.Count, r.clients)
 			}
 			e.Count *= r.clients

@@ -212,7 +212,7 @@ func TestInterrupt(t *testing.T) {
 		return OfLedgers(ctx, acc, ledgers, true, 1e-5)
 	})
 	if err != stop {
-		t.Errorf("report: %v", err)
+		t.Errorf("%v", err)
 	}
 }
 

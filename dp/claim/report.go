@@ -68,7 +68,7 @@ func Drawn(exact bool, names []rng.Name) string {
 // names given, of which account says what an accountant claims: it is asked for two.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
-		return Report{}, errors.New("claim: no function that accounts")
+		return Report{}, errors.New("no function that accounts")
 	}
 	closed, err := account(closedform.Accountant{})
 	if err != nil {

@@ -205,14 +205,14 @@ func shuffleSentence(s dp.Sampling) string {
 // of the events, or if an event is invalid: a statement would then describe something else.
 func describable(b dp.Bound, events []dp.Event) error {
 	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
-		return fmt.Errorf("claim: %w", err)
+		return err
 	}
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			return fmt.Errorf("claim: event %d: %w", i, err)
+			return fmt.Errorf("event %d: %w", i, err)
 		}
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
-			return fmt.Errorf("claim: event %d: %s sampling under %s adjacency, must be that of the bound, %s under %s", i,
+			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be that of the bound, %s under %s", i,
 				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)
 		}
 	}

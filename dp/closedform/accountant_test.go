@@ -158,7 +158,7 @@ func TestEqualRefusalsAreOne(t *testing.T) {
 		Sizes: dp.PolynomialSizes{First: 1, Slope: 1, Power: 1},
 	}
 	events := append([]dp.Event{event(10000, 26, 1, 5)}, m.Events(300)...)
-	const want = `closedform: event 1 and 299 more: fixed sampling under replace-one adjacency, the theorem needs poisson under add-or-remove: not covered`
+	const want = `event 1 and 299 more: fixed sampling under replace-one adjacency, the theorem needs poisson under add-or-remove: not covered`
 	for _, a := range accountants {
 		if _, err := a.Epsilon(t.Context(), events, 1e-4); !errors.Is(err, dp.ErrNotCovered) || err.Error() != want {
 			t.Errorf("%s: %v", a.Name(), err)
@@ -169,7 +169,7 @@ func TestEqualRefusalsAreOne(t *testing.T) {
 	}
 	_, err := Accountant{}.Epsilon(t.Context(), events, 1e-4)
 	if err == nil || errors.Is(err, dp.ErrNotCovered) ||
-		err.Error() != "closedform: event 0 and 300 more: dp: count of rounds = 0, must be at least 1" {
+		err.Error() != "event 0 and 300 more: count of rounds = 0, must be at least 1" {
 		t.Errorf("%v", err)
 	}
 }

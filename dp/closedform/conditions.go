@@ -74,7 +74,7 @@ func (s Setting) checkRun() error { return errors.Join(checkN(s.N), checkEpochs(
 func (s Setting) validateRun() error {
 	var errs []error
 	if s.N < 1 {
-		errs = append(errs, fmt.Errorf("closedform: data set size N = %d, must be at least 1", s.N))
+		errs = append(errs, fmt.Errorf("data set size N = %d, must be at least 1", s.N))
 	}
 	errs = append(errs, checkPositive("rounds", s.Rounds), checkPositive("computed", s.Computed),
 		checkPositive("largest size", s.MaxSize))
@@ -82,7 +82,7 @@ func (s Setting) validateRun() error {
 		return err
 	}
 	if mean := s.Computed / s.Rounds; s.MaxSize < mean*(1-slack) || s.MaxSize > float64(s.N) {
-		return fmt.Errorf("closedform: largest size = %v, must be in [K/T = %v, N = %d]", s.MaxSize, mean, s.N)
+		return fmt.Errorf("largest size = %v, must be in [K/T = %v, N = %d]", s.MaxSize, mean, s.N)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func conditions(form Form, s Setting) ([]Condition, error) {
 	}
 	for _, c := range cs {
 		if math.IsNaN(c.Margin) || math.IsInf(c.Margin, 0) && !math.IsInf(s.Sigma, 0) {
-			return nil, fmt.Errorf("closedform: condition %s of Theorem %s leaves the range of float64", c.Name,
+			return nil, fmt.Errorf("condition %s of Theorem %s leaves the range of float64", c.Name,
 				c.Theorem)
 		}
 	}

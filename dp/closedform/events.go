@@ -32,7 +32,7 @@ func askedEpsilon(eps float64) asked {
 // covers.
 func checkEvents(events []dp.Event) (invalid, uncovered error) {
 	if len(events) == 0 {
-		return nil, fmt.Errorf("closedform: no events: %w", dp.ErrNotCovered)
+		return nil, fmt.Errorf("no events: %w", dp.ErrNotCovered)
 	}
 	var faults, refusals remarks
 	for i, e := range events {

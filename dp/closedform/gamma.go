@@ -32,7 +32,7 @@ const (
 
 func (f Form) check() error {
 	if f != Corrected && f != Printed {
-		return fmt.Errorf("closedform: form = %q, must be %q or %q", string(f), Corrected, Printed)
+		return fmt.Errorf("form = %q, must be %q or %q", string(f), Corrected, Printed)
 	}
 	return nil
 }
@@ -105,11 +105,11 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	c := newCurve(form, sigma)
 	a := math.Sqrt(alphaBar)
 	if !(alphaBar >= 0 && a < c.pole) {
-		return 0, fmt.Errorf("closedform: alphaBar = %v, must be in [0, %v)", alphaBar, c.pole*c.pole)
+		return 0, fmt.Errorf("alphaBar = %v, must be in [0, %v)", alphaBar, c.pole*c.pole)
 	}
 	v := c.rhs(a, c.pole-a)
 	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, fmt.Errorf("closedform: rhs(%v, %v) is not finite", sigma, alphaBar)
+		return 0, fmt.Errorf("rhs(%v, %v) is not finite", sigma, alphaBar)
 	}
 	return v, nil
 }
@@ -151,11 +151,11 @@ func GammaAt(form Form, sigma, x float64) (float64, error) {
 	}
 	lo, hi, err := root.Bracket(logExcess, -1, 1)
 	if err != nil {
-		return 0, fmt.Errorf("closedform: gamma(%v, %v): %w", sigma, x, err)
+		return 0, fmt.Errorf("gamma(%v, %v): %w", sigma, x, err)
 	}
 	t, err := root.Find(logExcess, lo, hi, ulp)
 	if err != nil {
-		return 0, fmt.Errorf("closedform: gamma(%v, %v): %w", sigma, x, err)
+		return 0, fmt.Errorf("gamma(%v, %v): %w", sigma, x, err)
 	}
 	a, d := at(math.Exp(t))
 	gamma := x / (a * a)

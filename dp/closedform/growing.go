@@ -85,7 +85,7 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		return Growth{}, err
 	}
 	if limit.TMin > dp.MaxRounds {
-		return Growth{}, fmt.Errorf("closedform: rounds = %.4g, must be at most %d: %w", limit.TMin, dp.MaxRounds,
+		return Growth{}, fmt.Errorf("rounds = %.4g, must be at most %d: %w", limit.TMin, dp.MaxRounds,
 			dp.ErrNotCovered)
 	}
 	rounds := math.Ceil(limit.TMin)
@@ -111,7 +111,7 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 	})
 	g, ok := try(most - down)
 	if !ok {
-		return Growth{}, fmt.Errorf("closedform: no sequence: no sizes of %.0f rounds meet the conditions in %d "+
+		return Growth{}, fmt.Errorf("no sequence: no sizes of %.0f rounds meet the conditions in %d "+
 			"gradient computations: %w", rounds, computed, dp.ErrNotCovered)
 	}
 	return g, nil

@@ -39,7 +39,7 @@ func leastDelta(form Form, s Setting) (float64, error) {
 			l, err = root.Find(excess, logOf(turn), l, ulp)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("closedform: no delta: (treq3) cannot be met at θ²s̄/N = %v, k = %v, epsilon = %v: "+
+			return 0, fmt.Errorf("no delta: (treq3) cannot be met at θ²s̄/N = %v, k = %v, epsilon = %v: "+
 				"%w: %w", q.q, q.k, s.Epsilon, err, dp.ErrNotCovered)
 		}
 	}

@@ -117,10 +117,10 @@ func cubic(sigma, u0, u1 float64) float64 {
 func checkMoment(form Form, q, sigma float64, lambda int) error {
 	errs := []error{form.check(), checkRange("sigma", sigma, minGammaSigma, maxFreeSigma)}
 	if !(q > 0 && q < 1) {
-		errs = append(errs, fmt.Errorf("closedform: sample rate = %v, must be in (0, 1)", q))
+		errs = append(errs, fmt.Errorf("sample rate = %v, must be in (0, 1)", q))
 	}
 	if lambda < 1 {
-		errs = append(errs, fmt.Errorf("closedform: lambda = %d, must be at least 1", lambda))
+		errs = append(errs, fmt.Errorf("lambda = %d, must be at least 1", lambda))
 	}
 	return errors.Join(errs...)
 }
@@ -130,7 +130,7 @@ func unmet(cs []Condition) error {
 	var errs []error
 	for _, c := range cs {
 		if !c.Met {
-			errs = append(errs, fmt.Errorf("closedform: condition %s of %s is not met (margin %.3g): %w", c.Name,
+			errs = append(errs, fmt.Errorf("condition %s of %s is not met (margin %.3g): %w", c.Name,
 				c.Theorem, c.Margin, dp.ErrNotCovered))
 		}
 	}

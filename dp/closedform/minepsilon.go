@@ -18,7 +18,7 @@ func MinEpsilon(form Form, s Setting) (float64, error) {
 	of := askedDelta(s.Delta)
 	errs := []error{form.check(), s.validateRun(), of.faulty}
 	if !(s.Sigma >= 0) {
-		errs = append(errs, fmt.Errorf("closedform: sigma = %v, must not be negative", s.Sigma))
+		errs = append(errs, fmt.Errorf("sigma = %v, must not be negative", s.Sigma))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return 0, err

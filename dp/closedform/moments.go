@@ -47,7 +47,7 @@ func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
 		}
 		size := s.At(i)
 		if size < 1 || size > n {
-			return Moments{}, fmt.Errorf("closedform: sample size of round %d = %d, must be in [1, N = %d]", i, size, n)
+			return Moments{}, fmt.Errorf("sample size of round %d = %d, must be in [1, N = %d]", i, size, n)
 		}
 		sum.add(float64(size)/float64(n), float64(count))
 	}
@@ -98,7 +98,7 @@ func (s *momentSum) add(q, count float64) {
 
 func (s *momentSum) moments() (Moments, error) {
 	if s.max >= 1 {
-		return Moments{}, fmt.Errorf("closedform: largest sample rate = %v, must be below 1: %w", s.max,
+		return Moments{}, fmt.Errorf("largest sample rate = %v, must be below 1: %w", s.max,
 			dp.ErrNotCovered)
 	}
 	up := (1 + float64(s.terms+8)*ulp) / s.rounds

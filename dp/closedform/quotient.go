@@ -37,10 +37,10 @@ func (q quotient) top(s Setting) (float64, error) {
 	top := min(s.Sigma, float64(s.N)/(math.E*s.MaxSize)*(1-2*slack))
 	switch first := q.form.firstPole(); {
 	case q.root >= first:
-		return 0, fmt.Errorf("closedform: no guarantee: θ²s̄/N = %v, must be below %v: %w", q.q, first*first,
+		return 0, fmt.Errorf("no guarantee: θ²s̄/N = %v, must be below %v: %w", q.q, first*first,
 			dp.ErrNotCovered)
 	case top < MinSigma:
-		return 0, fmt.Errorf("closedform: no guarantee: s_max/N = %v, must be below 1/(e√2) = 0.2601: %w",
+		return 0, fmt.Errorf("no guarantee: s_max/N = %v, must be below 1/(e√2) = 0.2601: %w",
 			s.MaxSize/float64(s.N), dp.ErrNotCovered)
 	}
 	return top, nil
@@ -89,7 +89,7 @@ func (q quotient) turn() (float64, error) {
 // so the steps ε ← R(ε) never pass by a solution.
 func (q quotient) smallestFrom(least float64) (float64, error) {
 	none := func(why error) (float64, error) {
-		err := fmt.Errorf("closedform: no epsilon: (treq3) cannot be met at θ²s̄/N = %v, k = %v, delta = %v: %w", q.q,
+		err := fmt.Errorf("no epsilon: (treq3) cannot be met at θ²s̄/N = %v, k = %v, delta = %v: %w", q.q,
 			q.k, q.delta, dp.ErrNotCovered)
 		if why != nil {
 			err = fmt.Errorf("%w: %w", err, why)

@@ -15,6 +15,6 @@ func raise(name string, x float64, good func(float64) bool) (float64, error) {
 			return raised, nil
 		}
 	}
-	return 0, fmt.Errorf("closedform: no guarantee: the conditions cannot be verified near %s = %v: %w", name, x,
+	return 0, fmt.Errorf("no guarantee: the conditions cannot be verified near %s = %v: %w", name, x,
 		dp.ErrNotCovered)
 }

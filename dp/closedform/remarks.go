@@ -36,7 +36,7 @@ func (r *remarks) join() error {
 		if m.more > 0 {
 			others = fmt.Sprintf(" and %d more", m.more)
 		}
-		errs = append(errs, fmt.Errorf("closedform: event %d%s: %w", m.first, others, m.err))
+		errs = append(errs, fmt.Errorf("event %d%s: %w", m.first, others, m.err))
 	}
 	return errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	}
 	sigma := sigmaEq(eps, -math.Log(delta))
 	if theta > safeG(sigma)*float64(n) {
-		return 0, fmt.Errorf("closedform: N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
+		return 0, fmt.Errorf("N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
 			dp.ErrNotCovered)
 	}
 	gamma, err := RHS(form, sigma, theta*theta/float64(n))
@@ -133,7 +133,7 @@ func (b *Budget) Remaining(size int) (int, error) {
 		return 0, err
 	}
 	if size < 1 || size > b.n {
-		return 0, fmt.Errorf("closedform: sample size = %d, must be in [1, N = %d]", size, b.n)
+		return 0, fmt.Errorf("sample size = %d, must be in [1, N = %d]", size, b.n)
 	}
 	q := float64(size) / float64(b.n)
 	if q > b.maxRate() {
@@ -174,18 +174,18 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 	}
 	for i, e := range events {
 		if e.DatasetSize != 0 && e.DatasetSize != b.n {
-			return fmt.Errorf("closedform: event %d: data set size N = %d, must be %d", i, e.DatasetSize, b.n)
+			return fmt.Errorf("event %d: data set size N = %d, must be %d", i, e.DatasetSize, b.n)
 		}
 	}
 	if _, err := dp.Compose(b.ledger.Events(), events); err != nil {
-		return fmt.Errorf("closedform: task %q: the tasks before and it: %w", name, err)
+		return fmt.Errorf("task %q: the tasks before and it: %w", name, err)
 	}
 	if sigma < b.sigma {
-		return fmt.Errorf("closedform: task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma,
+		return fmt.Errorf("task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma,
 			dp.ErrNotCovered)
 	}
 	if m.MaxRate > b.maxRate() {
-		return fmt.Errorf("closedform: task %q: sample rate = %v, must be at most 1/(eσ_eq) = %v: %w", name, m.MaxRate,
+		return fmt.Errorf("task %q: sample rate = %v, must be at most 1/(eσ_eq) = %v: %w", name, m.MaxRate,
 			b.maxRate(), dp.ErrNotCovered)
 	}
 	t := Task{Name: name, Epochs: m.Epochs()}
@@ -193,7 +193,7 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 		t.Cost = sumUp(t.Cost, cost(e.SampleRate(), e.Count))
 	}
 	if !b.fits(t.Cost) {
-		return fmt.Errorf("closedform: task %q: cost = %s, must be at most %s: %w", name, decimal.Up(t.Cost, 6),
+		return fmt.Errorf("task %q: cost = %s, must be at most %s: %w", name, decimal.Up(t.Cost, 6),
 			decimal.Down(max(0, b.total()-b.spent), 6), ErrBudgetSpent)
 	}
 	b.spent = sumUp(b.spent, t.Cost)
@@ -231,7 +231,7 @@ func (b *Budget) Composed() (Moments, error) {
 // made reports a budget that cannot be spent.
 func (b *Budget) made() error {
 	if b == nil || b.n < 1 {
-		return errors.New("closedform: this Budget was not made by NewBudget")
+		return errors.New("this Budget was not made by NewBudget")
 	}
 	return nil
 }

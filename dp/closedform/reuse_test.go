@@ -268,7 +268,7 @@ func TestRefusedCostIsShownToBeMore(t *testing.T) {
 		DatasetSize: 10_000, Count: must[int](t)(b.Remaining(1)) + 1}
 	err := b.Spend("a", []dp.Event{e})
 	var cost, most float64
-	if _, bad := fmt.Sscanf(fmt.Sprint(err), `closedform: task "a": cost = %g, must be at most %g`, &cost,
+	if _, bad := fmt.Sscanf(fmt.Sprint(err), `task "a": cost = %g, must be at most %g`, &cost,
 		&most); bad != nil || !(cost > most) {
 		t.Errorf("%v: %v", err, bad)
 	}

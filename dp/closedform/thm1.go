@@ -97,11 +97,11 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	excess := func(logEps float64) float64 { return math.Log(m.noise(r, math.Exp(logEps), l) / sigma) }
 	lo, hi, err := root.Bracket(excess, -1, 1)
 	if err != nil {
-		return 0, fmt.Errorf("closedform: no epsilon: %w: %w", err, dp.ErrNotCovered)
+		return 0, fmt.Errorf("no epsilon: %w: %w", err, dp.ErrNotCovered)
 	}
 	logEps, err := root.Find(excess, lo, hi, ulp)
 	if err != nil {
-		return 0, fmt.Errorf("closedform: no epsilon: %w: %w", err, dp.ErrNotCovered)
+		return 0, fmt.Errorf("no epsilon: %w: %w", err, dp.ErrNotCovered)
 	}
 	return raise("epsilon", math.Exp(logEps), func(eps float64) bool {
 		return m.certified(form, sigma, eps, delta)
@@ -120,7 +120,7 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	half := sigma * eps / 2
 	l := m.c0(m.R(form, sigma), eps)*half*(half/(m.Rounds*m.S2)) - eps
 	if !(l > 0) {
-		return 0, fmt.Errorf("closedform: no delta below 1 at sigma = %v, epsilon = %v: %w", sigma, eps,
+		return 0, fmt.Errorf("no delta below 1 at sigma = %v, epsilon = %v: %w", sigma, eps,
 			dp.ErrNotCovered)
 	}
 	return raise("delta", max(math.Exp(-l), MinDelta), func(delta float64) bool {
@@ -132,7 +132,7 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	errs := []error{form.check(), m.check(), of.faulty}
 	if !(sigma >= 0) || math.IsInf(sigma, 0) {
-		errs = append(errs, fmt.Errorf("closedform: sigma = %v, must be finite and not negative", sigma))
+		errs = append(errs, fmt.Errorf("sigma = %v, must be finite and not negative", sigma))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return 0, err
@@ -143,11 +143,11 @@ func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	}
 	sigma = min(sigma, (1-2*slack)/(math.E*m.MaxRate))
 	if sigma < MinSigma {
-		return 0, fmt.Errorf("closedform: no guarantee: largest sample rate = %v, must be below 1/(e√2) = 0.2601: %w",
+		return 0, fmt.Errorf("no guarantee: largest sample rate = %v, must be below 1/(e√2) = 0.2601: %w",
 			m.MaxRate, dp.ErrNotCovered)
 	}
 	if u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma); form == Printed && !(u0 < 1 && u1 < 1) {
-		return 0, fmt.Errorf("closedform: no guarantee: u0 = %v, u1 = %v, must be below 1: %w", u0, u1,
+		return 0, fmt.Errorf("no guarantee: u0 = %v, u1 = %v, must be below 1: %w", u0, u1,
 			dp.ErrNotCovered)
 	}
 	return sigma, nil
@@ -163,7 +163,7 @@ func (m Moments) check() error {
 	err := errors.Join(checkPositive("rounds", m.Rounds), checkPositive("S1", m.S1), checkPositive("S2", m.S2),
 		checkPositive("S3", m.S3))
 	if !(m.MaxRate > 0 && m.MaxRate < 1) {
-		err = errors.Join(err, fmt.Errorf("closedform: largest sample rate = %v, must be in (0, 1)", m.MaxRate))
+		err = errors.Join(err, fmt.Errorf("largest sample rate = %v, must be in (0, 1)", m.MaxRate))
 	}
 	return err
 }

@@ -100,20 +100,20 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	invalid := []error{other}
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			invalid = append(invalid, fmt.Errorf("gdp: event %d: %w", i, err))
+			invalid = append(invalid, fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	if err := errors.Join(invalid...); err != nil {
 		return 0, dp.Bound{}, err
 	}
 	if len(events) == 0 {
-		return 0, dp.Bound{}, fmt.Errorf("gdp: no events: %w", dp.ErrNotCovered)
+		return 0, dp.Bound{}, fmt.Errorf("no events: %w", dp.ErrNotCovered)
 	}
 	first := events[0]
 	b := dp.Bound{Kind: dp.Exact, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
 	counted, unamplified, err := dp.Unamplified(events)
 	if err != nil {
-		return 0, dp.Bound{}, fmt.Errorf("gdp: %w", err)
+		return 0, dp.Bound{}, err
 	}
 	if unamplified {
 		b.Kind = dp.Upper
@@ -123,7 +123,7 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	for i, e := range events {
 		if e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
 			errs = append(errs, fmt.Errorf(
-				"gdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
+				"event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 		}
 		if counted[i].SampleRate() < 1 {
@@ -134,7 +134,7 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 			if !errors.Is(err, dp.ErrNotCovered) {
 				err = fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 			}
-			errs = append(errs, fmt.Errorf("gdp: event %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 		}
 		total = math.Hypot(total, mu)
 	}

@@ -119,7 +119,7 @@ func TestInvalid(t *testing.T) {
 	bad := []dp.Event{event(dp.Poisson, dp.AddOrRemove, 2, 1, 1), event(dp.Poisson, dp.AddOrRemove, 0.5, 1, 0)}
 	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
 		_, err := Accountant{}.Epsilon(t.Context(), bad, x)
-		for _, want := range []string{"delta = ", "event 0: dp: sample rate", "event 1: dp: count"} {
+		for _, want := range []string{"delta = ", "event 0: sample rate", "event 1: count"} {
 			if err == nil || errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
 				t.Errorf("δ = %v: %v, want %q", x, err, want)
 			}

@@ -57,13 +57,13 @@ func MuUniform(q, sigma, rounds float64) (float64, error) {
 func checkRounds(q, sigma, rounds float64) error {
 	var errs []error
 	if !(q > 0 && q <= 1) {
-		errs = append(errs, fmt.Errorf("gdp: sample rate = %v, must be in (0, 1]", q))
+		errs = append(errs, fmt.Errorf("sample rate = %v, must be in (0, 1]", q))
 	}
 	if !(sigma >= MinSigma && sigma <= MaxSigma) {
-		errs = append(errs, fmt.Errorf("gdp: noise multiplier = %v, must be in [%v, %v]", sigma, MinSigma, MaxSigma))
+		errs = append(errs, fmt.Errorf("noise multiplier = %v, must be in [%v, %v]", sigma, MinSigma, MaxSigma))
 	}
 	if !(rounds > 0) || math.IsInf(rounds, 0) {
-		errs = append(errs, fmt.Errorf("gdp: rounds = %v, must be finite and positive", rounds))
+		errs = append(errs, fmt.Errorf("rounds = %v, must be finite and positive", rounds))
 	}
 	return errors.Join(errs...)
 }

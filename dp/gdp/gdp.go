@@ -78,7 +78,7 @@ func Epsilon(mu, delta float64) (float64, error) {
 	hi := mu * (TailQuantile(delta) + mu/2) * (1 + 1e-12)
 	eps, err := root.Find(excess, 0, hi, 1e-15)
 	if err != nil {
-		return 0, fmt.Errorf("gdp: epsilon of mu = %v at delta = %v: %w", mu, delta, err)
+		return 0, fmt.Errorf("epsilon of mu = %v at delta = %v: %w", mu, delta, err)
 	}
 	for up := ulp; excess(eps) > 0; up *= 2 {
 		eps *= 1 + up
@@ -105,11 +105,11 @@ func Mu(eps, delta float64) (float64, error) {
 	least = max(least, math.Sqrt(2*math.Pi)*delta)
 	lo, hi, err := root.Bracket(excess, least*(1-1e-12), least*2)
 	if err != nil {
-		return 0, fmt.Errorf("gdp: mu of epsilon = %v, delta = %v: %w", eps, delta, err)
+		return 0, fmt.Errorf("mu of epsilon = %v, delta = %v: %w", eps, delta, err)
 	}
 	mu, err := root.Find(excess, lo, hi, 1e-15)
 	if err != nil {
-		return 0, fmt.Errorf("gdp: mu of epsilon = %v, delta = %v: %w", eps, delta, err)
+		return 0, fmt.Errorf("mu of epsilon = %v, delta = %v: %w", eps, delta, err)
 	}
 	for down := ulp; excess(mu) > 0; down *= 2 {
 		mu *= 1 - down
@@ -121,14 +121,14 @@ const ulp = 0x1p-52
 
 func check(name string, v float64) error {
 	if !(v >= 0 && v <= Largest) {
-		return fmt.Errorf("gdp: %s = %v, must be in [0, %v]", name, v, Largest)
+		return fmt.Errorf("%s = %v, must be in [0, %v]", name, v, Largest)
 	}
 	return nil
 }
 
 func checkDelta(delta float64) error {
 	if !(delta >= MinDelta && delta < 1) {
-		return fmt.Errorf("gdp: delta = %v, must be in [%v, 1)", delta, MinDelta)
+		return fmt.Errorf("delta = %v, must be in [%v, 1)", delta, MinDelta)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package pld
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"proactivedp/dp/gdp"
@@ -67,7 +66,7 @@ func (f *exactForm) boundEpsilon(delta float64) (lower, upper float64, err error
 	lower, lowErr := f.epsilon(min(delta*(1+exactRounding), 1-unit))
 	upper, upErr := f.epsilon(delta * (1 - exactRounding))
 	if err := errors.Join(lowErr, upErr); err != nil {
-		return 0, 0, fmt.Errorf("pld: %w", err)
+		return 0, 0, err
 	}
 	return lower * (1 - exactRounding), upper * (1 + exactRounding), nil
 }

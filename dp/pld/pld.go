@@ -42,9 +42,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	var bad error
 	switch {
 	case delta > 0 && delta < MinDelta:
-		bad = fmt.Errorf("pld: delta = %v, must be in [%v, 1): %w", delta, MinDelta, dp.ErrNotCovered)
+		bad = fmt.Errorf("delta = %v, must be in [%v, 1): %w", delta, MinDelta, dp.ErrNotCovered)
 	case !(delta > 0 && delta < 1):
-		bad = fmt.Errorf("pld: delta = %v, must be in [%v, 1)", delta, MinDelta)
+		bad = fmt.Errorf("delta = %v, must be in [%v, 1)", delta, MinDelta)
 	}
 	q, err := a.query(ctx, events, bad)
 	if err != nil {
@@ -75,7 +75,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 // MaxEpsilon are left out, unless all are above it.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
-		return nil, errors.New("pld: the epsilons of a profile must not decrease")
+		return nil, errors.New("the epsilons of a profile must not decrease")
 	}
 	n := len(epsilons)
 	for n > 1 && epsilons[n-1] > MaxEpsilon && !math.IsInf(epsilons[n-1], 1) {
@@ -114,9 +114,9 @@ func checkEpsilons(epsilons []float64) error {
 	for _, eps := range epsilons {
 		switch {
 		case eps > MaxEpsilon && !math.IsInf(eps, 1):
-			return fmt.Errorf("pld: epsilon = %v, must be in [0, %v]: %w", eps, MaxEpsilon, dp.ErrNotCovered)
+			return fmt.Errorf("epsilon = %v, must be in [0, %v]: %w", eps, MaxEpsilon, dp.ErrNotCovered)
 		case !(eps >= 0 && eps <= MaxEpsilon):
-			return fmt.Errorf("pld: epsilon = %v, must be in [0, %v]", eps, MaxEpsilon)
+			return fmt.Errorf("epsilon = %v, must be in [0, %v]", eps, MaxEpsilon)
 		}
 	}
 	return nil

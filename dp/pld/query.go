@@ -31,7 +31,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	}
 	if a.Accuracy != 0 && !(a.Accuracy >= minAccuracy && a.Accuracy <= 0.5) {
 		wrong.invalid = append(wrong.invalid,
-			fmt.Errorf("pld: accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
+			fmt.Errorf("accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
 	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy}
 	if q.accuracy == 0 {
@@ -43,7 +43,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
 		counted, others, err := dp.Unamplified(events)
 		if err != nil {
-			wrong.uncovered = append(wrong.uncovered, fmt.Errorf("pld: %w", err))
+			wrong.uncovered = append(wrong.uncovered, err)
 			counted = events
 		}
 		q.upperOnly = others
@@ -51,7 +51,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		if events[0].Validate() == nil {
 			var err error
 			if q.directions, err = directionsOf(counted[0]); err != nil {
-				wrong.uncovered = append(wrong.uncovered, fmt.Errorf("pld: %w", err))
+				wrong.uncovered = append(wrong.uncovered, err)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	var rounds float64
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			wrong.invalid = append(wrong.invalid, fmt.Errorf("pld: event %d: %w", i, err))
+			wrong.invalid = append(wrong.invalid, fmt.Errorf("event %d: %w", i, err))
 			continue
 		}
 		if e.Adjacency != q.adjacency || e.Sampling != q.sampling {
@@ -128,7 +128,7 @@ func (f *faults) notCovered(format string, args ...any) {
 		f.told = map[string]bool{}
 	}
 	f.told[format] = true
-	f.uncovered = append(f.uncovered, fmt.Errorf("pld: "+format+": %w", append(args, dp.ErrNotCovered)...))
+	f.uncovered = append(f.uncovered, fmt.Errorf(format+": %w", append(args, dp.ErrNotCovered)...))
 }
 
 // err returns all of it. It is dp.ErrNotCovered only if nothing is invalid.
@@ -204,7 +204,7 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 		return 0, 0, err
 	}
 	if !(lower <= upper*(1+1e-9)) {
-		return 0, 0, fmt.Errorf("pld: the bounds %v and %v contradict each other: a fault of this program", lower,
+		return 0, 0, fmt.Errorf("the bounds %v and %v contradict each other: a fault of this program", lower,
 			upper)
 	}
 	return min(lower, upper), upper, nil

@@ -99,21 +99,21 @@ func leastOfAll(f func(alpha float64) float64) (alpha, least float64) {
 
 func checkDivergence(tau float64) error {
 	if !(tau >= 0) || math.IsInf(tau, 1) {
-		return fmt.Errorf("rdp: divergence = %v, must be finite and not negative", tau)
+		return fmt.Errorf("divergence = %v, must be finite and not negative", tau)
 	}
 	return nil
 }
 
 func checkEpsilon(epsilon float64) error {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
-		return fmt.Errorf("rdp: epsilon = %v, must be finite and not negative", epsilon)
+		return fmt.Errorf("epsilon = %v, must be finite and not negative", epsilon)
 	}
 	return nil
 }
 
 func checkDelta(delta float64) error {
 	if !(delta > 0 && delta < 1) {
-		return fmt.Errorf("rdp: delta = %v, must be in (0, 1)", delta)
+		return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
 	}
 	return nil
 }

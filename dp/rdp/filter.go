@@ -34,17 +34,17 @@ const MaxOrders = 64
 func (l Limits) Validate() error {
 	errs := []error{checkEpsilon(l.Epsilon), checkDelta(l.Delta)}
 	if n := len(l.Orders); n < 1 || n > MaxOrders {
-		errs = append(errs, fmt.Errorf("rdp: %d orders, must be from 1 to %d", n, MaxOrders))
+		errs = append(errs, fmt.Errorf("%d orders, must be from 1 to %d", n, MaxOrders))
 		return errors.Join(errs...)
 	}
 	good := errors.Join(errs...) == nil
 	for i, alpha := range l.Orders {
 		wrong := CheckOrder(alpha)
 		if slices.Contains(l.Orders[:i], alpha) {
-			wrong = errors.Join(wrong, fmt.Errorf("rdp: order = %v stands twice, each has its share of δ", alpha))
+			wrong = errors.Join(wrong, fmt.Errorf("order = %v stands twice, each has its share of δ", alpha))
 		}
 		if good && wrong == nil && !(l.budget(alpha) > 0) {
-			wrong = fmt.Errorf("rdp: order = %v lets nothing through at ε = %v, δ = %v over %d, must be larger", alpha,
+			wrong = fmt.Errorf("order = %v lets nothing through at ε = %v, δ = %v over %d, must be larger", alpha,
 				l.Epsilon, l.Delta, len(l.Orders))
 		}
 		errs = append(errs, wrong)
@@ -200,7 +200,7 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 		return err
 	}
 	if need := f.needs(spent); !(need <= f.limits.Epsilon) {
-		return fmt.Errorf("rdp: with these rounds ε = %s is needed, must be at most %v: %w", decimal.Up(need, 6),
+		return fmt.Errorf("with these rounds ε = %s is needed, must be at most %v: %w", decimal.Up(need, 6),
 			f.limits.Epsilon, ErrBudgetSpent)
 	}
 	runs, err := f.ownNoise(events)
@@ -215,7 +215,7 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 // ownNoise returns the runs that the events name and the filter has not met.
 func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 	if _, err := dp.Compose(events); err != nil {
-		return nil, fmt.Errorf("rdp: %w", err)
+		return nil, err
 	}
 	runs := map[rng.Name]dp.Event{}
 	for i, e := range events {
@@ -225,7 +225,7 @@ func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 		if first, met := f.runs[e.Noise.Name]; !met {
 			runs[e.Noise.Name] = e
 		} else if !e.Alike(first) {
-			return nil, fmt.Errorf("rdp: event %d: of %s were rounds of another mechanism before: %w", i, e.Noise.Name,
+			return nil, fmt.Errorf("event %d: of %s were rounds of another mechanism before: %w", i, e.Noise.Name,
 				dp.ErrSharedNoise)
 		}
 	}
@@ -263,7 +263,7 @@ func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error)
 		return nil, err
 	}
 	if k := f.kind; k.Sampling != "" && (b.Sampling != k.Sampling || b.Adjacency != k.Adjacency) {
-		return nil, fmt.Errorf("rdp: %q under %q adjacency differs from %q under %q of the rounds before: %w",
+		return nil, fmt.Errorf("%q under %q adjacency differs from %q under %q of the rounds before: %w",
 			b.Sampling, b.Adjacency, k.Sampling, k.Adjacency, dp.ErrNotCovered)
 	}
 	spent := slices.Clone(f.spent)
@@ -322,7 +322,7 @@ func (f *Filter) needs(spent []float64) float64 {
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(checkEpsilon(epsilon), checkDelta(delta))
 	if epsilon == 0 {
-		wrong = errors.Join(errors.New("rdp: epsilon = 0, must be positive for an order"), wrong)
+		wrong = errors.Join(errors.New("epsilon = 0, must be positive for an order"), wrong)
 	}
 	r, _, err := Accountant{}.release(plan, wrong)
 	if err != nil {
@@ -345,7 +345,7 @@ func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) 
 // made reports a filter that cannot be spent.
 func (f *Filter) made() error {
 	if f == nil || len(f.spent) == 0 {
-		return errors.New("rdp: this Filter was not made by NewFilter")
+		return errors.New("this Filter was not made by NewFilter")
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func newPair(e dp.Event) (pair, error) {
 	q, sigma := e.SampleRate(), e.NoiseMultiplier
 	var errs []error
 	refuse := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("rdp: "+format+": %w", append(args, dp.ErrNotCovered)...))
+		errs = append(errs, fmt.Errorf(format+": %w", append(args, dp.ErrNotCovered)...))
 	}
 	p := pair{q: q, sigma: sigma}
 	switch scheme, err := e.Scheme(); {
 	case err != nil:
-		errs = append(errs, fmt.Errorf("rdp: %w", err))
+		errs = append(errs, err)
 	case scheme == dp.PoissonAddOrRemove:
 		p.shape = mixture
 	case scheme == dp.PoissonReplaceOne:

@@ -126,20 +126,20 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	}
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
-			invalid = append(invalid, fmt.Errorf("rdp: event %d: %w", i, err))
+			invalid = append(invalid, fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	if err := errors.Join(invalid...); err != nil {
 		return nil, dp.Bound{}, err
 	}
 	if len(events) == 0 {
-		return nil, dp.Bound{}, fmt.Errorf("rdp: no events: %w", dp.ErrNotCovered)
+		return nil, dp.Bound{}, fmt.Errorf("no events: %w", dp.ErrNotCovered)
 	}
 	first := events[0]
 	b := dp.Bound{Kind: dp.Upper, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
 	counted, _, err := dp.Unamplified(events)
 	if err != nil {
-		return nil, dp.Bound{}, fmt.Errorf("rdp: %w", err)
+		return nil, dp.Bound{}, err
 	}
 	var errs []error
 	var r release
@@ -147,14 +147,14 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	for i, e := range events {
 		if e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
 			errs = append(errs, fmt.Errorf(
-				"rdp: event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
+				"event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 			continue
 		}
 		e = counted[i]
 		p, err := newPair(e)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("rdp: event %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 			continue
 		}
 		j, known := at[p]
@@ -207,7 +207,7 @@ const margin = 1e-9
 // CheckOrder reports a Rényi order α that is not above 1, or above 1e10 by more than 1.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
-		return fmt.Errorf("rdp: order = %v, must be in (1, %g]", alpha, float64(maxExcess))
+		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))
 	}
 	return nil
 }

@@ -40,12 +40,12 @@ const (
 func (s Selection) Validate() error {
 	var errs []error
 	if !(s.Shape >= 0 && s.Shape <= MaxShape) {
-		errs = append(errs, fmt.Errorf("rdp: selection shape = %v, must be in [0, %d]", s.Shape, MaxShape))
+		errs = append(errs, fmt.Errorf("selection shape = %v, must be in [0, %d]", s.Shape, MaxShape))
 	}
 	if !(s.Gamma >= MinGamma && s.Gamma < 1) {
-		errs = append(errs, fmt.Errorf("rdp: selection gamma = %v, must be in [%g, 1)", s.Gamma, MinGamma))
+		errs = append(errs, fmt.Errorf("selection gamma = %v, must be in [%g, 1)", s.Gamma, MinGamma))
 	} else if ratio := -s.Shape * math.Log(s.Gamma); ratio > maxLogRatio {
-		errs = append(errs, fmt.Errorf("rdp: selection shape = %v times log(1/gamma = 1/%v) = %.4g, must be at most %d",
+		errs = append(errs, fmt.Errorf("selection shape = %v times log(1/gamma = 1/%v) = %.4g, must be at most %d",
 			s.Shape, s.Gamma, ratio, maxLogRatio))
 	}
 	return errors.Join(errs...)
@@ -120,7 +120,7 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	}
 	all, err := dp.Compose(trial, after)
 	if err != nil {
-		return dp.Bound{}, fmt.Errorf("rdp: selection: %w", err)
+		return dp.Bound{}, fmt.Errorf("selection: %w", err)
 	}
 	together, _, err := Accountant{}.release(all, nil)
 	if err != nil {

@@ -16,7 +16,7 @@ const MaxAlphas = 1 << 20
 // near both ends: between the ends, P(Z > z) for equidistant z, from 1e-6 on.
 func Alphas(n int) ([]float64, error) {
 	if n < 3 || n > MaxAlphas {
-		return nil, fmt.Errorf("tradeoff: number of alphas = %d, must be in [3, %d]", n, MaxAlphas)
+		return nil, fmt.Errorf("number of alphas = %d, must be in [3, %d]", n, MaxAlphas)
 	}
 	alphas := make([]float64, n)
 	alphas[n-1] = 1

@@ -59,12 +59,12 @@ func (c Curve) Check() error {
 	const slack = 1e-12
 	var errs []error
 	fail := func(i int, what string) {
-		errs = append(errs, fmt.Errorf("tradeoff: curve %q at alpha = %v: beta = %v, %s", c.Name, c.Points[i].Alpha,
+		errs = append(errs, fmt.Errorf("curve %q at alpha = %v: beta = %v, %s", c.Name, c.Points[i].Alpha,
 			c.Points[i].Beta, what))
 	}
 	n := len(c.Points)
 	if n < 2 || c.Points[0].Alpha != 0 || c.Points[n-1].Alpha != 1 {
-		return fmt.Errorf("tradeoff: curve %q: alphas must go from 0 to 1", c.Name)
+		return fmt.Errorf("curve %q: alphas must go from 0 to 1", c.Name)
 	}
 	for i, p := range c.Points {
 		if !(p.Beta >= 0 && p.Beta <= 1-p.Alpha+slack) {
@@ -98,7 +98,7 @@ func (c Curve) Check() error {
 func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
 	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
 		func(p, q Point) bool { return p.Alpha == q.Alpha }) {
-		return 0, 0, fmt.Errorf("tradeoff: curves %q and %q must have the same alphas", c.Name, d.Name)
+		return 0, 0, fmt.Errorf("curves %q and %q must have the same alphas", c.Name, d.Name)
 	}
 	gap = math.Inf(1)
 	for i, p := range c.Points {

@@ -104,30 +104,30 @@ func (p Paper) rounds(eps float64) (float64, error) {
 func (p Paper) check() error {
 	var errs []error
 	if p.N < 2 {
-		errs = append(errs, fmt.Errorf("tradeoff: data set size N = %d, must be at least 2", p.N))
+		errs = append(errs, fmt.Errorf("data set size N = %d, must be at least 2", p.N))
 	}
 	if !(p.K >= 1) || math.IsInf(p.K, 0) {
-		errs = append(errs, fmt.Errorf("tradeoff: gradient computations K = %v, must be finite and at least 1", p.K))
+		errs = append(errs, fmt.Errorf("gradient computations K = %v, must be finite and at least 1", p.K))
 	}
 	if !(p.Sigma > math.Sqrt2) || math.IsInf(p.Sigma, 0) {
-		errs = append(errs, fmt.Errorf("tradeoff: noise multiplier = %v, must be finite and above √2", p.Sigma))
+		errs = append(errs, fmt.Errorf("noise multiplier = %v, must be finite and above √2", p.Sigma))
 	}
 	if p.Gamma == nil {
-		errs = append(errs, errors.New("tradeoff: no gamma"))
+		errs = append(errs, errors.New("no gamma"))
 	}
 	return errors.Join(errs...)
 }
 
 func checkPositive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("tradeoff: %s = %v, must be finite and positive", name, v)
+		return fmt.Errorf("%s = %v, must be finite and positive", name, v)
 	}
 	return nil
 }
 
 func checkCount(n int) error {
 	if n < 1 || n > MaxGuarantees {
-		return fmt.Errorf("tradeoff: number of guarantees = %d, must be in [1, %d]", n, MaxGuarantees)
+		return fmt.Errorf("number of guarantees = %d, must be in [1, %d]", n, MaxGuarantees)
 	}
 	return nil
 }

@@ -30,14 +30,14 @@ type Profile struct {
 // is done.
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
-		return nil, fmt.Errorf("tradeoff: number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
+		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
 	}
 	last, err := a.Epsilon(ctx, events, p.SmallestDelta)
 	if err != nil {
 		return nil, err
 	}
 	if math.IsInf(last.Epsilon, 1) {
-		return nil, fmt.Errorf("tradeoff: %s proves no upper end of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
+		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
 			dp.ErrNotCovered)
 	}
 	epsilons := make([]float64, p.Epsilons)

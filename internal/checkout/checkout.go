@@ -30,7 +30,7 @@ func Clean(dir string) error {
 		return err
 	}
 	if len(out) > 0 {
-		return fmt.Errorf("checkout: %s has changes that are not committed, commit them first:\n%s", dir,
+		return fmt.Errorf("%s has changes that are not committed, commit them first:\n%s", dir,
 			strings.TrimRight(string(out), "\n"))
 	}
 	return nil
@@ -45,7 +45,7 @@ func Git(dir string, args ...string) ([]byte, error) {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
 		}
-		return nil, fmt.Errorf("checkout: git %s: %w", args[0], err)
+		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return out, nil
 }

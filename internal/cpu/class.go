@@ -35,7 +35,7 @@ func ParseClass(name string) (Class, error) {
 			return Class(c), nil
 		}
 	}
-	return Portable, fmt.Errorf("cpu: class = %q, must be portable, avx2, avx512, amx or neon", name)
+	return Portable, fmt.Errorf("class = %q, must be portable, avx2, avx512, amx or neon", name)
 }
 
 // Detect returns the widest class that this machine and its system support. An arm64

@@ -47,7 +47,7 @@ func widest() cpu.Class { return min(cpu.Detect(), cpu.Class(len(sets)-1)) }
 
 func usable(c cpu.Class) error {
 	if all := Classes(); !slices.Contains(all, c) {
-		return fmt.Errorf("f32: kernels = %v, must be one of %v on this machine and in this build", c, all)
+		return fmt.Errorf("kernels = %v, must be one of %v on this machine and in this build", c, all)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Write(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("atomicfile: %w", err)
+			return err
 		}
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
@@ -63,10 +63,10 @@ func Check(path string) error {
 func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
-		return fmt.Errorf("atomicfile: %s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("atomicfile: %s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
@@ -97,13 +97,13 @@ func Create(path string) (*File, error) {
 	old, err := os.Stat(path)
 	switch {
 	case err == nil && !old.Mode().IsRegular():
-		return nil, fmt.Errorf("atomicfile: %s is there and no regular file", path)
+		return nil, fmt.Errorf("%s is there and no regular file", path)
 	case err == nil:
 		mode = old.Mode().Perm()
 	}
 	dir, base := filepath.Split(path)
 	if base == "" || base == "." || base == ".." {
-		return nil, fmt.Errorf("atomicfile: path = %q, must name a file", path)
+		return nil, fmt.Errorf("path = %q, must name a file", path)
 	}
 	for range maxTries {
 		// Not os.CreateTemp: its mode 0600 would stay with the renamed file.
@@ -116,7 +116,7 @@ func Create(path string) (*File, error) {
 			if named, ok := errors.AsType[*fs.PathError](err); ok {
 				err = named.Err // a name that nobody has given
 			}
-			return nil, fmt.Errorf("atomicfile: %s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		// Where there are no locks there are no sweeps, either.
 		if held, err := TryLock(temp); err == nil && (!held || !IsAt(temp, name)) {
@@ -127,13 +127,13 @@ func Create(path string) (*File, error) {
 		if old != nil { // the umask has taken bits that it had
 			if err := temp.Chmod(mode); err != nil {
 				f.Discard()
-				return nil, fmt.Errorf("atomicfile: %s: %w", path, err)
+				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 		}
 		_ = sweep(dir, base) // another user's may not be ours to remove
 		return f, nil
 	}
-	return nil, fmt.Errorf("atomicfile: %s: every temporary file was swept away before it was locked", path)
+	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)
 }
 
 // Name returns the path of the temporary file, which holds all bytes written
@@ -154,18 +154,18 @@ func (f *File) Write(p []byte) (int, error) {
 // or one after Discard, fails with os.ErrClosed.
 func (f *File) Commit() error {
 	if f.temp == nil {
-		return fmt.Errorf("atomicfile: %s: %w", f.path, os.ErrClosed)
+		return fmt.Errorf("%s: %w", f.path, os.ErrClosed)
 	}
 	defer f.Discard()
 	if err := f.temp.Sync(); err != nil {
-		return fmt.Errorf("atomicfile: %s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	if err := f.place(); err != nil {
-		return fmt.Errorf("atomicfile: %s: %w", f.path, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	f.temp = nil
 	if err := f.sync(filepath.Dir(f.path)); err != nil {
-		return fmt.Errorf("atomicfile: %s is written, but may be lost if the machine fails now: %w", f.path, err)
+		return fmt.Errorf("%s is written, but may be lost if the machine fails now: %w", f.path, err)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func Sweep(path string) error {
 	}
 	dir, base := filepath.Split(path)
 	if err := sweep(dir, base); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func Sweep(path string) error {
 // SweepFolder does the same for all files of a folder.
 func SweepFolder(dir string) error {
 	if err := sweep(filepath.Clean(dir)+string(filepath.Separator), ""); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	return nil
 }
@@ -283,5 +283,5 @@ func target(path string) (string, error) {
 		}
 		end = to
 	}
-	return "", fmt.Errorf("atomicfile: %s: more than %d symbolic links", path, maxLinks)
+	return "", fmt.Errorf("%s: more than %d symbolic links", path, maxLinks)
 }

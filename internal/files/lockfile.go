@@ -40,10 +40,10 @@ func take(path, named string) (*Lock, error) {
 	for range maxLockTries {
 		f, err := openLock(path)
 		if errors.Is(err, ErrHeld) {
-			return nil, fmt.Errorf("lockfile: %s: %w", named, err)
+			return nil, fmt.Errorf("%s: %w", named, err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("lockfile: %w", err)
+			return nil, err
 		}
 		held, err := TryLock(f)
 		if err != nil {
@@ -51,7 +51,7 @@ func take(path, named string) (*Lock, error) {
 			return &Lock{file: f, path: path}, nil
 		}
 		if !held {
-			err := fmt.Errorf("lockfile: %s: %w%s", named, ErrHeld, holder(f))
+			err := fmt.Errorf("%s: %w%s", named, ErrHeld, holder(f))
 			f.Close()
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func take(path, named string) (*Lock, error) {
 		}
 		return &Lock{file: f, path: path}, nil
 	}
-	return nil, fmt.Errorf("lockfile: %s: %w: it is taken and released all the time", named, ErrHeld)
+	return nil, fmt.Errorf("%s: %w: it is taken and released all the time", named, ErrHeld)
 }
 
 // folderLock is the name of the lock file of a folder.
@@ -78,7 +78,7 @@ func LockFolder(dir string) (*Lock, error) {
 		made = dir
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("lockfile: %w", err)
+		return nil, err
 	}
 	lock, err := take(filepath.Join(dir, folderLock), dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func fileLock(path string) string {
 // not take the lock.
 func SweepLock(path string) error {
 	if err := RemoveUnheld(fileLock(path)); err != nil {
-		return fmt.Errorf("lockfile: %w", err)
+		return err
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func SweepLock(path string) error {
 func (l *Lock) Release() error {
 	err := removeLock(l.file, l.path)
 	if err != nil {
-		return fmt.Errorf("lockfile: %w", err)
+		return err
 	}
 	if l.made != "" {
 		_ = os.Remove(l.made) // which fails where there is something

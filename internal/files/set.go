@@ -2,7 +2,6 @@ package files
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -38,7 +37,7 @@ func WriteSet(files []Output, seal Output) error {
 	}
 	last := made[len(made)-1]
 	if err := os.Remove(last.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	for _, f := range made {
 		if err := f.Commit(); err != nil {

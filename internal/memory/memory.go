@@ -161,5 +161,5 @@ func Parse(text string) (int64, error) {
 		}
 		break
 	}
-	return 0, fmt.Errorf("memory: %q, must be a size such as 512MiB or 1.5GiB, from 1B to 1048576TiB", text)
+	return 0, fmt.Errorf("%q, must be a size such as 512MiB or 1.5GiB, from 1B to 1048576TiB", text)
 }

@@ -12,7 +12,7 @@ import (
 func TestOfIsBounded(t *testing.T) {
 	var many []error
 	for range 50_000 {
-		many = append(many, errors.New("dp: sigma = -1, must be above 0"))
+		many = append(many, errors.New("sigma = -1, must be above 0"))
 	}
 	said := Lines(errors.Join(many...))
 	if len(said) != mostLines+1 || said[mostLines-1] != "sigma = -1, must be above 0" ||
@@ -23,13 +23,13 @@ func TestOfIsBounded(t *testing.T) {
 		t.Errorf("one more line: %d lines", len(said))
 	}
 	for _, filling := range []string{"[", "ε", "\ufffd"} {
-		text := Of(errors.New(`train: key "` + strings.Repeat(filling, 100_000) + `", must be one of sigma, steps`))
+		text := Of(errors.New(`key "` + strings.Repeat(filling, 100_000) + `", must be one of sigma, steps`))
 		if !strings.HasPrefix(text, `key "`+filling) || !strings.HasSuffix(text, `", must be one of sigma, steps`) ||
 			len(text) > mostBytes+10 || filling == "ε" && !utf8.ValidString(text) {
 			t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-40:])
 		}
 	}
-	short := errors.New("train: data: a; rdp: b\ndp: c")
+	short := errors.New("a; b\nc")
 	if got := Of(short); got != "a; b\nc" {
 		t.Errorf("a short error is %q", got)
 	}

@@ -61,7 +61,7 @@ func TestName(t *testing.T) {
 // An error that holds raw text of another party sends no control characters to a terminal. Its line
 // breaks stay, because errors that are joined have them.
 func TestOfHasNoControlCharacters(t *testing.T) {
-	got := Of(errors.New("data: \x1b[2Kε\u202e: \xff\nrdp: next\tone"))
+	got := Of(errors.New("\x1b[2Kε\u202e: \xff\nnext\tone"))
 	if want := `\x1b[2Kε\u202e: \xff` + "\nnext\tone"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -36,12 +36,12 @@ const (
 func (p *parser) openFile(path string, r role) error {
 	f, err := bounded.Regular(path)
 	if err != nil {
-		return fmt.Errorf("numpy: %w", err)
+		return err
 	}
 	p.files = append(p.files, f)
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("numpy: %w", err)
+		return err
 	}
 	if strings.ToLower(filepath.Ext(path)) == arrayEnd {
 		return p.addArray(path, f, info.Size())
@@ -56,7 +56,7 @@ func (p *parser) openFile(path string, r role) error {
 // addArray adds the part of a file that is one array.
 func (p *parser) addArray(path string, f *os.File, size int64) error {
 	if !p.Unlabelled {
-		return fmt.Errorf("numpy: %s: %w in a .npy file, which is one array: np.savez(\"FILE.npz\", x=features, "+
+		return fmt.Errorf("%s: %w in a .npy file, which is one array: np.savez(\"FILE.npz\", x=features, "+
 			"y=labels) keeps both", path, ErrNoLabels)
 	}
 	x, err := newArray(path, "the array", f, size)
@@ -156,10 +156,10 @@ func openArchive(path string, f *os.File, size int64) (*archive, error) {
 	list := &listing{file: f, left: maxDirectory}
 	z, err := zip.NewReader(list, size)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, fmt.Errorf("numpy: %s: this is no archive of NumPy, or it is damaged", path)
+		return nil, fmt.Errorf("%s: this is no archive of NumPy, or it is damaged", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("numpy: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	list.done = true
 	return &archive{path, size, z.File}, nil
@@ -183,7 +183,7 @@ func (l *listing) ReadAt(to []byte, at int64) (int, error) {
 }
 
 func (a *archive) fault(format string, args ...any) error {
-	return fmt.Errorf("numpy: %s: "+format, append([]any{a.path}, args...)...)
+	return fmt.Errorf("%s: "+format, append([]any{a.path}, args...)...)
 }
 
 // find returns the one array that has one of the names, with one of the ends behind it; nil if

@@ -47,7 +47,7 @@ func newArray(file, name string, content io.Reader, size int64) (*array, error) 
 }
 
 func (a *array) fault(format string, args ...any) error {
-	return fmt.Errorf("numpy: %s: %s: "+format, append([]any{a.file, a.name}, args...)...)
+	return fmt.Errorf("%s: %s: "+format, append([]any{a.file, a.name}, args...)...)
 }
 
 // blockSize is how many bytes are read at a time, at least.

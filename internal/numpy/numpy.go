@@ -71,7 +71,7 @@ const (
 // ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	if o.Labels == nil && !o.Unlabelled {
-		return nil, errors.New("numpy: labels are missing, must be given: which there are is public, and not found " +
+		return nil, errors.New("labels are missing, must be given: which there are is public, and not found " +
 			"in the data")
 	}
 	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
@@ -119,7 +119,7 @@ func (p *parser) open(path string) error {
 		return nil
 	}
 	if len(p.parts) > 1 {
-		return fmt.Errorf("numpy: %s has a test set, %s: no second file, %s, must be given then", path,
+		return fmt.Errorf("%s has a test set, %s: no second file, %s, must be given then", path,
 			p.parts[1].x.name, p.Test)
 	}
 	return p.openFile(p.Test, testFile)

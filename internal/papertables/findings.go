@@ -113,7 +113,7 @@ func replaceOneExample(ctx context.Context, accountant dp.Accountant) (out []rep
 			Sigma: e.sigma, Epsilon: e.epsilon, Delta: a.Delta(),
 		})
 		if err != nil {
-			return nil, fmt.Errorf("papertables: replace-one example: %w", err)
+			return nil, fmt.Errorf("replace-one example: %w", err)
 		}
 		e.main = closedform.Holds(conditions, closedform.Main)
 		if e.bounds, err = a.bounds(func(adjacency dp.Adjacency) []dp.Event {

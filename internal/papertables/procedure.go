@@ -28,14 +28,14 @@ func signedLoop(update func(gamma float64) (float64, error)) (float64, error) {
 	for range maxUpdates {
 		next, err := update(gamma)
 		if err != nil {
-			return 0, fmt.Errorf("papertables: update of gamma = %v: %w", gamma, err)
+			return 0, fmt.Errorf("update of gamma = %v: %w", gamma, err)
 		}
 		if next-gamma <= 0.0001*gamma {
 			return gamma, nil
 		}
 		gamma = next
 	}
-	return 0, fmt.Errorf("papertables: gamma has not settled in %d updates", maxUpdates)
+	return 0, fmt.Errorf("gamma has not settled in %d updates", maxUpdates)
 }
 
 // oneUpdate is what signedLoop does in every row but one of the tables, the

@@ -34,10 +34,10 @@ type Options struct {
 func (o Options) Validate() error {
 	var errs []error
 	if o.Out == "" {
-		errs = append(errs, errors.New(`papertables: out = "", must name a folder`))
+		errs = append(errs, errors.New(`out = "", must name a folder`))
 	}
 	if o.Accountant == nil {
-		errs = append(errs, errors.New("papertables: accountant is missing"))
+		errs = append(errs, errors.New("accountant is missing"))
 	}
 	return errors.Join(errs...)
 }
@@ -164,7 +164,7 @@ func runParts(ctx context.Context, parts []func() error, o Options) error {
 	err := p.Wait()
 	bar.Close()
 	if err != nil {
-		return fmt.Errorf("papertables: %w", err)
+		return err
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func checkFolder(dir string) error {
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("papertables: out = %q holds a %s but no %s written with it: name another folder", dir,
+			return fmt.Errorf("out = %q holds a %s but no %s written with it: name another folder", dir,
 				name, readmeFile)
 		}
 	}

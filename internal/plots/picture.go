@@ -126,17 +126,17 @@ func (p Picture) check() error {
 	var errs []error
 	for _, at := range append([]Picture{p}, p.Below...) {
 		if outside := without(at.Logarithmic); outside(at.YMin) || outside(at.YMax) {
-			errs = append(errs, fmt.Errorf("plots: an axis from %v to %v, must be finite, and above 0 if it is "+
+			errs = append(errs, fmt.Errorf("an axis from %v to %v, must be finite, and above 0 if it is "+
 				"logarithmic", at.YMin, at.YMax))
 		}
 		for _, l := range at.Lines {
 			logarithmicX := p.Logarithmic || p.LogarithmicX
 			if x := slices.IndexFunc(l.X, without(logarithmicX)); x >= 0 {
-				errs = append(errs, fmt.Errorf("plots: x = %v of line %q has no place on its axis", l.X[x], l.Name))
+				errs = append(errs, fmt.Errorf("x = %v of line %q has no place on its axis", l.X[x], l.Name))
 			}
 			all := slices.Concat(l.Y, l.Lo, l.Hi)
 			if y := slices.IndexFunc(all, without(at.Logarithmic)); y >= 0 {
-				errs = append(errs, fmt.Errorf("plots: y = %v of line %q has no place on its axis", all[y], l.Name))
+				errs = append(errs, fmt.Errorf("y = %v of line %q has no place on its axis", all[y], l.Name))
 			}
 		}
 	}
@@ -279,7 +279,7 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 		}
 		drawn, err := l.draw(i, s.stroke())
 		if err != nil {
-			return nil, fmt.Errorf("plots: plot of %s: %w", l.Name, err)
+			return nil, fmt.Errorf("plot of %s: %w", l.Name, err)
 		}
 		plt.Add(drawn.band...)
 		curves = append(curves, drawn.curve...)

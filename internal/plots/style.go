@@ -53,7 +53,7 @@ const (
 // CheckFormat reports a format that no picture has.
 func CheckFormat(format string) error {
 	if !slices.Contains(Formats, format) {
-		return fmt.Errorf("plots: format = %q, must be of %s", format, strings.Join(Formats, ", "))
+		return fmt.Errorf("format = %q, must be of %s", format, strings.Join(Formats, ", "))
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func CheckFormat(format string) error {
 // Validate reports every field outside its range.
 func (s Style) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("plots: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if s.Width != 0 && !(s.Width >= MinWidth && s.Width <= MaxWidth) {
 		fail("width = %v inches, must be in [%d, %d]", s.Width, MinWidth, MaxWidth)
 	}
@@ -170,7 +170,7 @@ func (p Picture) Write(w io.Writer, format string, s Style) error {
 		_, err = (vgimg.PngCanvas{Canvas: c}).WriteTo(w)
 	}
 	if err != nil {
-		return fmt.Errorf("plots: write %s: %w", format, err)
+		return fmt.Errorf("write %s: %w", format, err)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (p Picture) shown(s Style) Picture {
 func ParseInches(text string) (float64, error) {
 	l, err := vg.ParseLength(text)
 	if err != nil || math.IsNaN(float64(l)) || !strings.ContainsAny(text, "ncm") {
-		return 0, fmt.Errorf("plots: width = %q, must be a length such as 3.25in, 8.5cm or 85mm", text)
+		return 0, fmt.Errorf("width = %q, must be a length such as 3.25in, 8.5cm or 85mm", text)
 	}
 	return l.Points() / vg.Inch.Points(), nil
 }

@@ -47,7 +47,7 @@ const maxScale = 1e6
 // CheckScale reports a scale outside its range.
 func CheckScale(scale float64) error {
 	if !(scale > 0 && scale <= maxScale) {
-		return fmt.Errorf("realclock: time scale = %v, must be in (0, %g]", scale, float64(maxScale))
+		return fmt.Errorf("time scale = %v, must be in (0, %g]", scale, float64(maxScale))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func CheckScale(scale float64) error {
 // begun on a real clock is never given up. Speeds are not among them.
 func Check(cfg *sim.Config) error {
 	if cfg == nil {
-		return errors.New("realclock: no Config")
+		return errors.New("no Config")
 	}
 	of := *cfg
 	of.Speeds = clock.Speeds{}
@@ -142,7 +142,7 @@ func (r *run) run(ctx context.Context) (*sim.Result, error) {
 	begin := func(who string, f func(context.Context) error) {
 		goroutines.Go(func(ctx context.Context) (err error) {
 			if p := panics.Try(func() { err = f(ctx) }); p != nil {
-				return fmt.Errorf("realclock: %s: %w", who, p.AsError())
+				return fmt.Errorf("%s: %w", who, p.AsError())
 			}
 			return err
 		})
@@ -162,7 +162,7 @@ func (r *run) run(ctx context.Context) (*sim.Result, error) {
 // result returns what the run leaves.
 func (r *run) result() (*sim.Result, error) {
 	if err := models.CheckFinite(r.server.Model()); err != nil {
-		return nil, fmt.Errorf("realclock: %w", err)
+		return nil, err
 	}
 	out := &sim.Result{Params: r.server.Model(), Run: r.cfg.Run(), Updates: r.server.Updates(), Clock: r.clock,
 		Absent: make([]sim.Time, len(r.nodes))}
@@ -315,6 +315,6 @@ func (r *run) broadcast(ctx context.Context, gradients int) error {
 }
 
 // errStopped is why a goroutine ends early; the cause is the context's.
-var errStopped = errors.New("realclock: stopped")
+var errStopped = errors.New("stopped")
 
 func stopped(ctx context.Context) error { return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)) }

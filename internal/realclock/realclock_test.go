@@ -211,7 +211,7 @@ func TestEndsWithAPanic(t *testing.T) {
 	before := runtime.NumGoroutine()
 	_, err := Run(t.Context(), config(t, 4, sim.AtMost(1)), Options{Scale: 1,
 		Look: func(int, sim.Time, []float32) { panic("out of paper") }})
-	if err == nil || !strings.Contains(err.Error(), "realclock: server: ") ||
+	if err == nil || !strings.Contains(err.Error(), "server: ") ||
 		!strings.Contains(err.Error(), "out of paper") {
 		t.Errorf("error %v", err)
 	}

@@ -20,9 +20,9 @@ func HoldsOurs(dir, name, mark, expected string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("report: out: %w", err)
+		return false, fmt.Errorf("out: %w", err)
 	case !strings.HasPrefix(string(text), mark):
-		return false, fmt.Errorf("report: out = %q holds a %s that is not %s: name another folder", dir, name, expected)
+		return false, fmt.Errorf("out = %q holds a %s that is not %s: name another folder", dir, name, expected)
 	}
 	return true, nil
 }

@@ -37,7 +37,7 @@ func (d Drawing) Validate() error {
 	for i, format := range d.Formats {
 		errs = append(errs, plots.CheckFormat(format))
 		if slices.Contains(d.Formats[:i], format) {
-			errs = append(errs, fmt.Errorf("folder: format = %q is listed twice", format))
+			errs = append(errs, fmt.Errorf("format = %q is listed twice", format))
 		}
 	}
 	return errors.Join(errs...)

@@ -39,7 +39,7 @@ const OurMark = "<!-- Written by proactivedp "
 func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("folder: %w", err)
+		return nil, nil, err
 	}
 	var errs []error
 	for _, e := range entries {
@@ -48,13 +48,13 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 			continue
 		}
 		if err := message.CheckText("name in "+dir, name, len(name)); err != nil {
-			errs = append(errs, fmt.Errorf("folder: %w", err))
+			errs = append(errs, err)
 			continue
 		}
 		b, err := readEntry(dir, name)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("folder: %w; make it again, or remove it", err))
+			errs = append(errs, fmt.Errorf("%w; make it again, or remove it", err))
 		case b.Title != "" && len(b.Files) > 0:
 			pictures = append(pictures, b)
 		case b.Command != "" || hasOurPage(dir, name):

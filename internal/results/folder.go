@@ -4,7 +4,6 @@
 package results
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func SourceData(source *train.Source) Data {
 // a manifest, which is written last: all or nothing.
 func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][]string, m any) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("folder: %w", err)
+		return err
 	}
 	var outputs []files.Output
 	for name, draw := range pictures {

@@ -103,10 +103,10 @@ const (
 func ReadPage(dir string) (*Page, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("overview: %w", err)
+		return nil, err
 	}
 	if len(entries) > maxFolders {
-		return nil, fmt.Errorf("overview: %s has %d entries, must be at most %d", dir, len(entries), maxFolders)
+		return nil, fmt.Errorf("%s has %d entries, must be at most %d", dir, len(entries), maxFolders)
 	}
 	p := &Page{}
 	var errs []error
@@ -139,10 +139,10 @@ func ReadPage(dir string) (*Page, error) {
 		errs = append(errs, p.addReadme(dir, name))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("overview: %w", err)
+		return nil, err
 	}
 	if len(p.figures)+len(p.texts) == 0 {
-		return nil, fmt.Errorf("overview: %s has no results: no folder with a manifest of a figure, or with a "+
+		return nil, fmt.Errorf("%s has no results: no folder with a manifest of a figure, or with a "+
 			"README.md", dir)
 	}
 	p.countRevisions()

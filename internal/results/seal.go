@@ -29,7 +29,7 @@ func WriteManifest(w io.Writer, manifest any) error {
 		return err
 	}
 	if bytes.Count(text.Bytes(), []byte(emptySeal)) != 1 {
-		return errors.New("manifest: it must have one key manifest_sha256, which is empty")
+		return errors.New("it must have one key manifest_sha256, which is empty")
 	}
 	_, err := w.Write(bytes.Replace(text.Bytes(), []byte(emptySeal), []byte(seal(sha256.Sum256(text.Bytes()))), 1))
 	return err

@@ -15,15 +15,15 @@ import (
 func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {
-		return "", fmt.Errorf("manifest: settings: %w", err)
+		return "", fmt.Errorf("settings: %w", err)
 	}
 	is, err := values(text)
 	if err != nil {
-		return "", fmt.Errorf("manifest: settings: %w", err)
+		return "", fmt.Errorf("settings: %w", err)
 	}
 	was, err := values(config)
 	if err != nil {
-		return "", fmt.Errorf("manifest: config: %w", err)
+		return "", fmt.Errorf("config: %w", err)
 	}
 	return difference("config", was, is), nil
 }

@@ -24,7 +24,7 @@ func WriteTable(w io.Writer, table [][]string) error { return csv.NewWriter(w).W
 func Digest(table [][]string) (string, error) {
 	sum := sha256.New()
 	if err := WriteTable(sum, table); err != nil {
-		return "", fmt.Errorf("manifest: table: %w", err)
+		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

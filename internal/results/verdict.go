@@ -89,7 +89,7 @@ func ReadFindings(dir string, but ...string) ([]Finding, error) {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("verdict: %s: %s: %w", claim.Figure, claim.Says, err))
+			errs = append(errs, fmt.Errorf("%s: %s: %w", claim.Figure, claim.Says, err))
 			continue
 		}
 		all = append(all, f)
@@ -137,21 +137,21 @@ func readTable(dir, figure string) (*table, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
+		return nil, fmt.Errorf("%s: %w", figure, err)
 	}
 	if m.Figure != "" && m.Figure != figure {
-		return nil, fmt.Errorf("verdict: %s: its manifest is that of %s", figure, m.Figure)
+		return nil, fmt.Errorf("%s: its manifest is that of %s", figure, m.Figure)
 	}
 	t := &table{figure: figure, scale: m.Scale, seeds: m.Seeds, sizes: m.Sizes, data: m.Data.SHA256,
 		synthetic: m.Data.Synthetic}
 	if text, err = ReadTable(dir, figure, m.Table); err != nil {
-		return nil, fmt.Errorf("verdict: %w", err)
+		return nil, err
 	}
 	if t.rows, err = report.ParseRows(text); err != nil {
-		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
+		return nil, fmt.Errorf("%s: %w", figure, err)
 	}
 	if err := t.whole(); err != nil {
-		return nil, fmt.Errorf("verdict: %s: %w", figure, err)
+		return nil, fmt.Errorf("%s: %w", figure, err)
 	}
 	return t, nil
 }

@@ -2,7 +2,6 @@ package results
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"strconv"
@@ -42,7 +41,7 @@ func (p *Page) Write(w io.Writer) error {
 		"Undecided": count[Undecided],
 	})
 	if err != nil {
-		return fmt.Errorf("overview: %w", err)
+		return err
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 		return 0, err
 	}
 	if !(relTol >= 0 && relTol < 1) {
-		return 0, fmt.Errorf("root: relative tolerance = %v, must be in [0, 1)", relTol)
+		return 0, fmt.Errorf("relative tolerance = %v, must be in [0, 1)", relTol)
 	}
 	fa, err := eval(f, lo)
 	if err != nil {
@@ -48,7 +48,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 	case fb == 0:
 		return hi, nil
 	case fa < 0 == (fb < 0):
-		return 0, fmt.Errorf("root: f(%v) = %v, f(%v) = %v: %w", lo, fa, hi, fb, ErrNoSignChange)
+		return 0, fmt.Errorf("f(%v) = %v, f(%v) = %v: %w", lo, fa, hi, fb, ErrNoSignChange)
 	}
 
 	// a and b bracket the zero, a is the newest point, c the one it replaced.
@@ -99,7 +99,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 			t = min(max(t, least), 1-least)
 		}
 	}
-	return 0, fmt.Errorf("root: no convergence in [%v, %v]", lo, hi)
+	return 0, fmt.Errorf("no convergence in [%v, %v]", lo, hi)
 }
 
 // Bracket widens [lo, hi], lo < hi, by doubling on the side where |f| is
@@ -111,7 +111,7 @@ func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) 
 		return 0, 0, err
 	}
 	if lo == hi {
-		return 0, 0, fmt.Errorf("root: interval [%v, %v] is a point", lo, hi)
+		return 0, 0, fmt.Errorf("interval [%v, %v] is a point", lo, hi)
 	}
 	fl, err := eval(f, lo)
 	if err != nil {
@@ -143,13 +143,13 @@ func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) 
 			return 0, 0, err
 		}
 	}
-	return 0, 0, fmt.Errorf("root: f(%v) = %v, f(%v) = %v: %w", lo, fl, hi, fh, ErrNoSignChange)
+	return 0, 0, fmt.Errorf("f(%v) = %v, f(%v) = %v: %w", lo, fl, hi, fh, ErrNoSignChange)
 }
 
 func checkInterval(lo, hi float64) error {
 	// hi-lo is NaN or infinite if either end is, or if the width overflows.
 	if w := hi - lo; !(w >= 0) || math.IsInf(w, 0) {
-		return fmt.Errorf("root: interval [%v, %v], must be finite, of finite width and in order", lo, hi)
+		return fmt.Errorf("interval [%v, %v], must be finite, of finite width and in order", lo, hi)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func checkInterval(lo, hi float64) error {
 func eval(f func(float64) float64, x float64) (float64, error) {
 	y := f(x)
 	if math.IsNaN(y) || math.IsInf(y, 0) {
-		return 0, fmt.Errorf("root: f(%v) = %v is not finite", x, y)
+		return 0, fmt.Errorf("f(%v) = %v is not finite", x, y)
 	}
 	return y, nil
 }

@@ -106,7 +106,7 @@ func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*tra
 	h.log.Info("a data set is asked for", "data", spec.Data, "digest", digest, "because", err.Error())
 	fetched, failure := h.fetchData(ctx, digest)
 	if failure != nil {
-		return nil, fmt.Errorf("sweep: the data set %s must have the digest %s: %w", spec.Data, digest,
+		return nil, fmt.Errorf("the data set %s must have the digest %s: %w", spec.Data, digest,
 			errors.Join(err, failure))
 	}
 	s.by[digest] = fetched

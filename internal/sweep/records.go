@@ -23,7 +23,7 @@ func writeRecords(w io.Writer, d *data.Dataset) error {
 	sent := *d
 	visitRecords(c, &sent)
 	if err := c.End(); err != nil {
-		return fmt.Errorf("sweep: data set: %w", err)
+		return fmt.Errorf("data set: %w", err)
 	}
 	return nil
 }
@@ -35,13 +35,13 @@ func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
 	d := new(data.Dataset)
 	visitRecords(c, d)
 	if err := c.End(); err != nil {
-		return nil, fmt.Errorf("sweep: data set: %w", err)
+		return nil, fmt.Errorf("data set: %w", err)
 	}
 	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("sweep: data set: %w", err)
+		return nil, fmt.Errorf("data set: %w", err)
 	}
 	if got := d.Hash(); got != digest {
-		return nil, fmt.Errorf("sweep: data set of digest %s, must be %s", got, digest)
+		return nil, fmt.Errorf("data set of digest %s, must be %s", got, digest)
 	}
 	return d, nil
 }

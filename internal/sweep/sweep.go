@@ -117,7 +117,7 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	}()
 	if o.Engine.URL == "" && o.Engine.StoreDir == "" {
 		if q.store, err = os.MkdirTemp("", "proactivedp-sweep-"); err != nil {
-			return nil, fmt.Errorf("sweep: %w", err)
+			return nil, err
 		}
 		o.Engine.StoreDir = q.store
 	}
@@ -130,10 +130,10 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		return nil, err
 	}
 	if q.js, err = jetstream.New(q.conn); err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
+		return nil, err
 	}
 	if _, err = q.conn.ChanSubscribe(noteSubject, q.notes); err != nil {
-		return nil, fmt.Errorf("sweep: %w", err)
+		return nil, err
 	}
 	if _, err = q.make(ctx); err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, Replicas: q.replicas,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sweep: %s: %w", cellStream, err)
+		return nil, fmt.Errorf("%s: %w", cellStream, err)
 	}
 	if _, err = stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: class(), FilterSubject: cellSubject + "." + class() + ".>", AckPolicy: jetstream.AckExplicitPolicy,
 		AckWait: silence, MaxDeliver: -1, MaxAckPending: 1 << 16,
 	}); err != nil {
-		return nil, fmt.Errorf("sweep: %s: %w", cellStream, err)
+		return nil, fmt.Errorf("%s: %w", cellStream, err)
 	}
 	for _, store := range []jetstream.ObjectStoreConfig{
 		{Bucket: savedBucket, Replicas: q.replicas},
@@ -197,13 +197,13 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 		{Bucket: dataBucket, Replicas: q.replicas, Storage: jetstream.MemoryStorage, TTL: keepData},
 	} {
 		if _, err := q.js.CreateOrUpdateObjectStore(ctx, store); err != nil {
-			return nil, fmt.Errorf("sweep: %s: %w", store.Bucket, err)
+			return nil, fmt.Errorf("%s: %w", store.Bucket, err)
 		}
 	}
 	results, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: resultBucket,
 		Replicas: q.replicas})
 	if err != nil {
-		return nil, fmt.Errorf("sweep: %s: %w", resultBucket, err)
+		return nil, fmt.Errorf("%s: %w", resultBucket, err)
 	}
 	return results, nil
 }
@@ -255,7 +255,7 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	for left > 0 {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("sweep: stopped with %d of %d cells left: %w", left, len(jobs), context.Cause(ctx))
+			return fmt.Errorf("stopped with %d of %d cells left: %w", left, len(jobs), context.Cause(ctx))
 		case <-look.C:
 			look.Reset(repair)
 			w, err := q.repair(ctx, tasks, watcher, finish)
@@ -304,7 +304,7 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 		}
 		text, err := json.Marshal(tasks[i].Job)
 		if err != nil {
-			return watcher, fmt.Errorf("sweep: %w", err)
+			return watcher, err
 		}
 		if _, err := q.js.Publish(ctx, cellSubject+"."+class()+"."+tasks[i].Key, text); err != nil && !taken(err) {
 			q.log.Warn("a cell was not taken", "key", tasks[i].Key, "error", err)
@@ -346,7 +346,7 @@ func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks 
 	switch {
 	case !ours || tasks[i].done && !n.Fatal:
 	case n.Fatal:
-		return fmt.Errorf("sweep: cell %s by worker %s: %s", message.Name(n.Key), message.Name(n.Worker),
+		return fmt.Errorf("cell %s by worker %s: %s", message.Name(n.Key), message.Name(n.Worker),
 			message.Quoted(n.Error))
 	case n.Wants != "":
 		q.handOver(ctx, tasks[i].Job, n)

@@ -51,7 +51,7 @@ type WorkOptions struct {
 // it is of the options or of the broker, which refuses the worker.
 func Work(ctx context.Context, o WorkOptions) error {
 	if o.Workers < 1 || o.Name == "" || o.Dir == "" {
-		return fmt.Errorf("sweep: worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
+		return fmt.Errorf("worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
 			o.Name, o.Workers, o.Dir)
 	}
 	if err := o.Creds.Check(broker.Worker); err != nil {
@@ -68,7 +68,7 @@ func Work(ctx context.Context, o WorkOptions) error {
 	}
 	defer w.conn.Close()
 	if w.js, err = jetstream.New(w.conn); err != nil {
-		return fmt.Errorf("sweep: %w", err)
+		return err
 	}
 	w.log.Info("working", "worker", o.Name, "class", class(), "cells", o.Workers)
 	var all sync.WaitGroup
@@ -139,7 +139,7 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	var job pool.Job
 	err := strictjson.DecodeWhole(m.Data(), &job, len(m.Data()))
 	if err == nil && filepath.Base(job.Key) != job.Key { // its checkpoint would be outside the worker's folder
-		err = fmt.Errorf("sweep: key = %q, must be the name of a file", job.Key)
+		err = fmt.Errorf("key = %q, must be the name of a file", job.Key)
 	}
 	if err != nil {
 		w.log.Error("a cell that cannot be read", "error", err)
@@ -178,13 +178,13 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 }
 
 // ErrDifferent reports that two workers computed other bytes for one cell.
-var ErrDifferent = errors.New("sweep: two machines have other results of one cell")
+var ErrDifferent = errors.New("two machines have other results of one cell")
 
 // deliver creates a result, or compares it with the one that is there, until the context
 // ends.
 func (w *worker) deliver(ctx context.Context, key string, result []byte) error {
 	if len(result) > maxResult {
-		return fmt.Errorf("sweep: a result of %d bytes, must have at most %d", len(result), maxResult)
+		return fmt.Errorf("a result of %d bytes, must have at most %d", len(result), maxResult)
 	}
 	for {
 		err := w.create(ctx, key, result)
@@ -204,7 +204,7 @@ func (w *worker) create(ctx context.Context, key string, result []byte) error {
 	defer cancel()
 	results, err := w.js.KeyValue(ctx, resultBucket)
 	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
+		return err
 	}
 	_, err = results.Create(ctx, key, result)
 	if !errors.Is(err, jetstream.ErrKeyExists) {
@@ -212,7 +212,7 @@ func (w *worker) create(ctx context.Context, key string, result []byte) error {
 	}
 	there, err := results.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
+		return err
 	}
 	if !bytes.Equal(there.Value(), result) {
 		return fmt.Errorf("%w: %s: one of them, or of their programs, is wrong", ErrDifferent, key)
@@ -238,7 +238,7 @@ func (h *hand) compute(ctx context.Context) (json.RawMessage, error) {
 		Kind string `json:"kind"`
 	}
 	if err := json.Unmarshal(h.job.Spec, &spec); err != nil {
-		return nil, fmt.Errorf("sweep: job %s: %w", h.job.Key, err)
+		return nil, fmt.Errorf("job %s: %w", h.job.Key, err)
 	}
 	if other := h.Other[spec.Kind]; other != nil {
 		return other(ctx, h.job.Spec)

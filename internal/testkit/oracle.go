@@ -93,7 +93,7 @@ func (f fields) int(name string) int {
 func each(text string, add func(fields)) error {
 	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
-		return fmt.Errorf("oracle: %w", err)
+		return err
 	}
 	for _, record := range records[1:] {
 		f := fields{}

@@ -18,7 +18,6 @@
 package convnet
 
 import (
-	"fmt"
 
 	"proactivedp/models"
 	"proactivedp/nn"
@@ -37,7 +36,7 @@ func New(in nn.Shape, classes int) (*models.Network, error) {
 	conv(64)
 	net, err := nn.New(in, append(layers, nn.Dense{Out: classes})...)
 	if err != nil {
-		return nil, fmt.Errorf("convnet: %w", err)
+		return nil, err
 	}
 	return models.NewNetwork("convnet", net), nil
 }

@@ -45,7 +45,7 @@ var _ interface {
 // λ > 0.
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
-		return nil, fmt.Errorf("logreg: λ = %v, must be finite and above 0", lambda)
+		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
 	}
 	return newModel("logreg", features, lambda)
 }
@@ -54,7 +54,7 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 // classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Images != nil || d.Features > m.features || d.Classes != 2 {
-		return fmt.Errorf("logreg: the model needs rows of at most %d features in 2 classes: %q has %s in %d",
+		return fmt.Errorf("the model needs rows of at most %d features in 2 classes: %q has %s in %d",
 			m.features, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
@@ -69,7 +69,7 @@ const maxParams = 1 << 32
 
 func newModel(name string, features int, lambda float64) (*Model, error) {
 	if features < 1 || features >= maxParams {
-		return nil, fmt.Errorf("logreg: features = %d, must be in [1, 2^32)", features)
+		return nil, fmt.Errorf("features = %d, must be in [1, 2^32)", features)
 	}
 	shade := models.GridError(features+1) + 0x1p-23
 	// In float64, u = 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at
@@ -216,10 +216,10 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	}
 	w2 := f32.SumSquares(params)
 	if !(w2 <= math.MaxFloat64) { // so that z is finite
-		return nil, fmt.Errorf("logreg: parameters: %w", models.ErrDiverged)
+		return nil, fmt.Errorf("parameters: %w", models.ErrDiverged)
 	}
 	if !(clip > 0) { // a NaN would clip nothing
-		return nil, fmt.Errorf("logreg: clipping norm = %v, must be above 0", clip)
+		return nil, fmt.Errorf("clipping norm = %v, must be above 0", clip)
 	}
 	clip *= m.shrink
 	grid := models.NewGrid(clip)
@@ -272,7 +272,7 @@ func steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 // diverged is the error of the first of some rows whose gradient has no norm.
 func diverged(numbers []int32, s *scratch) error {
 	i := slices.IndexFunc(s.factor[:len(numbers)], math.IsNaN)
-	return fmt.Errorf("logreg: %w", &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged})
+	return &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged}
 }
 
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.

@@ -70,21 +70,21 @@ func Parse(name string) (Hidden, error) {
 	base, widths, given := strings.Cut(name, ":")
 	h := Hidden{Widths: []int{DefaultWidth}, ReLU: base == ReLU}
 	if !Named(name) {
-		return Hidden{}, fmt.Errorf("mlp: model = %q, must be %s:WIDTH:WIDTH… or %s:WIDTH:WIDTH…, such as "+
+		return Hidden{}, fmt.Errorf("model = %q, must be %s:WIDTH:WIDTH… or %s:WIDTH:WIDTH…, such as "+
 			"mlp:64:32", name, Tanh, ReLU)
 	}
 	if !given {
 		return h, nil
 	}
 	if n := 1 + strings.Count(widths, ":"); n > MaxLayers {
-		return Hidden{}, fmt.Errorf("mlp: %d hidden layers in model = %.100q, must be at most %d", n, name, MaxLayers)
+		return Hidden{}, fmt.Errorf("%d hidden layers in model = %.100q, must be at most %d", n, name, MaxLayers)
 	}
 	h.Widths = nil
 	var errs []error
 	for i, text := range strings.Split(widths, ":") {
 		w, err := strconv.Atoi(text)
 		if err != nil || w < 1 || w > MaxWidth || strconv.Itoa(w) != text {
-			errs = append(errs, fmt.Errorf("mlp: width of hidden layer %d = %.100q in model = %.100q, must be a whole "+
+			errs = append(errs, fmt.Errorf("width of hidden layer %d = %.100q in model = %.100q, must be a whole "+
 				"number in [1, %d], as in mlp:64:32", i+1, text, name, MaxWidth))
 		}
 		h.Widths = append(h.Widths, w)
@@ -98,12 +98,12 @@ func Parse(name string) (Hidden, error) {
 // Validate reports every width outside its range, or that there are too few or too many.
 func (h Hidden) Validate() error {
 	if n := len(h.Widths); n < 1 || n > MaxLayers {
-		return fmt.Errorf("mlp: %d hidden layers, must be 1 to %d", n, MaxLayers)
+		return fmt.Errorf("%d hidden layers, must be 1 to %d", n, MaxLayers)
 	}
 	var errs []error
 	for i, w := range h.Widths {
 		if w < 1 || w > MaxWidth {
-			errs = append(errs, fmt.Errorf("mlp: width of hidden layer %d = %d, must be in [1, %d]", i+1, w, MaxWidth))
+			errs = append(errs, fmt.Errorf("width of hidden layer %d = %d, must be in [1, %d]", i+1, w, MaxWidth))
 		}
 	}
 	return errors.Join(errs...)
@@ -117,11 +117,11 @@ func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 		return nil, err
 	}
 	if classes < 2 {
-		return nil, fmt.Errorf("mlp: classes = %d, must be at least 2", classes)
+		return nil, fmt.Errorf("classes = %d, must be at least 2", classes)
 	}
 	features := float64(in.Channels) * float64(in.Height) * float64(in.Width)
 	if n := params(features, classes, h); n > MaxParams {
-		return nil, fmt.Errorf("mlp: parameters of %v for %.0f features in %d classes = %.0f, must be at most %d: "+
+		return nil, fmt.Errorf("parameters of %v for %.0f features in %d classes = %.0f, must be at most %d: "+
 			"take narrower layers, or fewer features", h, features, classes, n, MaxParams)
 	}
 	var layers []nn.Layer
@@ -130,7 +130,7 @@ func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 	}
 	net, err := nn.New(in, append(layers, nn.Dense{Out: classes})...)
 	if err != nil {
-		return nil, fmt.Errorf("mlp: %w", err)
+		return nil, err
 	}
 	return models.NewNetwork(h.String(), net), nil
 }

@@ -125,7 +125,7 @@ func TestNames(t *testing.T) {
 		"mlp:64,32":                           `= "64,32" in model = "mlp:64,32", must be`,
 		"mlp:064":                             `= "064"`,
 		"mlp-relu:8:x":                        `hidden layer 2 = "x"`,
-		"mlp: 8":                              `= " 8"`,
+		"8":                              `= " 8"`,
 		"mlp:99999999999999999999":            `= "99999999999999999999"`,
 		"mlp:1:1:1:1:1:1:1:1:1":               "9 hidden layers",
 		"mlp" + strings.Repeat(":1", 100_000): "100000 hidden layers",
@@ -186,7 +186,7 @@ func TestBounds(t *testing.T) {
 		{rows(5), 1, one, "classes = 1, must be at least 2"},
 		{rows(5), 2, mlp.Hidden{}, "0 hidden layers, must be 1 to 8"},
 		{rows(5), 2, mlp.Hidden{Widths: make([]int, 9)}, "9 hidden layers"},
-		{rows(5), 2, mlp.Hidden{Widths: []int{3, 0, 5000}}, "hidden layer 2 = 0, must be in [1, 4096]\nmlp: width of " +
+		{rows(5), 2, mlp.Hidden{Widths: []int{3, 0, 5000}}, "hidden layer 2 = 0, must be in [1, 4096]\nwidth of " +
 			"hidden layer 3 = 5000, must be"},
 	} {
 		m, err := mlp.New(c.in, c.classes, c.hidden)

@@ -48,11 +48,11 @@ const maxParams = 1 << 32
 func New(features, classes int) (*Model, error) {
 	switch {
 	case features < 1:
-		return nil, fmt.Errorf("softmax: features = %d, must be at least 1", features)
+		return nil, fmt.Errorf("features = %d, must be at least 1", features)
 	case classes < 2:
-		return nil, fmt.Errorf("softmax: classes = %d, must be at least 2", classes)
+		return nil, fmt.Errorf("classes = %d, must be at least 2", classes)
 	case features >= maxParams/classes:
-		return nil, fmt.Errorf("softmax: %d features in %d classes are more than 2^32 parameters", features, classes)
+		return nil, fmt.Errorf("%d features in %d classes are more than 2^32 parameters", features, classes)
 	}
 	return &Model{
 		features: features, classes: classes,
@@ -67,7 +67,7 @@ func New(features, classes int) (*Model, error) {
 // at most its classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Features > m.features || d.Classes > m.classes {
-		return fmt.Errorf("softmax: the model needs at most %d features in at most %d classes: %q has %s in %d",
+		return fmt.Errorf("the model needs at most %d features in at most %d classes: %q has %s in %d",
 			m.features, m.classes, d.Name, d.Shape(), d.Classes)
 	}
 	return nil
@@ -201,7 +201,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 		return err
 	}
 	if !(clip > 0) { // a NaN would clip nothing
-		return fmt.Errorf("softmax: clipping norm = %v, must be above 0", clip)
+		return fmt.Errorf("clipping norm = %v, must be above 0", clip)
 	}
 	sum, params = sum[:m.NumParams()], params[:m.NumParams()]
 	clear(sum)
@@ -209,7 +209,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 		return nil
 	}
 	if !(f32.SumSquares(params) <= math.MaxFloat64) { // so that logits are finite
-		return fmt.Errorf("softmax: parameters: %w", models.ErrDiverged)
+		return fmt.Errorf("parameters: %w", models.ErrDiverged)
 	}
 	s := given.(*scratch)
 	x := m.prepare(s, params, b.Data)
@@ -225,7 +225,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 			a2 := s.residual(i, b.Data.Label[row])
 			factor, ok := models.ClipFactor(math.Sqrt(float64(a2*(x.square(i)+1)))*(1+m.slack), clip)
 			if !ok {
-				return fmt.Errorf("softmax: %w", &data.RecordError{Row: int(row), Err: models.ErrDiverged})
+				return &data.RecordError{Row: int(row), Err: models.ErrDiverged}
 			}
 			for k := range s.z {
 				s.z[k][i] *= factor

@@ -50,10 +50,10 @@ func readDpEvent(text []byte) ([]dp.Event, error) {
 	}
 	events, err := v.events(1)
 	if err != nil {
-		return nil, fmt.Errorf("libraries: %w", err)
+		return nil, err
 	}
 	if len(events) == 0 {
-		return nil, errors.New("libraries: nothing was released")
+		return nil, errors.New("nothing was released")
 	}
 	return events, nil
 }
@@ -76,7 +76,7 @@ func (p *eventParser) at(err error) error {
 	if len(near) > 30 {
 		near = near[:30]
 	}
-	return fmt.Errorf("libraries: at %q: %w", near, err)
+	return fmt.Errorf("at %q: %w", near, err)
 }
 
 func (p *eventParser) blank() { p.text = strings.TrimLeft(p.text, " \t\r\n") }

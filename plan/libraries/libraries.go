@@ -44,7 +44,7 @@ func ParseFormat(name string) (Format, error) {
 	for i, f := range Formats() {
 		names[i] = fmt.Sprintf("%q", f)
 	}
-	return "", fmt.Errorf("libraries: format = %q, must be %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
 // Release is what is to be run: equal rounds, and what they cost.
@@ -61,15 +61,15 @@ type Release struct {
 // is nothing to run or no guarantee to state.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
-		return Release{}, errors.New("libraries: no Plan")
+		return Release{}, errors.New("no Plan")
 	}
 	if p.Run == nil {
-		return Release{}, fmt.Errorf("libraries: the plan is not feasible, there is nothing to run: %w",
+		return Release{}, fmt.Errorf("the plan is not feasible, there is nothing to run: %w",
 			dp.ErrNotCovered)
 	}
 	e := p.Events()[0]
 	if e.SampleSize != p.Run.SampleSize {
-		return Release{}, fmt.Errorf("libraries: theta = %v, must be 1: the code samples at one rate in all rounds: %w",
+		return Release{}, fmt.Errorf("theta = %v, must be 1: the code samples at one rate in all rounds: %w",
 			p.Theta, dp.ErrNotCovered)
 	}
 	holders := e.Count / p.Run.Rounds
@@ -82,7 +82,7 @@ func OfPlan(p *plan.Plan) (Release, error) {
 // the rounds must be equal.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) != 1 {
-		return Release{}, fmt.Errorf("libraries: rounds of %d kinds, must be of one: the code has one noise "+
+		return Release{}, fmt.Errorf("rounds of %d kinds, must be of one: the code has one noise "+
 			"multiplier and one sample rate: %w", len(events), dp.ErrNotCovered)
 	}
 	r := Release{Event: events[0], Bound: bound, Notes: notes}
@@ -96,33 +96,33 @@ func (r Release) check() error {
 		errs = append(errs, err)
 	}
 	if _, ok := decimal.Product(r.Event.Count, max(r.Holders, 1)); !ok {
-		errs = append(errs, fmt.Errorf("libraries: %d rounds of each of %d holders, must be at most 2^63-1 together",
+		errs = append(errs, fmt.Errorf("%d rounds of each of %d holders, must be at most 2^63-1 together",
 			r.Event.Count, r.Holders))
 	}
 	if r.Event.NoiseMultiplier == 0 {
-		errs = append(errs, fmt.Errorf("libraries: noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
+		errs = append(errs, fmt.Errorf("noise multiplier = 0, must be above 0: %w", dp.ErrNotCovered))
 	}
 	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
-		errs = append(errs, fmt.Errorf("libraries: %w", err))
+		errs = append(errs, err)
 	}
 	if r.Holders > 1 && r.Event.Sampling == dp.Shuffle {
-		errs = append(errs, fmt.Errorf("libraries: shuffled batches of %d clients that hold a record, must be of one: each "+
+		errs = append(errs, fmt.Errorf("shuffled batches of %d clients that hold a record, must be of one: each "+
 			"client begins its epochs for itself: %w", r.Holders, dp.ErrNotCovered))
 	}
 	switch b := r.Bound; {
 	case b.Kind == "":
-		errs = append(errs, errors.New("libraries: bound is missing, must be an accountant's of the rounds"))
+		errs = append(errs, errors.New("bound is missing, must be an accountant's of the rounds"))
 	case b.Sampling != r.Event.Sampling || b.Adjacency != r.Event.Adjacency:
-		errs = append(errs, fmt.Errorf("libraries: the bound is for %s sampling under %s adjacency, must be for that of "+
+		errs = append(errs, fmt.Errorf("the bound is for %s sampling under %s adjacency, must be for that of "+
 			"the rounds, %s under %s", b.Sampling, b.Adjacency, r.Event.Sampling, r.Event.Adjacency))
 	case b.Kind == dp.Approximation:
-		errs = append(errs, fmt.Errorf("libraries: by %s there is no guarantee, only an approximation: %w",
+		errs = append(errs, fmt.Errorf("by %s there is no guarantee, only an approximation: %w",
 			b.Accountant, dp.ErrNotCovered))
 	case b.Kind != dp.Exact && b.Kind != dp.Interval && b.Kind != dp.Upper:
-		errs = append(errs, fmt.Errorf("libraries: kind of bound = %q, must be %q, %q or %q", b.Kind, dp.Exact,
+		errs = append(errs, fmt.Errorf("kind of bound = %q, must be %q, %q or %q", b.Kind, dp.Exact,
 			dp.Interval, dp.Upper))
 	case math.IsInf(b.EpsilonUpper, 1):
-		errs = append(errs, fmt.Errorf("libraries: %s proves no upper end of ε: %w", b.Accountant, dp.ErrNotCovered))
+		errs = append(errs, fmt.Errorf("%s proves no upper end of ε: %w", b.Accountant, dp.ErrNotCovered))
 	}
 	return errors.Join(errs...)
 }

@@ -142,7 +142,7 @@ func federated(r Release) string {
 
 func (w writer) write(f Format, r Release) (Code, error) {
 	if r.Event.Sampling != dp.Poisson {
-		return Code{}, fmt.Errorf("libraries: sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
+		return Code{}, fmt.Errorf("sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
 			r.Event.Sampling, dp.Poisson, w.library, dp.ErrNotCovered)
 	}
 	rate := r.Event.SampleRate()
@@ -150,7 +150,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		rate = math.Ldexp(math.Floor(math.Ldexp(rate, w.bits)), -w.bits)
 	}
 	if rate == 0 {
-		return Code{}, fmt.Errorf("libraries: sample rate = %v, must be at least 2^-%d for %s, which draws with "+
+		return Code{}, fmt.Errorf("sample rate = %v, must be at least 2^-%d for %s, which draws with "+
 			"random numbers of so many bits: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
 	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
@@ -171,7 +171,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		// The imports and constants above the line are for an editor: the code has its own by now.
 		_, after, found := strings.Cut(part, "# ---\n")
 		if !found {
-			return Code{}, fmt.Errorf("libraries: the code for %s has no line that ends its constants", w.library)
+			return Code{}, fmt.Errorf("the code for %s has no line that ends its constants", w.library)
 		}
 		text.WriteString(after)
 	}

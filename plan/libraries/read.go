@@ -54,7 +54,7 @@ func hasHistory(text []byte) bool {
 // dp.ErrNotCovered. Text is at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
-		return plan.History{}, fmt.Errorf("libraries: %d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
+		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
 	}
 	var h plan.History
 	var err error
@@ -68,7 +68,7 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 		h.Events, err = readDpEvent(text)
 		h.AddNotes("read from an event of dp_accounting")
 	default:
-		return h, errors.New("libraries: neither the state of an accountant of Opacus nor an event of dp_accounting")
+		return h, errors.New("neither the state of an accountant of Opacus nor an event of dp_accounting")
 	}
 	if err != nil {
 		return plan.History{}, err
@@ -77,7 +77,7 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	for i, e := range h.Events {
 		h.Events[i] = plan.Complete(e, sampling, adjacency)
 		if err := h.Events[i].Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("libraries: rounds %d: %w", i, err))
+			errs = append(errs, fmt.Errorf("rounds %d: %w", i, err))
 		}
 	}
 	return h, errors.Join(errs...)
@@ -96,24 +96,24 @@ func readOpacus(text []byte) ([]dp.Event, error) {
 	}
 	if bytes.HasPrefix(text, []byte("[")) {
 		if err := strictjson.Decode(text, &state.History); err != nil {
-			return nil, fmt.Errorf("libraries: %w", err)
+			return nil, err
 		}
 	} else if err := strictjson.Decode(text, &state); err != nil {
-		return nil, fmt.Errorf("libraries: %w", err)
+		return nil, err
 	}
 	if m := state.Mechanism; m != nil && !slices.Contains(mechanisms, *m) {
-		return nil, fmt.Errorf("libraries: mechanism = %q, must be one of %s: %w", *m, strings.Join(mechanisms, ", "),
+		return nil, fmt.Errorf("mechanism = %q, must be one of %s: %w", *m, strings.Join(mechanisms, ", "),
 			dp.ErrNotCovered)
 	}
 	if len(state.History) == 0 {
-		return nil, errors.New("libraries: history is empty: nothing was released")
+		return nil, errors.New("history is empty: nothing was released")
 	}
 	var events []dp.Event
 	var errs []error
 	for i, row := range state.History {
 		e, err := opacusRounds(row)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("libraries: history[%d]: %w", i, err))
+			errs = append(errs, fmt.Errorf("history[%d]: %w", i, err))
 			continue
 		}
 		events = append(events, e)

@@ -29,7 +29,7 @@ func ParseChurn(text string) (Churn, error) {
 	a, err2 := time.ParseDuration(away)
 	c := Churn{p, a}
 	if errors.Join(err, err2, c.Validate()) != nil || c == (Churn{}) {
-		return Churn{}, fmt.Errorf("clock: churn = %q, must be the mean times of presence and absence PRESENT,AWAY "+
+		return Churn{}, fmt.Errorf("churn = %q, must be the mean times of presence and absence PRESENT,AWAY "+
 			"such as 1s,100ms, above 0 and at most %v", text, MaxDuration)
 	}
 	return c, nil
@@ -53,7 +53,7 @@ func (c Churn) Validate() error {
 		mean time.Duration
 	}{{"presence", c.Present}, {"absence", c.Away}} {
 		if part.mean <= 0 || part.mean > MaxDuration {
-			errs = append(errs, fmt.Errorf("clock: mean %s = %v, must be above 0, at most %v", part.name, part.mean,
+			errs = append(errs, fmt.Errorf("mean %s = %v, must be above 0, at most %v", part.name, part.mean,
 				MaxDuration))
 		}
 	}

@@ -23,13 +23,13 @@ func TestChurnReadsWhatItPrints(t *testing.T) {
 
 // A mean out of range is told by its name, and both are told at once.
 func TestChurnNamesWhatIsWrong(t *testing.T) {
-	const both = "clock: mean presence = 0s, must be above 0, at most 1h0m0s\nclock: mean absence = 1h0m0.000000001s"
+	const both = "mean presence = 0s, must be above 0, at most 1h0m0s\nmean absence = 1h0m0.000000001s"
 	for _, c := range []struct {
 		Churn
 		want string
 	}{
-		{Churn{-time.Second, time.Second}, "clock: mean presence = -1s, must be above 0"},
-		{Churn{time.Second, 0}, "clock: mean absence = 0s, must be above 0"},
+		{Churn{-time.Second, time.Second}, "mean presence = -1s, must be above 0"},
+		{Churn{time.Second, 0}, "mean absence = 0s, must be above 0"},
 		{Churn{0, MaxDuration + 1}, both},
 	} {
 		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), c.want) {

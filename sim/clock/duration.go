@@ -80,7 +80,7 @@ func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
 	bad := func(why error) (Duration, error) {
-		return Duration{}, fmt.Errorf("clock: duration = %q, must be %s, times such as 10us or 1ms: %w", text,
+		return Duration{}, fmt.Errorf("duration = %q, must be %s, times such as 10us or 1ms: %w", text,
 			durationForms, why)
 	}
 	if d.Kind == Traced {
@@ -152,33 +152,33 @@ func (d Duration) check() error {
 	case Constant, Exponential:
 	case Uniform:
 		if d.Low < 0 || d.Low > d.High || d.High > MaxDuration {
-			return fmt.Errorf("clock: uniform duration = %v to %v, must be in order, in [0, %v]", d.Low, d.High,
+			return fmt.Errorf("uniform duration = %v to %v, must be in order, in [0, %v]", d.Low, d.High,
 				MaxDuration)
 		}
 	case Lognormal:
 		if !(d.Shape >= 0 && d.Shape <= maxSigma) {
-			return fmt.Errorf("clock: lognormal sigma = %v, must be in [0, %d]", d.Shape, maxSigma)
+			return fmt.Errorf("lognormal sigma = %v, must be in [0, %d]", d.Shape, maxSigma)
 		}
 	case Pareto:
 		if !(d.Shape > 1 && d.Shape <= maxAlpha) {
-			return fmt.Errorf("clock: pareto alpha = %v, must be in (1, %d]: at 1 there is no mean", d.Shape, maxAlpha)
+			return fmt.Errorf("pareto alpha = %v, must be in (1, %d]: at 1 there is no mean", d.Shape, maxAlpha)
 		}
 	case Traced:
 		if d.Trace == nil {
-			return fmt.Errorf("clock: trace %s has not been read", d.File)
+			return fmt.Errorf("trace %s has not been read", d.File)
 		}
 	case Own:
 		if d.Own == nil {
-			return errors.New("clock: own duration = nil, must be a Distribution")
+			return errors.New("own duration = nil, must be a Distribution")
 		}
 		if m := d.Own.Mean(); m < 0 || m > MaxDuration {
-			return fmt.Errorf("clock: mean of %v = %v, must be in [0, %v]", d.Own, m, MaxDuration)
+			return fmt.Errorf("mean of %v = %v, must be in [0, %v]", d.Own, m, MaxDuration)
 		}
 	default:
-		return fmt.Errorf("clock: duration kind = %q, must be %s", d.Kind, durationForms)
+		return fmt.Errorf("duration kind = %q, must be %s", d.Kind, durationForms)
 	}
 	if d.Mean < 0 || d.Mean > MaxDuration {
-		return fmt.Errorf("clock: mean duration = %v, must be in [0, %v]", d.Mean, MaxDuration)
+		return fmt.Errorf("mean duration = %v, must be in [0, %v]", d.Mean, MaxDuration)
 	}
 	return nil
 }

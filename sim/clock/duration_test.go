@@ -124,7 +124,7 @@ func FuzzParseTrace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		trace, err := ParseTrace(strings.NewReader(text))
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "clock: trace") {
+			if !strings.HasPrefix(err.Error(), "trace") {
 				t.Errorf("error %v", err)
 			}
 			return
@@ -161,8 +161,8 @@ func TestTraceErrorsNameTheLine(t *testing.T) {
 		"client,duration\n0,2h\n":            "trace:2: duration = \"2h\"",
 		"client,duration\n0,1ms,2\n":         "line 2",
 		"client,duration\n1,1ms\n":           "client 0 of 1 has no durations",
-		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\nclock: trace: record on line " +
-			"3: wrong number of fields\nclock: trace:4: duration = \"-1s\"",
+		"client,duration\nx,1ms\n0\n0,-1s\n": "client = \"x\", must be in [0, 999999]\ntrace: record on line " +
+			"3: wrong number of fields\ntrace:4: duration = \"-1s\"",
 	} {
 		if _, err := ParseTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

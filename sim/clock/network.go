@@ -20,7 +20,7 @@ const MaxLoss = 0.99
 // Validate reports every field outside its range.
 func (n Network) Validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("clock: "+format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !(n.Loss >= 0 && n.Loss <= MaxLoss) {
 		fail("loss = %v, must be in [0, %v]", n.Loss, MaxLoss)
 	}

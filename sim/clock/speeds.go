@@ -32,7 +32,7 @@ func ParseSpeeds(text string) (Speeds, error) {
 		return Speeds{}, nil
 	}
 	bad := func() (Speeds, error) {
-		return Speeds{}, fmt.Errorf("clock: speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or "+
+		return Speeds{}, fmt.Errorf("speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or "+
 			"lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
 			text, MinSpeed, float64(MaxSpeed), maxSigma, maxAlpha)
 	}
@@ -80,19 +80,19 @@ func (s Speeds) Validate(clients int) error {
 		return nil
 	case s.Kind == "":
 		if len(s.List) != clients {
-			return fmt.Errorf("clock: speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
+			return fmt.Errorf("speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
 		}
 		for i, x := range s.List {
 			if !(x >= MinSpeed && x <= MaxSpeed) {
-				return fmt.Errorf("clock: speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed,
+				return fmt.Errorf("speed of client %d = %v, must be in [%g, %g]", i, x, MinSpeed,
 					float64(MaxSpeed))
 			}
 		}
 		return nil
 	case s.Kind != Lognormal && s.Kind != Pareto:
-		return fmt.Errorf("clock: speeds are drawn as %q, must be %q or %q", s.Kind, Lognormal, Pareto)
+		return fmt.Errorf("speeds are drawn as %q, must be %q or %q", s.Kind, Lognormal, Pareto)
 	case s.List != nil:
-		return fmt.Errorf("clock: speeds are listed and drawn, must be one of the two")
+		return fmt.Errorf("speeds are listed and drawn, must be one of the two")
 	}
 	return s.factor().check()
 }

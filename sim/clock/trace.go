@@ -51,7 +51,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 			break
 		}
 		if err != nil {
-			bad = append(bad, fmt.Errorf("clock: trace: %w", err))
+			bad = append(bad, fmt.Errorf("trace: %w", err))
 			if first || !errors.Is(err, csv.ErrFieldCount) {
 				break // what would follow could only be guessed
 			}
@@ -63,18 +63,18 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		if first {
 			record[0] = strings.TrimPrefix(record[0], byteOrder)
 			if record[0] != "client" || record[1] != "duration" {
-				return nil, fmt.Errorf("clock: trace:%s: header = %q, must be client,duration", at(0), record)
+				return nil, fmt.Errorf("trace:%s: header = %q, must be client,duration", at(0), record)
 			}
 			continue
 		}
 		client, err := strconv.ParseUint(record[0], 10, 32)
 		if err != nil || client >= data.MaxParts {
-			bad = append(bad, fmt.Errorf("clock: trace:%s: client = %q, must be in [0, %d]", at(0), record[0],
+			bad = append(bad, fmt.Errorf("trace:%s: client = %q, must be in [0, %d]", at(0), record[0],
 				data.MaxParts-1))
 		}
 		d, err := time.ParseDuration(record[1])
 		if err != nil || d < 0 || d > MaxDuration {
-			bad = append(bad, fmt.Errorf("clock: trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]",
+			bad = append(bad, fmt.Errorf("trace:%s: duration = %q, must be a time such as 1.5ms, in [0, %v]",
 				at(1), record[1], MaxDuration))
 		}
 		byClient[int(client)] = append(byClient[int(client)], d)
@@ -83,13 +83,13 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		return nil, errors.Join(bad...)
 	}
 	if len(byClient) == 0 {
-		return nil, errors.New("clock: trace: no durations")
+		return nil, errors.New("trace: no durations")
 	}
 	t := &Trace{}
 	for client := range len(byClient) {
 		own := byClient[client]
 		if len(own) == 0 {
-			return nil, fmt.Errorf("clock: trace: client %d of %d has no durations", client, len(byClient))
+			return nil, fmt.Errorf("trace: client %d of %d has no durations", client, len(byClient))
 		}
 		t.durations = append(t.durations, own)
 		sum := 0.0
@@ -113,7 +113,7 @@ func (t *Trace) at(client, i int) time.Duration {
 // checkClients reports an error if the trace is not one of n clients.
 func (t *Trace) checkClients(n int) error {
 	if t.Clients() != n {
-		return fmt.Errorf("clock: clients of the trace = %d, must be the run's %d", t.Clients(), n)
+		return fmt.Errorf("clients of the trace = %d, must be the run's %d", t.Clients(), n)
 	}
 	return nil
 }

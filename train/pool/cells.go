@@ -74,7 +74,7 @@ func (c Cell) keyOn(arch string) (string, error) {
 		Arch    string `json:"arch,omitempty"`
 	}{c.Code, c.Spec, c.Kernels, arch})
 	if err != nil {
-		return "", fmt.Errorf("grid: cell: %w", err)
+		return "", fmt.Errorf("cell: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16]), nil
@@ -159,7 +159,7 @@ const largeCell = 1 << 28
 func (g grid) budget(largest int64) (int64, error) {
 	limit := memory.Given(g.memory)
 	if err := limit.Check(largest); err != nil {
-		return 0, fmt.Errorf("grid: the largest cell: %w", err)
+		return 0, fmt.Errorf("the largest cell: %w", err)
 	}
 	if g.memory > 0 {
 		return limit.Left(), nil
@@ -181,7 +181,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	for _, i := range todo {
 		c, err := cells[i].Cost(1)
 		if err != nil && g.scale > 0 && g.scale < 1 {
-			return 0, fmt.Errorf("grid: at scale = %v: %w", g.scale, err)
+			return 0, fmt.Errorf("at scale = %v: %w", g.scale, err)
 		}
 		if err != nil {
 			return 0, err
@@ -232,7 +232,7 @@ func (b *batch) stopped(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("grid: stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
+	return fmt.Errorf("stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
 }
 
 // largest is the memory of the largest of the cells.
@@ -337,7 +337,7 @@ func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done
 func Decode[T any](text json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
-		return out, fmt.Errorf("grid: finished cell: %w", err)
+		return out, fmt.Errorf("finished cell: %w", err)
 	}
 	return out, nil
 }

@@ -398,7 +398,7 @@ func TestStoppedCellsGoOn(t *testing.T) {
 			}
 			kept := s.keep(key)
 			if (kept.From == nil) != (name == "hogwild") {
-				t.Fatalf("checkpoint: %v", kept.From)
+				t.Fatalf("%v", kept.From)
 			}
 			if err := s.setTook(key, time.Hour); err != nil {
 				t.Fatal(err)

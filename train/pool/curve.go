@@ -46,7 +46,7 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 				return err
 			}
 			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
-				return fmt.Errorf("grid: finished cell: %d, %d and %d points, must be %d", len(c.Target),
+				return fmt.Errorf("finished cell: %d, %d and %d points, must be %d", len(c.Target),
 					len(c.At), len(c.Accuracy), n)
 			}
 			return nil

@@ -49,7 +49,7 @@ func (c Cell) job(key string, work float64) (Job, bool, error) {
 	}
 	text, err := json.Marshal(c.Spec)
 	if err != nil {
-		return Job{}, false, fmt.Errorf("grid: cell: %w", err)
+		return Job{}, false, fmt.Errorf("cell: %w", err)
 	}
 	_, spec, err := readCell(text)
 	may := err == nil && spec.Runner == train.VirtualRunner
@@ -61,10 +61,10 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	var c anyCell
 	var spec train.Spec
 	if err := strictjson.Decode(text, &c); err != nil {
-		return c, spec, fmt.Errorf("grid: job: %w", err)
+		return c, spec, fmt.Errorf("job: %w", err)
 	}
 	if !slices.Contains([]string{"trial", "curve", "timed", "window", "utility"}, c.Kind) {
-		return c, spec, fmt.Errorf("grid: job: a cell of kind %q is computed where it is asked for", c.Kind)
+		return c, spec, fmt.Errorf("job: a cell of kind %q is computed where it is asked for", c.Kind)
 	}
 	of := c.Train
 	var err error
@@ -99,7 +99,7 @@ func (c anyCell) checkViews() error {
 func checkTraces(s train.Spec) error {
 	for _, text := range []string{s.Compute, s.Latency} {
 		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
-			return fmt.Errorf("grid: job: %s is a file, and is read where it is asked for", text)
+			return fmt.Errorf("job: %s is a file, and is read where it is asked for", text)
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (j Job) Do(ctx context.Context,
 		return nil, err
 	}
 	if got := source.Hash(); got != c.Data {
-		return nil, fmt.Errorf("grid: job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
+		return nil, fmt.Errorf("job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
 			c.Data)
 	}
 	var own Cell
@@ -136,12 +136,12 @@ func (j Job) Do(ctx context.Context,
 	case "utility":
 		var u UtilitySpec
 		if err := strictjson.Decode(c.Spec, &u); err != nil {
-			return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
+			return nil, fmt.Errorf("job %s: %w", j.Key, err)
 		}
 		own = OfUtility(u, source)
 	}
 	if key, err := own.Key(); err != nil || key != j.Key {
-		return nil, fmt.Errorf("grid: job %s is %s here (%v): another program, or other kernels",
+		return nil, fmt.Errorf("job %s is %s here (%v): another program, or other kernels",
 			j.Key, key, err)
 	}
 	s := store{folder}
@@ -155,7 +155,7 @@ func (j Job) Do(ctx context.Context,
 	}
 	text, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("grid: job %s: %w", j.Key, err)
+		return nil, fmt.Errorf("job %s: %w", j.Key, err)
 	}
 	return text, keep.Forget()
 }
@@ -184,7 +184,7 @@ func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error)
 	return left, b.elsewhere.Compute(ctx, jobs, func(job int, result json.RawMessage) error {
 		i := of[job]
 		if err := b.cells[i].Check(result); err != nil {
-			return fmt.Errorf("grid: job %s: %w", b.keys[i], err)
+			return fmt.Errorf("job %s: %w", b.keys[i], err)
 		}
 		text, err := b.store.save(b.keys[i], json.RawMessage(bytes.Clone(result)))
 		if err != nil {

@@ -30,7 +30,7 @@ func (s store) make() error {
 		return nil
 	}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
-		return fmt.Errorf("grid: %w", err)
+		return err
 	}
 	return files.SweepFolder(s.dir)
 }
@@ -78,7 +78,7 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 	case errors.Is(err, bounded.ErrTooLarge):
 		return nil, errDamaged
 	case err != nil:
-		return nil, fmt.Errorf("grid: finished cell: %w", err)
+		return nil, fmt.Errorf("finished cell: %w", err)
 	}
 	var cell sealed
 	if strictjson.Decode(text, &cell) != nil || cell.Key != key || cell.SHA256 != cell.digest() ||
@@ -91,7 +91,7 @@ func (s store) load(key string, check func(json.RawMessage) error) (json.RawMess
 func (s store) save(key string, result any) (json.RawMessage, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
-		return nil, fmt.Errorf("grid: cell: %w", err)
+		return nil, fmt.Errorf("cell: %w", err)
 	}
 	if s.dir == "" {
 		return text, nil
@@ -100,7 +100,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	cell.SHA256 = cell.digest()
 	whole, err := json.Marshal(cell)
 	if err != nil {
-		return nil, fmt.Errorf("grid: cell: %w", err)
+		return nil, fmt.Errorf("cell: %w", err)
 	}
 	err = files.Write(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(whole)

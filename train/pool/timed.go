@@ -70,7 +70,7 @@ func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 		Check: func(text json.RawMessage) error {
 			t, err := Decode[Timed](text)
 			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
-				err = fmt.Errorf("grid: finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+				err = fmt.Errorf("finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
 					looks+1)
 			}
 			return err

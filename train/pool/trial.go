@@ -53,7 +53,7 @@ func OfTrial(spec train.Spec, source *train.Source) Cell {
 			}
 			p, err := source.Prepare(spec)
 			if err == nil && t.Rows != p.Test.Len() {
-				err = fmt.Errorf("grid: finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
+				err = fmt.Errorf("finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
 			}
 			return err
 		},

@@ -32,15 +32,15 @@ const maxDraws = 1_000_000
 func (s UtilitySpec) Validate() error {
 	var errs []error
 	if len(s.Sigmas) == 0 {
-		errs = append(errs, errors.New("grid: sigmas: none given, must be at least one"))
+		errs = append(errs, errors.New("sigmas: none given, must be at least one"))
 	}
 	for _, sigma := range s.Sigmas {
 		if !(sigma >= 0) || math.IsInf(sigma, 0) {
-			errs = append(errs, fmt.Errorf("grid: sigma = %v, must be finite and not negative", sigma))
+			errs = append(errs, fmt.Errorf("sigma = %v, must be finite and not negative", sigma))
 		}
 	}
 	if s.Draws < 1 || s.Draws > maxDraws {
-		errs = append(errs, fmt.Errorf("grid: draws = %d, must be in [1, %d]", s.Draws, maxDraws))
+		errs = append(errs, fmt.Errorf("draws = %d, must be in [1, %d]", s.Draws, maxDraws))
 	}
 	return errors.Join(errs...)
 }
@@ -88,7 +88,7 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("grid: w* labels none of the %d test rows rightly: there is no fraction of its "+
+		return nil, fmt.Errorf("w* labels none of the %d test rows rightly: there is no fraction of its "+
 			"accuracy", p.Test.Len())
 	}
 	noisy := make([]float32, len(r.Params))
@@ -141,7 +141,7 @@ func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 		Check: func(text json.RawMessage) error {
 			u, err := Decode[Utility](text)
 			if err == nil && len(u.Points) != len(spec.Sigmas) {
-				err = fmt.Errorf("grid: finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+				err = fmt.Errorf("finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
 			}
 			return err
 		},

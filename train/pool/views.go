@@ -14,7 +14,7 @@ const maxViews = 1 << 20
 // checkViews refuses a number of measurements outside its range. name is its name in the error.
 func checkViews(name string, n int) error {
 	if n < 1 || n > maxViews {
-		return fmt.Errorf("grid: %s = %d, must be in [1, %d]", name, n, maxViews)
+		return fmt.Errorf("%s = %d, must be in [1, %d]", name, n, maxViews)
 	}
 	return nil
 }

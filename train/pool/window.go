@@ -45,7 +45,7 @@ func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
 		Check: func(text json.RawMessage) error {
 			w, err := Decode[timeline.Window](text)
 			if err == nil && len(w.Rounds) == 0 {
-				err = fmt.Errorf("grid: finished cell: no rounds")
+				err = fmt.Errorf("finished cell: no rounds")
 			}
 			return err
 		},

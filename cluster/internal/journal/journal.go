@@ -47,10 +47,10 @@ import (
 var (
 	// ErrDamaged reports a journal that is not as it was written. Which rounds were
 	// released is then not known for sure.
-	ErrDamaged = errors.New("journal: damaged")
+	ErrDamaged = errors.New("damaged")
 	// ErrKey reports a journal that was not written under the key given, or that was
 	// written under one where none is given.
-	ErrKey = errors.New("journal: it was not written under this key")
+	ErrKey = errors.New("it was not written under this key")
 )
 
 // fileName is the file in the journal's folder.
@@ -128,14 +128,14 @@ func (h *history) rounds() int {
 // lockfile.ErrHeld, ErrDamaged or ErrKey, or is of the file.
 func Open(dir string, key []byte) (*Journal, error) {
 	if len(key) > 0 && len(key) < MinKey {
-		return nil, fmt.Errorf("journal: a key of %d bytes, must have at least %d", len(key), MinKey)
+		return nil, fmt.Errorf("a key of %d bytes, must have at least %d", len(key), MinKey)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	lock, err := files.LockFolder(dir)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	j := &Journal{path: filepath.Join(dir, fileName), lock: lock, master: key}
 	if err := j.open(); err != nil {
@@ -148,12 +148,12 @@ func Open(dir string, key []byte) (*Journal, error) {
 func (j *Journal) open() error {
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|openFlag, 0o600)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	j.file = f
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	if info.Size() == 0 { // new, or made by a process that got no further
 		if j.secret, err = rng.NewSecret(); err != nil {
@@ -173,7 +173,7 @@ func (j *Journal) open() error {
 	}
 	// What is taken away must not come back behind the new life's first record.
 	if err := errors.Join(f.Truncate(min(j.end, info.Size())), f.Sync()); err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	if err := j.begin(); err != nil {
 		return err
@@ -259,18 +259,18 @@ func (j *Journal) all() history {
 // already.
 func (j *Journal) Pin(run []byte, client, params int) error {
 	if client < 0 || client > math.MaxInt32 {
-		return fmt.Errorf("journal: client = %d, must be in [0, %d]", client, math.MaxInt32)
+		return fmt.Errorf("client = %d, must be in [0, %d]", client, math.MaxInt32)
 	}
 	if params < 1 || params > wire.MaxParams {
-		return fmt.Errorf("journal: vectors of %d numbers, must be in [1, %d]", params, wire.MaxParams)
+		return fmt.Errorf("vectors of %d numbers, must be in [1, %d]", params, wire.MaxParams)
 	}
 	if j.pinned != nil {
 		if j.client != client {
-			return fmt.Errorf("journal: %s is of client %d, not of client %d: a client needs a folder of its own",
+			return fmt.Errorf("%s is of client %d, not of client %d: a client needs a folder of its own",
 				filepath.Dir(j.path), j.client, client)
 		}
 		if !slices.Equal(j.pinned, run) || j.params != params {
-			return fmt.Errorf("journal: %s is of another run: a run needs a folder of its own", filepath.Dir(j.path))
+			return fmt.Errorf("%s is of another run: a run needs a folder of its own", filepath.Dir(j.path))
 		}
 		return nil
 	}
@@ -285,7 +285,7 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 // rounds before. The journal must be pinned and have no rounds.
 func (j *Journal) Begin(first int) error {
 	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
-		return fmt.Errorf("journal: first round = %d after %d rounds, must be at least 1, after Pin and before any "+
+		return fmt.Errorf("first round = %d after %d rounds, must be at least 1, after Pin and before any "+
 			"release", first, j.Next())
 	}
 	if err := j.write(firstRecord, numberPayload(first)); err != nil {
@@ -308,7 +308,7 @@ func (j *Journal) Replace(n int) error {
 		return nil
 	}
 	if n > MostReplaced {
-		return fmt.Errorf("journal: replaces %d lost journals, must be at most %d", n, MostReplaced)
+		return fmt.Errorf("replaces %d lost journals, must be at most %d", n, MostReplaced)
 	}
 	if err := j.write(replacedRecord, numberPayload(n)); err != nil {
 		return err
@@ -328,7 +328,7 @@ type Entry struct {
 // may, and the journal must be closed.
 func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 	if j.pinned == nil {
-		return nil, errors.New("journal: a release before Pin")
+		return nil, errors.New("a release before Pin")
 	}
 	length := 0
 	for i, e := range entries {
@@ -360,9 +360,9 @@ func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 func (j *Journal) fits(e Entry, round int) error {
 	switch {
 	case len(e.U) != j.params:
-		return fmt.Errorf("journal: a release of %d numbers, must be of %d", len(e.U), j.params)
+		return fmt.Errorf("a release of %d numbers, must be of %d", len(e.U), j.params)
 	case e.Round != round || e.Newest < 0 || e.Newest > e.Round:
-		return fmt.Errorf("journal: release of round %d with k = %d, must be of round %d and k at most that",
+		return fmt.Errorf("release of round %d with k = %d, must be of round %d and k at most that",
 			e.Round, e.Newest, round)
 	}
 	return nil
@@ -373,7 +373,7 @@ func (j *Journal) Read(r Release, u []float32) error {
 	length := recordLength(r.life, len(u))
 	j.buffer = slices.Grow(j.buffer[:0], length)[:length]
 	if _, err := j.file.ReadAt(j.buffer, r.at); err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	kind, payload, err := openRecord(j.buffer, r.life, r.number)
 	if err != nil {

@@ -70,15 +70,15 @@ func newLife(key, salt []byte) (*life, error) {
 	}
 	own, err := hkdf.Key(sha256.New, key, salt, "proactivedp journal", 32)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	block, err := aes.NewCipher(own)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
 	return &life{salt: slices.Clone(salt), aead: aead, blank: newBlank(salt)}, nil
 }
@@ -151,7 +151,7 @@ func (j *Journal) put(b []byte, at int64) error {
 		err = j.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (j *Journal) read(size int64) error {
 		return damaged("it does not begin with %q", beginning)
 	}
 	if string(head) != beginning {
-		return fmt.Errorf("journal: %s begins with %q, must begin with %q: it is of another version of the program; "+
+		return fmt.Errorf("%s begins with %q, must begin with %q: it is of another version of the program; "+
 			"finish the run with that one", j.path, head, beginning)
 	}
 	j.end = start(int64(len(beginning)))
@@ -450,21 +450,21 @@ func (j *Journal) rewrite() error {
 	copied := Journal{life: l}
 	out, err := files.Create(j.path)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	defer out.Discard()
 	w := bufio.NewWriterSize(out, 1<<20)
 	if err := errors.Join(j.copyTo(w, birth, &copied), w.Flush()); err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	old := j.file
 	j.file = nil // after a failure the journal is closed; and Windows renames over no open file
 	if err := errors.Join(old.Close(), out.Commit()); err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	f, err := os.OpenFile(j.path, os.O_RDWR|openFlag, 0o600)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return err
 	}
 	j.file, j.life, j.end, j.room, j.releases = f, l, copied.end, 0, copied.releases
 	return nil

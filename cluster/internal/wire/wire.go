@@ -59,7 +59,7 @@ const (
 )
 
 // ErrMalformed reports bytes that are no message of this format, or a damaged one.
-var ErrMalformed = errors.New("wire: malformed message")
+var ErrMalformed = errors.New("malformed message")
 
 // Header is what a message says of its vector.
 type Header struct {

@@ -108,7 +108,7 @@ func (s *site) cardOf(dir, folder string) (*card, error) {
 		Files   []string `json:"files"`
 	}
 	if err := json.Unmarshal(text, &made); err != nil {
-		return nil, fmt.Errorf("manifest: %w", err)
+		return nil, err
 	}
 	at := func(file string) string { return path.Join("results", folder, file) }
 	i := slices.IndexFunc(made.Files, func(file string) bool { return path.Ext(file) == ".png" })

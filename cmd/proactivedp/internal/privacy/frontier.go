@@ -19,7 +19,7 @@ import (
 // logarithmic, as the sizes of interest are far below N.
 func Frontier(w io.Writer, f *plan.Frontier) error {
 	if f == nil {
-		return errors.New("picture: no Frontier")
+		return errors.New("no Frontier")
 	}
 	p := plots.Picture{
 		Title: fmt.Sprintf("Least noise within ε = %s, δ = %s, by sample size", decimal.Up(f.Epsilon, 6),
@@ -51,7 +51,7 @@ func Frontier(w io.Writer, f *plan.Frontier) error {
 		p.Lines = append(p.Lines, l)
 	}
 	if len(p.Lines) == 0 {
-		return fmt.Errorf("picture: frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
+		return fmt.Errorf("frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
 	}
 	return p.WritePNG(w)
 }
