@@ -1,7 +1,6 @@
 package audit
 
 import (
-
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/models/lenet"

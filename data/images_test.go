@@ -112,20 +112,20 @@ func TestHashOfImages(t *testing.T) {
 
 func TestValidateImages(t *testing.T) {
 	for want, change := range map[string]func(*Dataset){
-		"images and sparse rows":                        func(d *Dataset) { d.Start = []int{0} },
-		"images of 2×0×4 pixels, each must be in":       func(d *Dataset) { d.Images.Height = 0 },
-		"images of 2×3×65537 pixels":                    func(d *Dataset) { d.Images.Width = 65537 },
-		"features = 23, must be 24":                     func(d *Dataset) { d.Features = 23 },
-		"143 bytes of pixels for 6 images of 24":        func(d *Dataset) { d.Images.Pixels = d.Images.Pixels[1:] },
-		"120 bytes of pixels for 6 images":              func(d *Dataset) { d.Images.Pixels = d.Images.Pixels[24:] },
-		"1 means and 2 standard deviations":             func(d *Dataset) { d.Images.Mean = d.Images.Mean[1:] },
-		"channel 1: mean +Inf":                          func(d *Dataset) { d.Images.Mean[1] = float32(math.Inf(1)) },
-		"channel 0: standard deviation = 0":             func(d *Dataset) { d.Images.Std[0] = 0 },
-		"channel 1: standard deviation = NaN":           func(d *Dataset) { d.Images.Std[1] = float32(math.NaN()) },
-		"row 2: label -1":                               func(d *Dataset) { d.Label[2] = -1 },
-		"training rows = 6, must be in [1, 6), or 0":    func(d *Dataset) { d.Train = 6 },
-		"training rows = -1, must be in [1, 6)":         func(d *Dataset) { d.Train = -1 },
-		"no rows\n144 bytes of pixels for 0 imag": func(d *Dataset) { d.Label, d.Train = nil, 0 },
+		"images and sparse rows":                     func(d *Dataset) { d.Start = []int{0} },
+		"images of 2×0×4 pixels, each must be in":    func(d *Dataset) { d.Images.Height = 0 },
+		"images of 2×3×65537 pixels":                 func(d *Dataset) { d.Images.Width = 65537 },
+		"features = 23, must be 24":                  func(d *Dataset) { d.Features = 23 },
+		"143 bytes of pixels for 6 images of 24":     func(d *Dataset) { d.Images.Pixels = d.Images.Pixels[1:] },
+		"120 bytes of pixels for 6 images":           func(d *Dataset) { d.Images.Pixels = d.Images.Pixels[24:] },
+		"1 means and 2 standard deviations":          func(d *Dataset) { d.Images.Mean = d.Images.Mean[1:] },
+		"channel 1: mean +Inf":                       func(d *Dataset) { d.Images.Mean[1] = float32(math.Inf(1)) },
+		"channel 0: standard deviation = 0":          func(d *Dataset) { d.Images.Std[0] = 0 },
+		"channel 1: standard deviation = NaN":        func(d *Dataset) { d.Images.Std[1] = float32(math.NaN()) },
+		"row 2: label -1":                            func(d *Dataset) { d.Label[2] = -1 },
+		"training rows = 6, must be in [1, 6), or 0": func(d *Dataset) { d.Train = 6 },
+		"training rows = -1, must be in [1, 6)":      func(d *Dataset) { d.Train = -1 },
+		"no rows\n144 bytes of pixels for 0 imag":    func(d *Dataset) { d.Label, d.Train = nil, 0 },
 	} {
 		d := pictures(6)
 		change(d)

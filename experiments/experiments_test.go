@@ -243,7 +243,7 @@ func TestFiguresNeedWhatTheyAreMadeOf(t *testing.T) {
 	without.Load = nil
 	for want, err := range map[string]error{
 		"load = nil, must be given":          none,
-		"load = nil":            Make(t.Context(), figures, without),
+		"load = nil":                         Make(t.Context(), figures, without),
 		`figure = "own", must be one of Fig`: Make(t.Context(), []Figure{{Name: "own"}}, o),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -35,7 +35,7 @@ func ExampleNewFromSecret() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// rng: secret = 9 bytes, must be in [32, 1024]
+	// secret = 9 bytes, must be in [32, 1024]
 }
 
 // Two releases of one root share no noise if they are two runs of it.

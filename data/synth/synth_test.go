@@ -107,14 +107,14 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"phishing": `synth: data set = "phishing", must be one of ` +
+		"phishing": `data set = "phishing", must be one of ` +
 			`["synth-phishing" "synth-mushrooms" "synth-mnist" "synth-cifar10"]`,
-		"synth-phishing:10": `synth: data set = "synth-phishing:10", must be "synth-phishing", ` +
+		"synth-phishing:10": `data set = "synth-phishing:10", must be "synth-phishing", ` +
 			`which has as many rows as the real one`,
-		"synth-mnist:19":     `synth: synth-mnist: rows = "19", must be in [20, 100000]`,
-		"synth-mnist:100001": `synth: synth-mnist: rows = "100001", must be in [20, 100000]`,
-		"synth-cifar10:few":  `synth: synth-cifar10: rows = "few", must be in [20, 100000]`,
-		"synth-cifar10:":     `synth: synth-cifar10: rows = "", must be in [20, 100000]`,
+		"synth-mnist:19":     `synth-mnist: rows = "19", must be in [20, 100000]`,
+		"synth-mnist:100001": `synth-mnist: rows = "100001", must be in [20, 100000]`,
+		"synth-cifar10:few":  `synth-cifar10: rows = "few", must be in [20, 100000]`,
+		"synth-cifar10:":     `synth-cifar10: rows = "", must be in [20, 100000]`,
 	} {
 		_, err := Make(name, rng.New(1))
 		if checked := Check(name); err == nil || checked == nil || err.Error() != want || checked.Error() != want {

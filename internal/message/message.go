@@ -1,10 +1,9 @@
-// Package message says to users what errors say to developers: without the names of the
-// packages that they are from.
+// Package message prints errors, and text of other parties, so that they cannot fill a terminal or
+// change what it shows.
 package message
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,22 +16,9 @@ const (
 	lastBytes = 400  // of these, from the end of a line that is longer: what it should be
 )
 
-// Packages are the names with which the errors of packages begin. They tell a developer
-// where an error is from, and a user of the program nothing.
-var Packages = []string{
-	"answer", "atomicfile", "audit", "auto", "broker", "checkout", "checkpoint", "cifar10",
-	"claim", "clock", "closedform", "convnet", "course", "cpu", "data", "dist", "dp",
-	"experiments", "f32", "fetch", "folder", "gdp", "grid", "hog", "journal", "learning", "libraries", "libsvm",
-	"lockfile", "logreg", "manifest", "memory", "mlp", "mnist", "models", "nn", "numpy", "oracle", "overview",
-	"papertables", "picture", "plan", "pld", "plots", "propose", "rdp", "realclock", "report",
-	"rng", "root", "search", "sim", "softmax", "sweep", "synth", "table", "tradeoff", "train",
-	"unpack", "verdict", "web", "wire",
-}
-
-// Of returns what an error says to a user: without the names of packages at its beginning,
-// at those of its lines, and where one error holds another. Of many lines the first are
-// said, and how many there are; what is long is left out in the middle of a line. Control
-// characters other than line breaks and tabs are escaped.
+// Of returns the text of an error for a user. It has at most 100 lines, and then says how many more
+// there are. A long line loses its middle. Control characters other than line breaks and tabs are
+// escaped.
 func Of(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	more := len(lines) - mostLines
@@ -42,7 +28,7 @@ func Of(err error) string {
 	for i, line := range lines {
 		lines[i] = shortened(Visible(line))
 	}
-	return bare(strings.Join(lines, "\n"))
+	return strings.Join(lines, "\n")
 }
 
 // shortened returns a line of at most mostBytes and a few.
@@ -58,33 +44,6 @@ func shortened(line string) string {
 		tail++
 	}
 	return line[:head] + " … " + line[tail:]
-}
-
-// bare returns a text without the names of packages.
-func bare(text string) string {
-	var out strings.Builder
-	for at := 0; at < len(text); at++ {
-		if at == 0 || text[at-1] == '\n' || text[at-1] == '\t' || strings.HasSuffix(text[:at], ": ") ||
-			strings.HasSuffix(text[:at], "; ") {
-			if at += prefix(text[at:]); at == len(text) {
-				break
-			}
-		}
-		out.WriteByte(text[at])
-	}
-	return out.String()
-}
-
-// prefix returns how long the names of packages at the beginning are.
-func prefix(text string) int {
-	long := 0
-	for {
-		name, _, found := strings.Cut(text[long:], ": ")
-		if !found || !slices.Contains(Packages, name) {
-			return long
-		}
-		long += len(name) + len(": ")
-	}
 }
 
 // Lines returns what an error says to a user, of several errors each for itself.

@@ -18,7 +18,6 @@
 package convnet
 
 import (
-
 	"proactivedp/models"
 	"proactivedp/nn"
 )
