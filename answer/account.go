@@ -55,12 +55,12 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	accuracy := cmp.Or(q.Accuracy, pld.DefaultAccuracy)
 	errs := []error{checkAccuracy(accuracy)}
 	if q.Epsilon == nil {
-		errs = append(errs, checkDelta(q.Delta))
+		errs = append(errs, dp.CheckDelta(q.Delta, 0))
 	} else if q.Delta != 0 {
 		errs = append(errs, fmt.Errorf("delta = %v and epsilon = %v, only one may be given: the answer is "+
 			"the other", q.Delta, *q.Epsilon))
-	} else if !(*q.Epsilon >= 0 && finite(*q.Epsilon)) {
-		errs = append(errs, fmt.Errorf("epsilon = %v, must be finite and not negative", *q.Epsilon))
+	} else {
+		errs = append(errs, dp.CheckNotNegative("epsilon", *q.Epsilon))
 	}
 	accs := Accountants(accuracy)
 	if name := cmp.Or(q.Accountant, AllAccountants); name != AllAccountants {

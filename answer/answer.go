@@ -173,17 +173,7 @@ func NewProblem(ctx context.Context, err error) *Problem {
 
 // checkAccuracy reports an accuracy that pld does not have.
 func checkAccuracy(accuracy float64) error {
-	if !(accuracy >= MinAccuracy && accuracy <= MaxAccuracy) {
-		return fmt.Errorf("accuracy = %v, must be in [%g, %g]", accuracy, MinAccuracy, MaxAccuracy)
-	}
-	return nil
-}
-
-func checkDelta(delta float64) error {
-	if !(delta > 0 && delta < 1) {
-		return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
-	}
-	return nil
+	return dp.CheckRange("accuracy", accuracy, MinAccuracy, MaxAccuracy)
 }
 
 // oneLine returns what err says on one line, for a table or a JSON value.

@@ -98,13 +98,9 @@ const leastPoints, mostPoints, mostEpsilons = 3, 2001, 1000
 func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
 	accuracy, points := cmp.Or(q.Accuracy, pld.DefaultAccuracy), cmp.Or(q.Points, 101)
 	epsilons := cmp.Or(q.Epsilons, profile.Epsilons)
-	errs := []error{checkAccuracy(accuracy), checkDelta(q.Delta), CheckTarget(q.Target)}
-	if points < leastPoints || points > mostPoints {
-		errs = append(errs, fmt.Errorf("points = %d, must be in [%d, %d]", points, leastPoints, mostPoints))
-	}
-	if epsilons < 2 || epsilons > mostEpsilons {
-		errs = append(errs, fmt.Errorf("epsilons = %d, must be in [2, %d]", epsilons, mostEpsilons))
-	}
+	errs := []error{checkAccuracy(accuracy), dp.CheckDelta(q.Delta, 0), CheckTarget(q.Target)}
+	errs = append(errs, dp.CheckCount("points", points, leastPoints, mostPoints),
+		dp.CheckCount("epsilons", epsilons, 2, mostEpsilons))
 	events := q.Events
 	err := checkEvents(events)
 	if err := errors.Join(append(errs, err)...); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // Runner names what runs the trainings.
@@ -82,9 +84,7 @@ func (o *Options) Validate() error {
 	if o.Runs < MinRuns || o.Runs > MaxRuns {
 		fail("runs = %d, must be in [%d, %d]", o.Runs, MinRuns, MaxRuns)
 	}
-	if !(o.Delta >= 1e-15 && o.Delta <= 0.5) {
-		fail("delta = %v, must be in [1e-15, 0.5]", o.Delta)
-	}
+	errs = append(errs, dp.CheckRange("delta", o.Delta, 1e-15, 0.5))
 	if !(o.Confidence >= 0.5 && o.Confidence <= 1-1e-9) {
 		fail("confidence = %v, must be in [0.5, 1 - 1e-9]", o.Confidence)
 	}

@@ -33,6 +33,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/decimal"
+	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -148,14 +149,9 @@ func (t Task) Validate() error {
 
 // check lists the fields of c that are outside their ranges.
 func (c Client) check() []error {
-	var errs []error
-	if !(c.Epsilon >= minEpsilon && c.Epsilon <= maxEpsilon) {
-		errs = append(errs, fmt.Errorf("epsilon = %v, must be in [%v, %v]", c.Epsilon, minEpsilon, maxEpsilon))
-	}
+	errs := []error{plan.CheckEpsilon(c.Epsilon)}
 	if c.Delta != 0 {
-		if err := closedform.CheckDelta(c.Delta); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, dp.CheckDelta(c.Delta, closedform.MinDelta))
 	}
 	if !(c.Accuracy > 0 && c.Accuracy <= 1) {
 		errs = append(errs, fmt.Errorf("target accuracy = %v, must be in (0, 1]", c.Accuracy))

@@ -20,7 +20,6 @@ package dp
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,17 +116,13 @@ func (e Event) Validate() error {
 	_, samplingErr := ParseSampling(string(e.Sampling))
 	_, adjacencyErr := ParseAdjacency(string(e.Adjacency))
 	errs = append(errs, samplingErr, adjacencyErr)
-	if !(e.NoiseMultiplier >= 0) || math.IsInf(e.NoiseMultiplier, 0) {
-		fail("noise multiplier = %v, must be finite and not negative", e.NoiseMultiplier)
-	}
+	errs = append(errs, CheckNotNegative("noise multiplier", e.NoiseMultiplier))
 	switch {
 	case e.Rate != 0 && (e.SampleSize != 0 || e.DatasetSize != 0):
 		fail("sample rate = %v and sample size = %d of N = %d, only one may be given", e.Rate, e.SampleSize,
 			e.DatasetSize)
 	case e.Rate != 0:
-		if !(e.Rate > 0 && e.Rate <= 1) {
-			fail("sample rate = %v, must be in (0, 1]", e.Rate)
-		}
+		errs = append(errs, CheckRate(e.Rate))
 	case e.DatasetSize < 1:
 		fail("data set size N = %d, must be at least 1", e.DatasetSize)
 	case e.SampleSize < 1 || e.SampleSize > e.DatasetSize:

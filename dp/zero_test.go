@@ -10,8 +10,8 @@ import (
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
-			new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release), new(Sampling), Compose,
-			ParseAdjacency, ParseSampling, ParseSizes, SchemeOf, Unamplified,
+			new(Bound), new(Event), new(Ledger), new(Mechanism), new(Release), new(Sampling), CheckCount,
+			CheckDelta, CheckNotNegative, CheckPositive, CheckRange, CheckRate, Compose, ParseAdjacency, ParseSampling, ParseSizes, SchemeOf, Unamplified,
 		},
 	}.Check(t)
 }

@@ -41,7 +41,7 @@ type Target struct {
 func (t Target) Validate() error {
 	errs := rangeErrors{}
 	errs.within("epsilon", t.Epsilon, minEpsilon, maxEpsilon, "")
-	errs.within("delta", t.Delta, closedform.MinDelta, math.Nextafter(1, 0), "")
+	errs.add(dp.CheckDelta(t.Delta, closedform.MinDelta))
 	switch {
 	case t.SampleSize == 0 && t.DatasetSize == 0:
 	case t.SampleRate != 0:

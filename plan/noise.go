@@ -23,7 +23,7 @@ func LeastNoise(
 ) (float64, dp.Bound, error) {
 	errs := rangeErrors{}
 	errs.add(CheckEpsilon(epsilon))
-	errs.within("delta", delta, closedform.MinDelta, math.Nextafter(1, 0), "")
+	errs.add(dp.CheckDelta(delta, closedform.MinDelta))
 	if len(events) == 0 {
 		errs.fail("no events, must be at least one")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 )
 
@@ -21,20 +22,18 @@ func (r *rangeErrors) fail(format string, args ...any) {
 }
 
 func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
-	ok := v >= lo && v <= hi
-	if !ok {
-		r.fail("%s = %v, must be in [%v, %v]%s", name, v, lo, hi, why)
+	err := dp.CheckRange(name, v, lo, hi)
+	if err != nil {
+		r.fail("%w%s", err, why)
 	}
-	return ok
+	return err == nil
 }
 
-// counts is within for a count, which it prints in full.
+// counts is within for a count.
 func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
-	ok := n >= lo && n <= hi
-	if !ok {
-		r.fail("%s = %d, must be in [%d, %d]", name, n, lo, hi)
-	}
-	return ok
+	err := dp.CheckCount(name, n, lo, hi)
+	r.add(err)
+	return err == nil
 }
 
 // delta checks δ, which is 1/N if it is 0; an N that is no size at all is
@@ -44,32 +43,24 @@ func (r *rangeErrors) delta(delta float64, n int) {
 	case delta == 0 && n >= 1 && n < minDefaultN:
 		r.fail("delta is missing, must be given for N = %d, below %d, as 1/N = %.3g promises little", n, minDefaultN,
 			1/float64(n))
-	case delta != 0 && closedform.CheckDelta(delta) != nil:
-		r.fail("delta = %v, must be in [%v, 1)", delta, closedform.MinDelta)
+	case delta != 0:
+		r.add(dp.CheckDelta(delta, closedform.MinDelta))
 	}
 }
 
 // CheckEpsilon reports an ε that no budget may have.
 func CheckEpsilon(epsilon float64) error {
-	errs := rangeErrors{}
-	errs.within("epsilon", epsilon, minEpsilon, maxEpsilon, "")
-	return errs.join()
+	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
 // CheckBudget reports an ε of a filter that is not in [1e-8, 1e4].
 func CheckBudget(epsilon float64) error {
-	errs := rangeErrors{}
-	errs.within("budget", epsilon, minEpsilon, maxEpsilon, "")
-	return errs.join()
+	return dp.CheckRange("budget", epsilon, minEpsilon, maxEpsilon)
 }
 
 // clients checks a number of clients, 0 if it is not given.
 func (r *rangeErrors) clients(clients int) bool {
-	ok := clients >= 0 && clients <= maxClients
-	if !ok {
-		r.fail("clients = %d, must be in [1, %d]", clients, maxClients)
-	}
-	return ok
+	return clients == 0 || r.counts("clients", clients, 1, maxClients)
 }
 
 func (r *rangeErrors) join() error { return errors.Join(r.errs...) }

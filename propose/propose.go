@@ -70,8 +70,8 @@ func (r Request) Validate() error {
 	if r.Epsilon == 0 && r.TargetAccuracy == 0 {
 		fail("an epsilon or a target accuracy must be given")
 	}
-	if r.Epsilon != 0 && !(r.Epsilon >= MinEpsilon && r.Epsilon <= MaxEpsilon) {
-		fail("epsilon = %v, must be in [%g, %g]", r.Epsilon, MinEpsilon, float64(MaxEpsilon))
+	if r.Epsilon != 0 {
+		errs = append(errs, dp.CheckRange("epsilon", r.Epsilon, MinEpsilon, MaxEpsilon))
 	}
 	if r.TargetAccuracy != 0 && !(r.TargetAccuracy > 0 && r.TargetAccuracy < 1) {
 		fail("target accuracy = %v, must be in (0, 1)", r.TargetAccuracy)

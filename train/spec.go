@@ -202,9 +202,7 @@ func (s Spec) parse() (parsed, error) {
 		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q", s.Runner, VirtualRunner, HogwildRunner))
 	}
 	if s.Delta != 0 {
-		if err := closedform.CheckDelta(s.Delta); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, dp.CheckDelta(s.Delta, closedform.MinDelta))
 	}
 	if s.TargetEpsilon != 0 {
 		errs = append(errs, plan.CheckEpsilon(s.TargetEpsilon))

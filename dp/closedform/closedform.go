@@ -45,6 +45,8 @@ package closedform
 import (
 	"errors"
 	"math"
+
+	"proactivedp/dp"
 )
 
 const (
@@ -58,7 +60,7 @@ const (
 // that Theorem simpleF, (treq4), allows for (ε, δ), rounded up by a few units
 // in the last place. ε must be in [1e-60, 1e30], δ in [MinDelta, 1).
 func Sigma(eps, delta float64) (float64, error) {
-	if err := errors.Join(checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return 0, err
 	}
 	return sigmaEq(eps, -math.Log(delta)), nil
@@ -74,7 +76,7 @@ func sigmaEq(eps, l float64) float64 {
 // is about 1e-15·σ²/(σ²-2). σ must be in [MinSigma, 1e20] (at √2 and below the
 // theorem gives no ε at all), δ in [MinDelta, 1).
 func Epsilon(sigma, delta float64) (float64, error) {
-	if err := errors.Join(checkRange("sigma", sigma, MinSigma, maxFreeSigma), CheckDelta(delta)); err != nil {
+	if err := errors.Join(dp.CheckRange("sigma", sigma, MinSigma, maxFreeSigma), checkDelta(delta)); err != nil {
 		return 0, err
 	}
 	l := -math.Log(delta)

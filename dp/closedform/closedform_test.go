@@ -302,7 +302,7 @@ func TestRefusals(t *testing.T) {
 		"k = -1":                                 func() error { _, err := Gamma(Corrected, 1, 0.1, -1); return err },
 		"epsilon = +Inf":                         func() error { _, err := Gamma(Corrected, inf, 0.1, 1); return err },
 		"delta = 0":                              func() error { _, err := Gamma(Corrected, 1, 0, 1); return err },
-		"delta = 5e-324, must be in [1e-300, 1)": func() error { return CheckDelta(5e-324) },
+		"delta = 5e-324, must be in [1e-300, 1)": func() error { return checkDelta(5e-324) },
 		"sigma = NaN":                            func() error { _, err := MaxAlphaBar(Corrected, nan); return err },
 		"epsilon/k = 0":                          func() error { _, err := GammaAt(Corrected, 1, 0); return err },
 		"sigma = 0.001, must be in [0.1, 1e+35]": func() error {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // The theorems' names in conditions.
@@ -64,7 +66,7 @@ func (s Setting) Validate() error {
 	if err == nil {
 		err = s.checkRun()
 	}
-	return errors.Join(err, checkPositive("sigma", s.Sigma), checkEpsilon(s.Epsilon), CheckDelta(s.Delta))
+	return errors.Join(err, dp.CheckPositive("sigma", s.Sigma), checkEpsilon(s.Epsilon), checkDelta(s.Delta))
 }
 
 // checkRun reports what of a valid run is outside the package's ranges.
@@ -76,8 +78,8 @@ func (s Setting) validateRun() error {
 	if s.N < 1 {
 		errs = append(errs, fmt.Errorf("data set size N = %d, must be at least 1", s.N))
 	}
-	errs = append(errs, checkPositive("rounds", s.Rounds), checkPositive("computed", s.Computed),
-		checkPositive("largest size", s.MaxSize))
+	errs = append(errs, dp.CheckPositive("rounds", s.Rounds), dp.CheckPositive("computed", s.Computed),
+		dp.CheckPositive("largest size", s.MaxSize))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

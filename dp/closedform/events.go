@@ -13,7 +13,7 @@ import (
 type asked struct{ faulty, uncovered error }
 
 func askedDelta(delta float64) asked {
-	err := CheckDelta(delta)
+	err := checkDelta(delta)
 	if delta > 0 && delta < 1 {
 		return asked{uncovered: err}
 	}
@@ -92,7 +92,7 @@ func commonSize(events []dp.Event) int {
 func (s Setting) uncovered(of asked) error {
 	var noise error
 	if !math.IsInf(s.Sigma, 1) {
-		noise = checkRange("sigma", s.Sigma, MinSigma, MaxSigma)
+		noise = dp.CheckRange("sigma", s.Sigma, MinSigma, MaxSigma)
 	}
 	return notCovered(noise, s.checkRun(), of.uncovered)
 }

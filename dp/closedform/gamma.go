@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"proactivedp/dp"
 	"proactivedp/internal/root"
 )
 
@@ -84,7 +85,7 @@ func (c *curve) rhs(a, d float64) float64 {
 // form's right-hand side are positive: h(σ) for Printed, min{h(σ), 3-2√2} for
 // Corrected.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
-	if err := errors.Join(form.check(), checkPositive("sigma", sigma)); err != nil {
+	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
 	}
 	p := newCurve(form, sigma).pole
@@ -99,7 +100,7 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 // σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases
 // strictly with ᾱ, from 2 to infinity.
 func RHS(form Form, sigma, alphaBar float64) (float64, error) {
-	if err := errors.Join(form.check(), checkPositive("sigma", sigma)); err != nil {
+	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
 	}
 	c := newCurve(form, sigma)
@@ -136,8 +137,8 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 //
 // An error means that an argument is out of its range.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
-	if err := errors.Join(form.check(), checkRange("sigma", sigma, minGammaSigma, maxGammaSigma),
-		checkRange("epsilon/k", x, minX, maxX)); err != nil {
+	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),
+		dp.CheckRange("epsilon/k", x, minX, maxX)); err != nil {
 		return 0, err
 	}
 	c := newCurve(form, sigma)

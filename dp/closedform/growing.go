@@ -76,8 +76,8 @@ type Growth struct {
 // is no such sequence of at most dp.MaxRounds rounds; then K is beyond the limit
 // of [ReuseLimit], or near it.
 func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
-	if err := errors.Join(checkN(n), checkRange("computed", float64(computed), 1, MaxN),
-		checkRange("power", power, 0, maxPower), checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(checkN(n), dp.CheckRange("computed", float64(computed), 1, MaxN),
+		dp.CheckRange("power", power, 0, maxPower), checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return Growth{}, err
 	}
 	limit, err := Limit(Corrected, n, float64(computed)/float64(n), 1+power, eps, delta)

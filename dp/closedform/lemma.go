@@ -115,7 +115,7 @@ func cubic(sigma, u0, u1 float64) float64 {
 }
 
 func checkMoment(form Form, q, sigma float64, lambda int) error {
-	errs := []error{form.check(), checkRange("sigma", sigma, minGammaSigma, maxFreeSigma)}
+	errs := []error{form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma)}
 	if !(q > 0 && q < 1) {
 		errs = append(errs, fmt.Errorf("sample rate = %v, must be in (0, 1)", q))
 	}

@@ -3,6 +3,8 @@ package closedform
 import (
 	"errors"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // Limits says how few rounds, of how large a mean sample size, K = kN gradient
@@ -31,7 +33,7 @@ type Limits struct {
 // 2e-13 at most; neither is a whole number.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 	gamma, err := Gamma(form, eps, delta, k)
-	if err := errors.Join(checkN(n), checkRange("theta", theta, 1, maxTheta), err); err != nil {
+	if err := errors.Join(checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), err); err != nil {
 		return Limits{}, err
 	}
 	x := theta * k

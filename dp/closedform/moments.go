@@ -37,7 +37,7 @@ func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 // rounds in [1, dp.MaxRounds], n in [1, MaxN], sizes in [1, n]. A size of n is
 // dp.ErrNotCovered: Ŝ₂ is infinite.
 func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
-	if err := errors.Join(checkN(n), checkRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
+	if err := errors.Join(checkN(n), dp.CheckRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
 		return Moments{}, err
 	}
 	var sum momentSum

@@ -3,7 +3,6 @@ package closedform
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"proactivedp/dp"
 )
@@ -31,36 +30,15 @@ const (
 	minX, maxX                   = 1e-250, 1e100
 )
 
-// checkRange returns an error unless v is in [lo, hi].
-func checkRange(name string, v, lo, hi float64) error {
-	if !(v >= lo && v <= hi) {
-		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, lo, hi)
-	}
-	return nil
-}
+func checkEpsilon(eps float64) error { return dp.CheckRange("epsilon", eps, minEpsilon, maxEpsilon) }
 
-func checkEpsilon(eps float64) error { return checkRange("epsilon", eps, minEpsilon, maxEpsilon) }
+func checkEpochs(k float64) error { return dp.CheckRange("epochs k", k, minEpochs, maxEpochs) }
 
-func checkEpochs(k float64) error { return checkRange("epochs k", k, minEpochs, maxEpochs) }
-
-// CheckDelta returns an error unless δ is in [MinDelta, 1).
-func CheckDelta(delta float64) error {
-	if !(delta >= MinDelta && delta < 1) {
-		return fmt.Errorf("delta = %v, must be in [%v, 1)", delta, MinDelta)
-	}
-	return nil
-}
+func checkDelta(delta float64) error { return dp.CheckDelta(delta, MinDelta) }
 
 func checkN(n int) error {
 	if n < 1 || int64(n) > MaxN {
 		return fmt.Errorf("data set size N = %d, must be in [1, 2^53 = %d]", n, int64(MaxN))
-	}
-	return nil
-}
-
-func checkPositive(name string, v float64) error {
-	if !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("%s = %v, must be finite and positive", name, v)
 	}
 	return nil
 }

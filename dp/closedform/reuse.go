@@ -26,8 +26,8 @@ import (
 // [MinDelta, 1). The error wraps dp.ErrNotCovered if n is too small for any
 // such use: (treq1) at s_max = θ, or no γ.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
-	if err := errors.Join(form.check(), checkN(n), checkRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
-		CheckDelta(delta)); err != nil {
+	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
+		checkDelta(delta)); err != nil {
 		return 0, err
 	}
 	sigma := sigmaEq(eps, -math.Log(delta))
@@ -90,11 +90,11 @@ type Budget struct {
 // [1, MaxN], ε in [1e-60, 1e30], δ in [MinDelta, 1). It fails with
 // dp.ErrNotCovered, wrapped, if σ_eq(ε, δ) is outside [MinSigma, MaxSigma].
 func NewBudget(n int, eps, delta float64) (*Budget, error) {
-	if err := errors.Join(checkN(n), checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(checkN(n), checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return nil, err
 	}
 	b := &Budget{n: n, eps: eps, delta: delta, sigma: sigmaEq(eps, -math.Log(delta))}
-	if err := notCovered(checkRange("sigma", b.sigma, MinSigma, MaxSigma)); err != nil {
+	if err := notCovered(dp.CheckRange("sigma", b.sigma, MinSigma, MaxSigma)); err != nil {
 		return nil, err
 	}
 	return b, nil

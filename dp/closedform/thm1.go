@@ -57,8 +57,8 @@ func (m Moments) c0(r, eps float64) float64 {
 // less than it is, down to 1/(e·max q_i), is post-processing; [Moments.MinEpsilon]
 // does. σ must be in [0.1, 1e20], ε in [1e-60, 1e30], δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
-	if err := errors.Join(form.check(), m.check(), checkRange("sigma", sigma, minGammaSigma, maxFreeSigma),
-		checkEpsilon(eps), CheckDelta(delta)); err != nil {
+	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
+		checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return nil, err
 	}
 	r0 := atLeast(Thm1, "r0", (1-slack)/math.E, sigma*m.MaxRate)
@@ -130,14 +130,10 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 
 // usable returns the noise to account with, rounded down so that r0 is met.
 func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
-	errs := []error{form.check(), m.check(), of.faulty}
-	if !(sigma >= 0) || math.IsInf(sigma, 0) {
-		errs = append(errs, fmt.Errorf("sigma = %v, must be finite and not negative", sigma))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(form.check(), m.check(), of.faulty, dp.CheckNotNegative("sigma", sigma)); err != nil {
 		return 0, err
 	}
-	if err := notCovered(checkRange("sigma", sigma, MinSigma, MaxSigma), checkEpochs(m.Epochs()),
+	if err := notCovered(dp.CheckRange("sigma", sigma, MinSigma, MaxSigma), checkEpochs(m.Epochs()),
 		of.uncovered); err != nil {
 		return 0, err
 	}
@@ -160,8 +156,8 @@ func (m Moments) certified(form Form, sigma, eps, delta float64) bool {
 
 // check reports moments that no sequence has.
 func (m Moments) check() error {
-	err := errors.Join(checkPositive("rounds", m.Rounds), checkPositive("S1", m.S1), checkPositive("S2", m.S2),
-		checkPositive("S3", m.S3))
+	err := errors.Join(dp.CheckPositive("rounds", m.Rounds), dp.CheckPositive("S1", m.S1), dp.CheckPositive("S2", m.S2),
+		dp.CheckPositive("S3", m.S3))
 	if !(m.MaxRate > 0 && m.MaxRate < 1) {
 		err = errors.Join(err, fmt.Errorf("largest sample rate = %v, must be in (0, 1)", m.MaxRate))
 	}

@@ -10,7 +10,7 @@ import (
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
-			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting), CheckDelta,
+			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting),
 			Conditions, Epsilon, Gamma, GammaAt, Grow, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,
 			MomentsOf, MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
 		},

@@ -41,7 +41,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
 	}
-	bad := checkDelta(delta)
+	bad := dp.CheckDelta(delta, MinDelta)
 	if bad != nil && delta > 0 && delta < 1 {
 		bad = fmt.Errorf("%w: %w", bad, dp.ErrNotCovered)
 	}
@@ -64,7 +64,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
 	}
-	bad := check("epsilon", epsilon)
+	bad := dp.CheckRange("epsilon", epsilon, 0, Largest)
 	if bad != nil && epsilon > 0 && !math.IsInf(epsilon, 1) {
 		bad = fmt.Errorf("%w: %w", bad, dp.ErrNotCovered)
 	}
@@ -141,7 +141,7 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	if err := errors.Join(errs...); err != nil {
 		return 0, dp.Bound{}, err
 	}
-	if err := check("mu", total); err != nil {
+	if err := dp.CheckRange("mu", total, 0, Largest); err != nil {
 		return 0, dp.Bound{}, fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 	}
 	return total, b, nil

@@ -2,8 +2,9 @@ package gdp
 
 import (
 	"errors"
-	"fmt"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // The noise multipliers of the central limit theorem, ends included: below,
@@ -55,15 +56,6 @@ func MuUniform(q, sigma, rounds float64) (float64, error) {
 }
 
 func checkRounds(q, sigma, rounds float64) error {
-	var errs []error
-	if !(q > 0 && q <= 1) {
-		errs = append(errs, fmt.Errorf("sample rate = %v, must be in (0, 1]", q))
-	}
-	if !(sigma >= MinSigma && sigma <= MaxSigma) {
-		errs = append(errs, fmt.Errorf("noise multiplier = %v, must be in [%v, %v]", sigma, MinSigma, MaxSigma))
-	}
-	if !(rounds > 0) || math.IsInf(rounds, 0) {
-		errs = append(errs, fmt.Errorf("rounds = %v, must be finite and positive", rounds))
-	}
-	return errors.Join(errs...)
+	return errors.Join(dp.CheckRate(q), dp.CheckRange("noise multiplier", sigma, MinSigma, MaxSigma),
+		dp.CheckPositive("rounds", rounds))
 }

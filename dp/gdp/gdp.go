@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"proactivedp/dp"
 	"proactivedp/internal/root"
 )
 
@@ -66,7 +67,7 @@ const quadratureNodes = 12
 // privacy, rounded up such that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest]
 // and δ in [MinDelta, 1).
 func Epsilon(mu, delta float64) (float64, error) {
-	if err := errors.Join(check("mu", mu), checkDelta(delta)); err != nil {
+	if err := errors.Join(dp.CheckRange("mu", mu, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err
 	}
 	l := math.Log(delta)
@@ -90,7 +91,7 @@ func Epsilon(mu, delta float64) (float64, error) {
 // rounded down such that LogDelta(μ, ε) ≤ ln δ. ε must be in [0, Largest] and δ
 // in [MinDelta, 1).
 func Mu(eps, delta float64) (float64, error) {
-	if err := errors.Join(check("epsilon", eps), checkDelta(delta)); err != nil {
+	if err := errors.Join(dp.CheckRange("epsilon", eps, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err
 	}
 	l, z := math.Log(delta), TailQuantile(delta)
@@ -118,17 +119,3 @@ func Mu(eps, delta float64) (float64, error) {
 }
 
 const ulp = 0x1p-52
-
-func check(name string, v float64) error {
-	if !(v >= 0 && v <= Largest) {
-		return fmt.Errorf("%s = %v, must be in [0, %v]", name, v, Largest)
-	}
-	return nil
-}
-
-func checkDelta(delta float64) error {
-	if !(delta >= MinDelta && delta < 1) {
-		return fmt.Errorf("delta = %v, must be in [%v, 1)", delta, MinDelta)
-	}
-	return nil
-}

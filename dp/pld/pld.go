@@ -39,12 +39,9 @@ func (Accountant) Name() string { return "pld" }
 // kind dp.Interval, dp.Exact where there is a closed form, or dp.Upper for
 // fixed-size sampling and shuffled batches.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
-	var bad error
-	switch {
-	case delta > 0 && delta < MinDelta:
-		bad = fmt.Errorf("delta = %v, must be in [%v, 1): %w", delta, MinDelta, dp.ErrNotCovered)
-	case !(delta > 0 && delta < 1):
-		bad = fmt.Errorf("delta = %v, must be in [%v, 1)", delta, MinDelta)
+	bad := dp.CheckDelta(delta, MinDelta)
+	if delta > 0 && delta < MinDelta {
+		bad = fmt.Errorf("%w: %w", bad, dp.ErrNotCovered)
 	}
 	q, err := a.query(ctx, events, bad)
 	if err != nil {
@@ -112,11 +109,12 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 
 func checkEpsilons(epsilons []float64) error {
 	for _, eps := range epsilons {
-		switch {
-		case eps > MaxEpsilon && !math.IsInf(eps, 1):
-			return fmt.Errorf("epsilon = %v, must be in [0, %v]: %w", eps, MaxEpsilon, dp.ErrNotCovered)
-		case !(eps >= 0 && eps <= MaxEpsilon):
-			return fmt.Errorf("epsilon = %v, must be in [0, %v]", eps, MaxEpsilon)
+		err := dp.CheckRange("epsilon", eps, 0, MaxEpsilon)
+		if eps > MaxEpsilon && !math.IsInf(eps, 1) {
+			err = fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -75,11 +75,13 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 			wrong.notCovered("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency,
 				e.Sampling, q.adjacency, q.sampling)
 		}
-		if s := e.NoiseMultiplier; s < MinSigma || s > MaxSigma {
-			wrong.notCovered("event %d: noise multiplier = %v, must be in [%v, %v]", i, s, MinSigma, MaxSigma)
-		}
-		if e.SampleRate() < MinRate {
-			wrong.notCovered("event %d: sample rate = %v, must be in [%v, 1]", i, e.SampleRate(), MinRate)
+		for _, err := range []error{
+			dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma),
+			dp.CheckRange("sample rate", e.SampleRate(), MinRate, 1),
+		} {
+			if err != nil {
+				wrong.notCovered("event %d: %w", i, err)
+			}
 		}
 		e = counted[i]
 		rounds += float64(e.Count)

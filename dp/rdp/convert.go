@@ -2,8 +2,9 @@ package rdp
 
 import (
 	"errors"
-	"fmt"
 	"math"
+
+	"proactivedp/dp"
 )
 
 // Epsilon returns an ε ≥ 0, rounded up, such that a release whose Rényi
@@ -16,7 +17,8 @@ import (
 // NeurIPS 2020, Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis
 // Testing Interpretations and Rényi Differential Privacy", AISTATS 2020).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
-	if err := errors.Join(CheckOrder(alpha), checkDivergence(tau), checkDelta(delta)); err != nil {
+	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
+		dp.CheckDelta(delta, 0)); err != nil {
 		return 0, err
 	}
 	return epsilon(alpha, tau, delta), nil
@@ -39,7 +41,8 @@ func epsilon(alpha, tau, delta float64) float64 {
 //
 // from the same sources as [Epsilon].
 func Delta(alpha, tau, epsilon float64) (float64, error) {
-	if err := errors.Join(CheckOrder(alpha), checkDivergence(tau), checkEpsilon(epsilon)); err != nil {
+	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
+		dp.CheckNotNegative("epsilon", epsilon)); err != nil {
 		return 0, err
 	}
 	return min(1, roundedExp(logDelta(alpha, tau, epsilon))), nil
@@ -95,25 +98,4 @@ func leastOfAll(f func(alpha float64) float64) (alpha, least float64) {
 		return 1 + math.Exp(x), fx
 	}
 	return 1 + math.Exp(y), fy
-}
-
-func checkDivergence(tau float64) error {
-	if !(tau >= 0) || math.IsInf(tau, 1) {
-		return fmt.Errorf("divergence = %v, must be finite and not negative", tau)
-	}
-	return nil
-}
-
-func checkEpsilon(epsilon float64) error {
-	if !(epsilon >= 0) || math.IsInf(epsilon, 1) {
-		return fmt.Errorf("epsilon = %v, must be finite and not negative", epsilon)
-	}
-	return nil
-}
-
-func checkDelta(delta float64) error {
-	if !(delta > 0 && delta < 1) {
-		return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
-	}
-	return nil
 }

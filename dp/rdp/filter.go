@@ -32,7 +32,7 @@ const MaxOrders = 64
 
 // Validate reports every field of l that is outside its range.
 func (l Limits) Validate() error {
-	errs := []error{checkEpsilon(l.Epsilon), checkDelta(l.Delta)}
+	errs := []error{dp.CheckNotNegative("epsilon", l.Epsilon), dp.CheckDelta(l.Delta, 0)}
 	if n := len(l.Orders); n < 1 || n > MaxOrders {
 		errs = append(errs, fmt.Errorf("%d orders, must be from 1 to %d", n, MaxOrders))
 		return errors.Join(errs...)
@@ -320,7 +320,7 @@ func (f *Filter) needs(spent []float64) float64 {
 // counts of the events matter only beside each other. Errors are those of
 // [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
-	wrong := errors.Join(checkEpsilon(epsilon), checkDelta(delta))
+	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {
 		wrong = errors.Join(errors.New("epsilon = 0, must be positive for an order"), wrong)
 	}

@@ -70,7 +70,7 @@ func (Accountant) Name() string { return "rdp" }
 
 // Epsilon implements dp.Accountant: the least ε of all orders, see [Epsilon].
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
-	r, b, err := a.release(events, checkDelta(delta))
+	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
 	if err != nil {
 		return dp.Bound{}, err
 	}
@@ -88,7 +88,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 // Delta implements dp.Accountant: the least δ of all orders, see [Delta]. It is
 // never 0, if need be the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
-	r, b, err := a.release(events, checkEpsilon(epsilon))
+	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))
 	if err != nil {
 		return dp.Bound{}, err
 	}

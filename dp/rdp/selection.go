@@ -114,7 +114,7 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	if err := s.Validate(); err != nil {
 		return dp.Bound{}, err
 	}
-	tried, b, err := Accountant{}.release(trial, checkDelta(delta))
+	tried, b, err := Accountant{}.release(trial, dp.CheckDelta(delta, 0))
 	if err != nil {
 		return dp.Bound{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/dp"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/report"
 	"proactivedp/rng"
@@ -35,9 +36,7 @@ func (s UtilitySpec) Validate() error {
 		errs = append(errs, errors.New("sigmas: none given, must be at least one"))
 	}
 	for _, sigma := range s.Sigmas {
-		if !(sigma >= 0) || math.IsInf(sigma, 0) {
-			errs = append(errs, fmt.Errorf("sigma = %v, must be finite and not negative", sigma))
-		}
+		errs = append(errs, dp.CheckNotNegative("sigma", sigma))
 	}
 	if s.Draws < 1 || s.Draws > maxDraws {
 		errs = append(errs, fmt.Errorf("draws = %d, must be in [1, %d]", s.Draws, maxDraws))
