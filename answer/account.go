@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,14 +10,12 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
-	"proactivedp/dp/pld"
-	"proactivedp/plan"
 )
 
 // AllAccountants is the name that stands for all of them.
 const AllAccountants = "all"
 
-// MostEvents is how many kinds of rounds a question may have.
+// MostEvents is how many kinds of rounds a question in JSON may have.
 const MostEvents = 500
 
 // AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
@@ -28,6 +25,7 @@ type AccountQuestion struct {
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, in the place of delta: gives δ
 	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all", which "" is
 	Accuracy   float64    `json:"accuracy,omitempty"`   // of the intervals of pld; 0: pld.DefaultAccuracy
+	Notes      []string   `json:"-"`                    // what else is to be known of the events, see plan.History
 }
 
 // Accounting is what one accountant says: a bound, or the reason for none.
@@ -50,40 +48,24 @@ func (a *Accounting) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &a.Bound)
 }
 
-// Account answers an AccountQuestion: one answer of every accountant.
-func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
-	accuracy := cmp.Or(q.Accuracy, pld.DefaultAccuracy)
-	errs := []error{checkAccuracy(accuracy)}
-	if q.Epsilon == nil {
+// Validate reports every field outside its range.
+func (q AccountQuestion) Validate() error {
+	errs := []error{CheckAccuracy(q.Accuracy)}
+	switch {
+	case q.Epsilon == nil:
 		errs = append(errs, dp.CheckDelta(q.Delta, 0))
-	} else if q.Delta != 0 {
-		errs = append(errs, fmt.Errorf("delta = %v and epsilon = %v, only one may be given: the answer is "+
-			"the other", q.Delta, *q.Epsilon))
-	} else {
+	case q.Delta != 0:
+		errs = append(errs, fmt.Errorf("delta = %v and epsilon = %v, only one may be given: the answer is the other",
+			q.Delta, *q.Epsilon))
+	default:
 		errs = append(errs, dp.CheckNotNegative("epsilon", *q.Epsilon))
 	}
-	accs := Accountants(accuracy)
-	if name := cmp.Or(q.Accountant, AllAccountants); name != AllAccountants {
-		acc, err := accountant(name, accuracy)
-		accs, errs = []dp.Accountant{acc}, append(errs, err)
-	}
-	events := q.Events
-	err := checkEvents(events)
-	if err := errors.Join(append(errs, err)...); err != nil {
-		return nil, err
-	}
-	put := func(acc dp.Accountant) (dp.Bound, error) { return acc.Epsilon(ctx, events, q.Delta) }
-	if q.Epsilon != nil {
-		put = func(acc dp.Accountant) (dp.Bound, error) { return acc.Delta(ctx, events, *q.Epsilon) }
-	}
-	return AccountBy(ctx, accs, plan.History{Events: events}, put)
+	_, err := accountants(q.Accountant, q.Accuracy)
+	return errors.Join(append(errs, err, checkEvents(q.Events))...)
 }
 
 // checkEvents reports every event that is not valid.
 func checkEvents(events []dp.Event) error {
-	if len(events) < 1 || len(events) > MostEvents {
-		return fmt.Errorf("%d events, must be from 1 to %d", len(events), MostEvents)
-	}
 	var errs []error
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
@@ -93,15 +75,17 @@ func checkEvents(events []dp.Event) error {
 	return errors.Join(errs...)
 }
 
-// AccountBy puts the question about the rounds to every accountant, of which there is at least
-// one. If none covers them that is the error, which wraps dp.ErrNotCovered.
-func AccountBy(
-	ctx context.Context, accs []dp.Accountant, rounds plan.History, put func(dp.Accountant) (dp.Bound, error),
-) ([]Accounting, error) {
-	if len(accs) == 0 {
-		return nil, errors.New("accountants are missing, must be at least one")
+// Account answers an AccountQuestion: one answer of every accountant. If none covers the rounds that
+// is the error, which wraps dp.ErrNotCovered.
+func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
 	}
-	for i, e := range rounds.Events {
+	accs, err := accountants(q.Accountant, q.Accuracy)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range q.Events {
 		if _, err := e.Scheme(); err != nil { // which all of them would say
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
@@ -110,11 +94,16 @@ func AccountBy(
 	var uncovered []error
 	for i, acc := range accs {
 		start := time.Now()
-		b, err := put(acc)
+		var b dp.Bound
+		if q.Epsilon != nil {
+			b, err = acc.Delta(ctx, q.Events, *q.Epsilon)
+		} else {
+			b, err = acc.Epsilon(ctx, q.Events, q.Delta)
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		all[i] = newAccounting(acc, rounds, b, err)
+		all[i] = q.accounting(acc, b, err)
 		all[i].Seconds = time.Since(start).Seconds()
 		if err != nil {
 			uncovered = append(uncovered, fmt.Errorf("by %s: %w", acc.Name(), err))
@@ -126,10 +115,11 @@ func AccountBy(
 	return all, nil
 }
 
-func newAccounting(acc dp.Accountant, rounds plan.History, b dp.Bound, err error) Accounting {
-	a := Accounting{Notes: rounds.Notes}
+// accounting is what an accountant says: b, or err.
+func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Accounting {
+	a := Accounting{Notes: q.Notes}
 	if err == nil {
-		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, rounds.Events...), rounds.Notes)
+		a.Statement = claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, q.Events...), q.Notes)
 		a.Odds = odds(b)
 	} else {
 		none := math.NaN()
@@ -137,8 +127,8 @@ func newAccounting(acc dp.Accountant, rounds plan.History, b dp.Bound, err error
 			EpsilonLower: none, Epsilon: none, EpsilonUpper: none, DeltaLower: none, Delta: none, DeltaUpper: none,
 			Accountant: acc.Name(),
 		}
-		if len(rounds.Events) > 0 {
-			b.Adjacency, b.Sampling = rounds.Events[0].Adjacency, rounds.Events[0].Sampling
+		if len(q.Events) > 0 {
+			b.Adjacency, b.Sampling = q.Events[0].Adjacency, q.Events[0].Sampling
 		}
 	}
 	a.Bound, a.BoundJSON = b, b.JSON()

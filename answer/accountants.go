@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,17 +35,33 @@ func AccountantNames() []string {
 	return names
 }
 
-// accountant returns the one of the name.
-func accountant(name string, accuracy float64) (dp.Accountant, error) {
-	for _, acc := range Accountants(accuracy) {
+// CheckAccuracy reports an accuracy that pld does not have; 0 is the default.
+func CheckAccuracy(accuracy float64) error {
+	if accuracy == 0 {
+		return nil
+	}
+	return dp.CheckRange("accuracy", accuracy, MinAccuracy, MaxAccuracy)
+}
+
+// accountants returns the one of the name, or all if the name is "" or "all".
+func accountants(name string, accuracy float64) ([]dp.Accountant, error) {
+	if all := Accountants(cmp.Or(accuracy, pld.DefaultAccuracy)); name == "" || name == AllAccountants {
+		return all, nil
+	}
+	acc, err := accountant(name, accuracy, AllAccountants)
+	return []dp.Accountant{acc}, err
+}
+
+// accountant returns the one of the name. Others are names that may be given instead.
+func accountant(name string, accuracy float64, others ...string) (dp.Accountant, error) {
+	for _, acc := range Accountants(cmp.Or(accuracy, pld.DefaultAccuracy)) {
 		if acc.Name() == name {
 			return acc, nil
 		}
 	}
-	meant := ""
-	if near := message.Nearest(name, AccountantNames()); near != "" {
+	names, meant := append(others, AccountantNames()...), ""
+	if near := message.Nearest(name, names); near != "" {
 		meant = ": did you mean " + near + "?"
 	}
-	return nil, fmt.Errorf("accountant = %q, must be one of %s%s", name, strings.Join(AccountantNames(), ", "),
-		meant)
+	return nil, fmt.Errorf("accountant = %q, must be one of %s%s", name, strings.Join(names, ", "), meant)
 }

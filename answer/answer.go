@@ -146,13 +146,23 @@ func (q Question) answer(ctx context.Context) (a Answer, err error) {
 	case q.Plan != nil:
 		a.Plan, err = Solve(ctx, *q.Plan)
 	case q.Account != nil:
-		a.Account, err = Account(ctx, *q.Account)
+		if err = errors.Join(countEvents(q.Account.Events), q.Account.Validate()); err == nil {
+			a.Account, err = Account(ctx, *q.Account)
+		}
 	case q.Calibrate != nil:
 		a.Calibrate, err = Calibrate(ctx, *q.Calibrate)
 	default:
-		a.Tradeoff, err = q.Tradeoff.curves(ctx)
+		a.Tradeoff, err = q.Tradeoff.answer(ctx)
 	}
 	return a, err
+}
+
+// countEvents bounds the work of a question in JSON.
+func countEvents(events []dp.Event) error {
+	if len(events) < 1 || len(events) > MostEvents {
+		return fmt.Errorf("%d events, must be from 1 to %d", len(events), MostEvents)
+	}
+	return nil
 }
 
 // NewProblem sorts an error: what of a question is wrong, or why it has no answer.
@@ -169,11 +179,6 @@ func NewProblem(ctx context.Context, err error) *Problem {
 		p.Kind = NotCovered
 	}
 	return p
-}
-
-// checkAccuracy reports an accuracy that pld does not have.
-func checkAccuracy(accuracy float64) error {
-	return dp.CheckRange("accuracy", accuracy, MinAccuracy, MaxAccuracy)
 }
 
 // oneLine returns what err says on one line, for a table or a JSON value.

@@ -185,10 +185,10 @@ func TestOdds(t *testing.T) {
 
 // Certified curves are not made by an accountant that certifies nothing.
 func TestCurvesNeedAnUpperEnd(t *testing.T) {
-	rounds := plan.History{Events: []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2,
-		Rate: 0.01, Count: 100}}}
-	c := Comparison{History: rounds, Delta: 1e-5, Alphas: []float64{0, 0.5, 1}, Accountant: gdp.Accountant{}}
-	if _, err := c.Curves(t.Context()); !errors.Is(err, dp.ErrNotCovered) {
+	rounds := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2,
+		Rate: 0.01, Count: 100}}
+	q := TradeoffQuestion{Events: rounds, Delta: 1e-5}
+	if _, err := q.curves(t.Context(), gdp.Accountant{}, []float64{0, 0.5, 1}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("curves by an approximation: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
@@ -29,14 +30,27 @@ const (
 	coarse              = 3e-2
 )
 
+// Validate reports every field outside its range.
+func (q CalibrateQuestion) Validate() error {
+	_, err := q.accountant()
+	return errors.Join(CheckAccuracy(q.Accuracy), err, q.Target.Validate())
+}
+
+func (q CalibrateQuestion) accountant() (dp.Accountant, error) {
+	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), cmp.Or(q.Accuracy, CalibrationAccuracy))
+}
+
 // Calibrate answers a CalibrateQuestion. A budget that nothing meets is a
 // *plan.Infeasible error.
 func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
-	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
-	acc, err := accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), accuracy)
-	if err := errors.Join(checkAccuracy(accuracy), err, q.Target.Validate()); err != nil {
+	if err := q.Validate(); err != nil {
 		return nil, err
 	}
+	acc, err := q.accountant()
+	if err != nil {
+		return nil, err
+	}
+	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
 	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, coarse)})
 	if err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ type PlanQuestion struct {
 
 // Validate reports every field outside its range.
 func (q PlanQuestion) Validate() error {
-	errs := []error{checkAccuracy(cmp.Or(q.Accuracy, pld.DefaultAccuracy))}
-	if q.Points != 0 && (q.Points < 2 || q.Points > MaxPoints) {
-		errs = append(errs, fmt.Errorf("points = %d, must be in [2, %d]", q.Points, MaxPoints))
+	errs := []error{CheckAccuracy(q.Accuracy)}
+	if q.Points != 0 {
+		errs = append(errs, dp.CheckCount("points", q.Points, 2, MaxPoints))
 	}
 	return errors.Join(append(errs, q.Request.Validate())...)
 }

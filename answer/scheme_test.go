@@ -37,7 +37,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 			Adjacency: e.Adjacency}
 		got := map[string]error{}
 		_, got["account"] = Account(t.Context(), AccountQuestion{Events: []dp.Event{e}, Delta: 1e-5})
-		_, got["tradeoff"] = TradeoffQuestion{Events: []dp.Event{e}, Delta: 1e-5}.curves(t.Context())
+		_, got["tradeoff"] = TradeoffQuestion{Events: []dp.Event{e}, Delta: 1e-5}.answer(t.Context())
 		_, got["calibrate"] = Calibrate(t.Context(), CalibrateQuestion{Target: target})
 		_, _, got["least noise"] = plan.LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, pld.Accountant{}, nil)
 		_, got["replan"] = plan.Replan(t.Context(), plan.NextRequest{Past: []dp.Event{e}, Epochs: 1, Epsilon: 1,

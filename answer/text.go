@@ -46,7 +46,7 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 // made reports that there are no curves.
 func (s *Tradeoff) made() error {
 	if s == nil || s.Accountant == "" {
-		return errors.New("this Tradeoff was not made by Comparison.Curves")
+		return errors.New("this Tradeoff was not made by Compare")
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
-	"proactivedp/plan"
 )
 
 // profile says at which ε curves are made from δ(ε).
@@ -29,24 +28,15 @@ type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
 	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
-	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 2001], and one at the odds; 0: 101
+	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 100000], or 2001 in JSON, and one at the odds; 0: 101
 	Epsilons int        `json:"epsilons,omitempty"` // at which pld is asked for δ, in [2, 1000]; 0: 200
 	Accuracy float64    `json:"accuracy,omitempty"` // of pld; 0: pld.DefaultAccuracy
-}
-
-// Comparison is what curves are made of.
-type Comparison struct {
-	History    plan.History
-	Delta      float64 // δ of the curve f(ε, δ)
-	Target     float64 // ε_target of the paper's curve; 0: the ε of σ and δ
-	Alphas     []float64
-	Accountant dp.Accountant // the accountant of the certified curves
-	Epsilons   int           // at how many ε it is asked for δ; 0: 200
+	Notes    []string   `json:"-"`                  // what else is to be known of the events, see plan.History
 }
 
 // Tradeoff holds trade-off curves and what is said of them.
 //
-// A Tradeoff is made by Comparison.Curves. The methods of any other return an error or, if they
+// A Tradeoff is made by Compare. The methods of any other return an error or, if they
 // have none to return, may panic.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
@@ -90,33 +80,48 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// leastPoints and mostPoints are how many points a curve may have, and mostEpsilons at how many ε
-// it is made.
-const leastPoints, mostPoints, mostEpsilons = 3, 2001, 1000
+// The ranges of a question: jsonPoints bounds the work of one in JSON, and usualPoints is the default.
+const leastPoints, usualPoints, jsonPoints, mostPoints, mostEpsilons = 3, 101, 2001, 100_000, 1000
 
-// curves answers the question.
-func (q TradeoffQuestion) curves(ctx context.Context) (*Curves, error) {
-	accuracy, points := cmp.Or(q.Accuracy, pld.DefaultAccuracy), cmp.Or(q.Points, 101)
-	epsilons := cmp.Or(q.Epsilons, profile.Epsilons)
-	errs := []error{checkAccuracy(accuracy), dp.CheckDelta(q.Delta, 0), CheckTarget(q.Target)}
-	errs = append(errs, dp.CheckCount("points", points, leastPoints, mostPoints),
-		dp.CheckCount("epsilons", epsilons, 2, mostEpsilons))
-	events := q.Events
-	err := checkEvents(events)
-	if err := errors.Join(append(errs, err)...); err != nil {
+// Validate reports every field outside its range.
+func (q TradeoffQuestion) Validate() error {
+	errs := []error{CheckAccuracy(q.Accuracy), dp.CheckDelta(q.Delta, 0)}
+	if q.Target != 0 && !(q.Target > 0 && q.Target < 0.5) {
+		errs = append(errs, fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", q.Target))
+	}
+	return errors.Join(append(errs, dp.CheckCount("points", cmp.Or(q.Points, usualPoints), leastPoints, mostPoints),
+		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), checkEvents(q.Events))...)
+}
+
+// Compare answers a TradeoffQuestion. The error wraps dp.ErrNotCovered if pld does not cover the
+// rounds. Other curves that do not cover them are left out, with the reason.
+func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
+
+// compare also makes the curves at the α of others.
+func (q TradeoffQuestion) compare(ctx context.Context, others ...float64) (*Tradeoff, error) {
+	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	alphas, err := tradeoff.Alphas(points)
+	alphas, err := tradeoff.Alphas(cmp.Or(q.Points, usualPoints))
 	if err != nil {
 		return nil, err
 	}
-	alphas = append(alphas, falsePositives)
+	alphas = append(alphas, others...)
 	slices.Sort(alphas)
-	c := Comparison{
-		History: plan.History{Events: events}, Delta: q.Delta, Target: q.Target, Alphas: slices.Compact(alphas),
-		Accountant: pld.Accountant{Accuracy: accuracy}, Epsilons: epsilons,
+	return q.curves(ctx, pld.Accountant{Accuracy: cmp.Or(q.Accuracy, pld.DefaultAccuracy)}, slices.Compact(alphas))
+}
+
+// answer answers the question in JSON.
+func (q TradeoffQuestion) answer(ctx context.Context) (*Curves, error) {
+	err := countEvents(q.Events)
+	if q.Points > jsonPoints {
+		err = errors.Join(err, dp.CheckCount("points", q.Points, leastPoints, jsonPoints))
+		q.Points = 0
 	}
-	t, err := c.Curves(ctx)
+	if err := errors.Join(err, q.Validate()); err != nil {
+		return nil, err
+	}
+	t, err := q.compare(ctx, falsePositives)
 	if err != nil {
 		return nil, err
 	}
@@ -134,51 +139,42 @@ func curveOdds(lines tradeoff.Curves) *Odds {
 	return nil
 }
 
-// CheckTarget reports an ε_target, 0 if it is not given, that the paper's curve has not.
-func CheckTarget(epsilon float64) error {
-	if epsilon != 0 && !(epsilon > 0 && epsilon < 0.5) {
-		return fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", epsilon)
-	}
-	return nil
-}
-
-// Curves computes the curves. The error wraps dp.ErrNotCovered if the accountant does not
-// cover the rounds; what another curve does not cover is left out, with the reason.
-func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
-	if c.Accountant == nil {
-		return nil, errors.New("accountant is missing, must be given")
-	}
-	b, err := c.Accountant.Epsilon(ctx, c.History.Events, c.Delta)
+// curves computes the curves at the α given, the certified ones by an accountant.
+func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas []float64) (*Tradeoff, error) {
+	b, err := by.Epsilon(ctx, q.Events, q.Delta)
 	if err != nil {
 		return nil, err
 	}
 	if math.IsInf(b.EpsilonUpper, 1) {
-		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", b.Accountant, c.Delta,
+		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", b.Accountant, q.Delta,
 			dp.ErrNotCovered)
 	}
 	p := profile
-	p.Epsilons = cmp.Or(c.Epsilons, p.Epsilons)
-	certified, err := tradeoff.Training(ctx, c.Accountant, c.History.Events, p, c.Alphas)
+	p.Epsilons = cmp.Or(q.Epsilons, p.Epsilons)
+	certified, err := tradeoff.Training(ctx, by, q.Events, p, alphas)
 	if err != nil {
 		return nil, err
 	}
 	s := &Tradeoff{
 		Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
-		Delta: c.Delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
-		LeftOut: []LeftOut{}, Notes: c.History.Notes,
-		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, c.History.Events...), c.History.Notes),
+		Delta: q.Delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
+		LeftOut: []LeftOut{}, Notes: q.Notes,
+		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, q.Events...), q.Notes),
 	}
-	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: c.Delta}
-	name := fmt.Sprintf("f(ε = %s, δ = %s)", shown(b.EpsilonUpper), decimal.Exactly(c.Delta))
+	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: q.Delta}
+	name := fmt.Sprintf("f(ε = %s, δ = %s)", shown(b.EpsilonUpper), decimal.Exactly(q.Delta))
 	s.Lines = append(certified, tradeoff.Sample(
 		tradeoff.Label{
 			Name: name, Side: tradeoff.Lower, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling,
-		}, guarantee.At, c.Alphas))
+		}, guarantee.At, alphas))
 	for _, other := range []struct {
 		name string
-		add  func(*Tradeoff) error
-	}{{"gdp", func(s *Tradeoff) error { return c.addGaussian(ctx, s) }}, {"paper", c.addPaper}} {
-		if err := other.add(s); err != nil {
+		add  func() error
+	}{
+		{"gdp", func() error { return q.addGaussian(ctx, s, alphas) }},
+		{"paper", func() error { return q.addPaper(s, alphas) }},
+	} {
+		if err := other.add(); err != nil {
 			s.LeftOut = append(s.LeftOut, LeftOut{other.name, oneLine(err)})
 		}
 	}
@@ -192,12 +188,12 @@ func (c Comparison) Curves(ctx context.Context) (*Tradeoff, error) {
 }
 
 // addGaussian adds the curve of the central limit theorem, or the exact one.
-func (c Comparison) addGaussian(ctx context.Context, s *Tradeoff) error {
+func (q TradeoffQuestion) addGaussian(ctx context.Context, s *Tradeoff, alphas []float64) error {
 	// Every μ > 0 that matters has its ε > 0 at so small a δ, and with it the
 	// μ that the accountant has found.
 	const delta = 1e-200
 	acc := gdp.Accountant{}
-	b, err := acc.Epsilon(ctx, c.History.Events, delta)
+	b, err := acc.Epsilon(ctx, q.Events, delta)
 	if err != nil {
 		return err
 	}
@@ -213,15 +209,15 @@ func (c Comparison) addGaussian(ctx context.Context, s *Tradeoff) error {
 	s.Lines = append(s.Lines, tradeoff.Sample(
 		tradeoff.Label{Name: fmt.Sprintf("gdp G(μ = %s)", shown(mu)), Side: side, Accountant: acc.Name(),
 			Adjacency: b.Adjacency, Sampling: b.Sampling},
-		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, c.Alphas))
+		func(alpha float64) float64 { return tradeoff.Gaussian(mu, alpha) }, alphas))
 	return nil
 }
 
 // addPaper adds the curve of the paper, for equal rounds that it covers.
-func (c Comparison) addPaper(s *Tradeoff) error {
-	e, target := c.History.Events[0], c.Target
+func (q TradeoffQuestion) addPaper(s *Tradeoff, alphas []float64) error {
+	e, target := q.Events[0], q.Target
 	switch {
-	case len(c.History.Events) > 1 || e.DatasetSize == 0:
+	case len(q.Events) > 1 || e.DatasetSize == 0:
 		return fmt.Errorf("it is for equal rounds of s of N records, given as sample size and data set size: %w",
 			dp.ErrNotCovered)
 	case e.Adjacency != dp.AddOrRemove || e.Sampling != dp.Poisson:
@@ -233,7 +229,7 @@ func (c Comparison) addPaper(s *Tradeoff) error {
 	}
 	if target == 0 {
 		var err error
-		if target, err = closedform.Epsilon(e.NoiseMultiplier, c.Delta); err != nil {
+		if target, err = closedform.Epsilon(e.NoiseMultiplier, q.Delta); err != nil {
 			return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 		}
 	}
@@ -259,7 +255,7 @@ func (c Comparison) addPaper(s *Tradeoff) error {
 	}
 	s.TargetEpsilon = target
 	s.Lines = append(s.Lines, tradeoff.Sample(p.Label(fmt.Sprintf("paper g(σ, ε_target = %s)", shown(target))),
-		guarantees.At, c.Alphas))
+		guarantees.At, alphas))
 	return nil
 }
 

@@ -11,10 +11,10 @@ import (
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
-			new(Accounting), new(Comparison), new(PlanQuestion), new(Tradeoff), Account, AccountBy, Calibrate,
-			CheckTarget, Solve,
+			new(Accounting), new(AccountQuestion), new(CalibrateQuestion), new(PlanQuestion), new(Tradeoff),
+			new(TradeoffQuestion), Account, Calibrate, CheckAccuracy, Compare, Solve,
 		},
 		Given:    []any{gdp.Accountant{}},
-		Unusable: map[string]string{"Tradeoff": "Comparison.Curves"},
+		Unusable: map[string]string{"Tradeoff": "Compare"},
 	}.Check(t)
 }

@@ -2,11 +2,9 @@ package privacy
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"text/tabwriter"
 
@@ -23,7 +21,8 @@ import (
 
 func newAccount() *cobra.Command {
 	var release releaseFlags
-	var ask question
+	var q answer.AccountQuestion
+	var epsilon float64
 	var out cli.OutputFlags
 	var files historyFlags
 	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
@@ -57,23 +56,31 @@ rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rounds, roundsErr := release.history(cmd, files)
-			accs, accErr := by.chosen()
-			if err := errors.Join(roundsErr, ask.check(cmd), accErr, out.Check()); err != nil {
+			rounds, err := release.history(cmd, files)
+			q.Events, q.Notes = rounds.Events, rounds.Notes
+			q.Accountant, q.Accuracy = by.name, by.accuracy
+			if cmd.Flags().Changed("epsilon") {
+				q.Epsilon = &epsilon
+			}
+			if cmd.Flags().Changed("epsilon") == cmd.Flags().Changed("delta") {
+				err = errors.Join(err, errors.New("--delta or --epsilon must be given, and not both: the answer is the "+
+					"other"))
+				q.Delta, q.Epsilon = 0.5, nil // the rest is checked
+			}
+			if err := errors.Join(err, by.check(cmd), inFlags(cmd, q.Validate()), out.Check()); err != nil {
 				return cli.Usage(err)
 			}
-			put := func(acc dp.Accountant) (dp.Bound, error) { return ask.put(cmd.Context(), acc, rounds.Events) }
-			// The flags' check has found what is wrong with the release itself.
-			answers, err := answer.AccountBy(cmd.Context(), accs, rounds, put)
+			answers, err := answer.Account(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
+			best := sharpest(answers, q)
 			if out.IsCode() {
-				release, err := libraries.OfEvents(rounds.Events, sharpest(answers, ask).Bound, rounds.Notes...)
+				release, err := libraries.OfEvents(q.Events, best.Bound, q.Notes...)
 				return out.PrintCode(cmd, release, err)
 			}
-			table := func(w io.Writer) error { return printAnswers(w, answers, ask) }
-			return out.Print(cmd, sharpest(answers, ask).Statement, answers, table)
+			table := func(w io.Writer) error { return printAnswers(w, answers, q) }
+			return out.Print(cmd, best.Statement, answers, table)
 		},
 	}
 	release.add(cmd)
@@ -82,43 +89,17 @@ rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
 	out.Add(cmd)
 	out.AddFormat(cmd)
 	f := cmd.Flags()
-	f.Float64Var(&ask.delta, "delta", 0, "δ in (0, 1): gives ε")
-	f.Float64Var(&ask.epsilon, "epsilon", 0, "ε, at least 0: gives δ")
+	f.Float64Var(&q.Delta, "delta", 0, "δ in (0, 1): gives ε")
+	f.Float64Var(&epsilon, "epsilon", 0, "ε, at least 0: gives δ")
 	return cmd
-}
-
-// question asks for ε at a δ, or for δ at an ε.
-type question struct {
-	delta, epsilon float64
-	forDelta       bool
-}
-
-func (q *question) check(cmd *cobra.Command) error {
-	q.forDelta = cmd.Flags().Changed("epsilon")
-	switch {
-	case q.forDelta == cmd.Flags().Changed("delta"):
-		return errors.New("--delta or --epsilon must be given, and not both: the answer is the other")
-	case q.forDelta && (!(q.epsilon >= 0) || math.IsInf(q.epsilon, 0)):
-		return fmt.Errorf("--epsilon = %v, must be finite and not negative", q.epsilon)
-	case !q.forDelta && !(q.delta > 0 && q.delta < 1):
-		return fmt.Errorf("--delta = %v, must be in (0, 1)", q.delta)
-	}
-	return nil
-}
-
-func (q *question) put(ctx context.Context, acc dp.Accountant, events []dp.Event) (dp.Bound, error) {
-	if q.forDelta {
-		return acc.Delta(ctx, events, q.epsilon)
-	}
-	return acc.Epsilon(ctx, events, q.delta)
 }
 
 // printAnswers writes a table, and the statement of the least guarantee or, if
 // there is none, of the only answer.
-func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
-	given, sought := "δ = "+decimal.Exactly(q.delta), "ε"
-	if q.forDelta {
-		given, sought = "ε = "+decimal.Exactly(q.epsilon), "δ"
+func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQuestion) error {
+	given, sought := "δ = "+decimal.Exactly(q.Delta), "ε"
+	if q.Epsilon != nil {
+		given, sought = "ε = "+decimal.Exactly(*q.Epsilon), "δ"
 	}
 	b := answers[0].Bound
 	how := string(b.Sampling) + " sampling"
@@ -130,7 +111,7 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 	fmt.Fprintf(t, "accountant\tkind\t%s ≥\t%s\t%s ≤\tseconds\n", sought, sought, sought)
 	for _, a := range answers {
 		b, lower, value, upper := a.Bound, a.Bound.EpsilonLower, a.Bound.Epsilon, a.Bound.EpsilonUpper
-		if q.forDelta {
+		if q.Epsilon != nil {
 			lower, value, upper = b.DeltaLower, b.Delta, b.DeltaUpper
 		}
 		kind := string(b.Kind)
@@ -157,7 +138,7 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q question) error {
 }
 
 // sharpest returns the answer with the least guarantee or, if there is none, the only one.
-func sharpest(answers []answer.Accounting, q question) answer.Accounting {
+func sharpest(answers []answer.Accounting, q answer.AccountQuestion) answer.Accounting {
 	return slices.MinFunc(answers, func(a, b answer.Accounting) int {
 		if a.Reason != b.Reason && (a.Reason == "" || b.Reason == "") {
 			return cmp.Compare(a.Reason, b.Reason) // which is empty where there is an answer
@@ -166,8 +147,8 @@ func sharpest(answers []answer.Accounting, q question) answer.Accounting {
 	})
 }
 
-func upperOf(a answer.Accounting, q question) float64 {
-	if q.forDelta {
+func upperOf(a answer.Accounting, q answer.AccountQuestion) float64 {
+	if q.Epsilon != nil {
 		return a.Bound.DeltaUpper
 	}
 	return a.Bound.EpsilonUpper

@@ -43,10 +43,9 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
   proactivedp calibrate --epsilon 1 --delta 1e-5 --sigma 2 --steps 1000 --n 20000`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			acc, accErr := by.one()
 			unknown, unknownErr := unknownOf(cmd, solve)
 			e, releaseErr := release.event(cmd, unknown)
-			err := errors.Join(out.Check(), accErr, unknownErr, releaseErr)
+			err := errors.Join(out.Check(), by.check(cmd), unknownErr, releaseErr)
 			if unknown != "sigma" {
 				err = errors.Join(err, cli.RefuseZeros(cmd, "sigma"))
 			}
@@ -72,11 +71,11 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 					target.Steps = 0
 				}
 			}
-			if err := errors.Join(err, target.Validate()); err != nil {
+			q := answer.CalibrateQuestion{Target: target, Accountant: by.name, Accuracy: by.accuracy}
+			if err := errors.Join(err, inFlags(cmd, q.Validate())); err != nil {
 				return cli.Usage(err)
 			}
-			c, err := answer.Calibrate(cmd.Context(), answer.CalibrateQuestion{Target: target, Accountant: acc.Name(),
-				Accuracy: by.accuracy})
+			c, err := answer.Calibrate(cmd.Context(), q)
 			if err != nil {
 				return err
 			}

@@ -290,11 +290,15 @@ func addEvents(cmd *cobra.Command, files *historyFlags) {
 		"--steps; may be given for each of several releases")
 }
 
-// history returns the rounds of --events, or those that the flags describe.
+// history returns the rounds of --events, or those that the flags describe. With an error it
+// returns none, so that what is wrong with them is said once.
 func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.History, error) {
 	if !cmd.Flags().Changed(eventsFlag) {
 		e, err := r.event(cmd, "")
-		return plan.History{Events: []dp.Event{e}}, errors.Join(err, files.check(cmd))
+		if err := errors.Join(err, files.check(cmd)); err != nil {
+			return plan.History{}, err
+		}
+		return plan.History{Events: []dp.Event{e}}, nil
 	}
 	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"sigma"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
@@ -303,5 +307,8 @@ func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.His
 	}
 	h, fileErr := files.read(sampling, adjacency)
 	_, adaptive := h.Fixed()
-	return h, errors.Join(err, pairErr, fileErr, adaptive)
+	if err := errors.Join(err, pairErr, fileErr, adaptive); err != nil {
+		return plan.History{}, err
+	}
+	return h, nil
 }

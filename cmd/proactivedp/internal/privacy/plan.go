@@ -128,13 +128,14 @@ func (f *planFlags) add(cmd *cobra.Command) {
 // common fills in the defaults and reports the flags that are wrong whatever
 // is planned.
 func (f *planFlags) common(cmd *cobra.Command) error {
-	err := cli.RefuseZeros(cmd, "epochs", "sample-size", "rounds", "sigma", "epsilon", "delta", "theta", "clients")
+	err := cli.RefuseZeros(cmd, "epochs", "sample-size", "rounds", "sigma", "epsilon", "delta", "theta", "clients",
+		"accuracy", "points")
 	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
 		f.req.Epochs = defaultEpochs
 	}
 	var methodErr error
 	f.req.Method, methodErr = plan.ParseMethod(f.method)
-	return errors.Join(err, methodErr, f.by.checkAccuracy(), f.legs.check(cmd), f.out.Check())
+	return errors.Join(err, methodErr, f.legs.check(cmd), f.out.Check())
 }
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
@@ -142,16 +143,17 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if !cli.AnyChanged(cmd, "sigma", "epsilon") {
 		f.req.Sigma = defaultSigma
 	}
-	if f.points < 2 || f.points > 1000 {
-		errs = append(errs, fmt.Errorf("--points = %d, must be in [2, 1000]", f.points))
-	}
 	if cmd.Flags().Changed("adjacency") {
 		var err error
 		f.req.Adjacency, err = dp.ParseAdjacency(f.adjacency)
 		errs = append(errs, err)
 	}
 	// A question that is not covered is right, and has no answer.
-	if err := f.req.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
+	q := answer.PlanQuestion{Request: f.req, Tight: f.tight, Accuracy: f.by.accuracy}
+	if f.frontier {
+		q.Points = f.points
+	}
+	if err := q.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
 		errs = append(errs, err, f.littleNoise(cmd))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -160,7 +162,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	if err := f.files.writable(); err != nil {
 		return err
 	}
-	solved, err := f.solve(cmd.Context())
+	solved, err := answer.Solve(cmd.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -256,15 +258,6 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 		}
 	})
 	return missing
-}
-
-// solve asks for the plan of the flags.
-func (f *planFlags) solve(ctx context.Context) (*answer.Plan, error) {
-	q := answer.PlanQuestion{Request: f.req, Tight: f.tight, Accuracy: f.by.accuracy}
-	if f.frontier {
-		q.Points = f.points
-	}
-	return answer.Solve(ctx, q)
 }
 
 // printPlan writes a plan, and its frontier if there is one.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
@@ -137,7 +138,7 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
-	err := errors.Join(f.common(cmd), cli.RefuseWith(cmd, "after",
+	err := errors.Join(f.common(cmd), answer.CheckAccuracy(f.by.accuracy), cli.RefuseWith(cmd, "after",
 		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	if f.out.IsCode() {
 		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run from "+
@@ -178,13 +179,13 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	} else if err := f.legs.write(cmd, func() (plan.History, error) { return next.History(), nil }); err != nil {
 		return err
 	}
-	answer := struct {
+	printed := struct {
 		*plan.Next
 		Releases  []dp.Release `json:"releases,omitempty"`
 		Statement string       `json:"statement"`
 	}{Next: next, Statement: next.Statement()}
 	if next.Feasible {
-		answer.Releases = dp.Releases(next.History().Events)
+		printed.Releases = dp.Releases(next.History().Events)
 	}
-	return f.out.Print(cmd, answer.Statement, answer, next.WriteText)
+	return f.out.Print(cmd, printed.Statement, printed, next.WriteText)
 }

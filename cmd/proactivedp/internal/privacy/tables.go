@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/papertables"
@@ -27,7 +28,7 @@ figures of ε over the sample size with a README.md of what was found.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Accountant = pld.Accountant{Accuracy: by.accuracy}
 			o.Progress = cmd.ErrOrStderr()
-			if err := errors.Join(o.Validate(), by.checkAccuracy(), cli.CheckWorkers(o.Workers)); err != nil {
+			if err := errors.Join(o.Validate(), by.check(cmd), inFlags(cmd, answer.CheckAccuracy(by.accuracy)), cli.CheckWorkers(o.Workers)); err != nil {
 				return cli.Usage(err)
 			}
 			if err := papertables.Make(cmd.Context(), o); err != nil {

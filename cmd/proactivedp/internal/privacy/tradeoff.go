@@ -2,7 +2,6 @@ package privacy
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp/pld"
-	"proactivedp/dp/tradeoff"
 )
 
 func newTradeoff() *cobra.Command {
@@ -18,8 +16,7 @@ func newTradeoff() *cobra.Command {
 	var files fileFlags
 	var out cli.OutputFlags
 	var rounds historyFlags
-	var delta, epsilon float64
-	points := 201
+	q := answer.TradeoffQuestion{Points: 201}
 	by := accountantFlags{accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "tradeoff",
@@ -45,34 +42,18 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			history, err := release.history(cmd, rounds)
-			errs := []error{err, by.checkAccuracy(), out.Check()}
+			q.Events, q.Notes, q.Accuracy = history.Events, history.Notes, by.accuracy
 			if !cli.AnyChanged(cmd, "delta") {
-				errs = append(errs, errors.New("--delta is missing"))
-			} else if !(delta > 0 && delta < 1) {
-				errs = append(errs, fmt.Errorf("--delta = %v, must be in (0, 1)", delta))
+				err, q.Delta = errors.Join(err, errors.New("--delta is missing")), 0.5 // the rest is checked
 			}
-			if cmd.Flags().Changed("epsilon") && !(epsilon > 0 && epsilon < 0.5) {
-				errs = append(errs, fmt.Errorf("--epsilon = %v, must be in (0, 0.5): Theorem Main has no other",
-					epsilon))
-			}
-			if points < 3 || points > 100_000 {
-				errs = append(errs, fmt.Errorf("--points = %d, must be in [3, 100000]", points))
-			}
-			if err := errors.Join(errs...); err != nil {
+			err = errors.Join(err, by.check(cmd), cli.RefuseZeros(cmd, "epsilon", "points"), out.Check())
+			if err := errors.Join(err, inFlags(cmd, q.Validate())); err != nil {
 				return cli.Usage(err)
 			}
 			if err := files.writable(); err != nil {
 				return err
 			}
-			alphas, err := tradeoff.Alphas(points)
-			if err != nil {
-				return err
-			}
-			ask := answer.Comparison{
-				History: history, Delta: delta, Target: epsilon, Alphas: alphas,
-				Accountant: pld.Accountant{Accuracy: by.accuracy},
-			}
-			s, err := ask.Curves(cmd.Context())
+			s, err := answer.Compare(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
@@ -89,9 +70,9 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 	files.add(cmd, "the curves")
 	out.Add(cmd)
 	f := cmd.Flags()
-	f.Float64Var(&delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
-	f.Float64Var(&epsilon, "epsilon", 0,
+	f.Float64Var(&q.Delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
+	f.Float64Var(&q.Target, "epsilon", 0,
 		"ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
-	cli.CountVar(f, &points, "points", points, "points of a curve, in [3, 100000]")
+	cli.CountVar(f, &q.Points, "points", q.Points, "points of a curve, in [3, 100000]")
 	return cmd
 }
