@@ -107,9 +107,6 @@ func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	return Task{Spec: spec, Strategy: strategy, Clients: clients}
 }
 
-// The range of a client's ε.
-const minEpsilon, maxEpsilon = 1e-8, 1e4
-
 // Validate reports every problem of the task that shows without the data.
 func (t Task) Validate() error {
 	var errs []error
@@ -159,7 +156,7 @@ func (c Client) check() []error {
 	if c.Records < 0 {
 		errs = append(errs, fmt.Errorf("records = %d, must be at least 0", c.Records))
 	}
-	return errs
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // Public is what is known of the data without looking at any record's content.
