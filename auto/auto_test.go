@@ -515,3 +515,28 @@ func TestTasksOfTooManyGradients(t *testing.T) {
 		t.Errorf("%d gradients: %v", task.Spec.GradComps, err)
 	}
 }
+
+// Each stage takes twice as much as all before it together, and the one after which less than
+// another such stage would be left takes everything.
+func TestLastStageTakesAllThatIsLeft(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9})
+	o := optionsOf(t.TempDir(), task, 5000, &fake{clients: 1, judge: never})
+	o.Utility = func(ctx context.Context, q Question) (Outlook, error) {
+		outlook, err := linear(ctx, q)
+		outlook.Same = false // nothing is known of how much the target needs
+		return outlook, err
+	}
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []float64
+	for _, s := range r.Stages {
+		used = append(used, s.Used[0])
+	}
+	// 1/8, and 2/8 more; after another 4/8 only 1/8 would be left.
+	if want := []float64{0.125, 0.375, 1}; len(used) != len(want) || math.Abs(used[0]-want[0]) > 1e-4 ||
+		math.Abs(used[1]-want[1]) > 1e-4 || math.Abs(used[2]-want[2]) > 1e-4 {
+		t.Errorf("used %v of the budget after each stage, must be %v", used, want)
+	}
+}
