@@ -100,12 +100,13 @@ func optionsOf(dir string, t Task, records int, f *fake) Options {
 
 func never(int) float64 { return 0.1 }
 
-// Of so many courses, PROACTIVEDP_COURSES or 40, in which targets, budgets, strategies, stopping, returning, tasks and
-// restarts are drawn, and every choice rests on what came before: the rounds of every record
+// Of random courses, PROACTIVEDP_COURSES or 20 times PROACTIVEDP_SWEEPS, in which
+// targets, budgets, strategies, stopping, returning, tasks and restarts are drawn, and every choice
+// rests on what came before: the rounds of every record
 // stay within its filter, what the ledger has never shrinks, no two parts share their
 // noise, and what a tight accountant says of all of it is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
-	courses, _ := asked.Times(t, "PROACTIVEDP_COURSES", 40)
+	courses, _ := asked.Times(t, "PROACTIVEDP_COURSES", 20*asked.Sweeps(t))
 	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
 	ended := map[string]int{}
 	for course := range courses {
