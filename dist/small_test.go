@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,4 +235,32 @@ func (r *testRun) checkFold(report *Report) {
 // missing is how many updates of clients that were expelled are not in.
 func (r *testRun) missing(report *Report) int {
 	return report.Rounds*r.spec.Clients - report.Updates
+}
+
+// counter counts the records of a log that have this message.
+type counter struct {
+	slog.Handler
+	message string
+	n       atomic.Int64
+}
+
+func (c *counter) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c *counter) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == c.message {
+		c.n.Add(1)
+	}
+	return nil
+}
+
+// The server logs its progress once in a beat, not with every message.
+func TestProgressIsLoggedOnceInABeat(t *testing.T) {
+	r := newTestRun(t, smallSpec(60), drawn())
+	c := &counter{Handler: slog.DiscardHandler, message: "progress"}
+	r.serve = func(o *ServeOptions) { o.Log = slog.New(c) }
+	start := time.Now()
+	r.run(t.Context())
+	if most := 2 + int64(time.Since(start)/beat); c.n.Load() < 1 || c.n.Load() > most {
+		t.Errorf("progress is logged %d times, must be 1 to %d", c.n.Load(), most)
+	}
 }
