@@ -69,7 +69,7 @@ func even(n int) bool {
 
 func loadSource(t *testing.T, dir string) *packages.Package {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax}, "./a")
+	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, "./a")
 	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
 		t.Fatal(loaded, err)
 	}
