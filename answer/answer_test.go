@@ -240,3 +240,23 @@ func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
 		}
 	}
 }
+
+// The δ at ε = 0 is a question; the δ at an ε that is negative or not finite is not.
+func TestEpsilonOfAnAccountQuestion(t *testing.T) {
+	events := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 0.01, Count: 10}}
+	for eps, good := range map[float64]bool{
+		0: true, 1: true, -1e-300: false, -1: false, math.Inf(1): false, math.NaN(): false,
+	} {
+		all, err := Account(t.Context(), AccountQuestion{Events: events, Epsilon: &eps})
+		if !good {
+			if want := fmt.Sprintf("answer: epsilon = %v, must be finite and not negative", eps); err == nil ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("ε = %v: error %v, want %q", eps, err, want)
+			}
+			continue
+		}
+		if err != nil || !(all[0].Bound.DeltaUpper > 0) {
+			t.Errorf("ε = %v: %+v, %v", eps, all, err)
+		}
+	}
+}

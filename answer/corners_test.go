@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"proactivedp/internal/testkit"
 	"proactivedp/plan"
 )
 
@@ -210,7 +211,7 @@ func TestHugePlansAreRefusedByName(t *testing.T) {
 // No question at the ends of the ranges has an answer with a count that overflowed.
 func TestCorners(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 4))
-	for range 300 {
+	for range 75 * testkit.Sweeps(t) {
 		checkCorner(t, cornerQuestion(r))
 	}
 }

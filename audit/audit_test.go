@@ -42,7 +42,7 @@ func options(f Fault, runs int) Options {
 // claim, within a factor 2, and stays below. A false alarm has a probability of
 // at most 2·level, and the seed is fixed.
 func TestWholeMechanismIsCloseToItsClaim(t *testing.T) {
-	f := find(t, "full-batch", options(NoFault, 30_000))
+	f := find(t, "full-batch", options(NoFault, 20_000))
 	if f.Violated || f.EpsilonLowerBound > f.EpsilonUpper || f.EpsilonLowerBound < f.EpsilonUpper/2 {
 		t.Errorf("ε ≥ %v, claimed %v", f.EpsilonLowerBound, f.EpsilonUpper)
 	}
@@ -60,7 +60,7 @@ func TestExactMechanismIsWhole(t *testing.T) {
 	if r.Alarm() || !r.Exact {
 		t.Errorf("%d checks failed, ε ≥ %v", r.Failed, r.EpsilonLowerBound)
 	}
-	o = options(HalfNoise, 20_000)
+	o = options(HalfNoise, 10_000)
 	o.Exact = true
 	if f := find(t, "full-batch", o); !f.Violated {
 		t.Errorf("half of the noise is not found: ε ≥ %v, claimed %v", f.EpsilonLowerBound, f.EpsilonUpper)

@@ -177,3 +177,14 @@ func TestCoursesMayHaveInfiniteStatistics(t *testing.T) {
 		t.Errorf("ε of at least %v, %v", found.EpsilonLowerBound, err)
 	}
 }
+
+// A guarantee of ε = 0 is one, which may fail with probability δ.
+func TestACourseMayPromiseEpsilonZero(t *testing.T) {
+	o := options(NoFault, MinRuns)
+	found, err := Course{Name: "coin", Guarantee: dp.Bound{Delta: 1e-3, Kind: dp.Upper},
+		Run: func(_ context.Context, _ bool, seed uint64) (float64, error) { return float64(seed % 7), nil },
+	}.Audit(t.Context(), &o, MinRuns, 0.01)
+	if err != nil || found.Violated {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

@@ -25,7 +25,7 @@ func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
 	}
 	low, all := 0, 0
 	for seed := range 3 {
-		o := options(NoFault, 1000)
+		o := options(NoFault, 500)
 		o.Seed = uint64(100 + seed)
 		r, err := Run(t.Context(), o)
 		if err != nil {
@@ -266,5 +266,20 @@ func TestUnknownSchemesFail(t *testing.T) {
 	h.sampling = "allocation"
 	if mean, variance, _ := h.sum(0.25); !math.IsNaN(mean) || !math.IsNaN(variance) {
 		t.Errorf("mean %v, variance %v of an unknown sampling", mean, variance)
+	}
+}
+
+// The sizes of a fault are within its range, each less plain than the one before.
+func TestSizesOfFaultsFall(t *testing.T) {
+	for _, f := range Faults() {
+		d := f.described()
+		for i, size := range d.sizes {
+			if size < d.least || size > d.most {
+				t.Errorf("%s: size %v is outside [%v, %v]", f, size, d.least, d.most)
+			}
+			if i > 1 && (d.sizes[i-2] < d.sizes[i-1]) != (d.sizes[i-1] < size) || i > 0 && d.sizes[i-1] == size {
+				t.Errorf("%s: the sizes %v do not go one way", f, d.sizes)
+			}
+		}
 	}
 }

@@ -100,12 +100,13 @@ func optionsOf(dir string, t Task, records int, f *fake) Options {
 
 func never(int) float64 { return 0.1 }
 
-// Of so many courses, PROACTIVEDP_COURSES or 40, in which targets, budgets, strategies, stopping, returning, tasks and
-// restarts are drawn, and every choice rests on what came before: the rounds of every record
+// Of random courses, PROACTIVEDP_COURSES or 20 times PROACTIVEDP_SWEEPS, in which
+// targets, budgets, strategies, stopping, returning, tasks and restarts are drawn, and every choice
+// rests on what came before: the rounds of every record
 // stay within its filter, what the ledger has never shrinks, no two participants share their
 // noise, and what a tight accountant says of all of it is at most ε_target.
 func TestLedgersHoldInRandomCourses(t *testing.T) {
-	courses, _ := testkit.Times(t, "PROACTIVEDP_COURSES", 40)
+	courses, _ := testkit.Times(t, "PROACTIVEDP_COURSES", 20*testkit.Sweeps(t))
 	draw := rng.New(7).Stream(rng.Synthetic, 0, 0)
 	ended := map[string]int{}
 	for course := range courses {
@@ -513,5 +514,30 @@ func TestTasksOfTooManyGradients(t *testing.T) {
 	task := NewTask(spec, "", []Client{{}})
 	if err := task.Validate(); err == nil || !strings.Contains(err.Error(), "must be in [1, 2^53]") {
 		t.Errorf("%d gradients: %v", task.Spec.GradComps, err)
+	}
+}
+
+// Each stage takes twice as much as all before it together, and the one after which less than
+// another such stage would be left takes everything.
+func TestLastStageTakesAllThatIsLeft(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9})
+	o := optionsOf(t.TempDir(), task, 5000, &fake{clients: 1, judge: never})
+	o.Utility = func(ctx context.Context, q Question) (Outlook, error) {
+		outlook, err := linear(ctx, q)
+		outlook.Same = false // nothing is known of how much the target needs
+		return outlook, err
+	}
+	r, err := Run(t.Context(), task, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []float64
+	for _, s := range r.Stages {
+		used = append(used, s.Used[0])
+	}
+	// 1/8, and 2/8 more; after another 4/8 only 1/8 would be left.
+	if want := []float64{0.125, 0.375, 1}; len(used) != len(want) || math.Abs(used[0]-want[0]) > 1e-4 ||
+		math.Abs(used[1]-want[1]) > 1e-4 || math.Abs(used[2]-want[2]) > 1e-4 {
+		t.Errorf("used %v of the budget after each stage, must be %v", used, want)
 	}
 }

@@ -3,6 +3,7 @@ package auto
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/internal/report"
+	"proactivedp/rng"
 	"proactivedp/train"
 )
 
@@ -88,6 +92,25 @@ func TestTrainerTestsForAllClients(t *testing.T) {
 		_, err := Run(t.Context(), task, o)
 		if good := n == 2; (err == nil) != good || !good && !strings.Contains(err.Error(), "must be for all 2") {
 			t.Errorf("%d clients are tested for: %v", n, err)
+		}
+	}
+}
+
+// Only probes that take long say how far they are.
+func TestShortProbesAreSilent(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.Data, spec.GradComps = "synth-drawn", 300
+	p := Probe{Source: train.NewSource(synth.OneHot(rng.New(3), 400)), Spec: spec}
+	p.Trials.Progress = io.Discard
+	run, err := p.Source.Prepare(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := report.LongRun / run.Work()
+	for number, silent := range map[float64]bool{1: true, 0.99 * long: true, 1.01 * long: false} {
+		o, err := p.trials(number, spec)
+		if err != nil || (o.Progress == nil) != silent {
+			t.Errorf("%v trainings: %v, %v, must be silent: %v", number, o.Progress, err, silent)
 		}
 	}
 }

@@ -18,6 +18,7 @@ func TestRoundsThatNobodyHasEndTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
+	t.Parallel()
 	r := newTestRun(t, smallSpec(60), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 	defer cancel()

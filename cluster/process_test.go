@@ -433,7 +433,7 @@ func TestABrokerMayLoseAll(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	for _, all := range []bool{true, false} {
-		f := newFleet(t, smallSpec(1500), 0, time.Minute)
+		f := newFleet(t, smallSpec(800), 0, time.Minute)
 		store, old := filepath.Join(f.dir, "store"), filepath.Join(f.dir, "old")
 		b := task{Role: "broker", Dir: store, URL: f.url}
 		f.all.Go(func() { _ = f.once("broker", b) })

@@ -37,7 +37,7 @@ func TestARollbackReleasesWithFreshNoise(t *testing.T) {
 	if !set && testing.Short() {
 		t.Skip("starts processes")
 	}
-	f := newFleet(t, smallSpec(3000), 600, time.Minute)
+	f := newFleet(t, smallSpec(1500), 600, time.Minute)
 	s := listenIn(f)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)) // times are no function of a seed anyway
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
@@ -46,10 +46,10 @@ func TestARollbackReleasesWithFreshNoise(t *testing.T) {
 		f.restart(time.Minute)
 		f.start(nil)
 		if phase == 0 {
-			f.until(600)
+			f.until(300)
 		} else {
 			kills += f.killSome(random, 4)
-			f.until(1500)
+			f.until(750)
 		}
 		f.stop()
 		f.all.Wait()

@@ -23,6 +23,7 @@ func TestClientsGiveUpASilentServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
+	t.Parallel()
 	r := newTestRun(t, smallSpec(30), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,4 +235,39 @@ func (r *testRun) checkFold(report *Report) {
 // missing is how many updates of clients that were expelled are not in.
 func (r *testRun) missing(report *Report) int {
 	return report.Rounds*r.spec.Clients - report.Updates
+}
+
+// counter counts the records of a log that have this message.
+type counter struct {
+	slog.Handler
+	message string
+	n       atomic.Int64
+}
+
+func (c *counter) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c *counter) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == c.message {
+		c.n.Add(1)
+	}
+	return nil
+}
+
+// The server logs its progress once in a beat, however often it looks.
+func TestProgressIsLoggedOnceInABeat(t *testing.T) {
+	r := newTestRun(t, smallSpec(6), drawn())
+	c := &counter{Handler: slog.DiscardHandler, message: "progress"}
+	r.serve = func(o *ServeOptions) { o.Log = slog.New(c) }
+	s := r.newServer()
+	s.told = time.Time{}
+	for range 3 {
+		s.told = s.told.Add(-beat) // as if a beat had passed
+		begun := time.Now()
+		before := c.n.Load()
+		s.tell()
+		s.tell()
+		if n := c.n.Load() - before; n != 1 && time.Since(begun) < beat {
+			t.Errorf("progress is logged %d times", n)
+		}
+	}
 }

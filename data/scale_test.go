@@ -92,3 +92,15 @@ func TestDenseRows(t *testing.T) {
 		}
 	}
 }
+
+// Both ends of the range are in it.
+func TestRangeOfTheInputScale(t *testing.T) {
+	for x, good := range map[float64]bool{
+		MinInputScale: true, MaxInputScale: true, math.Nextafter(MinInputScale, 0): false,
+		math.Nextafter(MaxInputScale, math.Inf(1)): false,
+	} {
+		if _, err := tiny(3).Scaled(x); (err == nil) != good {
+			t.Errorf("input scale %v: error %v, must be accepted: %v", x, err, good)
+		}
+	}
+}

@@ -92,8 +92,8 @@ func TestPhishingUtilityFollowsThePaper(t *testing.T) {
 	}
 }
 
-// LeNet on MNIST learns in a twentieth of the paper's K, and less with the paper's noise. The
-// bounds are well below what a run of it gave, 0.90 and 0.75.
+// LeNet on MNIST learns in a fiftieth of the paper's K, and less with the paper's noise. The
+// bounds are well below what a run of it gave, 0.87 and 0.69.
 func TestMNISTIsLearned(t *testing.T) {
 	dir := os.Getenv("PROACTIVEDP_DATA")
 	if dir == "" {
@@ -105,7 +105,7 @@ func TestMNISTIsLearned(t *testing.T) {
 	}
 	s := mnistExperiment(pool.MNIST(pool.MNISTModel))
 	accuracy := func(spec train.Spec) float64 {
-		spec.GradComps /= 20
+		spec.GradComps /= 50
 		p, err := spec.Prepare(d, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMNISTIsLearned(t *testing.T) {
 	}
 	plain, private := accuracy(s.WithoutNoise()), accuracy(s.Train)
 	t.Logf("no noise %.4f, σ = %v %.4f", plain, s.Train.NoiseMultiplier, private)
-	if plain < 0.85 || private < 0.65 || private >= plain {
+	if plain < 0.82 || private < 0.62 || private >= plain {
 		t.Errorf("test accuracy %.4f without noise, %.4f with", plain, private)
 	}
 }

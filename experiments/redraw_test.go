@@ -262,3 +262,21 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 		t.Error("files have changed")
 	}
 }
+
+// A graph of one σ is read back as well.
+func TestStoredUtilityOfOneSigma(t *testing.T) {
+	table, err := results.ParseTable([]byte("clip,seed,sigma,fraction,fraction_sd,test_accuracy,wstar_accuracy," +
+		"wstar_norm\n0.5,1,2,0.25,0.125,0.75,0.875,3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := storedUtilities(&storedFigure{table: table}, 1, "clip", "seed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(pool.Utility{Clip: 0.5, Accuracy: 0.875, Norm: 3,
+		Points: []pool.UtilityPoint{{Sigma: 2, Fraction: 0.25, FractionSD: 0.125, MeanAccuracy: 0.75}}})
+	if err != nil || len(all) != 1 || string(all[0]) != string(want) {
+		t.Errorf("%s, want %s, %v", all, want, err)
+	}
+}

@@ -253,3 +253,29 @@ func TestSearchFoldersBelongToOneCall(t *testing.T) {
 
 // searchLine returns a text on one line, wherever its lines were broken.
 func searchLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Each number of the table stands below its name.
+func TestColumnsOfTheTable(t *testing.T) {
+	spec := train.DefaultSpec()
+	spec.Data, spec.Model, spec.NoiseMultiplier, spec.SampleSize, spec.Clip = "d", "m", 4, "16", 0.25
+	spec.Schedule, spec.Eta0, spec.Beta, spec.GradComps = "sqrt", 0.5, 0.125, 4000
+	run := spec
+	run.NoiseMultiplier, run.SampleSize, run.GradComps = 2, "8", 2000
+	table := records([]found{{spec: spec, run: run, trials: []pool.Trial{{Accuracy: 0.75, Rows: 100},
+		{Accuracy: 0.5, Rows: 90, Diverged: true}}}})
+	if len(table) != 3 {
+		t.Fatalf("%d rows", len(table))
+	}
+	for column, want := range map[string]string{
+		"data": "d", "model": "m", "sigma": "4", "sample_size": "16", "clip": "0.25", "schedule": "sqrt", "eta0": "0.5",
+		"beta": "0.125", "grad_computations": "4000", "seed": "2", "held_out_rows": "90", "held_out_accuracy": "0.5",
+		"diverged": "true", "proxy": "0.5", "run_sample_size": "8", "run_grad_computations": "2000",
+	} {
+		if i := slices.Index(table[0], column); i < 0 || table[2][i] != want {
+			t.Errorf("column %s: %v, want %s", column, table[2], want)
+		}
+	}
+	if len(table[0]) != 16 {
+		t.Errorf("%d columns", len(table[0]))
+	}
+}

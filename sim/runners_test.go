@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -609,5 +610,20 @@ func TestReleaseReplacesTheMechanisms(t *testing.T) {
 	if r := runVirtual(t, silent, Perf{}); r.ParamsSHA256() == runVirtual(t, honest, Perf{}).ParamsSHA256() ||
 		r.Ledgers[0].Events()[0] != runVirtual(t, honest, Perf{}).Ledgers[0].Events()[0] {
 		t.Error("a silent release left the run as it was, or changed its ledger")
+	}
+}
+
+// A run whose context is done already takes no step.
+func TestACancelledRunTakesNoStep(t *testing.T) {
+	v := newVirtual(t, small(t), Perf{})
+	before := written(t, v)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if finished, err := v.RunUntil(ctx, func() bool { return false }); finished || !errors.Is(err, enough) {
+		t.Errorf("finished: %v, %v", finished, err)
+	}
+	if !bytes.Equal(written(t, v), before) {
+		t.Error("a step was taken")
 	}
 }

@@ -246,3 +246,18 @@ func TestRunIsWithinThePlan(t *testing.T) {
 		t.Errorf("only %d bounds were planned", claimed)
 	}
 }
+
+// Noise is secret if its seed is, and where clients draw it themselves.
+func TestWhatIsSecret(t *testing.T) {
+	for _, c := range []struct {
+		spec Spec
+		want bool
+	}{
+		{Spec{}, false}, {Spec{Runner: VirtualRunner}, false}, {Spec{SeedFromOS: true}, true},
+		{Spec{Runner: DistributedRunner}, true}, {Spec{SeedFromOS: true, Runner: DistributedRunner}, true},
+	} {
+		if got := c.spec.Secret(); got != c.want {
+			t.Errorf("%q, from the system %v: %v", c.spec.Runner, c.spec.SeedFromOS, got)
+		}
+	}
+}

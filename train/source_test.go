@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,5 +134,20 @@ func TestFolds(t *testing.T) {
 	spec.Holdout, spec.Fold = 0, 1
 	if err := spec.Validate(); err == nil {
 		t.Error("a fold of no rows is no error")
+	}
+}
+
+// A spec that names its number of features is of a data set that has as many; 0 takes any.
+func TestFeaturesAreThoseOfTheData(t *testing.T) {
+	d := drawn()
+	for features, want := range map[int]string{
+		0: "", d.Features: "", d.Features + 1: fmt.Sprintf("features = %d, must be the %d of ", d.Features+1, d.Features),
+	} {
+		spec := smallSpec()
+		spec.Features = features
+		_, err := NewSource(d).Prepare(spec)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("features = %d of %d: error %v, want %q", features, d.Features, err, want)
+		}
 	}
 }

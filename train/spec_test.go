@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -203,6 +204,17 @@ func TestNetworkMeansTheseBits(t *testing.T) {
 		}
 		if got := r.ParamsSHA256[:16]; got != want {
 			t.Errorf("%v: parameters hash to %s, want %s", class, got, want)
+		}
+	}
+}
+
+// Both ends of the range of gradient computations are in it.
+func TestRangeOfGradientComputations(t *testing.T) {
+	for k, good := range map[int]bool{0: false, 1: true, 1 << 53: true, 1<<53 + 1: false} {
+		s := smallSpec()
+		s.GradComps = k
+		if err := s.Validate(); strings.Contains(fmt.Sprint(err), "gradient computations per client") == good {
+			t.Errorf("K = %d: error %v, must be accepted: %v", k, err, good)
 		}
 	}
 }

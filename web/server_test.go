@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"proactivedp/answer"
+	"proactivedp/internal/testkit"
 )
 
 // serving runs a server until the test ends, and returns its address.
@@ -217,10 +218,7 @@ func TestServerLeavesWhoTakesNothing(t *testing.T) {
 // request at all. The server answers all that is one, panics at none, and takes no more
 // than 200 MiB.
 func TestServerBearsHostileRequests(t *testing.T) {
-	requests := 10_000
-	if testing.Short() {
-		requests = 2000
-	}
+	requests := 2000 * testkit.Sweeps(t)
 	address := serving(t, Options{})
 	draw := rand.New(rand.NewPCG(3, 4))
 	pick := func(list ...string) string { return list[draw.IntN(len(list))] }

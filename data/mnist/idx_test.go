@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"proactivedp/data"
+	"proactivedp/internal/memory"
 )
 
 // idx is a file: the words of its header and its content.
@@ -147,4 +150,24 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%x is read as %x", images, back)
 		}
 	})
+}
+
+// A second file of images goes on after the first if its images are as large, and is refused if not.
+func TestImagesOfTwoFilesAreAsLarge(t *testing.T) {
+	for want, second := range map[string][]byte{
+		"": someImages, "images of 4×1 pixels, must be 2×2 as those before": idx([]uint32{2051, 1, 4, 1}, 1, 2, 3, 4),
+		"images of 2×1 pixels, must be 2×2 as those before": idx([]uint32{2051, 1, 2, 1}, 1, 2),
+	} {
+		d := &data.Dataset{Images: &data.Images{Channels: 1}}
+		if err := addImages(d, bytes.NewReader(someImages), memory.Limit{}); err != nil {
+			t.Fatal(err)
+		}
+		err := addImages(d, bytes.NewReader(second), memory.Limit{})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if err == nil && len(d.Images.Pixels) != 24 {
+			t.Errorf("%d pixels", len(d.Images.Pixels))
+		}
+	}
 }

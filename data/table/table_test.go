@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/memory"
 )
 
 // written returns the path of a file with the text.
@@ -276,4 +278,20 @@ func FuzzParseFile(f *testing.F) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	})
+}
+
+// Rows need 4 bytes for each value and each label, in a slice and in the one, longer by a quarter,
+// that it grows into. Rows that are read for faults only need as much as if they were kept.
+func TestRowsFitTheMemory(t *testing.T) {
+	for _, unkept := range []int{0, 3} {
+		p := &parser{set: &data.Dataset{Features: 2, Label: make([]int32, 5)}, value: make([]float32, 10),
+			unkept: unkept}
+		need := int64(4*3*(5+unkept)) * 9 / 4
+		for left, good := range map[int64]bool{need: true, need - 1: false} {
+			p.left = left
+			if err := p.fits(); (err == nil) != good || err != nil && !errors.Is(err, memory.ErrTooLittle) {
+				t.Errorf("%d unkept rows, %d bytes of %d: %v", unkept, left, need, err)
+			}
+		}
+	}
 }

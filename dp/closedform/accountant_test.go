@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	sweep "proactivedp/internal/testkit"
 )
 
 func event(n, s, count int, sigma float64) dp.Event {
@@ -316,7 +317,8 @@ func TestMinEpsilonIsTheSmallest(t *testing.T) {
 		return n, first
 	}
 	found, none, several := 0, 0, 0
-	for i := range 1500 {
+	settings := 375 * sweep.Sweeps(t)
+	for i := range settings {
 		form := Corrected
 		if i%4 == 0 {
 			form = Printed
@@ -367,7 +369,7 @@ func TestMinEpsilonIsTheSmallest(t *testing.T) {
 		}
 	}
 	t.Logf("%d found, %d without ε, %d with several stretches", found, none, several)
-	if found < 400 || none < 100 || several == 0 {
+	if found < settings*4/15 || none < settings/15 || several == 0 {
 		t.Errorf("%d found, %d without ε, %d with several stretches: not the variety wanted", found, none, several)
 	}
 }

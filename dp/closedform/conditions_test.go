@@ -193,3 +193,13 @@ func TestSettingRefusals(t *testing.T) {
 		t.Error("k² overflows, yet no error")
 	}
 }
+
+// The σ at which u₁ is 1 is the pole of the quotient: 2e√q/(1-q).
+func TestPoleOfTheQuotient(t *testing.T) {
+	for _, size := range []float64{1, 16, 500} {
+		s := Setting{N: 10000, Rounds: 50000 / size, Computed: 50000, MaxSize: size, Delta: 1e-5}
+		q := newQuotient(Printed, s)
+		_, u1 := ratios(q.q, q.second, q.second*q.second)
+		near(t, "u₁ at the pole", u1, 1, 1e-12)
+	}
+}

@@ -3,6 +3,7 @@ package closedform
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -308,5 +309,22 @@ func TestRemainingOfLastDigits(t *testing.T) {
 		}
 	case <-time.After(2 * time.Second):
 		t.Error("no answer in two seconds")
+	}
+}
+
+// The cost of a task is at least count·q²/(1-q), computed exactly, and above it by no more
+// than rounding asks for.
+func TestCostIsRoundedUp(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 3))
+	for range 2000 {
+		q, count := logUniform(r, 1e-9, 0.5), 1+r.IntN(1<<40)
+		exact := new(big.Rat).SetFloat64(q)
+		rest := new(big.Rat).Sub(big.NewRat(1, 1), exact)
+		exact.Mul(exact, exact).Quo(exact, rest).Mul(exact, big.NewRat(int64(count), 1))
+		off := new(big.Rat).Quo(new(big.Rat).SetFloat64(cost(q, count)), exact)
+		over, _ := off.Sub(off, big.NewRat(1, 1)).Float64()
+		if !(over >= 0 && over <= 16*ulp) {
+			t.Fatalf("%d rounds of q = %v cost %v, which is %v above count·q²/(1-q)", count, q, cost(q, count), over)
+		}
 	}
 }

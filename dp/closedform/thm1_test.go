@@ -329,3 +329,19 @@ func TestReplaceOneIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Where u₀ is 1 or more no noise is enough for the printed form, although u₁ may be below 1.
+func TestNoNoiseIsEnoughWhereURatiosAreLarge(t *testing.T) {
+	const sigma = 20
+	for rate, enough := range map[float64]bool{0.1: true, 0.2: false} {
+		m := must[Moments](t)(MomentsOf(dp.ConstantSizes(int(rate*1000)), 10, 1000))
+		u0, u1 := ratios(rate, sigma, sigma*sigma)
+		if u0 < 1 != enough || u1 >= 1 {
+			t.Fatalf("u₀ = %v, u₁ = %v: not the case that is wanted", u0, u1)
+		}
+		c := find(t, must[[]Condition](t)(m.Conditions(Printed, sigma, 1, 1e-5)), Thm1, "sigma")
+		if c.Met && !enough || (c.Margin == -1) == enough {
+			t.Errorf("q = %v: %+v, noise can be enough: %v", rate, c, enough)
+		}
+	}
+}

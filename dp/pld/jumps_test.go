@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/gdp"
+	"proactivedp/internal/testkit"
 )
 
 // jumps is δ(ε) of T rounds at so little noise that a release shows whether the record was in the
@@ -46,7 +47,8 @@ func gaussian(mu, eps float64) float64 {
 func TestRoundsThatShowTheirSamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	answered := 0
-	for range 24 {
+	settings := 8 * testkit.Sweeps(t)
+	for range settings {
 		sampling, adjacency := dp.Poisson, dp.AddOrRemove
 		sigma := 0.05 + 0.015*r.Float64()
 		if r.IntN(2) == 0 {
@@ -70,7 +72,7 @@ func TestRoundsThatShowTheirSamples(t *testing.T) {
 			t.Errorf("%+v, δ = %v: ε ≥ %v, where δ is %v", e, delta, b.EpsilonLower, truth)
 		}
 	}
-	if answered < 15 {
+	if answered < settings/2 {
 		t.Errorf("%d answers", answered)
 	}
 }

@@ -54,3 +54,21 @@ func TestPanelsAreAsFineAsTheNoiseAsks(t *testing.T) {
 		t.Errorf("error %v with %d panels, want less than 1e-8", wrong, len(u.panels))
 	}
 }
+
+// Where e^w is large the loss is log(1-q+q·e^w) as elsewhere; where e^w overflows it is finite.
+func TestLossesWhereTheirExponentIsLarge(t *testing.T) {
+	for _, q := range []float64{0.5, 1e-3, 1e-100, 1e-200} {
+		r := &round{q: q, sigma: 0.1}
+		for _, w := range []float64{499, 501, 505, 600, 700} {
+			x := w*r.sigma*r.sigma + 0.5
+			want := math.Log1p(q * math.Expm1(r.exponent(x)))
+			if got := r.loss(x); math.Abs(got-want) > 1e-13*want {
+				t.Errorf("q = %v, w = %v: loss %v, want %v", q, w, got, want)
+			}
+		}
+		x := 2000*r.sigma*r.sigma + 0.5
+		if got, want := r.loss(x), r.exponent(x)+math.Log(q); math.Abs(got-want) > 1e-13*want {
+			t.Errorf("q = %v, w = 2000: loss %v, want %v", q, got, want)
+		}
+	}
+}

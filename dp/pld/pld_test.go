@@ -122,7 +122,7 @@ func TestOracle(t *testing.T) {
 // amplified ε: the exact answers, and the intervals of the contour.
 func TestExactForms(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for range 60 {
+	for range 15 * testkit.Sweeps(t) {
 		q, sigma, rounds, delta := draw(r)
 		sigma = logUniform(r, 0.3, 100)
 		rounds = min(rounds, 1+int(50*sigma*sigma))
@@ -310,7 +310,7 @@ func TestManyDifferentRounds(t *testing.T) {
 // much; δ(ε(δ)) = δ.
 func TestRandomSettings(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	const settings = 80
+	settings := 20 * testkit.Sweeps(t)
 	wide, covered := 0, 0
 	for range settings {
 		q, sigma, rounds, delta := draw(r)
@@ -362,7 +362,7 @@ func TestRandomSettings(t *testing.T) {
 			}
 		}
 	}
-	if wide > settings/25 || covered < 10 {
+	if wide > 1+settings/40 || covered < settings/8 {
 		t.Errorf("%d of %d wider than asked, %d covered by the closed form", wide, settings, covered)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/internal/testkit"
 )
 
 // spaced returns n numbers from 0 to most.
@@ -24,7 +25,7 @@ func spaced(most float64, n int) []float64 {
 // looked at last.
 func TestProfilesHoldTheExactDelta(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 1))
-	for i := range 30 {
+	for i := range 10 * testkit.Sweeps(t) {
 		q, sigma, rounds, _ := draw(r)
 		s := spec{q, max(sigma, 0.4), 1}
 		if r.IntN(2) == 0 {

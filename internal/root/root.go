@@ -127,16 +127,16 @@ func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) 
 		}
 		width := hi - lo
 		if math.Abs(fl) < math.Abs(fh) {
-			lo -= width
-			if checkInterval(lo, hi) != nil {
+			if checkInterval(lo-width, hi) != nil {
 				break
 			}
+			lo -= width
 			fl, err = eval(f, lo)
 		} else {
-			hi += width
-			if checkInterval(lo, hi) != nil {
+			if checkInterval(lo, hi+width) != nil {
 				break
 			}
+			hi += width
 			fh, err = eval(f, hi)
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package root
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -155,6 +156,27 @@ func TestBracket(t *testing.T) {
 	} {
 		if _, _, err := Bracket(f, 1, 2); err == nil {
 			t.Error("not finite, yet accepted")
+		}
+	}
+}
+
+// An interval that cannot be doubled any more is named by ends at which the function was looked at.
+func TestBracketNamesWhatItLookedAt(t *testing.T) {
+	for _, sign := range []float64{1, -1} { // the interval grows to the left, then to the right
+		seen := map[float64]float64{}
+		_, _, err := Bracket(func(x float64) float64 {
+			seen[x] = 2 + sign*math.Atan(x)
+			return seen[x]
+		}, -1, 1)
+		if !errors.Is(err, ErrNoSignChange) {
+			t.Fatal(err)
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for x := range seen {
+			lo, hi = min(lo, x), max(hi, x)
+		}
+		if want := fmt.Sprintf("f(%v) = %v, f(%v) = %v", lo, seen[lo], hi, seen[hi]); !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

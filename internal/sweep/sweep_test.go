@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -288,4 +289,26 @@ func Example() {
 	worker.Wait()
 	fmt.Println(spent.Computed, err)
 	// Output: 3 <nil>
+}
+
+// Credentials of another role are refused by name before anything is dialled.
+func TestWorkersNeedCredentialsOfAWorker(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // where they are not refused, nothing is waited for
+	for _, role := range []broker.Role{broker.Server, broker.Client} {
+		creds := &broker.Credentials{Role: role}
+		err := Work(ctx, WorkOptions{URL: "nats://127.0.0.1:1", Creds: creds, Name: "w", Workers: 1, Dir: t.TempDir()})
+		if want := fmt.Sprintf("credentials of role %q, must be of %q", role, broker.Worker); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("a worker with them: error %v, want %q", err, want)
+		}
+	}
+	q, err := Open(ctx, Options{Engine: broker.Engine{Listen: "127.0.0.1:0"},
+		Creds: &broker.Credentials{Role: broker.Worker}})
+	if err == nil || !strings.Contains(err.Error(), "must be of ") {
+		t.Errorf("a queue with a worker's credentials: error %v", err)
+	}
+	if q != nil {
+		t.Error("a queue with a worker's credentials is open")
+	}
 }

@@ -23,3 +23,11 @@ func Times(t testing.TB, name string, few int) (times int, set bool) {
 	}
 	return times, true
 }
+
+// Sweeps returns how many times as long as usual random sweeps are: 1, or what the environment
+// variable PROACTIVEDP_SWEEPS holds. CI sets it.
+func Sweeps(t testing.TB) int {
+	t.Helper()
+	times, _ := Times(t, "PROACTIVEDP_SWEEPS", 1)
+	return times
+}

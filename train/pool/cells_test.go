@@ -485,3 +485,28 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// A job whose clock is a file, of compute times or of latencies, is refused by name; one with any
+// other clock is read.
+func TestJobsReadNoFiles(t *testing.T) {
+	for clock, file := range map[string]bool{"trace:times.csv": true, "constant:2ms": false, "exponential:2ms": false} {
+		for name, set := range map[string]func(*train.Spec){
+			"compute": func(s *train.Spec) { s.Compute = clock },
+			"latency": func(s *train.Spec) { s.Latency = clock },
+		} {
+			spec := smallSpec()
+			set(&spec)
+			text, err := json.Marshal(map[string]any{"kind": "trial", "train": spec, "data_sha256": "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, got, err := readCell(text)
+			switch {
+			case file && (err == nil || !strings.Contains(err.Error(), "trace:times.csv is a file")):
+				t.Errorf("%s = %s: error %v", name, clock, err)
+			case !file && (err != nil || got != spec):
+				t.Errorf("%s = %s: %+v, %v", name, clock, got, err)
+			}
+		}
+	}
+}

@@ -35,6 +35,7 @@ var shares = []struct {
 type candidate struct {
 	fault
 	rank string
+	pkg  *packages.Package
 }
 
 // drawTo draws faults and writes the list of them.
@@ -54,7 +55,7 @@ func drawTo(file, dir string, seed uint64, n int) error {
 	drawn, upTo := 0, 0
 	for _, s := range shares {
 		at := slices.IndexFunc(loaded, func(p *packages.Package) bool {
-			return p.Module != nil && strings.TrimPrefix(p.PkgPath, p.Module.Path+"/") == s.folder
+			return p.Module != nil && folderOf(p) == s.folder
 		})
 		if at < 0 {
 			return fmt.Errorf("there is no package %s", s.folder)
@@ -65,7 +66,7 @@ func drawTo(file, dir string, seed uint64, n int) error {
 		upTo += s.share
 		share := n*upTo/all - drawn
 		drawn += share
-		faults, err := draw(loaded[at], s.folder, seed, share)
+		faults, err := draw(loaded[at:at+1], s.folder, seed, share)
 		if err != nil {
 			return err
 		}
@@ -74,22 +75,50 @@ func drawTo(file, dir string, seed uint64, n int) error {
 	return l.write(file)
 }
 
-// draw draws n faults of one package: a kind in turn, each fault in a function of its
-// own. What comes first in a kind is decided by a digest of seed and fault, so that
-// the draw depends on nothing but them, and a change elsewhere moves nothing.
-func draw(p *packages.Package, folder string, seed uint64, n int) ([]fault, error) {
+// notDrawn are the folders of programs that no user runs.
+var notDrawn = []string{"cmd/bench", "cmd/explore", "internal/tools/"}
+
+// drawWhole draws faults of the whole module, and writes the list of them.
+func drawWhole(file, dir string, seed uint64, n int) error {
+	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, "./...")
+	if err != nil {
+		return err
+	}
+	for _, p := range loaded {
+		if len(p.Errors) > 0 {
+			return fmt.Errorf("%s: %w", p.PkgPath, p.Errors[0])
+		}
+	}
+	loaded = slices.DeleteFunc(loaded, func(p *packages.Package) bool {
+		return slices.ContainsFunc(notDrawn, func(not string) bool { return strings.HasPrefix(folderOf(p), not) })
+	})
+	l := list{Seed: seed}
+	if l.Faults, err = draw(loaded, "", seed, n); err != nil {
+		return err
+	}
+	return l.write(file)
+}
+
+func folderOf(p *packages.Package) string { return strings.TrimPrefix(p.PkgPath, p.Module.Path+"/") }
+
+// draw draws n faults of the packages, which folder names: a kind in turn, each fault in a function
+// of its own. What comes first in a kind is decided by a digest of seed and fault, so that the draw
+// depends on nothing but them, and a change elsewhere moves nothing.
+func draw(loaded []*packages.Package, folder string, seed uint64, n int) ([]fault, error) {
 	kinds := map[string][]candidate{}
-	for _, parsed := range p.Syntax {
-		path := p.Fset.Position(parsed.Pos()).Filename
-		if ast.IsGenerated(parsed) {
-			continue
-		}
-		all, err := candidates(p, parsed, path, folder, seed)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range all {
-			kinds[c.Kind] = append(kinds[c.Kind], c)
+	for _, p := range loaded {
+		for _, parsed := range p.Syntax {
+			path := p.Fset.Position(parsed.Pos()).Filename
+			if ast.IsGenerated(parsed) {
+				continue
+			}
+			all, err := candidates(p, parsed, path, folderOf(p), seed)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range all {
+				kinds[c.Kind] = append(kinds[c.Kind], c)
+			}
 		}
 	}
 	for _, all := range kinds {
@@ -107,10 +136,10 @@ func draw(p *packages.Package, folder string, seed uint64, n int) ([]fault, erro
 			if len(drawn) == n {
 				break
 			}
-			f, rest := first(p, kinds[kind], taken)
+			f, rest := first(kinds[kind], taken)
 			kinds[kind] = rest
 			if f != nil {
-				taken[f.In] = true
+				taken[f.Package+" "+f.In] = true
 				drawn = append(drawn, *f)
 			}
 		}
@@ -123,9 +152,9 @@ func draw(p *packages.Package, folder string, seed uint64, n int) ([]fault, erro
 
 // first returns the first candidate that compiles and is in no function that is
 // taken, or nil, and those behind it.
-func first(p *packages.Package, all []candidate, taken map[string]bool) (*fault, []candidate) {
+func first(all []candidate, taken map[string]bool) (*fault, []candidate) {
 	for i, c := range all {
-		if !taken[c.In] && c.compiles(p) {
+		if !taken[c.Package+" "+c.In] && c.compiles(c.pkg) {
 			return &c.fault, all[i+1:]
 		}
 	}
@@ -165,7 +194,7 @@ func candidates(p *packages.Package, parsed *ast.File, path, folder string, seed
 				continue
 			}
 			f.Name = digest(0, f.Package, f.In, f.Kind, f.Before, f.After, fmt.Sprint(f.Nth))[:6]
-			all = append(all, candidate{f, digest(seed, f.Name, f.Kind, f.After)})
+			all = append(all, candidate{f, digest(seed, f.Name, f.Kind, f.After), p})
 		}
 	}
 	return all, nil

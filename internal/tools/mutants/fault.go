@@ -43,6 +43,7 @@ type fault struct {
 
 // list holds what the file of faults does.
 type list struct {
+	Note   string  `json:"note,omitempty"`
 	Seed   uint64  `json:"seed"` // seed of the draw
 	Faults []fault `json:"faults"`
 }

@@ -6,6 +6,12 @@
 //	go run ./internal/tools/mutants              replay the faults of faults.json
 //	go run ./internal/tools/mutants -draw 96     draw them anew from the source, by -seed
 //
+// whole.json holds 60 faults of the whole module, which the tests of their own packages catch. The
+// revision that they were drawn from is in its note.
+//
+//	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json -near 0
+//	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json -draw 60 -whole -seed 36
+//
 // The source is not touched: the faulty file takes the place of the true one by the
 // go command's -overlay. The tests of the package with the fault run first, then
 // those of the packages that rest on it, nearest first, until one goes red. A fault
@@ -30,6 +36,7 @@ func main() {
 	file := flag.String("faults", "internal/tools/mutants/faults.json", "list of faults")
 	draw := flag.Int("draw", 0, "draw that many faults, write the list anew, and replay nothing")
 	seed := flag.Uint64("seed", 1, "seed of the draw")
+	whole := flag.Bool("whole", false, "draw from the whole module, not in the shares of the list")
 	flag.StringVar(&r.only, "only", "", "replay only faults whose package or name has this in it")
 	flag.IntVar(&r.near, "near", -1, "run tests at most that many imports away from the fault; -1 is any number")
 	flag.DurationVar(&r.limit, "limit", 2*time.Minute,
@@ -41,9 +48,12 @@ func main() {
 		os.Exit(exitWrong)
 	}
 	var err error
-	if *draw > 0 {
+	switch {
+	case *draw > 0 && *whole:
+		err = drawWhole(*file, *dir, *seed, *draw)
+	case *draw > 0:
 		err = drawTo(*file, *dir, *seed, *draw)
-	} else {
+	default:
 		r.out, r.dir, r.file = os.Stdout, *dir, *file
 		err = r.run()
 	}

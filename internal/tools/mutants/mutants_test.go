@@ -69,7 +69,7 @@ func even(n int) bool {
 
 func loadSource(t *testing.T, dir string) *packages.Package {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax}, "./a")
+	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, "./a")
 	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
 		t.Fatal(loaded, err)
 	}
@@ -130,15 +130,15 @@ func TestFaultsAreOfAllKinds(t *testing.T) {
 // of its own.
 func TestDrawIsRepeatable(t *testing.T) {
 	p := loadSource(t, tree(t, map[string]string{"a/a.go": source}))
-	first, err := draw(p, "a", 7, 3)
+	first, err := draw([]*packages.Package{p}, "a", 7, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := draw(p, "a", 7, 3)
+	again, err := draw([]*packages.Package{p}, "a", 7, 3)
 	if err != nil || !slices.Equal(first, again) {
 		t.Errorf("%v then %v, %v", first, again, err)
 	}
-	other, err := draw(p, "a", 8, 3)
+	other, err := draw([]*packages.Package{p}, "a", 8, 3)
 	if err != nil || slices.Equal(first, other) {
 		t.Errorf("seed 8 draws %v, %v", other, err)
 	}
@@ -149,7 +149,7 @@ func TestDrawIsRepeatable(t *testing.T) {
 		}
 		in[f.In] = true
 	}
-	if _, err := draw(p, "a", 7, 4); err == nil {
+	if _, err := draw([]*packages.Package{p}, "a", 7, 4); err == nil {
 		t.Error("four faults in three places")
 	}
 	broken := candidate{fault: first[0]}
