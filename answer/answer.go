@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"proactivedp/dp"
@@ -183,5 +182,3 @@ func NewProblem(ctx context.Context, err error) *Problem {
 
 // oneLine returns what err says on one line, for a table or a JSON value.
 func oneLine(err error) string { return message.OneLine(err) }
-
-func finite(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) }

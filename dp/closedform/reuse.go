@@ -32,7 +32,7 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	}
 	sigma := sigmaEq(eps, -math.Log(delta))
 	if theta > safeG(sigma)*float64(n) {
-		return 0, fmt.Errorf("N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
+		return 0, fmt.Errorf("records N = %d, must be at least θ/g(σ_eq) = %.4g: %w", n, theta/G(sigma),
 			dp.ErrNotCovered)
 	}
 	gamma, err := RHS(form, sigma, theta*theta/float64(n))
