@@ -22,7 +22,7 @@ var trainWhole = regexp.MustCompile("Train it whole, on all training records: `(
 
 // The pages of the committed searches say what today's program says of their tables.
 func TestCommittedPagesAreOfTheirTables(t *testing.T) {
-	folders, err := filepath.Glob("../../results/search-*")
+	folders, err := filepath.Glob("../results/search-*")
 	if err != nil || len(folders) == 0 {
 		t.Fatalf("%d searches are committed (%v)", len(folders), err)
 	}

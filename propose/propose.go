@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"proactivedp/dp"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -163,3 +164,6 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	found = slices.DeleteFunc(found, func(c *candidate) bool { return c.accuracy < r.TargetAccuracy })
 	return s.report(ctx, epsilon, found[:min(r.Count, len(found))], points)
 }
+
+// Drawing is how pictures of a report are drawn; the zero value is the program's own style, as PNG.
+type Drawing = results.Drawing

@@ -181,7 +181,7 @@ type Stream struct {
 // allocates nor draws. It panics for a round outside [0, 2^32) and for a root
 // without a key.
 func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
-	if round < 0 || round > math.MaxUint32 {
+	if round < 0 || uint64(round) > math.MaxUint32 {
 		panic("rng: round outside 32 bits")
 	}
 	if err := r.Check(); err != nil {

@@ -96,7 +96,7 @@ func TestEventsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, logged := listedEvents(string(list)), loggedEvents(t, "../../dist")
+	listed, logged := listedEvents(string(list)), loggedEvents(t, "../../cluster")
 	if len(logged) < 30 {
 		t.Errorf("%d events are logged, want 30 or more", len(logged))
 	}

@@ -150,7 +150,7 @@ func TestTeacher(t *testing.T) {
 
 func TestTeacherNeedsScores(t *testing.T) {
 	defer func() {
-		if msg, _ := recover().(string); !strings.HasPrefix(msg, "synth: flat: root: ") {
+		if msg, _ := recover().(string); !strings.HasPrefix(msg, "synth: flat: ") {
 			t.Errorf("panic %q, want one that names the set", msg)
 		}
 	}()

@@ -41,18 +41,30 @@ func compiled(t *testing.T) map[string]*types.Package {
 	return all
 }
 
-// Nothing exported by a public package needs a type of an internal one, or one
-// that is not exported: what cannot be named outside cannot be built there.
+// Nothing exported by a public package needs a type of an internal one, or one that is not
+// exported: what cannot be named outside cannot be built there. A public alias is a name for it.
 func TestPublicPackagesNeedNoInternalTypes(t *testing.T) {
-	seen := 0
-	for path, pkg := range compiled(t) {
+	seen, all := 0, compiled(t)
+	named := map[*types.TypeName]bool{}
+	for path, pkg := range all {
+		for _, name := range pkg.Scope().Names() {
+			alias, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+			if !ok || !public(path) || !alias.Exported() || !alias.IsAlias() {
+				continue
+			}
+			if to, ok := types.Unalias(alias.Type()).(*types.Named); ok {
+				named[to.Obj()] = true
+			}
+		}
+	}
+	for path, pkg := range all {
 		if !public(path) {
 			continue
 		}
 		seen++
 		for _, name := range pkg.Scope().Names() {
 			if o := pkg.Scope().Lookup(name); o.Exported() {
-				for _, bad := range needs(o) {
+				for _, bad := range needs(o, named) {
 					t.Errorf("%s: %s", strings.TrimPrefix(path, module+"/"), bad)
 				}
 			}
@@ -64,8 +76,8 @@ func TestPublicPackagesNeedNoInternalTypes(t *testing.T) {
 }
 
 // needs says in what way an exported object needs what cannot be named outside.
-func needs(o types.Object) []string {
-	w := &apiWalk{}
+func needs(o types.Object, named map[*types.TypeName]bool) []string {
+	w := &apiWalk{named: named, seen: map[*types.TypeName]bool{}}
 	name, isType := o.(*types.TypeName)
 	if !isType {
 		w.walk(o.Name(), o.Type())
@@ -75,20 +87,24 @@ func needs(o types.Object) []string {
 		w.walk(o.Name(), types.Unalias(o.Type()))
 		return w.bad
 	}
-	named := o.Type().(*types.Named)
-	w.typeParams(o.Name(), named.TypeParams())
-	for m := range named.Methods() {
+	own := o.Type().(*types.Named)
+	w.typeParams(o.Name(), own.TypeParams())
+	for m := range own.Methods() {
 		if m.Exported() {
 			w.walk(o.Name()+"."+m.Name(), m.Type())
 		}
 	}
-	w.walk(o.Name(), named.Underlying())
+	w.walk(o.Name(), own.Underlying())
 	return w.bad
 }
 
 // apiWalk goes through the types that an exported object is made of, as far as
 // they can be seen from outside.
-type apiWalk struct{ bad []string }
+type apiWalk struct {
+	bad   []string
+	named map[*types.TypeName]bool // that a public alias names
+	seen  map[*types.TypeName]bool // of these
+}
 
 func (w *apiWalk) typeParams(at string, list *types.TypeParamList) {
 	for p := range list.TypeParams() {
@@ -108,7 +124,11 @@ func (w *apiWalk) walk(at string, t types.Type) {
 		w.walk(at, types.Unalias(t))
 	case *types.Named:
 		if pkg := t.Obj().Pkg(); pkg != nil && within(pkg.Path(), module) {
-			if strings.Contains("/"+pkg.Path()+"/", "/internal/") || !t.Obj().Exported() {
+			if w.named[t.Obj()] && !w.seen[t.Obj()] { // what it is made of can be seen by that name
+				w.seen[t.Obj()] = true
+				w.walk(at, t.Underlying())
+			}
+			if (strings.Contains("/"+pkg.Path()+"/", "/internal/") || !t.Obj().Exported()) && !w.named[t.Obj()] {
 				w.bad = append(w.bad, fmt.Sprintf("%s needs %s.%s", at, strings.TrimPrefix(pkg.Path(), module+"/"),
 					t.Obj().Name()))
 			}

@@ -38,10 +38,11 @@ var rooms = []string{
 // thirdParty lists, for every room, the modules that it may import, other than the standard library.
 var thirdParty = map[string][]string{
 	"audit":   {"github.com/sourcegraph/conc", "gonum.org/v1/gonum"},
-	"cluster": {"github.com/nats-io/nats.go"},
+	"cluster": {"github.com/nats-io"},
 	"cmd": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/perf", "gonum.org/v1/gonum",
 	},
+	"data":        {"github.com/cenkalti/backoff/v5"},
 	"dp":          {"gonum.org/v1/gonum"},
 	"experiments": {"gonum.org/v1/gonum"},
 	"internal": {

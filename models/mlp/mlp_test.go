@@ -125,7 +125,7 @@ func TestNames(t *testing.T) {
 		"mlp:64,32":                           `= "64,32" in model = "mlp:64,32", must be`,
 		"mlp:064":                             `= "064"`,
 		"mlp-relu:8:x":                        `hidden layer 2 = "x"`,
-		"8":                                   `= " 8"`,
+		"mlp: 8":                              `= " 8"`,
 		"mlp:99999999999999999999":            `= "99999999999999999999"`,
 		"mlp:1:1:1:1:1:1:1:1:1":               "9 hidden layers",
 		"mlp" + strings.Repeat(":1", 100_000): "100000 hidden layers",
