@@ -74,7 +74,7 @@ explore: ## Take small runs through every order of events, and count the states.
 	$(GO) run ./cmd/explore
 
 race: ## Pass the tests of everything concurrent under the race detector.
-	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./internal/broker ./internal/fetch ./internal/papertables ./internal/report ./internal/sweep
+	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
 	$(TEST) -race -short ./propose -run '^TestInfeasible$$'
 	$(TEST) -race -short ./cmd/proactivedp -run '$(RACED)'
 

@@ -35,8 +35,8 @@ func listedEvents(text string) map[string][]string {
 	return all
 }
 
-// loggedEvents returns the events that the code below a folder logs, with their keys.
-func loggedEvents(t *testing.T, dir string) map[string][]string {
+// loggedEvents returns the events that the code below the folders logs, with their keys.
+func loggedEvents(t *testing.T, dirs ...string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	literal := func(e ast.Expr) string {
@@ -69,7 +69,7 @@ func loggedEvents(t *testing.T, dir string) map[string][]string {
 		all[literal(call.Args[0])] = append(all[literal(call.Args[0])], keys...)
 		return true
 	}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	visit := func(path string, e fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -78,9 +78,11 @@ func loggedEvents(t *testing.T, dir string) map[string][]string {
 			ast.Inspect(file, look)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if err := filepath.WalkDir(dir, visit); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return all
 }
@@ -96,7 +98,7 @@ func TestEventsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, logged := listedEvents(string(list)), loggedEvents(t, "../../cluster")
+	listed, logged := listedEvents(string(list)), loggedEvents(t, "../../cluster", "../../internal/sweep")
 	if len(logged) < 30 {
 		t.Errorf("%d events are logged, want 30 or more", len(logged))
 	}
