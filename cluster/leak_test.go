@@ -18,7 +18,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		left = ""
 		for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-			ours := strings.Contains(stack, "/dist.") || strings.Contains(stack, "/dist/")
+			ours := strings.Contains(stack, "/cluster.") || strings.Contains(stack, "/cluster/")
 			// Package pse of nats-server and the testing package have some for ever.
 			if (ours || strings.Contains(stack, "nats-io")) && !strings.Contains(stack, "testing.tRunner") {
 				left += stack + "\n\n"

@@ -130,6 +130,6 @@ func (k *storedFigure) replace(dir string, d results.Drawing, out *content) erro
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, asPicture(out.picture), nil)
 	}
-	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which manifest.WriteManifest fills in
+	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which results.WriteManifest fills in
 	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
 }

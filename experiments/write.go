@@ -33,7 +33,7 @@ type SearchManifest struct {
 	Config  SearchSpec   `json:"config"`
 	Data    results.Data `json:"data"`
 	results.Origin
-	SHA256 string `json:"manifest_sha256"` // see manifest.WriteManifest
+	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
 }
 
 // Search runs a search, returns what it has found, and writes its tables, its

@@ -97,7 +97,7 @@ type Checked struct {
 	Prediction
 	Proxy   float64 `json:"proxy"`         // f
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
-	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see grid.UtilitySpec
+	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
 	Short   float64 `json:"short_run"`     // accuracy after a part of the rounds
 }
 

@@ -38,7 +38,7 @@ const (
 	VirtualRunner = "virtual"
 	HogwildRunner = "hogwild"
 	// DistributedRunner is a server and clients that are processes of their own, of
-	// package dist.
+	// package cluster.
 	DistributedRunner = "distributed"
 )
 
@@ -415,7 +415,7 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 			return sim.Hogwild(ctx, p.Config, observe)
 		}, nil
 	case DistributedRunner:
-		return nil, errors.New("a distributed run is of processes of their own, see package dist")
+		return nil, errors.New("a distributed run is of processes of their own, see package cluster")
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {

@@ -24,8 +24,8 @@ type Manifest struct {
 	Origin
 	Drawing Drawing  `json:"drawing,omitzero"` // how the picture is drawn
 	Files   []string `json:"files"`            // the first is a picture
-	Table   string   `json:"table_sha256"`     // see manifest.Digest
-	SHA256  string   `json:"manifest_sha256"`  // see manifest.WriteManifest
+	Table   string   `json:"table_sha256"`     // see Digest
+	SHA256  string   `json:"manifest_sha256"`  // see WriteManifest
 }
 
 // WriteFigure writes a figure made from the sources elsewhere to a folder as experiments.Make does:

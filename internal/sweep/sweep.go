@@ -1,5 +1,5 @@
 // Package sweep computes the cells of figures, searches and comparisons on several machines,
-// which meet at a broker (package dist/broker): a Queue hands cells out, and workers compute
+// which meet at a broker (package cluster/broker): a Queue hands cells out, and workers compute
 // them (Work). The same bits come out as on one machine.
 //
 // A cell lies in a stream until its worker says that it is done; a worker that says nothing
@@ -85,7 +85,7 @@ type Options struct {
 	Log    *slog.Logger // is told who computes what; nil: nothing is logged
 }
 
-// Queue hands cells out to workers. It is a grid.Elsewhere. One that is done with
+// Queue hands cells out to workers. It is a pool.Elsewhere. One that is done with
 // must be closed.
 type Queue struct {
 	log    *slog.Logger
