@@ -155,6 +155,7 @@ test("from the home page to a plan and a figure by links alone", { timeout: 120_
     await page.waitForURL(address);
     await page.waitForSelector(shows);
   }
+  await page.goto(`file://${join(site, "index.html")}`);
   await page.click("main a[href='docs/extend.html']");
   await page.waitForURL(/docs\/extend\.html$/);
   await page.keyboard.press("Tab");
