@@ -17,9 +17,9 @@ ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./intern
 	./models/lenet ./models/logreg ./models/mlp ./models/softmax
 # … what takes as long to compile for arm64 again: a parser, and whole trainings …
 ARM64_MORE   = ./data/libsvm ./train
-# … and what takes it long.
+# … and what takes it long, or starts its own program, which no emulator does.
 ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
-ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat
+ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess
 # Of the commands' tests those of which the program itself does several things at a time: it
 # listens to signals, trains in a crew or by hogwild, runs grids. What else their scripts run
 # concurrently is in packages whose own tests are raced.
