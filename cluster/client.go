@@ -331,10 +331,7 @@ func (c *client) build() error {
 	}
 	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(mostFlying),
 		jetstream.WithPublishAsyncTimeout(wait))
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // run takes part until the server has everything that the client released, and its ledger.

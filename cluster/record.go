@@ -187,10 +187,7 @@ func writeJSON(path string, v any) error {
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	})
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // readState reads the machine's state and the tally, if there are any.
@@ -252,10 +249,7 @@ func (r *record) writeAddress(url string) error {
 		_, err := fmt.Fprintln(w, url)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.Clients) }
@@ -329,10 +323,7 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 	err = files.Write(r.path(stateFile), func(w io.Writer) error {
 		return stateFormat.Write(w, header, r.key, machine.Save)
 	})
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // report returns the report of a run that has ended; nil if it has not.

@@ -31,7 +31,7 @@ func (out *content) write(dir string, m Manifest) (err error) {
 	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
-// asPicture returns a picture in the form that package folder writes.
+// asPicture returns a picture in the form that package results writes.
 func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }

@@ -379,10 +379,7 @@ func checkRoot(root string) error {
 	if root == "" {
 		return nil
 	}
-	if err := (rng.Name{Root: root}).Validate(); err != nil {
-		return err
-	}
-	return nil
+	return (rng.Name{Root: root}).Validate()
 }
 
 // howToRun says by which options train takes its noise from a numbered seed.

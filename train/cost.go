@@ -95,10 +95,7 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err
 	}
-	if err := memory.Given(limit).Check(total(p.memory(perf))); err != nil {
-		return err
-	}
-	return nil
+	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
 // Cost is what a computation takes: work and memory.

@@ -223,18 +223,12 @@ func Sweep(path string) error {
 		return err
 	}
 	dir, base := filepath.Split(path)
-	if err := sweep(dir, base); err != nil {
-		return err
-	}
-	return nil
+	return sweep(dir, base)
 }
 
 // SweepFolder does the same for all files of a folder.
 func SweepFolder(dir string) error {
-	if err := sweep(filepath.Clean(dir)+string(filepath.Separator), ""); err != nil {
-		return err
-	}
-	return nil
+	return sweep(filepath.Clean(dir)+string(filepath.Separator), "")
 }
 
 // sweep removes what killed writers left of the file base in the folder dir, or

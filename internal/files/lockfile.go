@@ -113,10 +113,7 @@ func fileLock(path string) string {
 // SweepLock removes the lock file that a killed holder of the file at path left, for who does
 // not take the lock.
 func SweepLock(path string) error {
-	if err := RemoveUnheld(fileLock(path)); err != nil {
-		return err
-	}
-	return nil
+	return RemoveUnheld(fileLock(path))
 }
 
 // Release gives the lock up and removes its file, and the folder if it was made for

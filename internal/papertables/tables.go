@@ -163,8 +163,5 @@ func runParts(ctx context.Context, parts []func() error, o Options) error {
 	}
 	err := p.Wait()
 	bar.Close()
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }

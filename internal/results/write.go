@@ -40,8 +40,5 @@ func (p *Page) Write(w io.Writer) error {
 		"Reproduced": count[Reproduced] + count[Exceeded], "Not": count[NotReproduced],
 		"Undecided": count[Undecided],
 	})
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }

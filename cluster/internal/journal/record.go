@@ -150,10 +150,7 @@ func (j *Journal) put(b []byte, at int64) error {
 	if err == nil && !flushedByWriting {
 		err = j.file.Sync()
 	}
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // begin begins a new life at the end of the file.
