@@ -105,7 +105,7 @@ func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
 	}
 	lists = append(lists, of(dp.Noise{Name: name, Client: dp.AllClients}, 1))
 	for range 20 {
-		if _, err := dp.Compose(lists...); err == nil || !strings.Contains(err.Error(), "releases 0 and 8 are") {
+		if _, err := dp.Compose(lists...); err == nil || !strings.Contains(err.Error(), "releases 0 and 8 share") {
 			t.Fatal(err)
 		}
 	}
