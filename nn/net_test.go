@@ -44,7 +44,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 9, Stride: 1}},
 			[]string{"kernel = 9, must be at most the padded input's"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Conv{Out: 1, Kernel: 1, Stride: 1}},
-			[]string{"layer 2 (conv 1×1): its place"}},
+			[]string{"layer 2 (conv 1×1): position"}},
 		{image, []nn.Layer{nn.ReLU{}, nil}, []string{"layer 2 is nil"}},
 		{image, []nn.Layer{nn.MaxPool{}}, []string{"layer 1 (max pool): width = 7, must be even"}},
 		{image, []nn.Layer{nn.Dense{-3}}, []string{"layer 1 (dense): out = -3, must be at least 1"}},
