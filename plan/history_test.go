@@ -129,7 +129,7 @@ func TestRecordsHaveADigest(t *testing.T) {
 			t.Fatalf("there is no %s in %s", from, text)
 		}
 		if _, err := ReadHistory(strings.NewReader(changed), dp.Poisson, ""); err == nil ||
-			!strings.Contains(err.Error(), "its sha256 is not that of its content") {
+			!strings.Contains(err.Error(), "its sha256 does not match its content") {
 			t.Errorf("%s for %s: %v", to, from, err)
 		}
 		edited := regexp.MustCompile(`,\s*"sha256": "[0-9a-f]{64}"`).ReplaceAllString(changed, "")
