@@ -347,7 +347,6 @@ func (c *Client) keep(v *Vector) {
 //
 //  1. The client computes round 5 and sends U = G + Z: G is the sum of clipped gradients
 //     at ŵ, and Z is the noise that the root gives for this client and round 5.
-//  2. It is lost before its ledger counts round 5, and another one resumes in round 5.
 //  2. The client is lost before its ledger counts round 5. Another client resumes in round 5.
 //  3. ŵ is v̂_k now. The root gives the same sample and the same Z, but the gradients differ. The
 //     client sends U′ = G′ + Z.

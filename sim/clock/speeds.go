@@ -100,9 +100,9 @@ func (s Speeds) Validate(clients int) error {
 // factor returns the distribution of the factor 1/x, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns for each client the factor 1/x by which its gradients take longer than at speed
-//  1. nil means that all factors are 1. It panics if clients is not in [0, data.MaxParts] or the
-//     speeds are not valid for so many clients.
+// Factors returns for each client the factor 1/x by which its gradients take longer than those of a
+// client of speed 1. nil means that all factors are 1. It panics if clients is not in
+// [0, data.MaxParts] or the speeds are not valid for that many clients.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil
