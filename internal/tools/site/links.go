@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
 // parsed is what links can lead to in a page, what the page leads to, and the levels of its

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
+	"proactivedp/internal/tools/checkout"
 )
 
 // Pages of the site that are made of no Markdown.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
 // repository is the root of the repository, from where the tests run.
