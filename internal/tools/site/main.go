@@ -1,5 +1,5 @@
 // Command site makes the home page for the reader: the README, the guides below docs, the
-// planner, the committed results with thumbnails, and their report, as files that work from
+// planner, the committed results and their report, as files that work from
 // a folder, without a server, a script or a network:
 //
 //	make site

@@ -16,14 +16,13 @@ import (
 	"proactivedp/internal/tools/checkout"
 )
 
-// Pages of the site that are made of no Markdown.
+// Files of the site.
 const (
-	home        = "index.html"
-	stylePage   = "style.css"
-	plannerAt   = "planner.html"
-	reportAt    = "report.html"
-	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // whose place resultsAt takes
+	home      = "index.html"
+	stylePage = "style.css"
+	plannerAt = "planner.html"
+	reportAt  = "report.html"
+	resultsAt = "results/index.html" // made of results/README.md
 )
 
 //go:embed page.html
@@ -86,7 +85,6 @@ func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, err
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(folder)
 	for len(s.queue) > 0 { // what is linked may link on
 		name := s.queue[0]
 		s.queue = s.queue[1:]
@@ -108,7 +106,7 @@ func (s *site) pagesOfText() []string {
 		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.HasPrefix(part, ".") || part == "testdata" || part == "node_modules"
 		})
-		if path.Ext(name) == ".md" && !hidden && name != resultsText {
+		if path.Ext(name) == ".md" && !hidden {
 			names = append(names, name)
 		}
 	}
@@ -176,9 +174,6 @@ func (s *site) add(p page) {
 // pageOf returns where the page of a Markdown file stands.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
-	if name == resultsText {
-		return resultsAt
-	}
 	if file == "README.md" {
 		return dir + home
 	}
