@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -45,7 +44,8 @@ func (a *accountantFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// inFlags names, in what is wrong with a question, the flags of cmd as they are given.
+// inFlags returns err, the error of a question, with -- before the name of every flag of cmd that begins a
+// line of it.
 func inFlags(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -56,5 +56,17 @@ func inFlags(cmd *cobra.Command, err error) error {
 			lines[i] = "--" + line
 		}
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return reworded{err, strings.Join(lines, "\n")}
 }
+
+// reworded is an error with another text.
+type reworded struct {
+	error
+	text string
+}
+
+// Error returns the other text.
+func (e reworded) Error() string { return e.text }
+
+// Unwrap returns the error.
+func (e reworded) Unwrap() error { return e.error }
