@@ -41,7 +41,7 @@ func startPairs(a *attacker) (func(*rng.Stream) error, error) {
 }
 
 // refusals are what the second of two may say.
-var refusals = []string{"in use by another process", "holds a run that is not finished"}
+var refusals = []string{"in use by another process", "has an unfinished run"}
 
 func pairFault(d *disturbed, ends [2]*ended, errs [2]error) error {
 	var last *ended
