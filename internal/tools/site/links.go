@@ -14,16 +14,16 @@ import (
 	"proactivedp/internal/checkout"
 )
 
-// parsed is what links can lead to in a page, what the page leads to, and the levels of its
-// headings.
+// parsed has what is needed of a page: the names that links can lead to, its own links, and the
+// levels of its headings.
 type parsed struct {
 	ids    map[string]bool
 	links  []string
 	levels []int
 }
 
-// outline reports headings that do not begin with one of the first level, have a second
-// one, or leave out a level on the way down.
+// outline returns an error if the first heading is not of level 1, if there is a second one of level
+// 1, or if a level is skipped.
 func (p *parsed) outline() error {
 	at := 0
 	for i, level := range p.levels {
@@ -38,12 +38,12 @@ func (p *parsed) outline() error {
 	return nil
 }
 
-// tally is what was looked at.
+// tally counts the pages and links that were checked.
 type tally struct{ pages, inner, outer int }
 
-// check follows every link of the site: to files and to headings within it. An address of
-// another host is only read. It reports all that leads nowhere, names that stand twice in
-// a page, headings out of order, and pages to which no link leads.
+// check follows every link of the site to files and headings in the site. Addresses on other hosts
+// are only parsed. It reports links that lead nowhere, duplicate names in a page, headings out of
+// order, and pages to which no link leads.
 func check(files checkout.Tree) (tally, error) {
 	var t tally
 	var errs []error
@@ -88,7 +88,7 @@ func check(files checkout.Tree) (tally, error) {
 	return t, errors.Join(errs...)
 }
 
-// follow returns the file that a link of a page leads to, "" for what is elsewhere.
+// follow returns the file to which a link of a page leads, or "" if it leads to another host.
 func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (string, error) {
 	target, err := url.Parse(link)
 	if err != nil {
@@ -100,7 +100,7 @@ func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (s
 	case target.IsAbs():
 		if target.Scheme != "https" && target.Scheme != "http" || target.Host == "" || strings.ContainsAny(link,
 			" \t\n") {
-			return "", errors.New("no address of a page elsewhere")
+			return "", errors.New("not a valid address on another host")
 		}
 		return "", nil
 	case target.Host != "" || strings.HasPrefix(target.Path, "/"):
@@ -111,7 +111,7 @@ func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (s
 		to = path.Join(path.Dir(from), target.Path)
 	}
 	if _, there := files[to]; !there {
-		return "", fmt.Errorf("there is no file %s", to)
+		return "", fmt.Errorf("the file %s does not exist", to)
 	}
 	if target.Fragment == "" {
 		return to, nil
@@ -130,7 +130,7 @@ func parse(text []byte) (*parsed, error) {
 	for {
 		kind := tokens.Next()
 		if kind == html.ErrorToken {
-			return p, errors.Join(errs...) // the end: what is read from memory has no other error
+			return p, errors.Join(errs...) // the end of the text; reading from memory has no other error
 		}
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			continue
@@ -143,7 +143,7 @@ func parse(text []byte) (*parsed, error) {
 			switch a.Key {
 			case "id":
 				if p.ids[a.Val] || a.Val == "" {
-					errs = append(errs, fmt.Errorf("the name %q stands twice, or is empty", a.Val))
+					errs = append(errs, fmt.Errorf("the name %q occurs twice or is empty", a.Val))
 				}
 				p.ids[a.Val] = true
 			case "href", "src":

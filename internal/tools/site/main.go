@@ -1,12 +1,12 @@
-// Command site makes the home page for the reader: the README, the guides below docs, the
-// planner, the committed results with thumbnails, and their report, as files that work from
-// a folder, without a server, a script or a network:
+// Command site makes the project's home page: the README, the guides in docs, the planner, the
+// committed results with thumbnails, and their report. The files work from a folder, without a
+// server, scripts or a network:
 //
 //	make site
 //
-// Every link in it is followed before anything is written: one that leads nowhere, to no
-// heading, or to a folder, which a browser does not open from a file, is an error. An
-// address of another host is read, but not asked for.
+// Before anything is written, every link within the site is followed. It is an error if a link leads
+// nowhere, to a heading that does not exist, or to a folder, which a browser does not open from a
+// file. Addresses on other hosts are only parsed.
 package main
 
 import (
@@ -27,8 +27,8 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "folder of the repository")
-	out := flag.String("out", "out/site", "folder that is written; what an earlier call wrote there is replaced")
-	planner := flag.String("planner", "", "file that proactivedp page has written; none: the planner is compiled")
+	out := flag.String("out", "out/site", "output folder; an earlier output there is replaced")
+	planner := flag.String("planner", "", "a file written by proactivedp page; without it, the planner is compiled")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "site: argument %q, must be none\n", flag.Arg(0))
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// maxPlanner bounds the file of the planner.
+// maxPlanner is the largest file of the planner.
 const maxPlanner = 64 << 20
 
 func run(ctx context.Context, root, out, planner string, say io.Writer) error {
@@ -74,12 +74,12 @@ func run(ctx context.Context, root, out, planner string, say io.Writer) error {
 	return err
 }
 
-// plannerPage returns the planner as one file: the one that is given, or a compiled one.
+// plannerPage returns the planner as one file: the given one, or a newly compiled one.
 func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	if file != "" {
 		page, err := bounded.File(file, maxPlanner)
 		if err == nil && web.PageVersion(page) == "" {
-			err = fmt.Errorf("%s is no page that proactivedp page has written", file)
+			err = fmt.Errorf("%s was not written by proactivedp page", file)
 		}
 		return page, err
 	}
@@ -94,7 +94,7 @@ func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	return web.Page(planner)
 }
 
-// checkPlace reports a folder that something else than this command has written.
+// checkPlace returns an error if the folder was not written by this command.
 func checkPlace(out string) error {
 	entries, err := os.ReadDir(out)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -105,13 +105,13 @@ func checkPlace(out string) error {
 	}
 	text, err := bounded.File(filepath.Join(out, home), maxPlanner)
 	if err != nil || !ours(text) {
-		return fmt.Errorf("out = %q has files that are not of a site, must be a new folder, an empty one or an "+
+		return fmt.Errorf("out = %q has files that do not belong to a site, must be a new folder, an empty one or an "+
 			"older site", out)
 	}
 	return nil
 }
 
-// place writes the files beside the folder and then puts them into its place.
+// place writes the files to a folder next to out, and then renames that folder to out.
 func place(files checkout.Tree, out string) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(out)), 0o777); err != nil {
 		return err
@@ -121,7 +121,7 @@ func place(files checkout.Tree, out string) error {
 		return err
 	}
 	defer os.RemoveAll(made)
-	whole := filepath.Join(made, "site") // with the mode that a folder has here
+	whole := filepath.Join(made, "site") // a folder with the usual mode
 	if err := files.Write(whole); err != nil {
 		return err
 	}

@@ -16,14 +16,14 @@ import (
 	"proactivedp/internal/results"
 )
 
-// Pages of the site that are made of no Markdown.
+// These pages of the site are not made from Markdown.
 const (
 	home        = "index.html"
 	stylePage   = "style.css"
 	plannerAt   = "planner.html"
 	reportAt    = "report.html"
 	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // whose place resultsAt takes
+	resultsText = "results/README.md" // replaced by resultsAt
 )
 
 //go:embed page.html
@@ -34,10 +34,10 @@ var style []byte
 
 var layout = template.Must(template.New("page").Parse(pageText))
 
-// mark is in every page of the site: see ours.
+// mark is in every page of the site, see ours.
 const mark = `<meta name="generator" content="proactivedp site">`
 
-// ours reports whether the page is of a site that this command has made.
+// ours reports whether this command made the page.
 func ours(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
 
 // guide is a page in the list of guides.
@@ -49,7 +49,7 @@ type group struct {
 	guides []guide
 }
 
-// groups is the list of guides: every page below docs is in it.
+// groups is the list of guides. It has every page in docs.
 var groups = []group{
 	{"Begin", []guide{
 		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
@@ -72,22 +72,22 @@ var groups = []group{
 	}},
 }
 
-// site is what is being made.
+// site is the site that is being made.
 type site struct {
 	tree  checkout.Tree
 	out   checkout.Tree
 	errs  []error
-	queue []string // files of the tree that a page leads to and that have no page yet
+	queue []string // files of the tree that a page links to and that have no page yet
 }
 
-// made returns the files of the site, by their paths with slashes.
+// made returns the files of the site by their paths, with slashes.
 func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, error) {
 	s := &site{tree: tree, out: checkout.Tree{stylePage: style, plannerAt: planner}}
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
 	s.addResults(folder)
-	for len(s.queue) > 0 { // what is linked may link on
+	for len(s.queue) > 0 { // linked files may have links too
 		name := s.queue[0]
 		s.queue = s.queue[1:]
 		s.addFile(name)
@@ -116,18 +116,18 @@ func (s *site) pagesOfText() []string {
 	return names
 }
 
-// fail keeps an error about a file.
+// fail records an error about a file.
 func (s *site) fail(name string, err error) {
 	if err != nil {
 		s.errs = append(s.errs, fmt.Errorf("%s: %w", name, err))
 	}
 }
 
-// page is one page of the site, for its layout.
+// page is one page of the site, for the layout.
 type page struct {
 	at       string // its path
 	title    string
-	from     string // the file it is made of; "": several
+	from     string // the file from which it is made; "" if there are several
 	contents []heading
 	body     template.HTML
 }
@@ -144,7 +144,7 @@ type section struct {
 	Links []link
 }
 
-// add puts a page into the site.
+// add adds a page to the site.
 func (s *site) add(p page) {
 	to := func(at string) string { return relative(p.at, at) }
 	top := []link{{"Planner", to(plannerAt), false}, {"Results", to(resultsAt), p.at == resultsAt},
@@ -168,12 +168,12 @@ func (s *site) add(p page) {
 	})
 	s.fail(p.at, err)
 	if _, twice := s.out[p.at]; twice {
-		s.fail(p.at, errors.New("two pages want this place"))
+		s.fail(p.at, errors.New("two pages have this path"))
 	}
 	s.out[p.at] = out.Bytes()
 }
 
-// pageOf returns where the page of a Markdown file stands.
+// pageOf returns the path of the page for a Markdown file.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
 	if name == resultsText {
@@ -185,7 +185,7 @@ func pageOf(name string) string {
 	return strings.TrimSuffix(name, ".md") + ".html"
 }
 
-// relative returns the address of one page in another.
+// relative returns a link from one page to another.
 func relative(from, to string) string {
 	up := strings.Count(from, "/")
 	parts := strings.Split(to, "/")
@@ -198,8 +198,8 @@ func relative(from, to string) string {
 	return strings.Repeat("../", up) + strings.Join(parts, "/")
 }
 
-// placeOf returns where in the site a file or folder of the tree is found, and sees to it
-// that it gets there.
+// placeOf returns the path in the site of a file or folder of the tree, and makes sure that it is
+// added.
 func (s *site) placeOf(name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fmt.Errorf("%s is outside of the repository", name)
@@ -224,10 +224,10 @@ func (s *site) placeOf(name string) (string, error) {
 	return "", fmt.Errorf("%s is not in the repository", name)
 }
 
-// isFolder reports whether the tree has files below the name.
+// isFolder reports whether the tree has files in a folder with that name.
 func (s *site) isFolder(name string) bool { return name == "." || len(s.below(name)) > 0 }
 
-// below lists the files directly in a folder, and the names of its folders with a slash.
+// below lists the files directly in a folder, and its subfolders with a slash.
 func (s *site) below(folder string) []string {
 	seen := map[string]bool{}
 	for name := range s.tree {
@@ -247,7 +247,7 @@ func (s *site) below(folder string) []string {
 	return names
 }
 
-// want queues a file or folder for a page of its own, once.
+// want queues a file or folder, once, so that it gets a page.
 func (s *site) want(name string) {
 	at := name + ".html"
 	if _, isFile := s.tree[name]; !isFile {
@@ -258,8 +258,7 @@ func (s *site) want(name string) {
 	}
 }
 
-// addFile adds the page of a source file with its lines numbered, or of a folder with what
-// it holds.
+// addFile adds the page of a source file, with line numbers, or of a folder, with its content.
 func (s *site) addFile(name string) {
 	var body strings.Builder
 	text, isFile := s.tree[name]
