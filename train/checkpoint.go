@@ -96,8 +96,8 @@ type header struct {
 
 // Checkpoint is an open file with the state of a training run.
 //
-// OpenCheckpoint and OpenKeyedCheckpoint return a Checkpoint. On any other Checkpoint, the methods
-// return an error or, if they return none, may panic.
+// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
+// error or, if they return none, may panic.
 type Checkpoint struct {
 	header
 	path  string
@@ -235,7 +235,7 @@ func (s Spec) CanKeep() error {
 }
 
 // CheckKeep returns an error if the checkpoints of a new run would replace an unfinished run or some
-// other file. key is the key of a checkpoint that may be at path, or nil if it has none.
+// other file. key is the key of a checkpoint that may be at path, or nil if it has no key.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

@@ -88,8 +88,9 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits returns an error if the run needs more than limit bytes of memory, including what the process
-// already has. 0 means as much as the machine, the control group and GOMEMLIMIT allow.
+// Fits returns an error if the run, together with what the process already uses, needs more than
+// limit bytes of memory. A limit of 0 means as much as the machine, the control group and GOMEMLIMIT
+// allow.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err

@@ -172,7 +172,8 @@ func (k *keeper) seconds() float64 { return k.before + time.Since(k.begun).Secon
 func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
 		if k.Path != "" && !k.Aside {
-			// Remove what a process left that was killed at its very end. Files of another user may not be removable.
+			// Remove what a process left that was killed at its very end. Files of another user may
+			// not be removable.
 			_ = errors.Join(files.SweepLock(k.Path), files.Sweep(k.Path))
 		}
 		return k.run.Run(ctx)

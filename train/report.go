@@ -33,7 +33,7 @@ type Report struct {
 	Theta        float64      `json:"theta"`   // s_max/s̄ of the rounds that were run, ≥ 1, the largest of any client
 	MaxLag       int          `json:"max_lag"` // the largest lag i − k of a round
 	MeanLag      float64      `json:"mean_lag"`
-	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 if there is none
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	ParamsNorm   float64      `json:"params_norm"`
@@ -60,7 +60,7 @@ type Averaged struct {
 	ParamsNorm   float64 `json:"params_norm"`
 }
 
-// averaged evaluates the averaged model. It returns nil if there is none.
+// averaged evaluates the averaged model. It returns nil if the spec asks for no average.
 func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil

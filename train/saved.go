@@ -38,7 +38,8 @@ type Inputs struct {
 	// if the labels were those of a LIBSVM file with two classes.
 	Map    string       `json:"label_map,omitempty"`
 	Mapped *data.Affine `json:"normalised,omitempty"`
-	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for numbers.
+	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
+	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
 }
 

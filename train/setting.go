@@ -23,8 +23,8 @@ import (
 // Setting is the training that a file describes. The file has either a proposal, which is a whole
 // spec, or a plan, which is σ, s, T, δ and the clients.
 //
-// ReadSetting returns a Setting. On any other Setting, the methods return an error or, if they
-// return none, may panic.
+// Use ReadSetting to make one. The methods of a zero Setting return an error or, if they return
+// none, may panic.
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
@@ -137,7 +137,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 		return readProposal(text, max(rank, 1))
 	}
 	if rank != 0 {
-		return nil, fmt.Errorf("rank = %d selects a proposal, but the file has none", rank)
+		return nil, fmt.Errorf("rank = %d selects a proposal, but the file has no proposals", rank)
 	}
 	whole := maps.Clone(keys)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[plan.Plan]()) {

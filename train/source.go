@@ -13,12 +13,12 @@ import (
 	"proactivedp/sim"
 )
 
-// Source is a data set on which many specs are trained. It prepares each spec once. What specs have
-// in common is in memory once: the data, the clients' rows, the models, and the content of traces.
-// It is safe for concurrent use.
+// Source is a data set on which many specs are trained. It prepares each spec once. Specs share in
+// memory: the data, the clients' rows, the models, and the content of traces. It is safe for
+// concurrent use.
 //
-// NewSource returns a Source. On any other Source, the methods return an error or, if they return
-// none, may panic.
+// Use NewSource to make one. The methods of a zero Source return an error or, if they return none,
+// may panic.
 type Source struct {
 	data *data.Dataset
 	hash func() string

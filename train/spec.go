@@ -141,8 +141,8 @@ func DefaultSpec() Spec {
 // Prepared is a spec together with a data set: a configuration that is ready to run, and the records
 // for its evaluation. These are the test set, or the records held out of the training set.
 //
-// A Source returns a Prepared. On any other Prepared, the methods return an error or, if they return
-// none, may panic.
+// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or,
+// if they return none, may panic.
 type Prepared struct {
 	Spec   Spec        // including the hashes of its traces, and the model's FullName
 	Config *sim.Config // the configuration that the runner runs
@@ -302,7 +302,7 @@ func (s Spec) checkHogwild(cfg sim.Config) error {
 // maxLambda is the largest penalty.
 const maxLambda = 1e6
 
-// checkLambda returns an error if the penalty is out of range, or if the model has none.
+// checkLambda returns an error if the penalty is out of range, or if the model has no penalty.
 func (s Spec) checkLambda() error {
 	if s.Lambda == 0 {
 		return nil

@@ -33,8 +33,9 @@ type Lock struct {
 // previous holder.
 const maxLockTries = 100
 
-// take takes the lock file at path. named is what it protects, for errors. The folder must exist. If
-// another process holds the lock, the error is ErrHeld with that process's number.
+// take takes the lock file at path. named is the name, in errors, of what the lock protects. The
+// folder must exist. If another process holds the lock, the error is ErrHeld with the number of that
+// process.
 func take(path, named string) (*Lock, error) {
 	for range maxLockTries {
 		f, err := openLock(path)

@@ -152,8 +152,8 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on the data set, or on the one that it stands in
-// for.
+// Has reports whether the paper has an experiment on the data set, or on the data set that it is a
+// stand-in for.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }

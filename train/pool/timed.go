@@ -189,7 +189,7 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 }
 
 // Reaches returns the time of the first look whose accuracy is at least the target. It returns false
-// if there is none, or if the run diverged.
+// if no look reaches it, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

@@ -152,7 +152,7 @@ func draw(loaded []*packages.Package, folder string, seed uint64, n int) ([]faul
 }
 
 // first returns the first candidate that compiles and is not in a function that is already taken,
-// and the candidates after it. The fault is nil if there is none.
+// and the candidates after it. The fault is nil if no candidate is left.
 func first(all []candidate, taken map[string]bool) (*fault, []candidate) {
 	for i, c := range all {
 		if !taken[c.Package+" "+c.In] && c.compiles(c.pkg) {

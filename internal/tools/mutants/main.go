@@ -6,7 +6,7 @@
 //	go run ./internal/tools/mutants              replay the faults of faults.json
 //	go run ./internal/tools/mutants -draw 96     draw new faults from the source, with -seed
 //
-// whole.json has 60 faults of the whole module, which the tests of their own packages must find. Its
+// whole.json has 60 faults of the whole module, which the tests of the same package must find. Its
 // note names the revision from which they were drawn.
 //
 //	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json -near 0

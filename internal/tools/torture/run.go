@@ -16,7 +16,7 @@ import (
 
 // mayTake, mayWait and mayWork are how long a program may run before it is asked to end: in general,
 // if it waits for input, and if its work is known to end. mayEnd is how long it may then take to
-// end. It promises two seconds; a busy machine gets more.
+// end. The program promises two seconds, but a busy machine gets more.
 const (
 	mayTake = 5 * time.Second
 	mayWait = time.Second // for a pipe that nobody opens
