@@ -50,7 +50,8 @@
 // one root. All checks but one use what the adversary sees, without the seeds. The other one, the
 // replay, knows the seeds and computes releases again. A failed check does not bound ε.
 //
-// MeasurePower and Survey measure how often audits find planted faults.
+// To measure what an audit finds, plant faults and call [Alarms]. The survey in package experiments does
+// this for every fault.
 //
 // # Claims
 //

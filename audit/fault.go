@@ -115,8 +115,8 @@ func (f Fault) About() string { return f.described().about }
 // Unit returns the meaning of a size of the fault, or "" if it has no size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes that MeasurePower tries, the most obvious first, which is the default. It
-// returns nil if the fault has no size.
+// Sizes returns the sizes that a survey tries, the most obvious first, which is the default of
+// Options.FaultSize. It returns nil if the fault has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
 // Faults returns the names of all faults, beginning with NoFault, the correct mechanism.
@@ -144,6 +144,6 @@ func ParseFault(name string) (Fault, error) {
 // claim.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// onWire reports whether the fault concerns messages that are lost or duplicated, which the runner
+// OnWire reports whether the fault concerns messages that are lost or duplicated, which the runner
 // Hogwild does not have.
-func (f Fault) onWire() bool { return f == FreshResend || f == FreshDuplicate }
+func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

@@ -8,6 +8,13 @@ import (
 	"proactivedp/internal/root"
 )
 
+// ClopperPearson returns both ends of the confidence interval for the probability of an event that
+// occurred in hits of runs independent runs, at least 1. Each end is wrong with a probability of at
+// most level.
+func ClopperPearson(hits, runs int, level float64) (low, high float64) {
+	return atLeast(hits, runs, level), atMost(hits, runs, level)
+}
+
 // atLeast and atMost return the ends of the Clopper-Pearson interval (1934) for the probability of an
 // event that occurred in hits of runs ≥ 1 independent runs. Each end is wrong with a probability of at
 // most level, whatever the true probability is.

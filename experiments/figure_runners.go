@@ -162,8 +162,11 @@ func comparedText(what int, mean, sd float64, seeds int) string {
 	return report.Share(mean)
 }
 
-// median returns the median of x.
+// median returns the median of x, or 0 if x is empty.
 func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
 	sorted := slices.Sorted(slices.Values(x))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

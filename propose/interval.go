@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// coverage is the fraction of trainings whose test accuracy is in the interval. quantile is the
+// Coverage is the fraction of trainings whose test accuracy should be in the interval. quantile is the
 // corresponding number of standard deviations to either side.
 const (
-	coverage = 0.9
+	Coverage = 0.9
 	quantile = 1.645
 )
 
