@@ -53,11 +53,11 @@ const rounding = 0.005
 const deviations = 2
 
 // Rule says how verdicts are found.
-var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard deviations "+
-	"over seeds of ours (reproduced, and more, if ours is above that), and a bound if ours keeps it in the mean; "+
-	"undecided is what misses it only within one standard deviation, what was run with a part of the paper's K or on "+
-	"a stand-in, and what is held against such a run. The deviations of a utility graph are over seeds and draws of "+
-	"the noise.", rounding, deviations)
+var Rule = fmt.Sprintf("A stated accuracy is reproduced if ours differs from it by at most its rounding (%g) and %d "+
+	"standard deviations over seeds. It is \"reproduced, and more\" if ours is better than that. A bound is reproduced "+
+	"if our mean keeps it. A statement is undecided if it is missed by less than one standard deviation, if only a part "+
+	"of the paper's gradients was run, or if the data are a synthetic stand-in. In utility graphs the deviation is over "+
+	"seeds and draws of the noise.", rounding, deviations)
 
 // ReadFindings returns a finding for every statement about a figure that the folder has, in the
 // order of the paper, but for the figures named.

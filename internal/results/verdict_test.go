@@ -177,7 +177,7 @@ func TestVerdictsTellTheNormOfWStar(t *testing.T) {
 	}{
 		{"fast,4,1,0.025,12,0.7,0.98,60", []string{"of 4 ways to train w*, 3 as accurate",
 			"keeps 0.700 with ‖w*‖ = 60.0", "graph's has 24.0"}},
-		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's 24.0"}},
+		{"fast,4,1,0.025,12,0.9,0.98,60", []string{"the first that keeps it has ‖w*‖ = 60.0 (fast)", "graph's has 24.0"}},
 	} {
 		folder(t, dir, "mnist-lenet-wstar", "1", append(slices.Clone(rows), c.more)...)
 		all, err := ReadFindings(dir)

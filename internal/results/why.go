@@ -99,18 +99,17 @@ func (t *table) borne(c paper.Claim, own float64) (string, error) {
 		return mean(one.accuracies) < learned*mean(best.accuracies)
 	})
 	slices.SortStableFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.norms), mean(b.norms)) })
-	text := fmt.Sprintf("the norm of w* decides it (%s): of %d ways to train w*, %d as accurate, ", t.figure, count,
-		len(all))
+	text := fmt.Sprintf("it depends on ‖w*‖ (%s): of %d ways to train w*, %d as accurate, ", t.figure, count, len(all))
 	for _, one := range all {
 		if mean(one.fractions) >= c.Value.Value() {
-			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; how the "+
-				"paper's w* was trained is not said", report.Fixed(mean(one.norms), 1), one.way,
+			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's has %s; the "+
+				"paper does not say how its w* was trained", report.Fixed(mean(one.norms), 1), one.way,
 				report.Fixed(own, 1)), nil
 		}
 	}
 	most := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.fractions), mean(b.fractions)) })
-	return text + fmt.Sprintf("the one that bears most keeps %s with ‖w*‖ = %s (%s), the utility graph's has %s; the "+
-		"paper's was larger, or its noise was scaled, as by the step size, which is not said",
+	return text + fmt.Sprintf("the best keeps %s with ‖w*‖ = %s (%s), the utility graph's has %s; the paper's w* was "+
+		"larger, or its noise was scaled, which it does not say",
 		report.Fixed(mean(most.fractions), 3), report.Fixed(mean(most.norms), 1), most.way,
 		report.Fixed(own, 1)), nil
 }
