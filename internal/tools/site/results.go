@@ -82,7 +82,7 @@ func (s *site) addResults(dir string) {
 	var body bytes.Buffer
 	s.fail(resultsAt, resultsPage.Execute(&body, map[string]any{
 		"Cards": cards, "Pages": pages, "Report": relative(resultsAt, reportAt),
-		"Guide": relative(resultsAt, "docs/figures.html"), "Statements": len(findings),
+		"Guide": relative(resultsAt, "docs/paper.html"), "Statements": len(findings),
 		"Reproduced": count[results.Reproduced] + count[results.Exceeded], "Not": count[results.NotReproduced],
 		"Undecided": count[results.Undecided],
 	}))
