@@ -28,13 +28,13 @@ type card struct {
 	Findings               []results.Finding
 }
 
-// prose is a page of the results that is no figure.
+// prose is a Markdown page in the results.
 type prose struct{ Title, To string }
 
 //go:embed results.html
 var cardsText string
 
-// resultsPage is what the page of results says.
+// resultsPage is the template of the page of results.
 var resultsPage = template.Must(template.New("results").Funcs(template.FuncMap{
 	"class": func(v results.Verdict) string {
 		return map[results.Verdict]string{results.Reproduced: "yes", results.Exceeded: "yes",
@@ -74,9 +74,9 @@ func (s *site) addResults(dir string) {
 			}
 		}
 	}
-	index := s.tree[resultsText] // whose order is that of the figures' registry
+	index := s.tree[resultsText] // its order is that of the figures' registry
 	slices.SortStableFunc(cards, func(a, b card) int {
-		at := func(c card) uint { return uint(bytes.Index(index, []byte("("+c.Name+"/"))) } // not there: last
+		at := func(c card) uint { return uint(bytes.Index(index, []byte("("+c.Name+"/"))) } // a figure that is missing there comes last
 		return cmp.Compare(at(a), at(b))
 	})
 	var body bytes.Buffer
@@ -90,13 +90,13 @@ func (s *site) addResults(dir string) {
 		contents: []heading{{2, "Searches, audits, measurements and tables", "pages"}, {2, "Figures", "figures"}}})
 }
 
-// proseOf is the entry of a page that the results have as Markdown.
+// proseOf returns the entry of a Markdown page in the results.
 func (s *site) proseOf(name string) prose {
 	title := strings.TrimSuffix(strings.TrimPrefix(name, "results/"), "/README.md")
 	return prose{strings.TrimSuffix(title, ".md"), relative(resultsAt, pageOf(name))}
 }
 
-// cardOf reads a figure; nil if the folder is none: if its manifest has no title.
+// cardOf reads a figure. It returns nil if the folder has no manifest with a title.
 func (s *site) cardOf(dir, folder string) (*card, error) {
 	text, err := results.ManifestText(dir, folder)
 	if err != nil {
@@ -134,10 +134,10 @@ func (s *site) cardOf(dir, folder string) (*card, error) {
 	return c, nil
 }
 
-// thumbnailWidth is how wide thumbnails are, in pixels: twice what they are shown at.
+// thumbnailWidth is the width of thumbnails in pixels, twice the width at which they are shown.
 const thumbnailWidth = 480
 
-// thumbnail returns a picture reduced to the width of thumbnails, and its size.
+// thumbnail returns a picture scaled down to the width of thumbnails, and its size.
 func thumbnail(picture []byte) ([]byte, image.Point, error) {
 	const most = 50_000_000 // pixels
 	about, err := png.DecodeConfig(bytes.NewReader(picture))

@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/experiments"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/propose"
@@ -134,7 +135,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
 	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
-		wrong = errors.Join(wrong, propose.CheckTimes(f.against),
+		wrong = errors.Join(wrong, experiments.CheckGridTimes(f.against),
 			cli.RefuseWith(cmd, "against-grid", "target-accuracy"))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
@@ -214,7 +215,7 @@ func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, 
 	if !cmd.Flags().Changed("against-grid") {
 		return propose.Propose(cmd.Context(), f.request, o)
 	}
-	return propose.AgainstGrid(cmd.Context(), f.request, o, propose.DefaultGrid(f.request), f.against,
+	return experiments.AgainstGrid(cmd.Context(), f.request, o, experiments.ProposalGrid(f.request), f.against,
 		gridTestSeeds(o.Data.Data()))
 }
 
