@@ -47,6 +47,18 @@ type Cell struct {
 	Alone bool
 }
 
+// cellOf returns what cells of the training have in common: everything but how they cost, run and check.
+func cellOf(what any, spec train.Spec, source *train.Source) Cell {
+	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
+}
+
+// clockCellOf is cellOf for a training on a clock, which is computed alone if the clock is real.
+func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
+	c := cellOf(what, spec, source)
+	c.Alone = spec.Runner == train.HogwildRunner
+	return c
+}
+
 // CostOf returns the cost of a run of the spec with so many evaluations and workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)

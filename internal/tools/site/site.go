@@ -12,18 +12,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
+	"proactivedp/internal/tools/checkout"
 )
 
 // The pages of the site that are not made from Markdown.
 const (
-	home        = "index.html"
-	stylePage   = "style.css"
-	plannerAt   = "planner.html"
-	reportAt    = "report.html"
-	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // its place is taken by resultsAt
+	home      = "index.html"
+	stylePage = "style.css"
+	plannerAt = "planner.html"
+	reportAt  = "report.html"
+	resultsAt = "results/index.html" // made from results/README.md
 )
 
 //go:embed page.html
@@ -85,7 +84,6 @@ func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, err
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(folder)
 	for len(s.queue) > 0 { // a linked page may have further links
 		name := s.queue[0]
 		s.queue = s.queue[1:]
@@ -107,7 +105,7 @@ func (s *site) pagesOfText() []string {
 		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.HasPrefix(part, ".") || part == "testdata" || part == "node_modules"
 		})
-		if path.Ext(name) == ".md" && !hidden && name != resultsText {
+		if path.Ext(name) == ".md" && !hidden {
 			names = append(names, name)
 		}
 	}
@@ -175,9 +173,6 @@ func (s *site) add(p page) {
 // pageOf returns the path of the page for a Markdown file.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
-	if name == resultsText {
-		return resultsAt
-	}
 	if file == "README.md" {
 		return dir + home
 	}

@@ -146,7 +146,7 @@ test("from the home page to a plan and a figure by links alone", { timeout: 120_
   const page = await opened(browser, `file://${join(site, "index.html")}`, { offline: true });
   const ways = [
     ["Planner", /planner\.html$/, "[data-key=epsilon]"],
-    ["Results", /results\/index\.html$/, ".cards img"],
+    ["Results", /results\/index\.html$/, "td img"],
     ["Report", /report\.html$/, "#verdicts"],
   ];
   for (const [name, address, shows] of ways) {
