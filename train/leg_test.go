@@ -124,7 +124,7 @@ func TestLegsAreChecked(t *testing.T) {
 			"share their noise"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = -1 }, "records = -1"},
-		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model of 1 parameters"},
+		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model has 1 parameters"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
 	} {
 		spec, stage := stageSpec(), Stage{Participants: []Participant{participant}}

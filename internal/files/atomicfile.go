@@ -34,7 +34,18 @@ func Write(path string, write func(io.Writer) error) error {
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
 	}
-	f, err := Create(path)
+	return whole(path, true, write)
+}
+
+// WriteSwept does what Write does, but does not look for what killed writers left. It is for a
+// folder of many files that SweepFolder has cleared: each look would read the names of all of them.
+func WriteSwept(path string, write func(io.Writer) error) error {
+	return whole(path, false, write)
+}
+
+// whole replaces the file at path by what write produces.
+func whole(path string, sweeps bool, write func(io.Writer) error) error {
+	f, err := create(path, sweeps)
 	if err != nil {
 		return err
 	}
@@ -88,7 +99,10 @@ const maxTries = 100
 // if it exists; behind a symbolic link it is the link's target, be that there or
 // not. The folder must exist. What killed writers of the file left there is
 // removed.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, true) }
+
+// create is Create, which sweeps, or does not.
+func create(path string, sweeps bool) (*File, error) {
 	path, err := target(path)
 	if err != nil {
 		return nil, err
@@ -130,7 +144,9 @@ func Create(path string) (*File, error) {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 		}
-		_ = sweep(dir, base) // another user's may not be ours to remove
+		if sweeps {
+			_ = sweep(dir, base) // another user's may not be ours to remove
+		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)
