@@ -9,7 +9,7 @@ import (
 	"proactivedp/train"
 )
 
-// curveSpec is a training run watched at a number of evenly spaced points.
+// curveSpec is a training that is evaluated at evenly spaced points.
 type curveSpec struct {
 	Kind   string     `json:"kind"`
 	Train  train.Spec `json:"train"`
@@ -17,15 +17,15 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the test accuracy of broadcast models during a training. Point j is the first broadcast with at least
-// Target[j] gradient computations of every client. At[j] is how many it has.
+// Curve is the accuracy of broadcast models during a training. Point j is the first broadcast with
+// at least Target[j] gradient computations of every client. At[j] is how many it has.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
 	Accuracy []float64 `json:"accuracy"`
 }
 
-// OfCurve returns the cell of a [Curve] of so many points after the first.
+// OfCurve returns the cell of a [Curve] with the given number of points after the first.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }
@@ -50,8 +50,8 @@ func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	return c.watched("points", points)
 }
 
-// watch trains and evaluates broadcasts at evenly spaced points from 0 to the gradient computations of the whole
-// run. Checkpoints also have the points so far.
+// watch trains and evaluates broadcasts at evenly spaced points, from 0 to the gradient computations
+// of the whole run. Checkpoints also save the points so far.
 func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
 	keep train.Keep) (*Curve, error) {
 	run := p.Config.Run()

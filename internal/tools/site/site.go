@@ -22,7 +22,7 @@ const (
 	stylePage = "style.css"
 	plannerAt = "planner.html"
 	reportAt  = "report.html"
-	resultsAt = "results/index.html" // made of results/README.md
+	resultsAt = "results/index.html" // made from results/README.md
 )
 
 //go:embed page.html

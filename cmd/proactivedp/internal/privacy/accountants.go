@@ -43,30 +43,3 @@ func (a *accountantFlags) check(cmd *cobra.Command) error {
 	}
 	return nil
 }
-
-// inFlags returns err, the error of a question, with -- before the name of every flag of cmd that begins a
-// line of it.
-func inFlags(cmd *cobra.Command, err error) error {
-	if err == nil {
-		return nil
-	}
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		if name, _, ok := strings.Cut(line, " = "); ok && cmd.Flags().Lookup(name) != nil {
-			lines[i] = "--" + line
-		}
-	}
-	return reworded{err, strings.Join(lines, "\n")}
-}
-
-// reworded is an error with another text.
-type reworded struct {
-	error
-	text string
-}
-
-// Error returns the other text.
-func (e reworded) Error() string { return e.text }
-
-// Unwrap returns the error.
-func (e reworded) Unwrap() error { return e.error }
