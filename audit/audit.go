@@ -60,7 +60,7 @@ func newAudit(o *Options) (*audit, error) {
 	}
 	a.tests = 1 + 2*len(o.Courses) // the one-run probe is a single test, a course has two directions
 	for _, p := range a.probes {
-		a.tests += 2*len(p.statistics) + 1 // and the push
+		a.tests += 2*len(p.statistics()) + 1 // and the push
 	}
 	for _, w := range a.watches {
 		n, err := w.tests()

@@ -56,7 +56,8 @@
 // root. All of them but one see what the adversary sees and no seeds. The replay
 // knows the seeds, and computes releases anew. A check that fails bounds no ε.
 //
-// MeasurePower and Survey say what all that finds, by planting faults.
+// To measure what an audit finds, plant faults and call [Alarms]. The survey in package experiments does
+// that for every fault.
 //
 // # What is claimed
 //

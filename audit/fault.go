@@ -115,7 +115,7 @@ func (f Fault) About() string { return f.described().about }
 // Unit says what a size of the fault is; "" for a fault that comes in one size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes at which the fault is tried by MeasurePower, the plainest
+// Sizes returns the sizes at which the fault is tried by a survey, the plainest
 // first, which Options have by default; none for a fault that comes in one size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
@@ -146,5 +146,5 @@ func ParseFault(name string) (Fault, error) {
 // AddRemoveClaim.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// onWire reports whether the fault is in messages, which Hogwild never loses.
-func (f Fault) onWire() bool { return f == FreshResend || f == FreshDuplicate }
+// OnWire reports whether the fault is in messages, which Hogwild never loses.
+func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

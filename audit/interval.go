@@ -8,6 +8,13 @@ import (
 	"proactivedp/internal/root"
 )
 
+// ClopperPearson returns both ends of the interval for the probability of an event that was
+// seen in hits of runs independent runs, at least 1. Each end is wrong with a probability of at
+// most level.
+func ClopperPearson(hits, runs int, level float64) (low, high float64) {
+	return atLeast(hits, runs, level), atMost(hits, runs, level)
+}
+
 // atLeast and atMost are the ends of Clopper and Pearson's interval (1934) for
 // the probability of an event that was seen in hits of runs ≥ 1 independent runs:
 // each is wrong with a probability of at most level, whatever the truth.

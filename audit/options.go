@@ -75,7 +75,7 @@ func (o *Options) Validate() error {
 	case f.whole && o.FaultSize != math.Trunc(o.FaultSize):
 		fail("fault size = %v (%s), must be a whole number for %s", o.FaultSize, f.unit, o.Fault)
 	}
-	if o.Fault.onWire() && o.Runner == Hogwild {
+	if o.Fault.OnWire() && o.Runner == Hogwild {
 		fail("fault = %s with runner = %s, must be %s: nothing is sent twice otherwise", o.Fault, o.Runner, Virtual)
 	}
 	if o.Runner != Virtual && o.Runner != Hogwild {

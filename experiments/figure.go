@@ -46,6 +46,9 @@ func Figures() []Figure {
 		if s.Train.Model != train.Plain { // it differs from ridge only by the penalty
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
+		if s.Train.Data == "mnist" {
+			all = append(all, s.defaultsFigure())
+		}
 	}
 	for _, s := range experimentList() {
 		if s.Train.Model == train.Ridge || s.Train.Data == "mnist" {

@@ -162,8 +162,12 @@ func comparedText(what int, mean, sd float64, seeds int) string {
 	return report.Share(mean)
 }
 
-// median returns the middle of x, of an even number the mean of the two in the middle.
+// median returns the middle of x, of an even number the mean of the two in the middle, and 0 if x is
+// empty.
 func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
 	sorted := slices.Sorted(slices.Values(x))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

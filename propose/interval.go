@@ -6,10 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// coverage is the part of trainings whose test accuracy is in the interval, and quantile
+// Coverage is the part of trainings whose test accuracy is to be in the interval, and quantile
 // how many standard deviations that is to either side.
 const (
-	coverage = 0.9
+	Coverage = 0.9
 	quantile = 1.645
 )
 

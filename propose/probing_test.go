@@ -11,7 +11,6 @@ import (
 	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/train"
-	"proactivedp/train/pool"
 )
 
 // What is said of the records that proxies looked at rests on the probing, so that one must be
@@ -63,9 +62,8 @@ func TestSourcesMustBeGiven(t *testing.T) {
 			}
 		}
 	}
-	_, err := Checks()[0].Check(t.Context(), nil, 3, pool.Options{})
-	if err == nil || !strings.Contains(err.Error(), "must both be given") {
-		t.Errorf("a case without a source: %v", err)
+	if _, err := NewStudy(r, Options{Probing: Own}); err == nil || !strings.Contains(err.Error(), "must both be given") {
+		t.Errorf("a study without a source: %v", err)
 	}
 }
 

@@ -80,6 +80,8 @@ type Report struct {
 	Frontier       []Point      `json:"frontier"`
 	DataNote       string       `json:"data_note,omitempty"`
 	Notes          []string     `json:"notes,omitempty"`
+	// Work is the work of all proxies, as train.Prepared.Work counts it.
+	Work float64 `json:"-"`
 }
 
 // prediction returns what the proxies of a candidate say.
@@ -95,12 +97,13 @@ func (s *searcher) report(ctx context.Context, epsilon float64, found []*candida
 		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy,
 		Delta:     s.delta,
 		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
-		Confidence: coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
+		Confidence: Coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
 		Probe: Probe{
 			Kind: s.Probing, Data: probed.Name, DataSHA256: s.Probe.Hash(), Synthetic: probed.Synthetic,
 			Statement: s.Probing.statement(s.base.Data, probed.Name, probed.Synthetic), HeldOut: s.holdout,
 			Trainings: len(s.trials), Computed: s.computed,
 		},
+		Work: s.work,
 	}
 	for i, c := range found {
 		p, err := s.proposal(ctx, c, r.Spread)
@@ -154,7 +157,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
 			p.interval(), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
-			beside(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
+			StepsText(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -196,9 +199,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// beside says of a setting how its steps fall, and what else costs neither privacy nor
-// gradients: averages, features, scaled inputs.
-func beside(s train.Spec) string {
+// StepsText returns what a setting has that costs neither privacy nor gradients: schedule, average,
+// features and scaled inputs.
+func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {
 		if part != "" {

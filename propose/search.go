@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -33,6 +34,7 @@ type searcher struct {
 	computed int                       // of these, those that had to be run
 	work     float64                   // of all of these, as train.Prepared.Work counts it
 	told     *report.Count             // how many there are
+	least    sync.Map                  // from a kind to its leastCost
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {

@@ -56,11 +56,11 @@ var flagGroups = []struct {
 	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "split", "holdout", "fold"}, "data"},
 	{"A file of yours", []string{"label-column", "label-map", "columns", "normalise", "test"}, ""},
 	{"Model and steps", []string{
-		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size", "sizes",
+		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "batch-size", "sizes",
 		"features", "input-scale", "lambda", "momentum", "average", "precision",
 	}, "features"},
 	{"Privacy", []string{
-		"sigma", "clip", "epsilon", "epsilons", "target-accuracy", "delta", "sampling", "draws",
+		"noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling", "draws",
 	}, "features"},
 	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}, ""},
 	{"The clock", []string{

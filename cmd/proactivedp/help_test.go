@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -105,5 +107,39 @@ func TestExamplesRun(t *testing.T) {
 	}
 	if ran < 14 {
 		t.Errorf("%d examples ran, must be at least 14", ran)
+	}
+}
+
+// The commands that committed results state have the paper's names of flags, and still parse.
+func TestCommittedCommandsParse(t *testing.T) {
+	manifests, err := filepath.Glob("../../results/*/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := 0
+	for _, name := range manifests {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made struct{ Command string }
+		if err := json.Unmarshal(text, &made); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(made.Command))
+		if len(words) < 2 || words[0] != "proactivedp" {
+			continue
+		}
+		parsed++
+		cmd, rest, err := newRoot().Find(words[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, made.Command, err)
+		}
+	}
+	if parsed < 30 {
+		t.Errorf("%d commands were parsed, must be at least 30", parsed)
 	}
 }

@@ -34,7 +34,18 @@ func Write(path string, write func(io.Writer) error) error {
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
 	}
-	f, err := Create(path)
+	return whole(path, true, write)
+}
+
+// WriteSwept is like Write, but does not remove what killed processes left. It is for a folder with
+// many files that SweepFolder has already cleaned: each sweep would read the names of all files.
+func WriteSwept(path string, write func(io.Writer) error) error {
+	return whole(path, false, write)
+}
+
+// whole replaces the file at path by the output of write.
+func whole(path string, sweeps bool, write func(io.Writer) error) error {
+	f, err := create(path, sweeps)
 	if err != nil {
 		return err
 	}
@@ -87,7 +98,10 @@ const maxTries = 100
 // Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
 // path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
 // exist. Create removes what killed processes left while writing the same file.
-func Create(path string) (*File, error) {
+func Create(path string) (*File, error) { return create(path, true) }
+
+// create does the work of Create. sweeps says whether it removes what killed processes left.
+func create(path string, sweeps bool) (*File, error) {
 	path, err := target(path)
 	if err != nil {
 		return nil, err
@@ -129,7 +143,9 @@ func Create(path string) (*File, error) {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 		}
-		_ = sweep(dir, base) // files of another user may not be removable
+		if sweeps {
+			_ = sweep(dir, base) // files of another user may not be removable
+		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)

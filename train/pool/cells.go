@@ -50,6 +50,18 @@ type Cell struct {
 	Alone bool
 }
 
+// cellOf returns a cell of the training without the functions Cost, Run and Check.
+func cellOf(what any, spec train.Spec, source *train.Source) Cell {
+	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
+}
+
+// clockCellOf is cellOf for a training on a clock. With a real clock the cell runs alone.
+func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
+	c := cellOf(what, spec, source)
+	c.Alone = spec.Runner == train.HogwildRunner
+	return c
+}
+
 // CostOf returns the cost of a run of the spec with the given numbers of evaluations and workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)

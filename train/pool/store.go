@@ -101,7 +101,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
 	}
-	err = files.Write(s.path(key), func(w io.Writer) error {
+	err = files.WriteSwept(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(whole)
 		return err
 	})
@@ -156,7 +156,7 @@ func (s store) setTook(key string, took time.Duration) error {
 	if s.dir == "" {
 		return nil
 	}
-	return files.Write(s.timePath(key), func(w io.Writer) error {
+	return files.WriteSwept(s.timePath(key), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
 		return err
 	})

@@ -41,42 +41,38 @@ type Timed struct {
 // OfTimed returns the cell of a training on a clock, with the given number of looks after its start.
 // See [Timed].
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
-	return Cell{
-		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Alone:   spec.Runner == train.HogwildRunner,
-		Cost: func(workers int) (train.Cost, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return train.Cost{}, err
-			}
-			c := p.Cost(looks+1, workers)
-			if spec.Runner == train.HogwildRunner {
-				c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all copies are evaluated at the end
-			}
-			return c, nil
-		},
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			if spec.Runner == train.HogwildRunner {
-				return runOnRealClock(ctx, p, looks, progress)
-			}
-			return runTimed(ctx, p, perf, looks, progress)
-		},
-		Check: func(text json.RawMessage) error {
-			t, err := Decode[Timed](text)
-			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
-				err = fmt.Errorf("finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
-					looks+1)
-			}
-			return err
-		},
-	}.watched("looks", looks)
+	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
+		spec, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return train.Cost{}, err
+		}
+		c := p.Cost(looks+1, workers)
+		if spec.Runner == train.HogwildRunner {
+			c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all copies are evaluated at the end
+		}
+		return c, nil
+	}
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		if spec.Runner == train.HogwildRunner {
+			return runOnRealClock(ctx, p, looks, progress)
+		}
+		return runTimed(ctx, p, perf, looks, progress)
+	}
+	c.Check = func(text json.RawMessage) error {
+		t, err := Decode[Timed](text)
+		if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
+			err = fmt.Errorf("finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+				looks+1)
+		}
+		return err
+	}
+	return c.watched("looks", looks)
 }
 
 // runTimed trains on the virtual clock and evaluates the model during the run.

@@ -26,38 +26,34 @@ type trialSpec struct {
 
 // OfTrial returns the cell of a training that is evaluated at its end.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
-	return Cell{
-		Spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) },
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
-			if errors.Is(err, models.ErrDiverged) {
-				return &Trial{Rows: p.Test.Len(), Diverged: true}, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
-		},
-		Check: func(text json.RawMessage) error {
-			t, err := Decode[Trial](text)
-			if err != nil {
-				return err
-			}
-			p, err := source.Prepare(spec)
-			if err == nil && t.Rows != p.Test.Len() {
-				err = fmt.Errorf("finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
-			}
-			return err
-		},
+	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
+	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
+		if errors.Is(err, models.ErrDiverged) {
+			return &Trial{Rows: p.Test.Len(), Diverged: true}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
 	}
+	c.Check = func(text json.RawMessage) error {
+		t, err := Decode[Trial](text)
+		if err != nil {
+			return err
+		}
+		p, err := source.Prepare(spec)
+		if err == nil && t.Rows != p.Test.Len() {
+			err = fmt.Errorf("finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
+		}
+		return err
+	}
+	return c
 }
 
 // trials trains each spec and returns the trials in order.

@@ -125,23 +125,19 @@ type utilityCellSpec struct {
 // OfUtility returns the cell of a line of a utility graph. Its result is a [Utility].
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
-	return Cell{
-		Spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
-		Code:    spec.Train.CodeVersion(),
-		Kernels: spec.Train.Kernels(),
-		Source:  source,
-		Cost: func(workers int) (train.Cost, error) {
-			return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
-		},
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			return spec.Run(ctx, source, perf, progress, keep)
-		},
-		Check: func(text json.RawMessage) error {
-			u, err := Decode[Utility](text)
-			if err == nil && len(u.Points) != len(spec.Sigmas) {
-				err = fmt.Errorf("finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
-			}
-			return err
-		},
+	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
 	}
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+		return spec.Run(ctx, source, perf, progress, keep)
+	}
+	c.Check = func(text json.RawMessage) error {
+		u, err := Decode[Utility](text)
+		if err == nil && len(u.Points) != len(spec.Sigmas) {
+			err = fmt.Errorf("finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+		}
+		return err
+	}
+	return c
 }

@@ -24,32 +24,28 @@ type windowSpec struct {
 // OfWindow returns the cell of the first rounds of a training on a clock. Its result is a
 // [timeline.Window].
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
-	return Cell{
-		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds, Machine: machineOf(spec)},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Alone:   spec.Runner == train.HogwildRunner,
-		Cost: func(workers int) (train.Cost, error) {
-			c, err := CostOf(source, spec, 0, workers)
-			c.Work = 0 // negligible compared with whole runs
-			return c, err
-		},
-		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			return runWindow(ctx, p, perf, rounds)
-		},
-		Check: func(text json.RawMessage) error {
-			w, err := Decode[timeline.Window](text)
-			if err == nil && len(w.Rounds) == 0 {
-				err = fmt.Errorf("finished cell: it has no rounds")
-			}
-			return err
-		},
-	}.watched("rounds", rounds)
+	c := clockCellOf(windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds,
+		Machine: machineOf(spec)}, spec, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		c, err := CostOf(source, spec, 0, workers)
+		c.Work = 0 // negligible compared with whole runs
+		return c, err
+	}
+	c.Run = func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		return runWindow(ctx, p, perf, rounds)
+	}
+	c.Check = func(text json.RawMessage) error {
+		w, err := Decode[timeline.Window](text)
+		if err == nil && len(w.Rounds) == 0 {
+			err = fmt.Errorf("finished cell: it has no rounds")
+		}
+		return err
+	}
+	return c.watched("rounds", rounds)
 }
 
 // runWindow runs the first rounds and records when things happened.

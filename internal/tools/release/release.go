@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/web"
 )
 

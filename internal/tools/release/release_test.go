@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
 func TestCheckVersion(t *testing.T) {

@@ -1,12 +1,12 @@
-// Command site makes the project's home page: the README, the guides in docs, the planner, the
-// committed results with thumbnails, and their report. The files work from a folder, without a
-// server, scripts or a network:
+// Command site makes the web site of the project: the README, the guides below docs, the planner, the
+// committed results, and their report. The files work from a folder, without a server,
+// scripts or a network:
 //
 //	make site
 //
-// Before anything is written, every link within the site is followed. It is an error if a link leads
-// nowhere, to a heading that does not exist, or to a folder, which a browser does not open from a
-// file. Addresses on other hosts are only parsed.
+// Before anything is written, every link is checked. A link to a file or heading that does not exist is
+// an error, and so is a link to a folder, which a browser cannot open from a file. Links to other hosts
+// are parsed, but not requested.
 package main
 
 import (
@@ -20,15 +20,15 @@ import (
 	"time"
 
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )
 
 func main() {
 	root := flag.String("root", ".", "folder of the repository")
-	out := flag.String("out", "out/site", "output folder; an earlier output there is replaced")
-	planner := flag.String("planner", "", "a file written by proactivedp page; without it, the planner is compiled")
+	out := flag.String("out", "out/site", "folder to write; a site of an earlier call is replaced")
+	planner := flag.String("planner", "", "planner page, made by proactivedp page; default: compile it")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "site: argument %q, must be none\n", flag.Arg(0))
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// maxPlanner is the largest file of the planner.
+// maxPlanner is the largest size of the planner's file, in bytes.
 const maxPlanner = 64 << 20
 
 func run(ctx context.Context, root, out, planner string, say io.Writer) error {
@@ -74,12 +74,12 @@ func run(ctx context.Context, root, out, planner string, say io.Writer) error {
 	return err
 }
 
-// plannerPage returns the planner as one file: the given one, or a newly compiled one.
+// plannerPage returns the planner as one file: the given one, or else a compiled one.
 func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	if file != "" {
 		page, err := bounded.File(file, maxPlanner)
 		if err == nil && web.PageVersion(page) == "" {
-			err = fmt.Errorf("%s was not written by proactivedp page", file)
+			err = fmt.Errorf("%s is not a page that proactivedp page has written", file)
 		}
 		return page, err
 	}
@@ -94,7 +94,7 @@ func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	return web.Page(planner)
 }
 
-// checkPlace returns an error if the folder was not written by this command.
+// checkPlace refuses a folder with files that this command did not write.
 func checkPlace(out string) error {
 	entries, err := os.ReadDir(out)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -105,13 +105,13 @@ func checkPlace(out string) error {
 	}
 	text, err := bounded.File(filepath.Join(out, home), maxPlanner)
 	if err != nil || !ours(text) {
-		return fmt.Errorf("out = %q has files that do not belong to a site, must be a new folder, an empty one or an "+
+		return fmt.Errorf("out = %q has files that are not of a site, must be a new folder, an empty one or an "+
 			"older site", out)
 	}
 	return nil
 }
 
-// place writes the files to a folder next to out, and then renames that folder to out.
+// place writes the files next to the folder and then replaces the folder.
 func place(files checkout.Tree, out string) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(out)), 0o777); err != nil {
 		return err
@@ -121,7 +121,7 @@ func place(files checkout.Tree, out string) error {
 		return err
 	}
 	defer os.RemoveAll(made)
-	whole := filepath.Join(made, "site") // a folder with the usual mode
+	whole := filepath.Join(made, "site") // with the usual mode of a new folder
 	if err := files.Write(whole); err != nil {
 		return err
 	}

@@ -12,18 +12,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
+	"proactivedp/internal/tools/checkout"
 )
 
-// These pages of the site are not made from Markdown.
+// The pages of the site that are not made from Markdown.
 const (
-	home        = "index.html"
-	stylePage   = "style.css"
-	plannerAt   = "planner.html"
-	reportAt    = "report.html"
-	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // replaced by resultsAt
+	home      = "index.html"
+	stylePage = "style.css"
+	plannerAt = "planner.html"
+	reportAt  = "report.html"
+	resultsAt = "results/index.html" // made from results/README.md
 )
 
 //go:embed page.html
@@ -43,13 +42,13 @@ func ours(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
 // guide is a page in the list of guides.
 type guide struct{ file, title string }
 
-// group is a part of the list of guides.
+// group is a section of the list of guides.
 type group struct {
 	title  string
 	guides []guide
 }
 
-// groups is the list of guides. It has every page in docs.
+// groups is the list of guides. Every page below docs must be in it.
 var groups = []group{
 	{"Begin", []guide{
 		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
@@ -72,22 +71,21 @@ var groups = []group{
 	}},
 }
 
-// site is the site that is being made.
+// site is a site in the making.
 type site struct {
 	tree  checkout.Tree
 	out   checkout.Tree
 	errs  []error
-	queue []string // files of the tree that a page links to and that have no page yet
+	queue []string // files that pages link to and that have no page yet
 }
 
-// made returns the files of the site by their paths, with slashes.
+// made returns the files of the site by their slash-separated paths.
 func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, error) {
 	s := &site{tree: tree, out: checkout.Tree{stylePage: style, plannerAt: planner}}
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(folder)
-	for len(s.queue) > 0 { // linked files may have links too
+	for len(s.queue) > 0 { // a linked page may have further links
 		name := s.queue[0]
 		s.queue = s.queue[1:]
 		s.addFile(name)
@@ -108,7 +106,7 @@ func (s *site) pagesOfText() []string {
 		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.HasPrefix(part, ".") || part == "testdata" || part == "node_modules"
 		})
-		if path.Ext(name) == ".md" && !hidden && name != resultsText {
+		if path.Ext(name) == ".md" && !hidden {
 			names = append(names, name)
 		}
 	}
@@ -123,11 +121,11 @@ func (s *site) fail(name string, err error) {
 	}
 }
 
-// page is one page of the site, for the layout.
+// page is one page of the site, for its template.
 type page struct {
 	at       string // its path
 	title    string
-	from     string // the file from which it is made; "" if there are several
+	from     string // the file it is made from; "" if there are several
 	contents []heading
 	body     template.HTML
 }
@@ -138,13 +136,13 @@ type link struct {
 	Here      bool
 }
 
-// section is a part of the list of pages.
+// section is a section of a list of pages.
 type section struct {
 	Title string
 	Links []link
 }
 
-// add adds a page to the site.
+// add puts a page into the site.
 func (s *site) add(p page) {
 	to := func(at string) string { return relative(p.at, at) }
 	top := []link{{"Planner", to(plannerAt), false}, {"Results", to(resultsAt), p.at == resultsAt},
@@ -176,16 +174,13 @@ func (s *site) add(p page) {
 // pageOf returns the path of the page for a Markdown file.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
-	if name == resultsText {
-		return resultsAt
-	}
 	if file == "README.md" {
 		return dir + home
 	}
 	return strings.TrimSuffix(name, ".md") + ".html"
 }
 
-// relative returns a link from one page to another.
+// relative returns the address of one page relative to another.
 func relative(from, to string) string {
 	up := strings.Count(from, "/")
 	parts := strings.Split(to, "/")
@@ -198,8 +193,7 @@ func relative(from, to string) string {
 	return strings.Repeat("../", up) + strings.Join(parts, "/")
 }
 
-// placeOf returns the path in the site of a file or folder of the tree, and makes sure that it is
-// added.
+// placeOf returns the path in the site of a file or folder of the tree, and queues it if needed.
 func (s *site) placeOf(name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fmt.Errorf("%s is outside of the repository", name)
@@ -224,10 +218,10 @@ func (s *site) placeOf(name string) (string, error) {
 	return "", fmt.Errorf("%s is not in the repository", name)
 }
 
-// isFolder reports whether the tree has files in a folder with that name.
+// isFolder reports whether the tree has files below the name.
 func (s *site) isFolder(name string) bool { return name == "." || len(s.below(name)) > 0 }
 
-// below lists the files directly in a folder, and its subfolders with a slash.
+// below lists the files directly in a folder, and its folders with a slash at the end.
 func (s *site) below(folder string) []string {
 	seen := map[string]bool{}
 	for name := range s.tree {
@@ -247,7 +241,7 @@ func (s *site) below(folder string) []string {
 	return names
 }
 
-// want queues a file or folder, once, so that it gets a page.
+// want queues a file or folder for its own page, once.
 func (s *site) want(name string) {
 	at := name + ".html"
 	if _, isFile := s.tree[name]; !isFile {
@@ -258,7 +252,8 @@ func (s *site) want(name string) {
 	}
 }
 
-// addFile adds the page of a source file, with line numbers, or of a folder, with its content.
+// addFile adds a page for a source file, with line numbers, or for a folder, with a list of its
+// content.
 func (s *site) addFile(name string) {
 	var body strings.Builder
 	text, isFile := s.tree[name]

@@ -65,7 +65,7 @@ func (c *curveFlags) run(
 		return err
 	}
 	spec := p.Spec
-	if cmd.Flags().Changed("epsilon") { // which every seed is to keep
+	if cmd.Flags().Changed("target-epsilon") { // which every seed is to keep
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package training
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ type trainFlags struct {
 	curve  curveFlags
 	serve  machines.ServeFlags
 	perf   sim.Perf
+	epochs float64
 	dryRun bool
 	asJSON bool
 }
@@ -46,7 +48,7 @@ The defaults are the paper's: its strongly convex setting on phishing or, for
 another model or data set, the setting of that. Only the step size of networks is
 not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
 
---epsilon takes, in the place of --sigma, the ε that a record may cost: the noise
+--target-epsilon takes, in the place of --noise-multiplier, the ε that a record may cost: the noise
 multiplier is the least with which ε, as pld certifies it, is at most that.
 
 --plan FILE trains a setting of propose --json (--choose says which, by rank), or what
@@ -78,9 +80,9 @@ processes, which keeps its state in the folder --dir: clients take part by proac
 join, and each has randomness of its own. The same command goes on after an interrupt.
 Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
 		Example: `  proactivedp train
-  proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
+  proactivedp train --data mushrooms --noise-multiplier 13.06742 --batch-size 55 --json
   proactivedp train --data my.libsvm --partition shard --runner hogwild
-  proactivedp train --epsilon 0.5 --delta 1e-5
+  proactivedp train --target-epsilon 0.5 --delta 1e-5
   proactivedp train --plan plan.json --data phishing --schedule zero
   proactivedp train --model lenet --data mnist --dry-run
   proactivedp train --grad-computations 2600 --trace run.json
@@ -107,6 +109,8 @@ func (f *trainFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")
+	fs.Float64Var(&f.epochs, "epochs", 0, "passes of each client over its records, in [1e-6, 1e9], instead of --steps "+
+		"and --grad-computations")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	cli.JSONVar(fs, &f.asJSON)
 }
@@ -155,6 +159,9 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		spec.Runner = train.DistributedRunner
 	}
 	f.train.DrawExactly(cmd)
+	if err := f.checkEpochs(cmd); err != nil {
+		return cli.Usage(err)
+	}
 	if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), f.keep.fits(*spec), checkTarget(cmd, *spec),
 		f.curve.fits(*spec)), f.perf.Workers); err != nil {
 		return err
@@ -163,6 +170,21 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		return nil
 	}
 	return train.CheckKeep(f.keep.path, f.keep.key)
+}
+
+// checkEpochs reports what is wrong with --epochs. How many gradient computations they are is known
+// with the number of records. Until then there is one round.
+func (f *trainFlags) checkEpochs(cmd *cobra.Command) (err error) {
+	if !cmd.Flags().Changed("epochs") {
+		return nil
+	}
+	err = cli.RefuseWith(cmd, "epochs", "steps", "grad-computations", "adapt")
+	if !(f.epochs >= 1e-6 && f.epochs <= 1e9) {
+		err = errors.Join(err, fmt.Errorf("--epochs = %v, must be in [1e-6, 1e9]", f.epochs))
+	}
+	size, wrong := cli.BatchSize(f.train.Spec, "epochs")
+	f.train.Spec.GradComps = size
+	return errors.Join(err, wrong)
 }
 
 // prepare reads the data, and returns the run with the noise that it is to have.
@@ -183,7 +205,14 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if cmd.Flags().Changed("epsilon") {
+	if cmd.Flags().Changed("epochs") {
+		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
+		spec.GradComps = max(size, int(min(math.Round(f.epochs*float64(p.Config.Mechanism.DatasetSize)), 1<<60)))
+		if p, err = spec.Prepare(d, root); err != nil {
+			return nil, cli.Usage(err)
+		}
+	}
+	if cmd.Flags().Changed("target-epsilon") {
 		if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
 			return nil, err
 		}
@@ -253,12 +282,12 @@ var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta"}
 
 // checkTarget reports what is wrong with a target epsilon that was given.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
-	if !cmd.Flags().Changed("epsilon") {
+	if !cmd.Flags().Changed("target-epsilon") {
 		return nil
 	}
 	var errs []error
 	if s.TargetEpsilon == 0 {
 		errs = append(errs, plan.CheckEpsilon(0))
 	}
-	return errors.Join(append(errs, cli.RefuseWith(cmd, "epsilon", "sigma"))...)
+	return errors.Join(append(errs, cli.RefuseWith(cmd, "target-epsilon", "noise-multiplier"))...)
 }

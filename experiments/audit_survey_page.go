@@ -1,10 +1,11 @@
-package audit
+package experiments
 
 import (
 	"fmt"
 	"runtime"
 	"time"
 
+	"proactivedp/audit"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
@@ -23,7 +24,7 @@ func (s *survey) page() string {
 	p.Text("Of the whole mechanism. What is allowed is one audit in %.0f.", 1/(1-s.o.Confidence))
 	var rows [][]string
 	for _, c := range s.cells {
-		if c.Fault == NoFault {
+		if c.Fault == audit.NoFault {
 			_, high := c.Interval()
 			rows = append(rows, []string{string(c.Runner), fmt.Sprint(c.Runs),
 				fmt.Sprintf("%d of %d", c.Found, c.Audits), "≤ " + decimal.FixedUp(high, 3),
@@ -37,7 +38,7 @@ func (s *survey) page() string {
 		"sent and no seeds; the last column is the replay, which knows them, as far as an audit goes that ends at " +
 		"its first alarm. All cells are in [data.csv](data.csv).")
 	rows = nil
-	for _, f := range faults[1:] {
+	for _, f := range audit.Faults()[1:] {
 		rows = append(rows, s.row(f))
 	}
 	p.Table([]string{"fault", "what is wrong", "a size is", "found", "audits", "95 % interval", "finer", "audits",
@@ -47,7 +48,7 @@ func (s *survey) page() string {
 		"duplicates are of the virtual clock.")
 	rows = nil
 	for _, c := range s.cells {
-		if c.Runner == Hogwild && c.Fault != NoFault {
+		if c.Runner == audit.Hogwild && c.Fault != audit.NoFault {
 			low, _ := c.Interval()
 			rows = append(rows, []string{string(c.Fault), c.sized(), fmt.Sprintf("%d of %d", c.Found, c.Audits),
 				"≥ " + decimal.FixedDown(low, 3), c.By})
@@ -58,15 +59,15 @@ func (s *survey) page() string {
 }
 
 // row says of a fault which of its sizes is found, and which is not.
-func (s *survey) row(f planted) []string {
-	unit := f.unit
+func (s *survey) row(f audit.Fault) []string {
+	unit := f.Unit()
 	if unit == "" {
 		unit = "–"
 	}
-	var found, finer *Power
+	var found, finer *AuditPower
 	for i := range s.cells {
 		c := &s.cells[i]
-		if c.Fault != f.fault || c.Runner != Virtual {
+		if c.Fault != f || c.Runner != audit.Virtual {
 			continue
 		}
 		if c.Shown() {
@@ -75,7 +76,7 @@ func (s *survey) row(f planted) []string {
 			finer = c
 		}
 	}
-	row := []string{string(f.fault), f.about, unit, "–", "–", "–", "–", "–", "–", "–"}
+	row := []string{string(f), f.About(), unit, "–", "–", "–", "–", "–", "–", "–"}
 	if found != nil {
 		low, high := found.Interval()
 		row[3], row[4] = found.sized(), fmt.Sprintf("%d of %d", found.Found, found.Audits)
@@ -89,7 +90,7 @@ func (s *survey) row(f planted) []string {
 }
 
 // sized is the size for people.
-func (p Power) sized() string {
+func (p AuditPower) sized() string {
 	if p.Fault.Unit() == "" {
 		return "found"
 	}

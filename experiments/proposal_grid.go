@@ -1,6 +1,7 @@
-package propose
+package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,27 +20,17 @@ import (
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
+	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-// Grid is what a proposal is held against: whole trainings of all combinations. What is
-// laid out of a budget, and the walks, are what a search tries and what lies between and
-// beyond.
-type Grid struct {
-	Rounds    []int     `json:"rounds"` // of all clients together
-	Noise     []float64 `json:"noise"`  // about the noise multipliers
-	Clips     []float64 `json:"clips"`
-	Walks     []float64 `json:"walks"` // how far the noise alone would make the model walk
-	Schedules []string  `json:"schedules"`
-	Averages  []string  `json:"averages"`
-}
-
-// DefaultGrid returns the grid for a request, of its numbers of rounds.
-func DefaultGrid(r Request) Grid {
-	g := Grid{
-		Rounds: r.Rounds, Noise: slices.Clone(triedNoise), Clips: []float64{0.05, 0.1, 0.3, 1},
+// ProposalGrid returns the grid that proposals for a request are compared with, with its numbers of rounds:
+// what a search tries, and values between and beyond.
+func ProposalGrid(r propose.Request) propose.Grid {
+	g := propose.Grid{
+		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
 		Walks:     []float64{2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128},
 		Schedules: []string{string(sim.ZeroDecay), string(sim.NoDecay)}, Averages: []string{"", "tail:0.5"},
 	}
@@ -49,109 +40,97 @@ func DefaultGrid(r Request) Grid {
 	return g
 }
 
-// check reports a grid without a setting.
-func (g Grid) check() error {
-	return checkLists("grid", list{"rounds", len(g.Rounds)}, list{"noise", len(g.Noise)}, list{"clips", len(g.Clips)},
-		list{"walks", len(g.Walks)}, list{"schedules", len(g.Schedules)}, list{"averages", len(g.Averages)})
-}
-
-// list is the name and the length of a list of what is combined.
-type list struct {
-	name   string
-	length int
-}
-
-// checkLists reports lists that are empty, of which there would be no combination.
-func checkLists(of string, lists ...list) error {
-	var errs []error
-	for _, l := range lists {
-		if l.length == 0 {
-			errs = append(errs, fmt.Errorf("%s: %s: none, must be at least one", of, l.name))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// GridReport is a proposal beside the best of a grid.
+// GridReport compares a proposal with the best setting of a grid.
 type GridReport struct {
-	Data      string  `json:"data"`
-	Model     string  `json:"model"`
-	Epsilon   float64 `json:"epsilon"` // target epsilon of a record
-	Delta     float64 `json:"delta"`
-	Grid      Grid    `json:"grid"`
-	Settings  int     `json:"settings"`   // of the grid
-	Seeds     int     `json:"seeds"`      // of each setting of the grid
-	Times     float64 `json:"times"`      // the arithmetic of the grid over that of the proposal
-	TestSeeds int     `json:"test_seeds"` // of the two winners, on the test set
+	Data      string       `json:"data"`
+	Model     string       `json:"model"`
+	Epsilon   float64      `json:"epsilon"` // target epsilon of a record
+	Delta     float64      `json:"delta"`
+	Grid      propose.Grid `json:"grid"`
+	Settings  int          `json:"settings"`   // of the grid
+	Seeds     int          `json:"seeds"`      // of each setting of the grid
+	Times     float64      `json:"times"`      // the arithmetic of the grid over that of the proposal
+	TestSeeds int          `json:"test_seeds"` // of the two winners, on the test set
 
-	Proposed Winner `json:"proposed"`
-	Best     Winner `json:"best_of_grid"`
+	Proposed GridWinner `json:"proposed"`
+	Best     GridWinner `json:"best_of_grid"`
 	// Regret is the mean test accuracy of the grid's best less that of the proposal, and
 	// RegretSE its standard error over the seeds, which both share.
 	Regret   float64 `json:"regret"`
 	RegretSE float64 `json:"regret_se"`
 
-	all []*candidate // of the grid, the best first
+	all []gridSetting // the best first
 }
 
-// Winner is a setting that was chosen by held-out rows, and what came of it.
-type Winner struct {
+// gridSetting is a setting of a grid with its mean accuracy on held-out rows.
+type gridSetting struct {
+	spec     train.Spec
+	accuracy float64
+}
+
+func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
+
+// GridWinner is a setting that was chosen by held-out rows, with its accuracies on the test set.
+type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
 	HeldOut   float64    `json:"held_out_accuracy"` // by which it was chosen
 	Test      []float64  `json:"test_accuracy"`     // by seed
 	Gradients int        `json:"gradients"`         // of all clients
 }
 
-// The range of how many times the arithmetic of a proposal a grid may take.
-const minTimes, maxTimes = 1, 1000
+// The range of how many times the arithmetic of a proposal a grid may take, and of the seeds that judge
+// the winners.
+const (
+	minGridTimes, maxGridTimes         = 1, 1000
+	minGridTestSeeds, maxGridTestSeeds = 2, 100
+)
 
-// CheckTimes reports a number of times outside its range.
-func CheckTimes(times float64) error {
-	if !(times >= minTimes && times <= maxTimes) {
-		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minTimes, maxTimes)
+// CheckGridTimes reports a number of times outside its range.
+func CheckGridTimes(times float64) error {
+	if !(times >= minGridTimes && times <= maxGridTimes) {
+		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
 	}
 	return nil
 }
 
-// AgainstGrid holds the first proposal for the request against the best of the grid, with
-// as many seeds of whole trainings as take times the arithmetic of the proposal at least.
-// Both are chosen by held-out rows, and judged by the test set after that, with testSeeds
-// trainings of seeds of their own.
-func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float64, testSeeds int) (*GridReport, error) {
-	errs := []error{CheckTimes(times), g.check()}
-	if testSeeds < 2 || testSeeds > maxCount {
-		errs = append(errs, fmt.Errorf("%d test seeds, must be in [2, %d]", testSeeds, maxCount))
+// AgainstGrid compares the first proposal for the request with the best of the grid. The grid's settings
+// are trained whole, with so many seeds that they take at least times the arithmetic of the proposal.
+// Held-out rows choose both. Then the test set judges them, with testSeeds trainings of other seeds.
+func AgainstGrid(
+	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
+) (*GridReport, error) {
+	errs := []error{CheckGridTimes(times)}
+	if err := g.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("grid: %w", err))
+	}
+	if testSeeds < minGridTestSeeds || testSeeds > maxGridTestSeeds {
+		errs = append(errs, fmt.Errorf("%d test seeds, must be in [%d, %d]", testSeeds, minGridTestSeeds,
+			maxGridTestSeeds))
 	}
 	if r.TargetAccuracy != 0 {
 		errs = append(errs, fmt.Errorf("target accuracy = %v, must be 0: a grid is for a target epsilon",
 			r.TargetAccuracy))
 	}
-	if o.Probing != Own || r.Epsilon == 0 {
+	if o.Probing != propose.Own || r.Epsilon == 0 {
 		errs = append(errs, errors.New("a grid is for a target epsilon, of data that may be looked at itself"))
 	}
 	if err := errors.Join(append(errs, r.Validate())...); err != nil {
 		return nil, err
 	}
-	s, err := newSearcher(r, o)
+	proposal, err := propose.Propose(ctx, r, o)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.search(ctx, r.Epsilon, nil)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.frontier(ctx, r.Epsilon, found[0]); err != nil {
-		return nil, err
-	}
-	out := &GridReport{Data: r.Base.Data, Model: r.Base.Model, Epsilon: r.Epsilon, Delta: s.delta, Grid: g,
+	out := &GridReport{Data: r.Base.Data, Model: r.Base.Model, Epsilon: r.Epsilon, Delta: proposal.Delta, Grid: g,
 		TestSeeds: testSeeds}
-	if err := s.whole(ctx, out, times); err != nil {
+	if err := out.train(ctx, r, o, proposal.Work, times); err != nil {
 		return nil, err
 	}
-	if out.Proposed, err = s.winner(ctx, found[0], testSeeds); err != nil {
+	first := proposal.Proposals[0]
+	if out.Proposed, err = judged(ctx, gridSetting{first.Setting, first.Accuracy}, o, testSeeds); err != nil {
 		return nil, err
 	}
-	if out.Best, err = s.winner(ctx, out.all[0], testSeeds); err != nil {
+	if out.Best, err = judged(ctx, out.all[0], o, testSeeds); err != nil {
 		return nil, err
 	}
 	differences := make([]float64, testSeeds)
@@ -163,80 +142,59 @@ func AgainstGrid(ctx context.Context, r Request, o Options, g Grid, times float6
 	return out, nil
 }
 
-// whole trains the grid's settings, each as a whole, and puts them into the report.
-func (s *searcher) whole(ctx context.Context, r *GridReport, times float64) error {
-	var kinds []kind
-	for _, rounds := range r.Grid.Rounds {
-		for _, noise := range r.Grid.Noise {
-			kinds = append(kinds, kind{max(1, rounds/s.base.Clients), noise})
-		}
-	}
-	laid, err := s.outlays(ctx, r.Epsilon, kinds)
+// train trains the grid's settings whole, with so many seeds that they take the arithmetic of the
+// proposal times the given factor, and sorts them by their accuracy on held-out rows.
+func (r *GridReport) train(ctx context.Context, q propose.Request, o propose.Options, proposal, times float64) error {
+	study, err := propose.NewStudy(q, o)
 	if err != nil {
 		return err
 	}
-	r.all = s.combined(laid, r.Grid)
+	settings, err := study.Settings(ctx, r.Epsilon, r.Grid)
+	if err != nil {
+		return err
+	}
 	work := 0.0
-	for _, c := range r.all {
-		p, err := s.Probe.Prepare(s.probeOf(c.spec, 0))
+	for _, setting := range settings {
+		p, err := o.Data.Prepare(study.HeldOut(setting, 0))
 		if err != nil {
 			return err
 		}
 		work += p.Work()
 	}
-	r.Settings, r.Seeds = len(r.all), max(1, int(math.Ceil(times*s.work/work)))
-	r.Times = float64(r.Seeds) * work / s.work
+	r.Settings, r.Seeds = len(settings), max(1, int(math.Ceil(times*proposal/work)))
+	r.Times = float64(r.Seeds) * work / proposal
 	var specs []train.Spec
-	for _, c := range r.all {
+	for _, setting := range settings {
 		for seed := range r.Seeds {
-			specs = append(specs, s.probeOf(c.spec, seed))
+			specs = append(specs, study.HeldOut(setting, seed))
 		}
 	}
-	trials, err := s.run(ctx, specs, work*float64(r.Seeds))
+	trials, _, err := pool.Trials(ctx, o.Data, specs, o.Trials)
 	if err != nil {
 		return err
 	}
-	for i, c := range r.all {
-		c.enter(trials[i*r.Seeds : (i+1)*r.Seeds])
+	for i, setting := range settings {
+		accuracies := make([]float64, r.Seeds)
+		for seed := range accuracies {
+			accuracies[seed] = trials[i*r.Seeds+seed].Accuracy
+		}
+		r.all = append(r.all, gridSetting{setting, stat.Mean(accuracies, nil)})
 	}
-	slices.SortStableFunc(r.all, byAccuracy)
+	slices.SortStableFunc(r.all, func(a, b gridSetting) int { return cmp.Compare(b.accuracy, a.accuracy) })
 	return nil
 }
 
-// combined returns the settings of all combinations of the grid.
-func (s *searcher) combined(laid []outlay, g Grid) []*candidate {
-	var variants []variant
-	for _, schedule := range g.Schedules {
-		for _, average := range g.Averages {
-			variants = append(variants, variant{s.base.FeatureMap, s.base.InputScale, sim.Decay(schedule), average})
-		}
-	}
-	var all []*candidate
-	for _, l := range laid {
-		for _, clip := range g.Clips {
-			for _, walk := range g.Walks {
-				for _, v := range variants {
-					c := s.candidate(l, stride{clip, walk}, v)
-					c.fraction = 1
-					all = append(all, c)
-				}
-			}
-		}
-	}
-	return all
-}
-
-// winner trains a setting as a whole with so many seeds, which no proxy had, on all training
-// rows, and judges it by the test set.
-func (s *searcher) winner(ctx context.Context, c *candidate, seeds int) (Winner, error) {
-	w := Winner{Setting: c.spec, HeldOut: c.accuracy, Gradients: c.gradients()}
+// judged trains a setting whole, with as many seeds that no proxy had, on all training rows, and judges it
+// by the test set.
+func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (GridWinner, error) {
+	w := GridWinner{Setting: s.spec, HeldOut: s.accuracy, Gradients: s.gradients()}
 	var specs []train.Spec
 	for i := range seeds {
-		spec := c.spec
+		spec := s.spec
 		spec.Seed += uint64(i)
 		specs = append(specs, spec)
 	}
-	trials, _, err := pool.Trials(ctx, s.Data, specs, s.Options.Trials)
+	trials, _, err := pool.Trials(ctx, o.Data, specs, o.Trials)
 	for _, t := range trials {
 		w.Test = append(w.Test, t.Accuracy)
 	}
@@ -274,14 +232,14 @@ func (r *GridReport) rows() [][]string {
 	rows := [][]string{{"", "held out", "test", "s", "T", "σ", "C", "η₀", "steps", "gradients"}}
 	for _, c := range []struct {
 		name string
-		Winner
+		GridWinner
 	}{{"proposed", r.Proposed}, {"best of the grid", r.Best}} {
 		s := c.Setting
 		size, _ := strconv.Atoi(s.SampleSize)
 		mean, sd := stat.MeanStdDev(c.Test, nil)
 		rows = append(rows, []string{c.name, report.Fixed(c.HeldOut, 4), fmt.Sprintf("%.4f ± %.4f", mean, sd),
 			s.SampleSize, strconv.Itoa(s.GradComps / max(size, 1)), decimal.Up(s.NoiseMultiplier, 5),
-			report.Number(s.Clip), report.Number(s.Eta0), beside(s), strconv.Itoa(c.Gradients)})
+			report.Number(s.Clip), report.Number(s.Eta0), propose.StepsText(s), strconv.Itoa(c.Gradients)})
 	}
 	return rows
 }
@@ -336,7 +294,7 @@ func (r *GridReport) table() [][]string {
 	}
 	for _, w := range []struct {
 		kind string
-		Winner
+		GridWinner
 	}{{"proposed", r.Proposed}, {"best of grid", r.Best}} {
 		for i, accuracy := range w.Test {
 			add(w.kind, strconv.FormatUint(w.Setting.Seed+uint64(i), 10), report.Number(w.HeldOut),

@@ -1,4 +1,4 @@
-package audit
+package experiments
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"proactivedp/audit"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
@@ -26,14 +27,14 @@ const (
 	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
 )
 
-// Survey measures the power of audits with every fault, of each size as long as at
+// AuditSurvey measures the power of audits with every fault, of each size as long as at
 // least half of the audits find it, and how often a whole mechanism gives a false
 // alarm. It writes what it found into the folder: every cell as soon as it is
 // measured, and a page at the end. A cell that is there already, of the same options
 // and the same build of the program, is not measured again. Fault, Runner and
 // Exact of the options are ignored; show is called with every cell.
-func Survey(ctx context.Context, dir string, o Options, audits int, show func(Power)) error {
-	o.Fault, o.FaultSize, o.Runner, o.Exact = NoFault, 0, Virtual, false
+func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
+	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -64,23 +65,23 @@ func Survey(ctx context.Context, dir string, o Options, audits int, show func(Po
 
 type survey struct {
 	dir    string
-	o      Options
+	o      audit.Options
 	audits int
-	show   func(Power)
-	known  map[string]Power // cells of this survey that were found in the folder, by what was measured
-	cells  []Power
+	show   func(AuditPower)
+	known  map[string]AuditPower // cells of this survey that were found in the folder, by what was measured
+	cells  []AuditPower
 }
 
 // measure measures all cells.
 func (s *survey) measure(ctx context.Context) error {
-	for _, p := range faults {
-		sizes := p.sizes
+	for _, fault := range audit.Faults() {
+		sizes := fault.Sizes()
 		if len(sizes) == 0 {
 			sizes = []float64{0}
 		}
 		for _, size := range sizes {
 			o := s.o
-			o.Fault, o.FaultSize = p.fault, size
+			o.Fault, o.FaultSize = fault, size
 			cell, err := s.cell(ctx, o, s.audits)
 			if err != nil {
 				return err
@@ -90,18 +91,18 @@ func (s *survey) measure(ctx context.Context) error {
 			}
 		}
 	}
-	for _, p := range faults {
-		if p.fault.onWire() {
+	for _, fault := range audit.Faults() {
+		if fault.OnWire() {
 			continue
 		}
 		o := s.o
-		o.Fault, o.Runner = p.fault, Hogwild
+		o.Fault, o.Runner = fault, audit.Hogwild
 		if _, err := s.cell(ctx, o, s.audits); err != nil {
 			return err
 		}
 	}
 	o := s.o
-	o.Runs = DefaultOptions().Runs
+	o.Runs = audit.DefaultOptions().Runs
 	_, err := s.cell(ctx, o, fullAudits)
 	return err
 }
@@ -111,12 +112,15 @@ func (s *survey) measure(ctx context.Context) error {
 const fullAudits = 20
 
 // cell measures a cell, unless it is known, and writes it.
-func (s *survey) cell(ctx context.Context, o Options, audits int) (Power, error) {
-	key := Power{Fault: o.Fault, Size: o.size(), Runner: o.Runner, Runs: o.Runs, Audits: audits}
-	p, known := s.known[s.record(key)[0]]
+func (s *survey) cell(ctx context.Context, o audit.Options, audits int) (AuditPower, error) {
+	asked := AuditPower{Fault: o.Fault, Size: o.FaultSize, Runner: o.Runner, Runs: o.Runs, Audits: audits}
+	if sizes := o.Fault.Sizes(); o.FaultSize == 0 && len(sizes) > 0 {
+		asked.Size = sizes[0]
+	}
+	p, known := s.known[s.record(asked)[0]]
 	if !known {
 		var err error
-		if p, err = MeasurePower(ctx, o, audits); err != nil {
+		if p, err = asked.measure(ctx, o); err != nil {
 			return p, err
 		}
 	}
@@ -138,7 +142,7 @@ var surveyHeader = []string{"cell", "fault", "size", "runner", "runs", "audits",
 
 // record is a cell as a line of the table. Its first field says all that it depends
 // on, the build of the program included.
-func (s *survey) record(p Power) []string {
+func (s *survey) record(p AuditPower) []string {
 	low, high := p.Interval()
 	return []string{
 		fmt.Sprintf("%s %v %s runs=%d audits=%d seed=%d delta=%v confidence=%v source=%s", p.Fault, p.Size, p.Runner,
@@ -150,7 +154,7 @@ func (s *survey) record(p Power) []string {
 
 // read reads the cells that the folder has.
 func (s *survey) read() error {
-	s.known = map[string]Power{}
+	s.known = map[string]AuditPower{}
 	path := filepath.Join(s.dir, surveyTable)
 	const most = 1 << 20 // bytes; a survey has a few kilobytes
 	text, err := bounded.Within(s.dir, surveyTable, most)
@@ -177,11 +181,11 @@ func (s *survey) read() error {
 }
 
 // parseCell is the inverse of survey.record, but for what is not in a Power.
-func parseCell(r []string) (p Power, ok bool) {
+func parseCell(r []string) (p AuditPower, ok bool) {
 	if len(r) != len(surveyHeader) {
 		return p, false
 	}
-	p = Power{Fault: Fault(r[1]), Runner: Runner(r[3]), By: r[10]}
+	p = AuditPower{Fault: audit.Fault(r[1]), Runner: audit.Runner(r[3]), By: r[10]}
 	var err error
 	if p.Size, err = strconv.ParseFloat(r[2], 64); err != nil {
 		return p, false

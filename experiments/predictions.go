@@ -1,7 +1,8 @@
-package propose
+package experiments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,14 +19,16 @@ import (
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
+	"proactivedp/propose"
 	"proactivedp/rng"
+	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-// Case is a setting of which predictions are held against trainings: all combinations of
-// budgets, noise multipliers and walks.
-type Case struct {
+// PredictionCase is a base with budgets, noise multipliers and walks. Predictions for all their
+// combinations are compared with trainings.
+type PredictionCase struct {
 	Name    string     `json:"name"` // what pictures call it
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
@@ -35,8 +38,8 @@ type Case struct {
 	Clip    float64    `json:"clip"`
 }
 
-// Checks returns the cases that are held against trainings.
-func Checks() []Case {
+// PredictionCases returns the cases of the figure.
+func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
 		spec.Clients = 1
@@ -48,7 +51,7 @@ func Checks() []Case {
 		return spec
 	}
 	convex := []float64{0.05, 0.2, 1}
-	return []Case{
+	return []PredictionCase{
 		{"phishing", pool.Train("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
 		{"mushrooms", pool.Train("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
 			0.3},
@@ -59,14 +62,17 @@ func Checks() []Case {
 	}
 }
 
-// FreshChecks draws cases by a seed: settings that nothing here was chosen by, of other
-// seeds, numbers of clients, budgets, rounds, noise, walks and clipping norms than those of
-// [Checks]. What these are drawn from is fixed here, before any was trained.
-func FreshChecks(seed uint64) []Case {
+// FreshPredictionCases draws cases by a seed, with other seeds, numbers of clients, budgets, rounds, noise,
+// walks and clipping norms than [PredictionCases]. Nothing here was chosen by their results: the ranges
+// were fixed before any of them was trained.
+func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
-	between := func(low, high float64) float64 { return digits(low*math.Pow(high/low, draw.Float64()), 3) }
-	var all []Case
-	for _, of := range Checks() {
+	between := func(low, high float64) float64 {
+		v, _ := strconv.ParseFloat(strconv.FormatFloat(low*math.Pow(high/low, draw.Float64()), 'g', 3, 64), 64)
+		return v
+	}
+	var all []PredictionCase
+	for _, of := range PredictionCases() {
 		cases, settings, most, longest := 3, 2, 8, 3000.0
 		if train.IsNetwork(of.Base.Model) {
 			cases, settings, most, longest = 4, 1, 2, 700
@@ -89,12 +95,12 @@ func FreshChecks(seed uint64) []Case {
 	return all
 }
 
-// Checked is a setting with what was predicted and what came of it.
-type Checked struct {
+// PredictionCheck is a setting with its prediction and the accuracies that trainings reached.
+type PredictionCheck struct {
 	Case    string     `json:"case"`
 	Setting train.Spec `json:"setting"`
 	Epsilon float64    `json:"epsilon"` // target epsilon
-	Prediction
+	propose.Prediction
 	Proxy   float64 `json:"proxy"`         // f
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
 	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
@@ -102,65 +108,60 @@ type Checked struct {
 }
 
 // Within reports whether the test accuracy is in the interval.
-func (c Checked) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
+func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
-// shortPart is which part of the rounds a short run has, and utilityDraws how many
-// draws of noise a utility graph.
+// A short run has one shortPart-th of the rounds, and a utility graph utilityDraws draws of noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check holds predictions for the case's settings against trainings on the source, with
-// as many matched seeds.
-func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
-	[]Checked, error,
+// Check compares predictions for the case's settings, with as many matched seeds, with trainings on
+// the source.
+func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
+	[]PredictionCheck, error,
 ) {
-	if err := checkLists("case "+c.Name, list{"epsilon", len(c.Epsilon)}, list{"noise", len(c.Noise)},
-		list{"walks", len(c.Walks)}); err != nil {
-		return nil, err
+	g := propose.Grid{Rounds: []int{c.Rounds}, Noise: c.Noise, Clips: []float64{c.Clip}, Walks: c.Walks,
+		Schedules: []string{string(sim.ZeroDecay)}, Averages: []string{c.Base.Average}}
+	err := g.Validate()
+	if len(c.Epsilon) == 0 {
+		err = errors.Join(errors.New("epsilon: none, must be at least one"), err)
 	}
-	r := DefaultRequest(c.Base, c.Epsilon[0])
-	r.Rounds, r.Seeds = []int{c.Rounds}, seeds
-	if err := r.Validate(); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
-	s, err := newSearcher(r, Options{Data: source, Probe: source, Probing: Own, Trials: o})
+	r := propose.DefaultRequest(c.Base, c.Epsilon[0])
+	r.Rounds, r.Seeds = g.Rounds, seeds
+	study, err := propose.NewStudy(r, propose.Options{Data: source, Probe: source, Probing: propose.Own, Trials: o})
 	if err != nil {
 		return nil, err
 	}
-	var all []*candidate
-	var out []Checked
+	var settings []train.Spec
+	var epsilons []float64
 	for _, epsilon := range c.Epsilon {
-		for _, noise := range c.Noise {
-			k := kind{c.Rounds / c.Base.Clients, noise}
-			l, err := s.layOut(ctx, epsilon, k)
+		for _, noise := range c.Noise { // one at a time, as every one must be feasible
+			g.Noise = []float64{noise}
+			found, err := study.Settings(ctx, epsilon, g)
 			if err != nil {
 				return nil, err
 			}
-			if l.size == 0 {
-				return nil, s.tooPrivate(ctx, epsilon, 1, k)
-			}
-			for _, walk := range c.Walks {
-				all = append(all, s.candidate(l, stride{c.Clip, walk}, s.plain()))
-				out = append(out, Checked{Case: c.Name, Epsilon: epsilon})
+			settings = append(settings, found...)
+			for range found {
+				epsilons = append(epsilons, epsilon)
 			}
 		}
 	}
-	if err := s.try(ctx, all, seeds, 1); err != nil {
+	predicted, err := study.Predict(ctx, settings)
+	if err != nil {
 		return nil, err
 	}
-	spread := s.spread(all)
-	var real, short []train.Spec
+	var short []train.Spec
 	var plain []pool.UtilitySpec
-	for i, candidate := range all {
-		out[i].Setting, out[i].Prediction, out[i].Proxy = candidate.spec, s.prediction(candidate, spread),
-			candidate.fraction
-		real = append(real, candidate.spec)
-		held := s.probeOf(candidate.spec, 0)
+	for _, setting := range settings {
+		held := study.HeldOut(setting, 0)
 		plain = append(plain, pool.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
 			Draws: utilityDraws})
 		held.GradComps /= shortPart
 		short = append(short, held)
 	}
-	trained, _, err := pool.Trials(ctx, source, real, o)
+	trained, _, err := pool.Trials(ctx, source, settings, o)
 	if err != nil {
 		return nil, err
 	}
@@ -172,54 +173,56 @@ func (c Case) Check(ctx context.Context, source *train.Source, seeds int, o pool
 	if err != nil {
 		return nil, err
 	}
-	for i := range out {
-		out[i].Real, out[i].Short, out[i].Utility = trained[i].Accuracy, shorter[i].Accuracy,
-			lines[i].Points[0].MeanAccuracy
+	out := make([]PredictionCheck, len(settings))
+	for i, p := range predicted {
+		out[i] = PredictionCheck{Case: c.Name, Setting: p.Setting, Epsilon: epsilons[i], Prediction: p.Prediction,
+			Proxy: p.Proxy, Real: trained[i].Accuracy, Short: shorter[i].Accuracy,
+			Utility: lines[i].Points[0].MeanAccuracy}
 	}
 	return out, nil
 }
 
-// Score is how well predictors did in a case, or in all.
-type Score struct {
-	Case      string  `json:"case"`
-	Settings  int     `json:"settings"`
-	Within    float64 `json:"within"`     // the part of which the test accuracy is in the interval
-	HalfWidth float64 `json:"half_width"` // median, of the intervals
-	Proxy     Fit     `json:"proxy"`
-	Utility   Fit     `json:"utility_graph"`
-	Short     Fit     `json:"short_run"`
+// PredictionScore is how well predictors did in a case, or in all.
+type PredictionScore struct {
+	Case      string        `json:"case"`
+	Settings  int           `json:"settings"`
+	Within    float64       `json:"within"`     // the part of which the test accuracy is in the interval
+	HalfWidth float64       `json:"half_width"` // median, of the intervals
+	Proxy     PredictionFit `json:"proxy"`
+	Utility   PredictionFit `json:"utility_graph"`
+	Short     PredictionFit `json:"short_run"`
 }
 
-// Fit is how far a predictor is off, and Spearman's rank correlation with the truth.
-type Fit struct {
+// PredictionFit is how far a predictor is off, and Spearman's rank correlation with the truth.
+type PredictionFit struct {
 	Median float64  `json:"median_error"`     // of |predicted − real|
 	Rank   *float64 `json:"rank_correlation"` // nil where all that was predicted, or all that is true, is one
 }
 
-// CheckReport is what was predicted, what came of it, and how well predictors did.
-type CheckReport struct {
-	Checked []Checked `json:"checked"`
-	Scores  []Score   `json:"scores"` // of each case, then of all
+// PredictionReport is what was predicted, what came of it, and how well predictors did.
+type PredictionReport struct {
+	Checked []PredictionCheck `json:"checked"`
+	Scores  []PredictionScore `json:"scores"` // of each case, then of all
 }
 
-// NewCheckReport scores what was checked.
-func NewCheckReport(all []Checked) *CheckReport {
-	r := &CheckReport{Checked: all}
+// NewPredictionReport scores what was checked.
+func NewPredictionReport(all []PredictionCheck) *PredictionReport {
+	r := &PredictionReport{Checked: all}
 	for _, c := range all {
 		if n := len(r.Scores); n == 0 || r.Scores[n-1].Case != c.Case {
-			r.Scores = append(r.Scores, Score{Case: c.Case})
+			r.Scores = append(r.Scores, PredictionScore{Case: c.Case})
 		}
 	}
 	for i := range r.Scores {
 		name := r.Scores[i].Case
-		r.Scores[i] = score(name, slices.DeleteFunc(slices.Clone(all), func(c Checked) bool { return c.Case != name }))
+		r.Scores[i] = scorePredictions(name, slices.DeleteFunc(slices.Clone(all), func(c PredictionCheck) bool { return c.Case != name }))
 	}
-	r.Scores = append(r.Scores, score("all", all))
+	r.Scores = append(r.Scores, scorePredictions("all", all))
 	return r
 }
 
-func score(name string, all []Checked) Score {
-	s := Score{Case: name, Settings: len(all)}
+func scorePredictions(name string, all []PredictionCheck) PredictionScore {
+	s := PredictionScore{Case: name, Settings: len(all)}
 	var real, half []float64
 	for _, c := range all {
 		real, half = append(real, c.Real), append(half, (c.High-c.Low)/2)
@@ -228,32 +231,22 @@ func score(name string, all []Checked) Score {
 		}
 	}
 	s.HalfWidth = median(half)
-	fit := func(predicted func(Checked) float64) Fit {
+	fit := func(predicted func(PredictionCheck) float64) PredictionFit {
 		var values, errs []float64
 		for _, c := range all {
 			values = append(values, predicted(c))
 			errs = append(errs, math.Abs(predicted(c)-c.Real))
 		}
-		f := Fit{Median: median(errs)}
+		f := PredictionFit{Median: median(errs)}
 		if rank := stat.Correlation(ranks(values), ranks(real), nil); !math.IsNaN(rank) {
 			f.Rank = &rank
 		}
 		return f
 	}
-	s.Proxy = fit(func(c Checked) float64 { return c.Accuracy })
-	s.Utility = fit(func(c Checked) float64 { return c.Utility })
-	s.Short = fit(func(c Checked) float64 { return c.Short })
+	s.Proxy = fit(func(c PredictionCheck) float64 { return c.Accuracy })
+	s.Utility = fit(func(c PredictionCheck) float64 { return c.Utility })
+	s.Short = fit(func(c PredictionCheck) float64 { return c.Short })
 	return s
-}
-
-// median returns the median, 0 of no numbers.
-func median(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(x))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // ranks returns the rank of each number, that of equal ones being their mean.
@@ -273,7 +266,7 @@ func ranks(x []float64) []float64 {
 }
 
 // WriteText writes the scores for people to read.
-func (r *CheckReport) WriteText(w io.Writer) error {
+func (r *PredictionReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range r.rows() {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
@@ -282,12 +275,12 @@ func (r *CheckReport) WriteText(w io.Writer) error {
 }
 
 // rows is the table of the scores, the header first.
-func (r *CheckReport) rows() [][]string {
+func (r *PredictionReport) rows() [][]string {
 	rows := [][]string{{"", "settings", "in interval", "half-width", "proxy: error", "rank",
 		"utility graph: error", "rank", "short run: error", "rank"}}
 	for _, s := range r.Scores {
 		row := []string{s.Case, strconv.Itoa(s.Settings), report.Share(s.Within), report.Fixed(s.HalfWidth, 4)}
-		for _, f := range []Fit{s.Proxy, s.Utility, s.Short} {
+		for _, f := range []PredictionFit{s.Proxy, s.Utility, s.Short} {
 			rank := report.NoAnswer
 			if f.Rank != nil {
 				rank = report.Fixed(*f.Rank, 2)
@@ -300,7 +293,7 @@ func (r *CheckReport) rows() [][]string {
 }
 
 // picture draws predicted against real accuracy, with the intervals.
-func (r *CheckReport) picture(seeds int) plots.Picture {
+func (r *PredictionReport) picture(seeds int) plots.Picture {
 	low, high := math.Inf(1), 0.0
 	for _, c := range r.Checked {
 		low, high = min(low, c.Epsilon), max(high, c.Epsilon)
@@ -314,7 +307,7 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
 			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are "+
 			"medians of |predicted − real|, ranks Spearman's.", decimal.Exactly(low), decimal.Exactly(high),
-			dp.AddOrRemove, dp.Poisson, seeds, report.Share(coverage), shortPart),
+			dp.AddOrRemove, dp.Poisson, seeds, report.Share(propose.Coverage), shortPart),
 	}
 	for _, s := range r.Scores[:len(r.Scores)-1] {
 		l := plots.Line{Name: s.Case, Scatter: true}
@@ -333,7 +326,7 @@ func (r *CheckReport) picture(seeds int) plots.Picture {
 }
 
 // table is every setting, the header first.
-func (r *CheckReport) table() [][]string {
+func (r *PredictionReport) table() [][]string {
 	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy",
 		"predicted_accuracy",
 		"predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph", "short_run"}}
@@ -350,8 +343,8 @@ func (r *CheckReport) table() [][]string {
 }
 
 // Write writes the scores as a figure to a folder: the picture as d says, data and manifest.
-func (r *CheckReport) Write(
-	dir, command string, d results.Drawing, cases []Case, sources []*train.Source, seeds int, took time.Duration,
+func (r *PredictionReport) Write(
+	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {
 	return results.WriteFigure(dir, asPicture(r.picture(seeds)), r.table(), results.Manifest{
 		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,

@@ -1,4 +1,4 @@
-package propose
+package experiments
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -14,14 +15,15 @@ import (
 
 // Spearman's correlation and the medians are those of a case that is counted by hand.
 func TestScores(t *testing.T) {
-	var all []Checked
+	var all []PredictionCheck
 	for _, c := range []struct{ predicted, real, utility float64 }{
 		{0.5, 0.52, 0.9}, {0.6, 0.6, 0.8}, {0.7, 0.61, 0.7}, {0.8, 0.9, 0.6},
 	} {
-		all = append(all, Checked{Case: "a", Real: c.real, Utility: c.utility,
-			Prediction: Prediction{c.predicted, c.predicted - 0.05, c.predicted + 0.05}})
+		all = append(all, PredictionCheck{Case: "a", Real: c.real, Utility: c.utility,
+			Prediction: propose.Prediction{
+				Accuracy: c.predicted, Low: c.predicted - 0.05, High: c.predicted + 0.05}})
 	}
-	r := NewCheckReport(all)
+	r := NewPredictionReport(all)
 	if len(r.Scores) != 2 || r.Scores[1].Case != "all" || r.Scores[1].Settings != 4 {
 		t.Fatalf("%+v", r.Scores)
 	}
@@ -41,7 +43,7 @@ func TestScores(t *testing.T) {
 func TestCheck(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "synth-drawn", 1
-	c := Case{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}
+	c := PredictionCase{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}
 	source := train.NewSource(synth.OneHot(rng.New(3), 1500))
 	all, err := c.Check(t.Context(), source, 3, pool.Options{Workers: 2})
 	if err != nil {
@@ -63,15 +65,19 @@ func TestCheck(t *testing.T) {
 
 // Nothing to check is an error, and nothing that was checked has a report.
 func TestNothingToCheck(t *testing.T) {
-	c := Case{Name: "empty", Base: request().Base, Walks: []float64{6}, Rounds: 60, Clip: 1}
+	c := PredictionCase{Name: "empty", Base: train.DefaultSpec(), Walks: []float64{6}, Rounds: 60, Clip: 1}
 	_, err := c.Check(t.Context(), nil, 3, pool.Options{})
 	for _, want := range []string{"case empty: epsilon: none", "noise: none"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
+	if _, err = PredictionCases()[0].Check(t.Context(), nil, 3, pool.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "must both be given") {
+		t.Errorf("a case without a source: %v", err)
+	}
 	var text strings.Builder
-	if err := NewCheckReport(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "all") {
+	if err := NewPredictionReport(nil).WriteText(&text); err != nil || !strings.Contains(text.String(), "all") {
 		t.Errorf("%q, %v", text.String(), err)
 	}
 }
@@ -79,38 +85,19 @@ func TestNothingToCheck(t *testing.T) {
 // Of one setting, or of a predictor that says the same of all, there is no rank, and the report is
 // JSON all the same.
 func TestScoresWithoutARank(t *testing.T) {
-	one := Checked{Case: "one", Real: 0.9, Prediction: Prediction{Accuracy: 0.8}}
-	alike := []Checked{{Case: "alike", Real: 0.9}, {Case: "alike", Real: 0.8}}
-	for _, s := range NewCheckReport(append(alike, one)).Scores[:2] {
+	one := PredictionCheck{Case: "one", Real: 0.9, Prediction: propose.Prediction{Accuracy: 0.8}}
+	alike := []PredictionCheck{{Case: "alike", Real: 0.9}, {Case: "alike", Real: 0.8}}
+	for _, s := range NewPredictionReport(append(alike, one)).Scores[:2] {
 		if s.Proxy.Rank != nil {
 			t.Errorf("%s: rank %v", s.Case, *s.Proxy.Rank)
 		}
 	}
-	r := NewCheckReport([]Checked{one})
+	r := NewPredictionReport([]PredictionCheck{one})
 	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), `"rank_correlation":null`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil || strings.Contains(text.String(), "NaN") {
 		t.Errorf("%s, %v", text.String(), err)
-	}
-}
-
-// Rows judge once, however often seeds are doubled: there are no more than training rows.
-func TestJudgingRowsAreNoMoreThanThereAre(t *testing.T) {
-	o := options(1)
-	s, err := newSearcher(request(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, _, err := s.base.SplitRows(o.Probe.Data(), rng.New(s.base.Seed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := s.judged(float64(s.Seeds)), float64(s.Seeds*s.holdout); got != want {
-		t.Errorf("%d seeds are judged by %v rows, must be %v: each holds out others", s.Seeds, got, want)
-	}
-	if got := s.judged(160); got > float64(rows.Len()) {
-		t.Errorf("160 seeds are judged by %v rows of %d", got, rows.Len())
 	}
 }

@@ -1,4 +1,4 @@
-package audit
+package experiments
 
 import (
 	"os"
@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/audit"
 )
 
 // A cell that is in the folder is not measured again, one of other options is.
 func TestSurveyGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	o := options(ReusedNoise, MinRuns)
+	o := audit.DefaultOptions()
+	o.Fault, o.Runs = audit.ReusedNoise, audit.MinRuns
 	s := &survey{dir: dir, o: o, audits: 2}
 	first, err := s.cell(t.Context(), o, 2)
 	if err != nil {
@@ -21,8 +24,8 @@ func TestSurveyGoesOn(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	first.By = "somebody else"
-	s.cells = []Power{first}
-	o.Fault = NoFault
+	s.cells = []AuditPower{first}
+	o.Fault = audit.NoFault
 	if _, err := s.cell(t.Context(), o, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
+		if err := AuditSurvey(t.Context(), dir, audit.DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
 			name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -59,7 +62,7 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, surveyTable), []byte(bad), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := Survey(t.Context(), dir, DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
+	if err := AuditSurvey(t.Context(), dir, audit.DefaultOptions(), 1, nil); err == nil || !strings.Contains(err.Error(),
 		"line 2") {
 		t.Errorf("three of two audits: %v", err)
 	}
@@ -68,15 +71,15 @@ func TestSurveyRefusesOthersFiles(t *testing.T) {
 // The page says of each fault the finest size with a power of 0.9, by the interval,
 // and the next one.
 func TestSurveyPage(t *testing.T) {
-	s := &survey{o: DefaultOptions(), cells: []Power{
-		{Fault: NoFault, Runner: Virtual, Runs: 2000, Audits: 50},
-		{Fault: LessNoise, Size: 0.8, Runner: Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
-		{Fault: LessNoise, Size: 0.95, Runner: Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
-		{Fault: LessNoise, Size: 0.99, Runner: Virtual, Audits: 50, Found: 46},
-		{Fault: LessNoise, Size: 0.999, Runner: Virtual, Audits: 50, Found: 3},
+	s := &survey{o: audit.DefaultOptions(), cells: []AuditPower{
+		{Fault: audit.NoFault, Runner: audit.Virtual, Runs: 2000, Audits: 50},
+		{Fault: audit.LessNoise, Size: 0.8, Runner: audit.Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
+		{Fault: audit.LessNoise, Size: 0.95, Runner: audit.Virtual, Audits: 50, Found: 50, By: "noise in crowd"},
+		{Fault: audit.LessNoise, Size: 0.99, Runner: audit.Virtual, Audits: 50, Found: 46},
+		{Fault: audit.LessNoise, Size: 0.999, Runner: audit.Virtual, Audits: 50, Found: 3},
 	}}
-	row := s.row(LessNoise.described())
-	want := []string{"less-noise", LessNoise.About(), LessNoise.Unit(), "0.95", "50 of 50", "[0.928, 1.000]", "0.99",
+	row := s.row(audit.LessNoise)
+	want := []string{"less-noise", audit.LessNoise.About(), audit.LessNoise.Unit(), "0.95", "50 of 50", "[0.928, 1.000]", "0.99",
 		"46 of 50", "noise in crowd", "0 of 50"}
 	if !slices.Equal(row, want) {
 		t.Errorf("%q, want %q", row, want)

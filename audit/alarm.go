@@ -1,0 +1,92 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+)
+
+// Alarm is what an audit found until its first alarm.
+type Alarm struct {
+	By       string // the bound or the check that raised it without knowing the seeds; "": nothing did
+	Replayed bool   // whether a check that knows the seeds had failed by then
+}
+
+// Alarms makes this many audits, at least 1, with the seeds from o.Seed on. Each ends at its first alarm.
+func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
+	if audits < 1 {
+		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	parts := make([]made, audits)
+	if o.Elsewhere != nil {
+		asked := make([]part, audits)
+		for i := range asked {
+			asked[i] = o.describe(alarmPart)
+			asked[i].Seed += uint64(i)
+		}
+		var err error
+		if parts, err = away(ctx, o.Elsewhere, asked); err != nil {
+			return nil, err
+		}
+	} else {
+		a, err := newAudit(&o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range parts {
+			if parts[i], err = a.make(ctx, alarmPart); err != nil {
+				return nil, err
+			}
+			o.Seed++
+		}
+	}
+	all := make([]Alarm, audits)
+	for i, m := range parts {
+		all[i] = Alarm{m.By, m.Replayed}
+	}
+	return all, nil
+}
+
+// alarm returns what raises the first alarm, "" if nothing does, and whether one that
+// knows the seeds did until then.
+func (a *audit) alarm(ctx context.Context) (by string, replayed bool, err error) {
+	for _, w := range a.watches {
+		checks, err := a.watch(ctx, w)
+		if err != nil {
+			return "", false, err
+		}
+		for _, c := range checks {
+			switch {
+			case !c.Failed:
+			case c.Sees == Seeds:
+				replayed = true
+			case by == "":
+				by = c.Name + " in " + c.World
+			}
+		}
+		if by != "" {
+			return by, replayed, nil
+		}
+	}
+	for _, p := range a.probes {
+		found, check, err := a.probe(ctx, p)
+		switch {
+		case err != nil:
+			return "", false, err
+		case check.Failed:
+			return check.Name + " in " + check.World, replayed, nil
+		case found.Violated:
+			return "ε in " + found.Probe, replayed, nil
+		}
+	}
+	found, err := a.oneRun(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if found.Violated {
+		by = "ε in " + found.Probe
+	}
+	return by, replayed, nil
+}
