@@ -5,13 +5,14 @@ import (
 	"fmt"
 )
 
-// Alarm is what an audit found until its first alarm.
+// Alarm is the result of an audit that ends at its first alarm.
 type Alarm struct {
-	By       string // the bound or the check that raised it without knowing the seeds; "": nothing did
-	Replayed bool   // whether a check that knows the seeds had failed by then
+	By       string // the bound or check that gave the alarm without the seeds; "" if there was no alarm
+	Replayed bool   // whether the check that knows the seeds failed before that
 }
 
-// Alarms makes this many audits, at least 1, with the seeds from o.Seed on. Each ends at its first alarm.
+// Alarms makes the given number of audits, at least 1, with seeds from o.Seed on. Each audit ends at
+// its first alarm.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)
@@ -49,8 +50,8 @@ func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	return all, nil
 }
 
-// alarm returns what raises the first alarm, "" if nothing does, and whether one that
-// knows the seeds did until then.
+// alarm returns the bound or check that gives the first alarm, or "", and whether the check that knows
+// the seeds failed before that.
 func (a *audit) alarm(ctx context.Context) (by string, replayed bool, err error) {
 	for _, w := range a.watches {
 		checks, err := a.watch(ctx, w)

@@ -11,26 +11,26 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the kind that the parts of audits name, so that who makes several kinds of work
-// knows them.
+// PartKind is the kind in the JSON of a part of an audit. It distinguishes these parts from other work
+// that a process is given.
 const PartKind = "audit"
 
-// Elsewhere makes parts of audits in other processes, by Do. It calls done with what came of
-// each, one call at a time and in any order.
+// Elsewhere computes parts of audits in other processes, which call Do. It calls done with the result
+// of each part, one call at a time and in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, parts []json.RawMessage, done func(part int, result json.RawMessage) error) error
 }
 
-// The parts of an audit. One that names a watch, a probe or a course is it behind the slash.
+// The parts of an audit. The name of a watch, a probe or a course follows after a slash.
 const (
 	watchPart  = "watch/"
 	probePart  = "probe/"
 	coursePart = "course/"
 	onePart    = "one-run"
-	alarmPart  = "alarm" // a whole audit up to its first alarm
+	alarmPart  = "alarm" // a whole audit until its first alarm
 )
 
-// part is a part of an audit, and all that its result depends on.
+// part is a part of an audit. It contains everything that the result depends on.
 type part struct {
 	Kind       string   `json:"kind"`
 	Program    string   `json:"program"` // see version.Info.Source
@@ -46,15 +46,15 @@ type part struct {
 	Exact      bool     `json:"exact,omitempty"`
 }
 
-// made is what came of a part.
+// made is the result of a part.
 type made struct {
 	Checks   []Check  `json:"checks,omitempty"`
 	Finding  *Finding `json:"finding,omitempty"`
-	By       string   `json:"by,omitempty"` // of alarmPart: what raised it
+	By       string   `json:"by,omitempty"` // for alarmPart: what raised the alarm
 	Replayed bool     `json:"replayed,omitempty"`
 }
 
-// describe returns the part of that name, of the options.
+// describe returns the part with that name, for these options.
 func (o *Options) describe(name string) part {
 	p := part{Kind: PartKind, Program: version.Get().Source(), Part: name, Fault: o.Fault, FaultSize: o.FaultSize,
 		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence,
@@ -65,9 +65,9 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do makes a part of an audit as Elsewhere is given it, with so many trainings at the same
-// time. It must know the courses of the audit. It is an error if the part is of another build
-// of the program.
+// Do computes a part of an audit that Elsewhere was given, with the given number of trainings at the
+// same time. courses must contain the courses of the audit. Do refuses a part that another build of the
+// program made.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {
@@ -82,7 +82,7 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 	for _, name := range p.Courses {
 		i := slices.IndexFunc(courses, func(c Course) bool { return c.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("part of an audit with the course %q, which is not known here", name)
+			return nil, fmt.Errorf("part of an audit with the course %q, which is unknown here", name)
 		}
 		o.Courses = append(o.Courses, courses[i])
 	}
@@ -104,7 +104,7 @@ func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int
 	return result, nil
 }
 
-// parts names the parts of the audit, in the order of its report.
+// parts returns the names of the parts of the audit, in the order of its report.
 func (a *audit) parts() []string {
 	var names []string
 	for _, w := range a.watches {
@@ -121,7 +121,7 @@ func (a *audit) parts() []string {
 	return append(names, onePart)
 }
 
-// make makes a part of the audit.
+// make computes a part of the audit.
 func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	var found Finding
 	if rest, ok := strings.CutPrefix(name, watchPart); ok {
@@ -160,7 +160,7 @@ func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	return m, fmt.Errorf("no part %q", name)
 }
 
-// away has parts made elsewhere.
+// away computes parts elsewhere.
 func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	texts := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
@@ -172,19 +172,19 @@ func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	all := make([]made, len(parts))
 	err := e.Compute(ctx, texts, func(i int, result json.RawMessage) error {
 		if err := strictjson.DecodeWhole(result, &all[i], len(result)); err != nil {
-			return fmt.Errorf("what came of %s: %w", parts[i].Part, err)
+			return fmt.Errorf("result of %s: %w", parts[i].Part, err)
 		}
 		name := parts[i].Part
 		if watched := strings.HasPrefix(name, watchPart); name != alarmPart &&
 			(all[i].Finding == nil) != watched || watched && len(all[i].Checks) == 0 {
-			return fmt.Errorf("what came of %s is not whole", name)
+			return fmt.Errorf("result of %s is incomplete", name)
 		}
 		return nil
 	})
 	return all, err
 }
 
-// makeAll makes all parts of the audit, here or elsewhere.
+// makeAll computes all parts of the audit, here or elsewhere.
 func (a *audit) makeAll(ctx context.Context) ([]made, error) {
 	names := a.parts()
 	if a.o.Elsewhere != nil {

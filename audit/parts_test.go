@@ -86,7 +86,7 @@ func TestOtherPartsAreRefused(t *testing.T) {
 		"no part":           func(p *part) { p.Part = "probe/none" },
 		"must be":           func(p *part) { p.Program = "another" },
 		"of kind":           func(p *part) { p.Kind = "trial" },
-		"not known here":    func(p *part) { p.Courses = []string{"loop"} },
+		"unknown here":      func(p *part) { p.Courses = []string{"loop"} },
 		"runs = 1, must be": func(p *part) { p.Runs = 1 },
 	} {
 		p := good
@@ -101,7 +101,7 @@ func TestOtherPartsAreRefused(t *testing.T) {
 	}
 	for _, result := range []string{"{}", `{"checks":[]}`, `{"found":1}`, ""} {
 		o.Elsewhere = same(result)
-		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "what came of") {
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "result of") {
 			t.Errorf("%q: %v", result, err)
 		}
 	}
@@ -138,14 +138,14 @@ func TestACourseThatShowsNothingIsRefused(t *testing.T) {
 		runs   int
 		level  float64
 	}{
-		{"the statistic is no number", course(math.NaN()), &o, MinRuns, 0.01},
+		{"the statistic is not a number", course(math.NaN()), &o, MinRuns, 0.01},
 		{"runs = 99 of a course", course(1), &o, MinRuns - 1, 0.01},
 		{"runs = 1099511627776 of a course", course(1), &o, 1 << 40, 0.01},
 		{"level = NaN", course(1), &o, MinRuns, math.NaN()},
 		{"level = 0", course(1), &o, MinRuns, 0},
 		{"level = 1", course(1), &o, MinRuns, 1},
-		{"has no run", Course{}, &o, MinRuns, 0.01},
-		{"there are no options", course(1), nil, MinRuns, 0.01},
+		{"has no Run", Course{}, &o, MinRuns, 0.01},
+		{"options are missing", course(1), nil, MinRuns, 0.01},
 		{"workers = 0", course(1), &Options{}, MinRuns, 0.01},
 		{"epsilon = NaN at delta = 0.1", claiming(math.NaN(), 0.1), &o, MinRuns, 0.01}, // which nothing refutes
 		{"epsilon = +Inf at delta = 0.1", claiming(math.Inf(1), 0.1), &o, MinRuns, 0.01},

@@ -8,12 +8,12 @@ import (
 	"proactivedp/rng"
 )
 
-// loudCanary is the norm of the canary's gradient before clipping, far beyond the
-// clipping norm.
+// loudCanary is the norm of the canary's gradient before clipping. It is much larger than the clipping
+// norm.
 const loudCanary = 10
 
-// probes returns all probes but the one-run probe. In each the clients go at
-// random speeds, at most a round ahead of each other.
+// probes returns all probes except the one-run probe. In each of them, the clients have random speeds
+// and are at most one round ahead of each other.
 func probes() ([]probe, error) {
 	logistic, err := logistic()
 	if err != nil {
@@ -22,8 +22,8 @@ func probes() ([]probe, error) {
 	return []probe{
 		{
 			name: "full-batch",
-			about: "every record in every round, so that the releases are Gaussian; the other records push against " +
-				"the canary",
+			about: "every record in every round, so that the releases are Gaussian; the other records push " +
+				"against the canary",
 			setting: setting{
 				model: linear{1}, data: gradients(1, []float32{loudCanary}, []float32{-1}, []float32{-1}),
 				partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
@@ -33,7 +33,7 @@ func probes() ([]probe, error) {
 		logistic,
 		{
 			name:  "sampled",
-			about: "one record in 16 on average, so that nearly all privacy is by sampling",
+			about: "one record in 16 on average, so that almost all privacy comes from sampling",
 			setting: setting{
 				model: linear{2}, data: among(15),
 				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 16, sigma: 1,
@@ -52,7 +52,7 @@ func probes() ([]probe, error) {
 		},
 		{
 			name:  "shard",
-			about: "every record is held by one client of three, half of a client's records in a round on average",
+			about: "one client of three holds each record, half of a client's records in a round on average",
 			setting: setting{
 				model: linear{2}, data: among(11),
 				partition: data.Shard, clients: 3, rounds: 4, size: 2, places: 4, sigma: 1,
@@ -80,8 +80,8 @@ func probes() ([]probe, error) {
 		},
 		{
 			name: "storm",
-			about: "clients leave and return, messages are lost, sent again and come twice; half of the records in a " +
-				"round",
+			about: "clients leave and return, messages are lost, sent again or duplicated; half of the records " +
+				"in a round",
 			setting: setting{
 				model: linear{2}, data: among(3),
 				partition: data.Replicate, clients: 3, rounds: 4, size: 2, places: 4, sigma: 2, storm: true,
@@ -90,7 +90,7 @@ func probes() ([]probe, error) {
 		},
 		{
 			name:    "lenet",
-			about:   "as full-batch, of LeNet-5 with random images and its 61,706 parameters",
+			about:   "like full-batch, with LeNet-5, random images and its 61,706 parameters",
 			setting: network(),
 			share:   200,
 			least:   20,
@@ -98,8 +98,7 @@ func probes() ([]probe, error) {
 	}, nil
 }
 
-// network is a setting of a network: three images of random pixels, all in every
-// round.
+// network returns a setting for a network: three images of random pixels, all of them in every round.
 func network() setting {
 	const images, side = 3, 28
 	d := &data.Dataset{
@@ -116,8 +115,8 @@ func network() setting {
 	}
 }
 
-// logistic is the probe of a model that is really trained. At w = 0 the gradient
-// of a record (x, y) is (1/2 − y)·(x, 1); the canary's has the norm 5.
+// logistic returns the probe that trains logistic regression. At w = 0 the gradient of a record (x, y)
+// is (1/2 − y)·(x, 1). The gradient of the canary has norm 5.
 func logistic() (probe, error) {
 	m, err := logreg.NewPlain(1)
 	if err != nil {
@@ -127,7 +126,7 @@ func logistic() (probe, error) {
 	d.Label[0] = 1
 	return probe{
 		name:  "logreg",
-		about: "as full-batch, of logistic regression with its own clipping",
+		about: "like full-batch, with logistic regression and its own clipping",
 		setting: setting{
 			model: m, data: d,
 			partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
@@ -136,7 +135,7 @@ func logistic() (probe, error) {
 	}, nil
 }
 
-// gradients returns a data set of the given rows.
+// gradients returns a data set whose records are the given rows.
 func gradients(features int, rows ...[]float32) *data.Dataset {
 	d := &data.Dataset{Name: "gradients", Features: features, Classes: 2, Label: make([]int32, len(rows)),
 		Start: []int{0}, Synthetic: true}

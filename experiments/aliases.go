@@ -2,15 +2,15 @@ package experiments
 
 import "proactivedp/internal/results"
 
-// What a folder of a result has beside its pictures and its table.
+// The types of a result's folder, besides its pictures and its table.
 type (
-	// Drawing is how pictures are drawn, and in which formats; the zero value is the program's own
+	// Drawing says how pictures are drawn, and in which formats. The zero value is this program's own
 	// style, as PNG.
 	Drawing = results.Drawing
-	// Style is how a picture is drawn, of a Drawing.
+	// Style says how the picture of a Drawing is drawn.
 	Style = results.Style
-	// Origin says by which program, on what machine and in what time a result was made.
+	// Origin says by which program, on which machine and in how much time a result was made.
 	Origin = results.Origin
-	// Data says from which data a result was made.
+	// Data describes the data of a result.
 	Data = results.Data
 )

@@ -6,11 +6,11 @@ import (
 	"proactivedp/audit"
 )
 
-// AuditPower is how often audits with one fault gave an alarm; without a fault, how often
-// a false one.
+// AuditPower counts how often audits with one fault gave an alarm. Without a fault, it counts false
+// alarms.
 type AuditPower struct {
 	Fault  audit.Fault
-	Size   float64 // of the fault, 0 if it has none
+	Size   float64 // of the fault; 0 if it has none
 	Runner audit.Runner
 	Runs   int // audit.Options.Runs of each audit
 	Audits int
@@ -20,8 +20,7 @@ type AuditPower struct {
 	By              string // what raised the first alarm
 }
 
-// Interval returns the ends of Clopper and Pearson's interval, of 95 %, for the
-// probability that an audit finds the fault.
+// Interval returns the 95 % Clopper-Pearson interval for the probability that an audit finds the fault.
 func (p AuditPower) Interval() (low, high float64) {
 	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
 }

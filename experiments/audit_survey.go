@@ -27,12 +27,13 @@ const (
 	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
 )
 
-// AuditSurvey measures the power of audits with every fault, of each size as long as at
-// least half of the audits find it, and how often a whole mechanism gives a false
-// alarm. It writes what it found into the folder: every cell as soon as it is
-// measured, and a page at the end. A cell that is there already, of the same options
-// and the same build of the program, is not measured again. Fault, Runner and
-// Exact of the options are ignored; show is called with every cell.
+// AuditSurvey measures the power of audits for every fault, and how often the correct mechanism causes
+// a false alarm. For each fault it tries smaller and smaller sizes, as long as at least half of the
+// audits find them.
+//
+// It writes each cell to dir as soon as it is measured, and a page at the end. A cell that dir already
+// has, with the same options and the same build of the program, is not measured again. Fault, Runner
+// and Exact of the options are ignored. show is called with every cell.
 func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, show func(AuditPower)) error {
 	o.Fault, o.FaultSize, o.Runner, o.Exact = audit.NoFault, 0, audit.Virtual, false
 	if err := o.Validate(); err != nil {
@@ -68,7 +69,7 @@ type survey struct {
 	o      audit.Options
 	audits int
 	show   func(AuditPower)
-	known  map[string]AuditPower // cells of this survey that were found in the folder, by what was measured
+	known  map[string]AuditPower // cells of this survey in the folder, by what was measured
 	cells  []AuditPower
 }
 
@@ -107,11 +108,10 @@ func (s *survey) measure(ctx context.Context) error {
 	return err
 }
 
-// fullAudits is how many audits of the whole mechanism are made with the default
-// number of runs.
+// fullAudits is the number of audits of the correct mechanism with the default number of runs.
 const fullAudits = 20
 
-// cell measures a cell, unless it is known, and writes it.
+// cell measures a cell and writes it, unless it is known.
 func (s *survey) cell(ctx context.Context, o audit.Options, audits int) (AuditPower, error) {
 	asked := AuditPower{Fault: o.Fault, Size: o.FaultSize, Runner: o.Runner, Runs: o.Runs, Audits: audits}
 	if sizes := o.Fault.Sizes(); o.FaultSize == 0 && len(sizes) > 0 {
@@ -140,8 +140,8 @@ func (s *survey) cell(ctx context.Context, o audit.Options, audits int) (AuditPo
 var surveyHeader = []string{"cell", "fault", "size", "runner", "runs", "audits", "found", "power_at_least",
 	"power_at_most", "replay_found", "first_alarm"}
 
-// record is a cell as a line of the table. Its first field says all that it depends
-// on, the build of the program included.
+// record returns a cell as a line of the table. Its first field names everything that the cell depends
+// on, including the build of the program.
 func (s *survey) record(p AuditPower) []string {
 	low, high := p.Interval()
 	return []string{
@@ -152,7 +152,7 @@ func (s *survey) record(p AuditPower) []string {
 	}
 }
 
-// read reads the cells that the folder has.
+// read reads the cells in the folder.
 func (s *survey) read() error {
 	s.known = map[string]AuditPower{}
 	path := filepath.Join(s.dir, surveyTable)
@@ -170,7 +170,7 @@ func (s *survey) read() error {
 	for i, r := range records {
 		p, ok := parseCell(r)
 		if !ok {
-			return fmt.Errorf("%s: line %d is no cell of a survey: remove the file to measure all anew", path,
+			return fmt.Errorf("%s: line %d is not a cell of a survey: remove the file to measure everything again", path,
 				i+2)
 		}
 		if r[0] == s.record(p)[0] {
@@ -180,7 +180,7 @@ func (s *survey) read() error {
 	return nil
 }
 
-// parseCell is the inverse of survey.record, but for what is not in a Power.
+// parseCell is the inverse of survey.record.
 func parseCell(r []string) (p AuditPower, ok bool) {
 	if len(r) != len(surveyHeader) {
 		return p, false

@@ -12,7 +12,7 @@ import (
 	"proactivedp/internal/version"
 )
 
-// page says what was measured.
+// page returns the page of the results.
 func (s *survey) page() string {
 	var p report.Page
 	p.Title("What an audit finds")
@@ -21,7 +21,7 @@ func (s *survey) page() string {
 		time.Now().UTC().Format(time.DateOnly), version.Get().Source(), cpu.Describe(), runtime.Version(),
 		s.o.Runs, s.o.Seed, 100*s.o.Confidence, s.o.Delta)
 	p.Section("False alarms")
-	p.Text("Of the whole mechanism. What is allowed is one audit in %.0f.", 1/(1-s.o.Confidence))
+	p.Text("Audits of the correct mechanism. One false alarm in %.0f audits is allowed.", 1/(1-s.o.Confidence))
 	var rows [][]string
 	for _, c := range s.cells {
 		if c.Fault == audit.NoFault {
@@ -33,10 +33,11 @@ func (s *survey) page() string {
 	}
 	p.Table([]string{"runner", "runs", "false alarms", "95 % interval", "of the replay"}, rows)
 	p.Section("Faults")
-	p.Text("The size of each that is found with a power of 0.9 or more: the lower end of the 95 %% interval (Clopper " +
-		"and Pearson) is above 0.9. Beside it is the next finer size that was tried. What found it sees all that is " +
-		"sent and no seeds; the last column is the replay, which knows them, as far as an audit goes that ends at " +
-		"its first alarm. All cells are in [data.csv](data.csv).")
+	p.Text("The table shows the smallest tried size of each fault that audits find with a power of at least 0.9: " +
+		"the lower end of the 95 %% interval (Clopper and Pearson) is above 0.9. The column “finer” has " +
+		"the next smaller size that was tried. The first alarm uses everything that is sent, but not the " +
+		"seeds. The last column counts the replay, which knows the seeds, up to the first alarm of each " +
+		"audit. All cells are in [data.csv](data.csv).")
 	rows = nil
 	for _, f := range audit.Faults()[1:] {
 		rows = append(rows, s.row(f))
@@ -44,8 +45,8 @@ func (s *survey) page() string {
 	p.Table([]string{"fault", "what is wrong", "a size is", "found", "audits", "95 % interval", "finer", "audits",
 		"first alarm", "replay"}, rows)
 	p.Section("Free-running goroutines")
-	p.Text("The same with the runner hogwild, each fault at its plainest size. Adapted sizes, churn, losses and " +
-		"duplicates are of the virtual clock.")
+	p.Text("The same with the runner hogwild, with each fault at its most obvious size. Only the virtual clock " +
+		"has adapted sizes, churn, losses and duplicates.")
 	rows = nil
 	for _, c := range s.cells {
 		if c.Runner == audit.Hogwild && c.Fault != audit.NoFault {
@@ -58,7 +59,7 @@ func (s *survey) page() string {
 	return p.String()
 }
 
-// row says of a fault which of its sizes is found, and which is not.
+// row returns the row of a fault: the smallest size that is found, and the next smaller one.
 func (s *survey) row(f audit.Fault) []string {
 	unit := f.Unit()
 	if unit == "" {
@@ -89,7 +90,7 @@ func (s *survey) row(f audit.Fault) []string {
 	return row
 }
 
-// sized is the size for people.
+// sized formats the size.
 func (p AuditPower) sized() string {
 	if p.Fault.Unit() == "" {
 		return "found"

@@ -8,13 +8,14 @@ import (
 	"proactivedp/train"
 )
 
-// nearChance is how far above the majority-class baseline a line still counts as near it.
+// nearChance is the largest distance from the majority-class baseline at which a line counts as near
+// it.
 const nearChance = 0.1
 
 // chanceColour is the colour of the baseline.
 var chanceColour = color.RGBA{150, 150, 150, 255}
 
-// addChance adds the majority-class baseline as a line if another line ends near or below it.
+// addChance draws the majority-class baseline if a line ends near or below it.
 func addChance(p *plots.Picture, f *figureConfig, spec train.Spec) error {
 	ready, err := f.source.Prepare(spec)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"proactivedp/train"
 )
 
-// ChoiceRequest is what a Chooser is asked for.
+// ChoiceRequest is the request to a Chooser.
 type ChoiceRequest struct {
 	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
-	Epsilon float64    // what a record may cost, certified, at the spec's δ
-	Free    bool       // whether sample size, rounds and clients are to be chosen as well
+	Epsilon float64    // largest certified ε of a record, at the spec's δ
+	Free    bool       // whether sample size, rounds and clients are also chosen
 }
 
-// Chooser returns a training for a request, chosen without the test set. Equal requests have
+// Chooser returns a training for a request. It must not use the test set. Equal requests must give
 // equal answers.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
-// choice returns the answer of the Chooser, which is asked once for each request.
+// choice returns the answer of the Chooser, which is called only once for each request.
 func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec, error) {
 	if spec, done := f.chosen[w]; done {
 		return spec, nil
 	}
 	if f.choose == nil {
-		return train.Spec{}, errors.New("choose = nil, must be given: the figure chooses settings for a " +
-			"budget")
+		return train.Spec{}, errors.New("choose = nil, must be given: the figure needs settings that are chosen " +
+			"for a budget")
 	}
 	spec, err := f.choose(ctx, f.source, w)
 	if err != nil {
@@ -41,14 +41,14 @@ func (f *figureConfig) choice(ctx context.Context, w ChoiceRequest) (train.Spec,
 	return spec, nil
 }
 
-// method is one of the compared methods to choose a training for a budget.
+// method is one of the compared methods of choosing a training for a budget.
 type method struct {
 	name string
-	// spec returns the training for what a record may cost, certified.
+	// spec returns the training for a certified ε of a record.
 	spec func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error)
 }
 
-// chosen is the method that asks the Chooser.
+// chosen returns the method that asks the Chooser.
 func chosen(name string, spec train.Spec, free bool) method {
 	return method{name, func(ctx context.Context, f *figureConfig, epsilon float64) (train.Spec, error) {
 		spec, err := f.part(spec)
@@ -59,8 +59,7 @@ func chosen(name string, spec train.Spec, free bool) method {
 	}}
 }
 
-// part returns the spec with the part of its gradients that the figure runs, at least one
-// round.
+// part returns the spec with the figure's fraction of its gradients, at least one round.
 func (f *figureConfig) part(spec train.Spec) (train.Spec, error) {
 	sizes, err := dp.ParseSizes(spec.SampleSize)
 	if err != nil {
@@ -70,13 +69,13 @@ func (f *figureConfig) part(spec train.Spec) (train.Spec, error) {
 	return spec, nil
 }
 
-// leanness is the factor by which a tight plan computes fewer gradients than the paper's. At an equal ε
-// accuracy depends only on s√T/σ while σ is above about 2, so fewer records with less noise give
+// leanness is the factor by which a tight plan computes fewer gradients than the paper's. If σ is above
+// about 2, the accuracy at equal ε only depends on s√T/σ. Fewer records with less noise therefore give
 // the same accuracy.
 const leanness = 16
 
-// tight returns the spec with one client that computes a sixteenth of the gradients
-// of all, in as many rounds.
+// tight returns the spec with one client that computes a sixteenth of all clients' gradients, in as
+// many rounds.
 func tight(s train.Spec) (train.Spec, error) {
 	size, err := strconv.Atoi(s.SampleSize)
 	if err != nil {
@@ -88,17 +87,17 @@ func tight(s train.Spec) (train.Spec, error) {
 	return s, nil
 }
 
-// commonBatch is the usual first choice of a batch size.
+// commonBatch is a common batch size, for comparison.
 const commonBatch = 256
 
-// common returns the spec with one client, batches of the usual size, and so many epochs of n records.
+// common returns the spec with one client, commonBatch, and the given number of epochs of n records.
 func common(s train.Spec, n, epochs int) train.Spec {
 	s.Clients, s.SampleSize = 1, strconv.Itoa(commonBatch)
 	s.GradComps = max(n*epochs/commonBatch, 1) * commonBatch
 	return s
 }
 
-// methods returns the methods that are compared at an equal ε, for the n records of a client.
+// methods returns the methods that are compared at an equal ε. n is the number of records of a client.
 func (s experiment) methods(n int) ([]method, error) {
 	var all []method
 	if !s.heavy {
@@ -121,7 +120,7 @@ func (s experiment) methods(n int) ([]method, error) {
 	return all, nil
 }
 
-// label is the prefix of a method's name that names the model, if the figure has several models.
+// label returns the model's name as a prefix for a method's name, if the figure has several models.
 func (s experiment) label(spec train.Spec) string {
 	if len(s.models) == 1 && s.models[0].Model == s.Train.Model {
 		return ""

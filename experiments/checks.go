@@ -7,7 +7,7 @@ import (
 	"proactivedp/plan"
 )
 
-// maxSeeds bounds the seeds of a figure.
+// maxSeeds is the largest number of seeds of a figure.
 const maxSeeds = 10_000
 
 // CheckSeeds reports a number of seeds outside its range.
@@ -18,7 +18,7 @@ func CheckSeeds(n int) error {
 	return nil
 }
 
-// CheckPart reports a part of the whole, by its name, that is not in (0, 1].
+// CheckPart reports a named fraction that is not in (0, 1].
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
@@ -26,10 +26,10 @@ func CheckPart(name string, part float64) error {
 	return nil
 }
 
-// maxSweep bounds the members of a sweep.
+// maxSweep is the largest number of values of a sweep.
 const maxSweep = 50
 
-// CheckOnce reports a value that a list, by its name, has twice: its runs would be the same.
+// CheckOnce reports a value that occurs twice in a named list, because its runs would be the same.
 func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
@@ -41,7 +41,8 @@ func CheckOnce[T comparable](name string, list []T) error {
 	return nil
 }
 
-// checkSweep reports values of a sweep that are too many, or listed twice, or that one reports.
+// checkSweep reports too many values, a value that occurs twice, and values for which one returns an
+// error.
 func checkSweep[T comparable](name string, list []T, one func(T) error) error {
 	errs := []error{CheckOnce(name, list)}
 	if len(list) > maxSweep {
@@ -65,7 +66,7 @@ func checkSizes(sizes []int) error {
 	})
 }
 
-// CheckEpsilons reports target epsilons that a sweep cannot have.
+// CheckEpsilons reports invalid target epsilons of a sweep.
 func CheckEpsilons(epsilons []float64) error {
 	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
 }

@@ -11,19 +11,19 @@ import (
 	"proactivedp/train/pool"
 )
 
-// series is the runs of one spec, a run for each seed, in a comparison on the virtual clock. A
-// figure draws it as one line.
+// series holds the runs of one spec in a comparison on the virtual clock, one for each seed. A figure
+// draws it as one line.
 type series struct {
 	name string
-	spec train.Spec // the runs' spec without the seed
+	spec train.Spec // spec of the runs, without the seed
 }
 
-// comparison holds several series with their runs. The first series is the reference:
-// the others are timed to its accuracy.
+// comparison holds several series with their runs. The first series is the reference: for the others,
+// the time until they reach its accuracy is measured.
 type comparison struct {
 	all       []series
 	runs      [][]pool.Timed // by series and seed
-	goal      []float64      // the accuracy to reach, by seed; NaN if the reference diverged
+	goal      []float64      // accuracy to reach, by seed; NaN if the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
 }
 
@@ -71,7 +71,7 @@ func newComparison(all []series, runs [][]pool.Timed) *comparison {
 	return c
 }
 
-// toleranceText says how far below the reference the goal is, and why so far.
+// toleranceText says how far below the reference the goal is, and why.
 const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
 
 func finals(runs []pool.Timed) []float64 {
@@ -82,22 +82,22 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Summary is the result of one series over all seeds. Times are virtual seconds.
+// Summary is the result of one series over all seeds. Times are in virtual seconds.
 type Summary struct {
 	Name       string    `json:"name"`
 	Delay      string    `json:"delay"`         // the delay as requested
 	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
 	AccuracySD float64   `json:"test_accuracy_sd"`
 	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
-	Reached    int       `json:"seeds_at_target"`           // how many seeds reached their target, if they have one
+	Reached    int       `json:"seeds_at_target"`           // number of seeds that reached their target, if they have one
 	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
-	SpeedUp    *float64  `json:"speed_up"`                  // the reference's mean time to target over this one's
-	LeastUp    *float64  `json:"speed_up_least"`            // the least speed-up of a single seed
+	SpeedUp    *float64  `json:"speed_up"`                  // mean time to target of the reference, divided by that of this series
+	LeastUp    *float64  `json:"speed_up_least"`            // smallest speed-up of a single seed
 	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
 	MaxLag     int       `json:"max_lag"`
-	Idle       float64   `json:"idle"`               // the fraction of its time that a client waits, as the mean over clients
-	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, of the time to its last round's end
-	Diverged   int       `json:"diverged,omitempty"` // seeds that diverged; they count as accuracy 0 and in no other column
+	Idle       float64   `json:"idle"`               // fraction of its time that a client waits, mean over clients
+	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, relative to the time to the end of its last round
+	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; they count as accuracy 0, and in no other column
 }
 
 // summaries returns the summary of every series.
@@ -161,7 +161,7 @@ func (c *comparison) summary(i int, base []float64) Summary {
 	mean, _ := report.Spread(seconds)
 	s.ToTarget = &mean
 	if slices.Min(seconds) == 0 {
-		return s // the target is met from the start: there is nothing to be faster at
+		return s // the target is met from the start, so no run can be faster
 	}
 	baseMean, _ := report.Spread(base)
 	up, least := baseMean/mean, math.Inf(1)

@@ -28,7 +28,8 @@ func (c *comparison) goalNotes() string {
 	text := ""
 	first := c.summaries()[0]
 	if n := first.Diverged; n > 0 {
-		text += fmt.Sprintf(" With %d of %s the %s run diverged: there no target stands, and nobody comes to it.", n,
+		text += fmt.Sprintf(" With %d of %s the %s run diverged: there is no target for them, and nobody reaches "+
+			"one.", n,
 			seedsText(len(c.goal)), first.Name)
 	}
 	if first.ToTarget != nil && *first.ToTarget == 0 {
@@ -38,7 +39,7 @@ func (c *comparison) goalNotes() string {
 	return text
 }
 
-// goalField is a seed's accuracy to reach, for a table, or "".
+// goalField returns the accuracy that a seed must reach, for a table, or "".
 func (c *comparison) goalField(seed int) string {
 	if math.IsNaN(c.goal[seed]) {
 		return ""
@@ -48,7 +49,7 @@ func (c *comparison) goalField(seed int) string {
 
 func seedsText(n int) string { return decimal.Many(n, "seed") }
 
-// spreadText explains lines and bands of so many seeds.
+// spreadText explains lines and bands for the given number of seeds.
 func spreadText(seeds int) string {
 	if seeds == 1 {
 		return seedsText(seeds)
@@ -56,7 +57,7 @@ func spreadText(seeds int) string {
 	return "mean and one standard deviation over " + seedsText(seeds)
 }
 
-// caption says what all runs share, and their privacy.
+// caption describes what all runs have in common, and their privacy.
 func (c *comparison) caption(ctx context.Context, f *figureConfig) (string, error) {
 	spec := c.all[0].spec
 	noise := "σ = " + decimal.Exactly(spec.NoiseMultiplier)
@@ -77,14 +78,14 @@ func (c *comparison) caption(ctx context.Context, f *figureConfig) (string, erro
 		notes += "\nNote: " + note + "."
 	}
 	if slices.ContainsFunc(c.all, func(m series) bool { return m.spec.Adapt != 0 }) {
-		return text + notes, nil // runs of different specs do not pay the same
+		return text + notes, nil // runs of different specs do not cost the same
 	}
 	privacy, err := c.privacyText(ctx, f)
 	return text + privacy + notes, err
 }
 
-// targetCaption is the caption of a picture with the rows of the comparison, which have times to
-// a target.
+// targetCaption is the caption for a picture with the table of the comparison, which has times to a
+// target.
 func (c *comparison) targetCaption(ctx context.Context, f *figureConfig) (string, error) {
 	text, err := c.caption(ctx, f)
 	return text + "\n" + c.goalText(), err
@@ -114,7 +115,7 @@ func (c *comparison) noiseText() string {
 	return "no noise"
 }
 
-// rows returns the summaries as a table, the header first.
+// rows returns the summaries as a table, after a header.
 func (c *comparison) rows() [][]string {
 	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean",
 		"largest", "idle"}}
@@ -136,7 +137,7 @@ func (s Summary) row(seeds int) []string {
 	if s.SpeedUp != nil {
 		up = fmt.Sprintf("%.2f (%.2f)", *s.SpeedUp, *s.LeastUp)
 	}
-	if s.Diverged == seeds { // no run has come to its end
+	if s.Diverged == seeds { // no run has reached its end
 		none := report.NoAnswer
 		return []string{s.Name, accuracy, none, target, up, none, none, none}
 	}
@@ -144,11 +145,11 @@ func (s Summary) row(seeds int) []string {
 		fmt.Sprintf("%.3g", s.MeanLag), strconv.Itoa(s.MaxLag), report.Share(s.Idle)}
 }
 
-// comparisonConfig is what a manifest says of a comparison.
+// comparisonConfig is the manifest's description of a comparison.
 type comparisonConfig struct {
 	Train     []train.Spec `json:"train"`
 	Looks     int          `json:"looks"`
-	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the reference's end
+	Tolerance float64      `json:"target_tolerance"` // how far the goal is below the reference's final accuracy
 	Summaries []Summary    `json:"standings"`
 }
 
@@ -160,8 +161,8 @@ func (c *comparison) config() comparisonConfig {
 	return out
 }
 
-// records returns rows of CSV for every run, with more columns of the comparison's
-// own; the header first.
+// records returns rows of CSV for every run, after a header. rows returns the cells of the additional
+// columns.
 func (c *comparison) records(f *figureConfig, columns []string, rows func(i, seed int, r *pool.Timed) [][]string) [][]string {
 	out := [][]string{append([]string{"data", "model", "series", "delay", "sigma", "seed"},
 		clockColumns(c.all[0].spec, columns)...)}
@@ -177,7 +178,7 @@ func (c *comparison) records(f *figureConfig, columns []string, rows func(i, see
 	return out
 }
 
-// table returns how every run ended, as rows of CSV.
+// table returns the result of every run as rows of CSV.
 func (c *comparison) table(f *figureConfig) [][]string {
 	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
 		"mean_lag", "max_lag", "idle", "diverged"},
@@ -189,7 +190,7 @@ func (c *comparison) table(f *figureConfig) [][]string {
 		})
 }
 
-// reachedText returns when a run came to the target, or "".
+// reachedText returns the time at which a run reached the target, or "".
 func (c *comparison) reachedText(seed int, r *pool.Timed) string {
 	at, ok := r.Reaches(c.goal[seed])
 	if !ok {
@@ -198,10 +199,10 @@ func (c *comparison) reachedText(seed int, r *pool.Timed) string {
 	return seconds(at)
 }
 
-// seconds writes a virtual time in seconds, to the nanosecond.
+// seconds formats a virtual time in seconds, with nine decimals.
 func seconds(t sim.Time) string { return strconv.FormatFloat(clockSeconds(t), 'f', 9, 64) }
 
-// clientName returns what a legend calls a client: with its speed, if that is listed.
+// clientName returns the name of a client in a legend, with its speed if speeds are listed.
 func (c *comparison) clientName(client int) string {
 	name := fmt.Sprintf("client %d", client)
 	if speeds := strings.Split(c.all[0].spec.Speeds, ","); len(speeds) > 1 && client < len(speeds) {
@@ -213,12 +214,12 @@ func (c *comparison) clientName(client int) string {
 // lookColumns is the header of look.
 var lookColumns = []string{"virtual_seconds", "test_accuracy", "target_accuracy", "virtual_seconds_to_target"}
 
-// look returns look j at a run, and how the run stands then, as cells of a table.
+// look returns measurement j of a run as cells of a table.
 func (c *comparison) look(seed int, r *pool.Timed, j int) []string {
 	return []string{seconds(r.At[j]), report.Number(r.Accuracy[j]), c.goalField(seed), c.reachedText(seed, r)}
 }
 
-// curves returns every look at every run, as rows of CSV.
+// curves returns every measurement of every run as rows of CSV.
 func (c *comparison) curves(f *figureConfig) [][]string {
 	return c.records(f, lookColumns,
 		func(_, seed int, r *pool.Timed) (rows [][]string) {
@@ -229,7 +230,7 @@ func (c *comparison) curves(f *figureConfig) [][]string {
 		})
 }
 
-// stalenessTable returns how many rounds of every run had which lag, as rows of CSV.
+// stalenessTable returns the number of rounds of every run by lag, as rows of CSV.
 func (c *comparison) stalenessTable(f *figureConfig) [][]string {
 	return c.records(f, []string{"lag", "rounds"}, func(_, _ int, r *pool.Timed) (rows [][]string) {
 		for lag, n := range r.Staleness {

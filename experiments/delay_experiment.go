@@ -13,15 +13,15 @@ import (
 // delayExperiment is an experiment whose figures compare delays on the virtual clock.
 type delayExperiment struct {
 	experiment
-	with, without train.Spec // the specs of the runs with and without noise
-	gradComps     int        // K, the gradients of one client
-	looks         int        // how often each run's accuracy is measured
-	// realPart is the fraction of K that runs on a real clock. realScale is how many seconds one virtual second
-	// takes there, so that timers can measure a round.
+	with, without train.Spec // specs of the runs with and without noise
+	gradComps     int        // K, the number of gradients of one client
+	looks         int        // how often the accuracy of each run is measured
+	// realPart is the fraction of K that runs on a real clock. realScale is the number of real seconds
+	// in a virtual second, which must be large enough for timers to measure a round.
 	realPart, realScale float64
 }
 
-// How often a run's accuracy is measured. That takes long for a network.
+// How often the accuracy of a run is measured. This takes long for a network.
 const (
 	convexLooks  = 200
 	networkLooks = 50
@@ -34,20 +34,20 @@ func looksOf(model string) int {
 	return convexLooks
 }
 
-// withStragglers returns the spec with the timing of a delay experiment: the default one,
-// with compute times from a Pareto distribution of the same mean. Every client is slow now and
-// then. The slowest of five takes 2.7 times the mean.
+// withStragglers returns the spec with the timing of a delay experiment. It is the default timing, with
+// compute times from a Pareto distribution of the same mean. Every client is slow now and then; the
+// slowest of five takes 2.7 times the mean.
 func withStragglers(spec train.Spec) train.Spec {
 	spec.Compute = "pareto:10us,1.5"
 	return spec
 }
 
-// unequalSpeeds are the speeds of clients that always differ: three of the same speed, one half as fast, and
-// one a quarter as fast.
+// unequalSpeeds are the speeds of clients with constant differences: three have the same speed, one is
+// half as fast, and one a quarter.
 const unequalSpeeds = "1,1,1,0.5,0.25"
 
-// networkPart is which part of the paper's K a network's delay experiment runs: there
-// are many runs. One's own K is run whole.
+// networkPart is the fraction of the paper's K in a network's delay experiment, which has many runs.
+// Custom data use all of K.
 const networkPart = 0.25
 
 // delayExperiments lists the experiments that have delay figures.
@@ -74,8 +74,8 @@ var (
 	timedDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 )
 
-// delays returns a series for every delay, the synchronous one first, for the
-// part of K that the configuration runs.
+// delays returns a series for every delay, the synchronous one first, for the part of K that the
+// configuration runs.
 func (l delayExperiment) delays(f *figureConfig, spec train.Spec, delays []string) []series {
 	spec.GradComps = f.gradComps(l.gradComps)
 	return delaySeries(f.byClock(spec), delays)
@@ -91,16 +91,16 @@ func delaySeries(spec train.Spec, delays []string) []series {
 	return out
 }
 
-// synchronous is the permissible delay that others are compared with.
+// synchronous is the permissible delay that the others are compared with.
 const synchronous = "0"
 
-// withSynchronous puts the synchronous delay first, whether it is listed or not.
+// withSynchronous puts the synchronous delay first, also if it is not listed.
 func withSynchronous(delays []string) []string {
 	rest := slices.DeleteFunc(slices.Clone(delays), func(d string) bool { return d == synchronous })
 	return append([]string{synchronous}, rest...)
 }
 
-// delayName returns what a legend calls a permissible delay.
+// delayName returns the name of a permissible delay in a legend.
 func delayName(delay string) string {
 	if delay == synchronous {
 		return "synchronous"
@@ -114,12 +114,12 @@ func delayName(delay string) string {
 	return delay
 }
 
-// axisName returns a delay's name as short as an axis needs it.
+// axisName returns a short name of a delay, for an axis.
 func axisName(delay string) string {
 	return strings.TrimPrefix(strings.Replace(delayName(delay), "synchronous", "0", 1), "τ = ")
 }
 
-// measuredText says where the times of a spec's runs are from.
+// measuredText says how the times of a spec's runs are measured.
 func measuredText(s train.Spec) string {
 	if s.Runner == train.HogwildRunner {
 		return fmt.Sprintf("measured, in seconds of a clock of which each really takes %g s", s.TimeScale)
@@ -127,7 +127,7 @@ func measuredText(s train.Spec) string {
 	return "simulated"
 }
 
-// timingText says how long things take on the clock, and what befalls them.
+// timingText describes the clock, the durations, and the disturbances of clients and messages.
 func timingText(s train.Spec) string {
 	text := "Simulated time"
 	if s.Runner == train.HogwildRunner {

@@ -126,7 +126,7 @@ func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there no") {
+	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there is no target for them") {
 		t.Error(text)
 	}
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 3, scale: 1}

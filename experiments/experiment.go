@@ -6,22 +6,22 @@ import (
 	"proactivedp/train/pool"
 )
 
-// experiment is one of the paper's experiments, with what its figures show.
+// experiment is one of the paper's experiments, with the settings of its figures.
 type experiment struct {
 	pool.Experiment
-	paper paper.Case // the numbers that the paper prints for it
-	sizes []int      // the sample sizes of the sweep
+	paper paper.Case // numbers that the paper prints for it
+	sizes []int      // sample sizes of the sweep
 
-	points     int // points of a curve, after its start
+	points     int // points of a curve after its start
 	yMin, yMax float64
 	long       bool // whether its figures take long
 
-	models []train.Spec // the trainings of figures of budgets, whose step sizes are chosen
-	own    string       // with custom data, how the names of figures begin; "" for data and model
-	heavy  bool         // whether figures of budgets leave out the paper's own model, which takes a day
+	models []train.Spec // trainings in figures of budgets, whose step sizes are chosen
+	own    string       // for custom data, the beginning of the names of figures; "" means data and model
+	heavy  bool         // whether figures of budgets omit the paper's own model, which takes a day
 }
 
-// name returns how the names of the experiment's figures begin.
+// name returns the beginning of the names of the experiment's figures.
 func (s experiment) name() string {
 	if s.own != "" {
 		return s.own
@@ -72,8 +72,8 @@ func cifarExperiment(p pool.Experiment) experiment {
 	}
 }
 
-// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [pool.Train] does: the spec
-// of a line without its clipping norm, and the clipping norms.
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [pool.Train] does. It
+// returns the spec of a line without its clipping norm, and the clipping norms.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
 	train := s.WithoutNoise()

@@ -16,10 +16,10 @@ import (
 	"proactivedp/train/pool"
 )
 
-// content is what a figure's folder gets: picture, table and the configuration of its runs.
+// content is the content of a figure's folder: picture, table and configuration of the runs.
 type content struct {
 	picture plots.Picture
-	table   [][]string // the data in long form, the header first
+	table   [][]string // data in long form, after a header
 	config  any        // of the runs, for the manifest
 }
 
@@ -31,25 +31,26 @@ func (out *content) write(dir string, m Manifest) (err error) {
 	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
 }
 
-// asPicture returns a picture in the form that package results writes.
+// asPicture converts a picture to the type that package results writes.
 func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
-// figureConfig says how the figures of one data set are made: from which data, with how many
-// seeds, and which part of the full size is run.
+// figureConfig says how the figures of one data set are made: the data, the number of seeds, and the
+// fraction of the full size.
 type figureConfig struct {
 	source *train.Source
-	set    string // the name by which experiments ask for the data
+	set    string // name by which experiments ask for the data
 	seeds  int
-	scale  float64 // which part of K is run, in (0, 1]
-	sizes  []int   // of sample-size sweeps; nil for those of the experiment
-	// runner is the trainings' runner; "" is the virtual one. timeScale is for runs on a real clock.
+	scale  float64 // fraction of K that is run, in (0, 1]
+	sizes  []int   // of sample-size sweeps; nil means those of the experiment
+	// runner is the runner of the trainings; "" is the virtual one. timeScale is for runs on a real
+	// clock.
 	runner    string
 	timeScale float64
 
 	choose Chooser                      // nil: figures that need it are refused
-	chosen map[ChoiceRequest]train.Spec // what was chosen, as cells and pictures both ask
+	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
 	loop   Loop                         // nil: figures that need it are refused
 }
 
@@ -59,18 +60,18 @@ func (f *figureConfig) data() *data.Dataset { return f.source.Data() }
 // gradComps returns the part of K that the figure runs.
 func (f *figureConfig) gradComps(full int) int { return scaled(full, f.scale) }
 
-// scaled returns a part of n, rounded.
+// scaled returns a fraction of n, rounded.
 func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
 
 // leastDraws is the least number of noise draws of a scaled figure.
 const leastDraws = 5
 
-// draws returns how many of the draws of noise the figure makes.
+// draws returns how many of the noise draws the figure makes.
 func (f *figureConfig) draws(full int) int {
 	return max(min(full, leastDraws), scaled(full, f.scale))
 }
 
-// note returns the note on the data for a caption, as the end of a sentence.
+// note returns the note on the data, for the end of a sentence in a caption.
 func (f *figureConfig) note() string {
 	if f.data().Note == "" {
 		return ""
@@ -78,7 +79,7 @@ func (f *figureConfig) note() string {
 	return "; " + f.data().Note
 }
 
-// banner says how the figure differs from one of real data at full size.
+// banner says how the figure differs from one with real data at full size.
 func (f *figureConfig) banner() string {
 	var parts []string
 	if f.data().Synthetic {
@@ -94,13 +95,13 @@ func (f *figureConfig) banner() string {
 	return strings.Join(parts, "; ")
 }
 
-// planned states what each training of the spec guarantees, whatever its seed.
+// planned returns the guarantee of each training of the spec, which does not depend on the seed.
 func (f *figureConfig) planned(ctx context.Context, spec train.Spec) (claim.Report, error) {
 	spec.Seed = 1
 	return f.source.PlannedOfSeeds(ctx, spec, f.seeds)
 }
 
-// by returns the spec with the configured runner, free-running.
+// by returns the spec with the configured runner, without a clock.
 func (f *figureConfig) by(spec train.Spec) train.Spec {
 	if f.runner != "" {
 		spec.Runner = f.runner
@@ -108,7 +109,7 @@ func (f *figureConfig) by(spec train.Spec) train.Spec {
 	return spec
 }
 
-// byClock returns the spec with the configured runner, on a real clock if it is hogwild.
+// byClock returns the spec with the configured runner. hogwild gets a real clock.
 func (f *figureConfig) byClock(spec train.Spec) train.Spec {
 	if spec = f.by(spec); spec.Runner == train.HogwildRunner {
 		spec.TimeScale = f.timeScale

@@ -12,9 +12,9 @@ import (
 // defaultsEpsilons are the certified ε, per record, of the comparison with common defaults.
 var defaultsEpsilons = []float64{0.1, 0.3, 1, 3}
 
-// The settings that a first private training of MNIST usually has: they are the defaults of Opacus'
-// MNIST example (pytorch/opacus, examples/mnist.py), whose noise multiplier is 1. Here the noise is the
-// least one for each ε.
+// The settings that a first private training of MNIST usually has. They are the defaults of Opacus'
+// MNIST example (pytorch/opacus, examples/mnist.py), except for its noise multiplier of 1. Here the
+// noise is the least for each ε.
 const (
 	defaultBatch        = 64
 	defaultEpochs       = 10

@@ -14,14 +14,15 @@ import (
 	"proactivedp/internal/results"
 )
 
-// indexFile lists the figures of a folder. Its first line distinguishes it from a file that somebody wrote.
+// The file that lists the figures of a folder. Its first line distinguishes it from files of other
+// origin.
 const (
 	indexFile = results.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
-// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged manifests or
-// data of figures that are not made again now, because the index would list them.
+// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged
+// manifests and data of figures that are not being made now, because the index would list them.
 func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	if err != nil {
@@ -35,13 +36,13 @@ func checkIndex(dir string, figures []Figure) error {
 		anew = append(anew, f.Name)
 	}
 	if _, err = results.ReadFindings(dir, anew...); err != nil {
-		return fmt.Errorf("%w; make the figure again, or remove it", err)
+		return fmt.Errorf("%w: make the figure again, or remove it", err)
 	}
 	return nil
 }
 
-// manifests returns the manifests in dir without those of the given figures, in the order of the registry
-// and then of own. It reports all that are damaged.
+// manifests returns the manifests in dir, without those of the figures in but, in the order of the
+// registry and then of own. It reports all damaged ones.
 func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	var made []Manifest
 	var errs []error
@@ -55,7 +56,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%w; make its figure again, or remove it", err))
+			errs = append(errs, fmt.Errorf("%w: make its figure again, or remove it", err))
 			continue
 		}
 		made = append(made, m)
@@ -68,7 +69,7 @@ func registered(f Figure) bool {
 	return slices.ContainsFunc(Figures(), func(r Figure) bool { return r.Name == f.Name })
 }
 
-// writeIndex lists every figure that has a manifest in dir, of the registry or just made.
+// writeIndex lists every figure with a manifest in dir that is in the registry or was just made.
 func writeIndex(dir string, figures []Figure) error {
 	made, err := manifests(dir, nil, slices.DeleteFunc(slices.Clone(figures), registered))
 	if err != nil {
@@ -108,7 +109,7 @@ func writeIndex(dir string, figures []Figure) error {
 	})
 }
 
-// writeBesides lists what the folder has besides the figures.
+// writeBesides lists the other results in the folder.
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
@@ -130,7 +131,7 @@ func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	return err
 }
 
-// statedOf returns what the paper states of each figure in dir, with ours and a verdict.
+// statedOf returns, for each figure in dir, what the paper states, with our value and a verdict.
 func statedOf(dir string) (map[string]string, error) {
 	all, err := results.ReadFindings(dir)
 	if err != nil {

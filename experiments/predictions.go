@@ -29,11 +29,11 @@ import (
 // PredictionCase is a base with budgets, noise multipliers and walks. Predictions for all their
 // combinations are compared with trainings.
 type PredictionCase struct {
-	Name    string     `json:"name"` // what pictures call it
+	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`
 	Epsilon []float64  `json:"epsilon"`
-	Noise   []float64  `json:"noise"` // about the noise multipliers
-	Walks   []float64  `json:"walks"` // how far the noise alone would make the model walk
+	Noise   []float64  `json:"noise"` // approximate noise multipliers
+	Walks   []float64  `json:"walks"` // lengths of the model's path if there were only noise
 	Rounds  int        `json:"rounds"`
 	Clip    float64    `json:"clip"`
 }
@@ -101,10 +101,10 @@ type PredictionCheck struct {
 	Setting train.Spec `json:"setting"`
 	Epsilon float64    `json:"epsilon"` // target epsilon
 	propose.Prediction
-	Proxy   float64 `json:"proxy"`         // f
+	Proxy   float64 `json:"proxy"`         // f of the proxies
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
 	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
-	Short   float64 `json:"short_run"`     // accuracy after a part of the rounds
+	Short   float64 `json:"short_run"`     // accuracy after one shortPart-th of the rounds
 }
 
 // Within reports whether the test accuracy is in the interval.
@@ -182,30 +182,30 @@ func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds i
 	return out, nil
 }
 
-// PredictionScore is how well predictors did in a case, or in all.
+// PredictionScore says how good predictors are in one case, or in all cases.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`
-	Within    float64       `json:"within"`     // the part of which the test accuracy is in the interval
+	Within    float64       `json:"within"`     // fraction of settings whose test accuracy is in the interval
 	HalfWidth float64       `json:"half_width"` // median, of the intervals
 	Proxy     PredictionFit `json:"proxy"`
 	Utility   PredictionFit `json:"utility_graph"`
 	Short     PredictionFit `json:"short_run"`
 }
 
-// PredictionFit is how far a predictor is off, and Spearman's rank correlation with the truth.
+// PredictionFit is the error of a predictor, and Spearman's rank correlation with the real accuracies.
 type PredictionFit struct {
 	Median float64  `json:"median_error"`     // of |predicted − real|
-	Rank   *float64 `json:"rank_correlation"` // nil where all that was predicted, or all that is true, is one
+	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
 }
 
-// PredictionReport is what was predicted, what came of it, and how well predictors did.
+// PredictionReport holds predictions, real accuracies, and scores of the predictors.
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all
 }
 
-// NewPredictionReport scores what was checked.
+// NewPredictionReport computes the scores of the checks.
 func NewPredictionReport(all []PredictionCheck) *PredictionReport {
 	r := &PredictionReport{Checked: all}
 	for _, c := range all {
@@ -249,7 +249,7 @@ func scorePredictions(name string, all []PredictionCheck) PredictionScore {
 	return s
 }
 
-// ranks returns the rank of each number, that of equal ones being their mean.
+// ranks returns the rank of each number. Equal numbers get their mean rank.
 func ranks(x []float64) []float64 {
 	out := make([]float64, len(x))
 	for i, v := range x {
@@ -265,7 +265,7 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// WriteText writes the scores for people to read.
+// WriteText writes the scores as text.
 func (r *PredictionReport) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range r.rows() {
@@ -274,7 +274,7 @@ func (r *PredictionReport) WriteText(w io.Writer) error {
 	return t.Flush()
 }
 
-// rows is the table of the scores, the header first.
+// rows returns the table of the scores, after a header.
 func (r *PredictionReport) rows() [][]string {
 	rows := [][]string{{"", "settings", "in interval", "half-width", "proxy: error", "rank",
 		"utility graph: error", "rank", "short run: error", "rank"}}
@@ -325,7 +325,7 @@ func (r *PredictionReport) picture(seeds int) plots.Picture {
 	return p
 }
 
-// table is every setting, the header first.
+// table returns every setting, after a header.
 func (r *PredictionReport) table() [][]string {
 	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy",
 		"predicted_accuracy",
@@ -342,7 +342,8 @@ func (r *PredictionReport) table() [][]string {
 	return rows
 }
 
-// Write writes the scores as a figure to a folder: the picture as d says, data and manifest.
+// Write writes the scores as a figure to a folder: the picture drawn as d says, the data and a
+// manifest.
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {

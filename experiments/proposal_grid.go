@@ -49,17 +49,17 @@ type GridReport struct {
 	Grid      propose.Grid `json:"grid"`
 	Settings  int          `json:"settings"`   // of the grid
 	Seeds     int          `json:"seeds"`      // of each setting of the grid
-	Times     float64      `json:"times"`      // the arithmetic of the grid over that of the proposal
-	TestSeeds int          `json:"test_seeds"` // of the two winners, on the test set
+	Times     float64      `json:"times"`      // arithmetic of the grid, divided by that of the proposal
+	TestSeeds int          `json:"test_seeds"` // of the two winners, for the test set
 
 	Proposed GridWinner `json:"proposed"`
 	Best     GridWinner `json:"best_of_grid"`
-	// Regret is the mean test accuracy of the grid's best less that of the proposal, and
-	// RegretSE its standard error over the seeds, which both share.
+	// Regret is the mean test accuracy of the grid's best minus the proposal's. RegretSE is its
+	// standard error over the seeds, which both share.
 	Regret   float64 `json:"regret"`
 	RegretSE float64 `json:"regret_se"`
 
-	all []gridSetting // the best first
+	all []gridSetting // settings of the grid, best first
 }
 
 // gridSetting is a setting of a grid with its mean accuracy on held-out rows.
@@ -73,19 +73,19 @@ func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients 
 // GridWinner is a setting that was chosen by held-out rows, with its accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
-	HeldOut   float64    `json:"held_out_accuracy"` // by which it was chosen
+	HeldOut   float64    `json:"held_out_accuracy"` // accuracy by which it was chosen
 	Test      []float64  `json:"test_accuracy"`     // by seed
 	Gradients int        `json:"gradients"`         // of all clients
 }
 
-// The range of how many times the arithmetic of a proposal a grid may take, and of the seeds that judge
-// the winners.
+// The ranges of the arithmetic of a grid, as a multiple of the proposal's, and of the number of seeds
+// that judge the winners.
 const (
 	minGridTimes, maxGridTimes         = 1, 1000
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes reports a number of times outside its range.
+// CheckGridTimes reports a multiple outside its range.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
@@ -112,7 +112,8 @@ func AgainstGrid(
 			r.TargetAccuracy))
 	}
 	if o.Probing != propose.Own || r.Epsilon == 0 {
-		errs = append(errs, errors.New("a grid is for a target epsilon, of data that may be looked at itself"))
+		errs = append(errs, errors.New("a grid needs a target epsilon, and data that proxies may use themselves "+
+			"(probing own)"))
 	}
 	if err := errors.Join(append(errs, r.Validate())...); err != nil {
 		return nil, err
@@ -142,8 +143,8 @@ func AgainstGrid(
 	return out, nil
 }
 
-// train trains the grid's settings whole, with so many seeds that they take the arithmetic of the
-// proposal times the given factor, and sorts them by their accuracy on held-out rows.
+// train trains the grid's settings whole. It uses as many seeds as needed for times the arithmetic of
+// the proposal. Then it sorts the settings by their accuracy on held-out rows.
 func (r *GridReport) train(ctx context.Context, q propose.Request, o propose.Options, proposal, times float64) error {
 	study, err := propose.NewStudy(q, o)
 	if err != nil {
@@ -184,8 +185,8 @@ func (r *GridReport) train(ctx context.Context, q propose.Request, o propose.Opt
 	return nil
 }
 
-// judged trains a setting whole, with as many seeds that no proxy had, on all training rows, and judges it
-// by the test set.
+// judged trains a setting whole on all training rows, and judges it by the test set. Its seeds are ones
+// that no proxy had.
 func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (GridWinner, error) {
 	w := GridWinner{Setting: s.spec, HeldOut: s.accuracy, Gradients: s.gradients()}
 	var specs []train.Spec
@@ -201,10 +202,10 @@ func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (G
 	return w, err
 }
 
-// WriteText writes the comparison for people to read.
+// WriteText writes the comparison as text.
 func (r *GridReport) WriteText(w io.Writer) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s on %s at ε = %s: the first proposal beside the best of a grid of %d settings, whole "+
+	fmt.Fprintf(&text, "%s on %s at ε = %s: the first proposal and the best of a grid of %d settings, whole "+
 		"trainings with %s each, %.0f times the arithmetic\n\n", train.ModelTitle(r.Model), r.Data,
 		decimal.Exactly(r.Epsilon), r.Settings, decimal.Many(r.Seeds, "seed"), r.Times)
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -214,20 +215,20 @@ func (r *GridReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\nregret %.4f, standard error %.4f: mean test accuracy of the grid's best less that of the "+
-		"proposal, over the same %d seeds\n%s\n", r.Regret, r.RegretSE, r.TestSeeds, r.privacy())
+	fmt.Fprintf(&text, "\nregret %.4f, standard error %.4f: mean test accuracy of the grid's best minus the "+
+		"proposal's, over the same %d seeds\n%s\n", r.Regret, r.RegretSE, r.TestSeeds, r.privacy())
 	_, err := io.WriteString(w, text.String())
 	return err
 }
 
-// privacy says of what the ε is.
+// privacy explains the ε.
 func (r *GridReport) privacy() string {
 	return fmt.Sprintf("ε is that of a record in one training of a setting, certified by pld, δ = %s, %s adjacency, "+
 		"%s sampling; it covers neither search nor grid. Numbered seeds: a simulation, no release.",
 		decimal.Up(r.Delta, 5), dp.AddOrRemove, dp.Poisson)
 }
 
-// rows is the table of the two, the header first.
+// rows returns the table of the two settings, after a header.
 func (r *GridReport) rows() [][]string {
 	rows := [][]string{{"", "held out", "test", "s", "T", "σ", "C", "η₀", "steps", "gradients"}}
 	for _, c := range []struct {
@@ -244,7 +245,8 @@ func (r *GridReport) rows() [][]string {
 	return rows
 }
 
-// Write writes the comparison as a figure to a folder: the picture as d says, data and manifest.
+// Write writes the comparison as a figure to a folder: the picture drawn as d says, the data and a
+// manifest.
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
@@ -254,7 +256,7 @@ func (r *GridReport) Write(
 	}, sources, took)
 }
 
-// picture draws the grid's accuracies on held-out rows over the gradients, and the proposal.
+// picture draws the grid's accuracies on held-out rows against the gradients, and the proposal.
 func (r *GridReport) picture() plots.Picture {
 	p := plots.Picture{
 		Title: fmt.Sprintf("%s, %s at ε = %s: a proposal and a grid of %.0f times its cost", r.Data,
@@ -279,8 +281,8 @@ func (r *GridReport) picture() plots.Picture {
 	return p
 }
 
-// table is every setting of the grid, the best first, then the test accuracies of the two
-// winners, the header first.
+// table returns every setting of the grid, best first, and then the test accuracies of the two winners,
+// after a header.
 func (r *GridReport) table() [][]string {
 	rows := [][]string{{"kind", "epsilon", "seed", "held_out_accuracy", "test_accuracy", "gradients", "sample_size",
 		"grad_computations", "sigma", "clip", "eta0", "schedule", "average", "features", "input_scale"}}

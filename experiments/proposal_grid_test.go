@@ -69,7 +69,7 @@ func TestAgainstGridSaysAll(t *testing.T) {
 		strings.Contains(empty.Error(), "clips") {
 		t.Errorf("a grid of nothing: %v", empty)
 	}
-	for _, want := range []string{"times of a grid = 0.5", "1 test seeds", "may be looked at itself", "seeds = 1",
+	for _, want := range []string{"times of a grid = 0.5", "1 test seeds", "may use themselves", "seeds = 1",
 		"target accuracy = 0.9, must be 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)

@@ -12,52 +12,51 @@ import (
 	"proactivedp/train"
 )
 
-// SearchReport is what a search has found, noise multiplier by noise multiplier.
+// SearchReport is the result of a search, by noise multiplier.
 type SearchReport struct {
 	Data          string          `json:"data"`
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
-	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over the seeds
-	MajorityShare float64         `json:"majority_share"`    // accuracy of guessing their majority class, mean
-	GradComps     int             `json:"grad_computations"` // per client, of a whole training
+	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
+	MajorityShare float64         `json:"majority_share"`    // accuracy of always predicting their most frequent class, mean
+	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
 	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
 	Notes         []string        `json:"notes,omitempty"`
 	PrivacyReason string          `json:"privacy_reason"`
-	Command       string          `json:"command"` // that makes the search again
+	Command       string          `json:"command"` // command that repeats the search
 }
 
-// SearchRanking is the candidates with one noise multiplier.
+// SearchRanking holds the candidates with one noise multiplier.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
-	// Proxy is the f of what was run for each candidate: near the search's, as sample
-	// sizes are whole, or 1 for whole trainings.
+	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because
+	// sample sizes are integers. It is 1 for whole trainings.
 	Proxy      float64           `json:"proxy"`
-	RunComps   int               `json:"run_grad_computations"` // per client and run
-	Winner     SearchCandidate   `json:"winner"`                // the first of the candidates
-	Candidates []SearchCandidate `json:"candidates"`            // the best first
+	RunComps   int               `json:"run_grad_computations"` // of one client in one run
+	Winner     SearchCandidate   `json:"winner"`                // the first candidate
+	Candidates []SearchCandidate `json:"candidates"`            // best first
 	how        string
 }
 
-// SearchCandidate is a model with the step size of a whole training, and how its runs
-// were judged.
+// SearchCandidate is a model with the step size of a whole training, and the results of its runs.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
 	Eta0     float64 `json:"eta0"`
 	Beta     float64 `json:"beta"`
-	Accuracy float64 `json:"held_out_accuracy"`  // mean over the seeds; a run that diverged counts as 0
-	SD       float64 `json:"standard_deviation"` // over the seeds; 0 of one
-	Diverged int     `json:"diverged"`           // runs
-	Command  string  `json:"command,omitempty"`  // of a winner: that trains it whole, on all training records
+	Accuracy float64 `json:"held_out_accuracy"`  // mean over seeds; a diverged run counts as 0
+	SD       float64 `json:"standard_deviation"` // over seeds; 0 for one seed
+	Diverged int     `json:"diverged"`           // number of diverged runs
+	Command  string  `json:"command,omitempty"`  // for a winner: command that trains it whole, on all training records
 	step     string
 }
 
-// privacyReason is why a search has no ε.
+// privacyReason says why a search has no ε.
 const privacyReason = "the search trains on the same records again and again and picks by what it sees: it is " +
 	"covered by no privacy statement"
 
-// report tells what was found.
+// report returns the report of what was found.
 func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	d := source.Data()
 	share, held := 0.0, 0.0
@@ -93,10 +92,10 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 	return &r, nil
 }
 
-// shownCandidates is how many of a ranking are printed; the folder has all.
+// shownCandidates is the number of printed candidates of a ranking. The folder has all.
 const shownCandidates = 5
 
-// WriteText writes the winners, and the best that they have won against.
+// WriteText writes the winners, and their best competitors.
 func (r *SearchReport) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "search on %s: judged by about %d held-out training records, not by the test set\n",
@@ -141,7 +140,7 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 	return err
 }
 
-// deviationText writes the standard deviation over so many seeds; one run has no spread.
+// deviationText formats the standard deviation over the given number of seeds, or "–" for one seed.
 func deviationText(sd float64, seeds int) string {
 	if seeds == 1 {
 		return report.NoAnswer

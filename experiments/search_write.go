@@ -20,14 +20,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The files of a search's folder.
+// The files in a search's folder.
 const (
 	readmeFile = "README.md"
 	tableFile  = "search.csv"
 	mark       = "<!-- Written by proactivedp search. -->\n"
 )
 
-// SearchManifest is how a search was made, beside its tables.
+// SearchManifest says how a search was made.
 type SearchManifest struct {
 	Command string       `json:"command"`
 	Config  SearchSpec   `json:"config"`
@@ -36,10 +36,9 @@ type SearchManifest struct {
 	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
 }
 
-// Search runs a search, returns what it has found, and writes its tables, its
-// winners and how it was made to the folder. Finished runs are kept there in
-// .cells, so that an interrupted call goes on where it was. One call at a time
-// writes there.
+// Search runs a search and returns the result. It writes its tables, its winners and a manifest to the
+// folder o.Out. Finished runs are kept in its subfolder .cells, so that an interrupted call can
+// continue. Only one call at a time may write there.
 func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -84,24 +83,25 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 	return s.report(all, source, o)
 }
 
-// SearchOptions says how a search is run.
+// SearchOptions say how a search runs.
 type SearchOptions struct {
-	Out      string // the folder to write to
-	Workers  int    // how many runs go on at the same time, if the memory allows
+	Out      string // folder to write to
+	Workers  int    // largest number of runs at the same time; memory may limit it further
 	Progress io.Writer
-	// Command returns what makes the search again, for the manifest; nil: nothing
-	// is said of that.
+	// Command returns the command that repeats the search, for the manifest. If it is nil, the manifest
+	// has none.
 	Command func(SearchSpec) string
-	// TrainCommand returns what trains a setting, which is said of the winners; nil:
-	// nothing is said of that.
+	// TrainCommand returns the command that trains a setting, for the winners. If it is nil, the report
+	// has none.
 	TrainCommand func(train.Spec) string
-	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
+	// group and GOMEMLIMIT.
 	Memory int64
-	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
 }
 
-// command returns what makes the search again, if that can be said.
+// command returns the command that repeats the search, or "".
 func (o SearchOptions) command(s SearchSpec) string {
 	if o.Command == nil {
 		return ""
@@ -109,8 +109,8 @@ func (o SearchOptions) command(s SearchSpec) string {
 	return o.Command(s)
 }
 
-// winner returns what trains the winner whole, on the records held out for the search
-// as well, if that can be said and it did not diverge.
+// winner returns the command that trains the winner whole, also on the held-out records. It returns ""
+// if the winner diverged or there is no such command.
 func (o SearchOptions) winner(f found) string {
 	if o.TrainCommand == nil || diverged(f.trials) == len(f.trials) {
 		return ""
@@ -119,10 +119,11 @@ func (o SearchOptions) winner(f found) string {
 	return o.TrainCommand(f.spec)
 }
 
-// paper returns what the search trains unless it is said otherwise.
+// paper returns the default training of the search.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
-// part says which part of the paper's K a training is; nothing of data that the paper has not.
+// part says which fraction of the paper's K a training computes. It returns "" for data that the paper
+// does not use.
 func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
@@ -130,7 +131,7 @@ func (s SearchSpec) part(t train.Spec) string {
 	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
 }
 
-// records returns every run as rows of CSV, the header first.
+// records returns every run as rows of CSV, after a header.
 func records(all []found) [][]string {
 	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
 		"seed", "held_out_rows", "held_out_accuracy", "diverged", "proxy", "run_sample_size",
@@ -148,7 +149,7 @@ func records(all []found) [][]string {
 	return out
 }
 
-// readme tells what was searched and what was found.
+// readme returns the page about the search and its result.
 func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
 	made := ""
 	if command := o.command(s); command != "" {
@@ -206,7 +207,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	return p.String()
 }
 
-// why begins the sentence that says what is searched: of the paper's data by the paper's word.
+// why begins the sentence about what is searched. For the paper's data it mentions the paper's own
+// search.
 func (s SearchSpec) why() string {
 	if !pool.Has(s.Train.Data) {
 		return "Each"

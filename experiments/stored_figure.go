@@ -10,14 +10,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// storedFigure is a figure as read from its folder.
+// storedFigure is a figure that was read from its folder.
 type storedFigure struct {
 	Manifest
 	config json.RawMessage // of the manifest
 	table  results.Table
 }
 
-// readStored reads the content of a figure's folder, given by its name within dir.
+// readStored reads the content of a figure's folder in dir.
 func readStored(dir, folder string) (*storedFigure, error) {
 	text, err := results.ManifestText(dir, folder)
 	if err != nil {
@@ -62,7 +62,7 @@ func storedCurves(k *storedFigure, n int) ([]json.RawMessage, error) {
 	})
 }
 
-// rawResults returns the results of runs, as finished cells have them.
+// rawResults returns the results of runs in the form of finished cells.
 func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, r := range runs {
@@ -79,8 +79,7 @@ func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) 
 	return all, nil
 }
 
-// storedUtilities returns the graphs of a figure of them; names are the columns that tell them
-// apart.
+// storedUtilities returns the utility graphs of a figure. names are the columns that distinguish them.
 func storedUtilities(k *storedFigure, n int, names ...string) ([]json.RawMessage, error) {
 	runs, err := k.table.Runs(n, names...)
 	if err != nil {
@@ -102,14 +101,14 @@ func storedUtilities(k *storedFigure, n int, names ...string) ([]json.RawMessage
 	})
 }
 
-// storedPriced returns the trainings of a figure of budgets, with what they cost and found.
+// storedPriced returns the trainings of a figure of budgets, with costs and accuracies.
 func storedPriced(k *storedFigure) ([]priced, error) {
 	var all []priced
 	if err := json.Unmarshal(k.config, &all); err != nil {
 		return nil, fmt.Errorf("%s: config: %w", results.ManifestFile, err)
 	}
 	if want := len(all) * k.Seeds; len(k.table.Rows) != want || want == 0 {
-		return nil, fmt.Errorf("%s has %d rows, must have the %d of the manifest's settings", results.TableFile,
+		return nil, fmt.Errorf("%s has %d rows, must have %d by the manifest's settings", results.TableFile,
 			len(k.table.Rows), want)
 	}
 	var accuracy, gradients []float64
@@ -124,8 +123,8 @@ func storedPriced(k *storedFigure) ([]priced, error) {
 	return all, nil
 }
 
-// redrawn returns the figure with a function that draws it again from the results of its n cells, which
-// are read from its folder.
+// redrawn returns the figure with a function that draws it again. The function reads the results of the
+// n cells from the figure's folder.
 func (fig Figure) redrawn(n func(f *figureConfig) int, results func(k *storedFigure, n int) ([]json.RawMessage, error)) Figure {
 	fig.redraw = func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error) {
 		all, err := results(k, n(f))

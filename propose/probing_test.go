@@ -43,7 +43,7 @@ func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 	for _, probing := range []Probing{Own, Private} {
 		o := options(1)
 		o.Probing, o.Probe = probing, train.NewSource(synth.OneHot(rng.New(4), 200))
-		if err := proposed(request(), o); err == nil || !strings.Contains(err.Error(), "that are probed are others") {
+		if err := proposed(request(), o); err == nil || !strings.Contains(err.Error(), "but the probed data are other data") {
 			t.Errorf("%q of other data: %v", probing, err)
 		}
 	}

@@ -10,17 +10,17 @@ import (
 	"proactivedp/train"
 )
 
-// Grid lists values of which all combinations are settings.
+// Grid lists values. All their combinations are settings.
 type Grid struct {
 	Rounds    []int     `json:"rounds"` // of all clients together
-	Noise     []float64 `json:"noise"`  // about the noise multipliers
+	Noise     []float64 `json:"noise"`  // approximate noise multipliers
 	Clips     []float64 `json:"clips"`
-	Walks     []float64 `json:"walks"` // how far the noise alone would make the model walk
+	Walks     []float64 `json:"walks"` // lengths of the model's path if there were only noise
 	Schedules []string  `json:"schedules"`
 	Averages  []string  `json:"averages"`
 }
 
-// Validate reports every list that is empty: there would be no combination.
+// Validate reports every empty list, because then there would be no combination.
 func (g Grid) Validate() error {
 	var errs []error
 	for _, l := range []struct {
@@ -39,10 +39,10 @@ func (g Grid) Validate() error {
 // trainings. Make one with [NewStudy].
 type Study struct{ s *searcher }
 
-// errNoStudy is the error of a Study that NewStudy did not make.
+// errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a study of the request's base. Proxies look at the data itself, so it must be
+// NewStudy returns a study of the request's base. Proxies use the data itself, so the data must be
 // public.
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -52,8 +52,8 @@ func NewStudy(r Request, o Options) (Study, error) {
 	return Study{s}, err
 }
 
-// Settings returns all combinations of the grid as settings that keep epsilon, the fewest gradients
-// first. The error is an *Infeasible if there are none.
+// Settings returns all combinations of the grid as settings that keep epsilon, with the fewest
+// gradients first. If no setting keeps it, the error is an *Infeasible.
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -94,7 +94,7 @@ type Predicted struct {
 	Proxy float64 // f of its proxies
 }
 
-// Predict tries the settings, which [Study.Settings] returned, by proxies with the request's seeds.
+// Predict tries settings, which must come from [Study.Settings], by proxies with the request's seeds.
 func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -121,6 +121,6 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the whole training of a setting, with the matched seed of this number, judged as
-// its proxies are: by training rows that it holds out. t must be made by [NewStudy].
+// HeldOut returns the whole training of a setting, with the matched seed of the given number. It is
+// judged like its proxies, by training rows that it holds out. t must be made by [NewStudy].
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }
