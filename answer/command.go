@@ -24,7 +24,7 @@ func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
 		c.Text += "\n" + q.accountCommand(e, p.Delta) + "\n"
 		c.Caveats = []string{
 			"The first command prints this plan. The second prints the cost of its run by every accountant.",
-			"To train by this plan, write it with --json: proactivedp train --plan plan.json --data my.libsvm.",
+			"To train by this plan, save the output of --json: proactivedp train --plan plan.json --data my.libsvm.",
 		}
 	}
 	return c

@@ -137,7 +137,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 		p.Kind = record.Kind
 		return nil
 	}
-	// Because of rounding, the limits may be slightly stricter than the run that was found.
+	// Because of rounding, the limits may exclude this run by a little.
 	l, err := p.limits(float64(p.copies()) * float64(s*rounds) / float64(p.N))
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Method is the way in which a plan is accounted.
+// Method says by which theorem or accountant the cost of a plan is computed.
 type Method string
 
 // The methods. Printed and Paper exist to compare with the paper. Their results are of kind

@@ -76,8 +76,8 @@ type Plan struct {
 	Kind       dp.Kind      `json:"kind"`
 
 	// Feasible reports whether a run exists whose cost by the method is within the budget. For the
-	// closed form, the run must meet all conditions of Theorem simpleF. If there is none, Reason says
-	// why and what would help, and Run is nil.
+	// closed form, the run must meet all conditions of Theorem simpleF. If no such run exists, Reason
+	// says why and what would help, and Run is nil.
 	Feasible bool   `json:"feasible"`
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`

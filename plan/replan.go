@@ -140,14 +140,14 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or that of the
-	// composition.
+	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or the accountant of
+	// the composition.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the cost of the past rounds alone if they were fixed beforehand. It is nil if the
-	// accountant gives no answer.
+	// Past is the cost of the past rounds, without the next leg, if they were fixed beforehand. It is
+	// nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
 	// Noise names the run of the next leg's noise, which differs from those of the past. If it is
@@ -206,9 +206,9 @@ type Choice struct {
 const choices = 48
 
 // Replan returns the next leg for r, with the largest sample size within ε_target, which means the
-// fewest rounds. If there is none, Next.Feasible is false; this is not an error. Replan searches the
-// whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ = s_max²/s̄
-// grows where s_j is small compared with the past's sizes.
+// fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
+// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ =
+// s_max²/s̄ grows where s_j is small compared with the past's sizes.
 //
 // Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
 // answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is

@@ -63,7 +63,7 @@ func (r Request) Validate() error {
 				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and "+
 					"rounds", RDP, PLD, minSigma)
 			default:
-				why = fmt.Sprintf(" with epochs only: the budget is then that of the theorem at this σ, which "+
+				why = fmt.Sprintf(" with epochs only: the theorem then determines the budget from this σ, which "+
 					"needs more than √2; with ε, sample size or rounds as well, method %q takes it from %v on", m, minSigma)
 			}
 			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)

@@ -49,8 +49,8 @@ func (s *searcher) kinds() []kind {
 	return slices.Compact(all)
 }
 
-// outlays returns the outlays of these kinds for ε, with the fewest gradients first. If there is none,
-// the error is an *Infeasible.
+// outlays returns the outlays of these kinds for ε, with the fewest gradients first. If no outlay
+// exists, the error is an *Infeasible.
 func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) ([]outlay, error) {
 	laid := make([]outlay, len(kinds))
 	errs := make([]error, len(kinds))

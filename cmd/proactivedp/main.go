@@ -156,6 +156,7 @@ found the mechanism broken, or a planted fault not at all.`,
 		root.AddCommand(commands...)
 	}
 	root.SetGlobalNormalizationFunc(cli.FieldName)
+	addHelpAll(root)
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)

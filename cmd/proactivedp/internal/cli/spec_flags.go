@@ -21,19 +21,19 @@ import (
 // it: which flags there are, and what they mean, is said here alone.
 type specFlag struct {
 	name  string
-	group flagGroup
+	group FlagGroup
 	field func(*train.Spec) any // returns a pointer to the field
 	usage string
 }
 
-// flagGroup says which commands have a flag.
-type flagGroup int
+// FlagGroup says which commands have a flag.
+type FlagGroup int
 
 // The groups: what every command that trains has, what a search tries, of which
 // others have one each, how the model is judged at the end, the mechanism with its
 // statement, and what only one run by itself has.
 const (
-	SettingFlags flagGroup = iota
+	SettingFlags FlagGroup = iota
 	PointFlags
 	EndFlags
 	NoiseFlags
@@ -159,7 +159,7 @@ type TrainFlags struct {
 }
 
 // Add gives cmd the flags of the groups.
-func (t *TrainFlags) Add(cmd *cobra.Command, groups ...flagGroup) {
+func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	for _, f := range specFlags {
 		if slices.Contains(groups, f.group) {
 			t.addFlag(cmd.Flags(), f)

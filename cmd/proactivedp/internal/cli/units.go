@@ -21,7 +21,7 @@ type fieldUnits struct {
 }
 
 // add gives cmd the flags, where it has those of the paper.
-func (u *fieldUnits) add(cmd *cobra.Command, groups []flagGroup) {
+func (u *fieldUnits) add(cmd *cobra.Command, groups []FlagGroup) {
 	if u.hasRate = slices.Contains(groups, PointFlags); u.hasRate {
 		cmd.Flags().Float64Var(&u.rate, "learning-rate", 0, "initial step size along the mean gradient of a batch, "+
 			"instead of --eta0: η₀ is this over --batch-size; in [1e-30, 1e30]")

@@ -30,7 +30,6 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 		"in [1, 10000]")
 	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture, with its data and a manifest; keeps "+
 		"finished trainings")
-	c.drawing = newDrawingFlags()
 	c.drawing.add(f)
 }
 
