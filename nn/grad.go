@@ -22,8 +22,8 @@ type Factor func(norm float64) (float64, bool)
 // factor refuses a norm, or if a sum without weights is not finite.
 //
 // The sum does not depend on the order of the batch. [Rounding] bounds how much more than exact
-// arithmetic a record can move it. The norm that factor gets is an upper bound of the norm of what
-// is added.
+// arithmetic a record can move it. The norm that factor gets is an upper bound of the norm of the
+// added vector.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {

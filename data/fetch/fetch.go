@@ -179,7 +179,7 @@ func (f File) places() ([]string, error) {
 	return places, nil
 }
 
-// first returns the first path below the folder at which a file exists. If there is none, it
+// first returns the first path below the folder at which a file exists. If no file exists, it
 // returns the error for the first path.
 func first(folder string, places []string) (string, error) {
 	var missing error
