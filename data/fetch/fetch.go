@@ -91,7 +91,7 @@ type timing struct {
 }
 
 // leastRate is the least average number of bytes per second over timing.window. Without it, a
-// server that sends a byte now and then would never be given up.
+// server that sends a byte now and then could keep a download running forever.
 const leastRate = 1 << 10
 
 func (t timing) orDefault() timing {
