@@ -35,10 +35,10 @@ func (q PlanQuestion) planCommand() string {
 	var flags commandLine
 	flags.count("n", q.N)
 	flags.number("epochs", q.Epochs)
-	flags.count("sample-size", q.SampleSize)
-	flags.count("rounds", q.Rounds)
-	flags.number("sigma", q.Sigma)
-	flags.number("epsilon", q.Epsilon)
+	flags.count("batch-size", q.SampleSize)
+	flags.count("steps", q.Rounds)
+	flags.number("noise-multiplier", q.Sigma)
+	flags.number("target-epsilon", q.Epsilon)
 	flags.number("delta", q.Delta)
 	flags.number("theta", q.Theta)
 	flags.text("method", string(q.Method))
@@ -55,9 +55,9 @@ func (q PlanQuestion) planCommand() string {
 // accountCommand returns the command that accounts for the rounds e.
 func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	var flags commandLine
-	flags.number("sigma", e.NoiseMultiplier)
+	flags.number("noise-multiplier", e.NoiseMultiplier)
 	flags.number("sample-rate", e.Rate)
-	flags.count("sample-size", e.SampleSize)
+	flags.count("batch-size", e.SampleSize)
 	flags.count("n", e.DatasetSize)
 	flags.count("steps", e.Count)
 	flags.number("delta", delta)

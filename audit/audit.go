@@ -60,7 +60,7 @@ func newAudit(o *Options) (*audit, error) {
 	}
 	a.tests = 1 + 2*len(o.Courses) // the one-run probe is a single test; a course is tested in two directions
 	for _, p := range a.probes {
-		a.tests += 2*len(p.statistics) + 1 // and the check of how far the canary pushes
+		a.tests += 2*len(p.statistics()) + 1 // and the check of how far the canary pushes
 	}
 	for _, w := range a.watches {
 		n, err := w.tests()

@@ -11,14 +11,17 @@ import (
 )
 
 // probe is a setting that is run many times with the canary, which is record 0 of the data, and many
-// times without it. Its statistics distinguish the two.
+// times without it.
 type probe struct {
 	name, about string
 	setting
-	statistics []statistic
-	share      int // the probe makes Options.Runs/share runs, but at least
-	least      int // this many; 0: MinRuns
+	also  []statistic // beyond the likelihood ratio
+	share int         // the probe makes Options.Runs/share runs, but at least
+	least int         // this many; 0: MinRuns
 }
+
+// statistics returns the statistics that distinguish the runs with the canary from those without.
+func (p probe) statistics() []statistic { return append([]statistic{likelihood}, p.also...) }
 
 // run makes the runs of a probe, tests its statistics, and checks how far the canary moves releases.
 func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Check, error) {
@@ -44,7 +47,7 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 	if err := found.claim(ctx, with, o.Delta); err != nil {
 		return found, Check{}, err
 	}
-	for i, s := range p.statistics {
+	for i, s := range p.statistics() {
 		found.Tests = append(found.Tests, directions(s.name, with.values[i], without.values[i], o.Delta, level)...)
 	}
 	for _, t := range found.Tests {
@@ -74,7 +77,7 @@ func (p probe) watched(
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{values: make([][]float64, len(p.statistics))}
+	out := &outcome{values: make([][]float64, len(p.statistics()))}
 	for i := range out.values {
 		out.values[i] = make([]float64, runs)
 	}
@@ -93,7 +96,7 @@ func (p probe) watched(
 				if i == 0 {
 					out.ledgers, out.cfg = result.Ledgers, w.cfg
 				}
-				for j, of := range p.statistics {
+				for j, of := range p.statistics() {
 					out.values[j][i] = of.of(s, v)
 				}
 				for j := range s.holders() * s.rounds {

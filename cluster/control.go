@@ -204,7 +204,8 @@ func (s *server) hear(q question) {
 	s.respond(q.m.Reply, a)
 }
 
-// highest returns the highest round of the client of which the server has received any part, or −1.
+// highest returns the highest round that the server has received from the client, even in part, or
+// −1.
 func (s *server) highest(client int) int {
 	highest := s.machine.Highest(client)
 	if a := s.assemblies[client]; a != nil {
@@ -243,8 +244,8 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	return nil
 }
 
-// ledger returns the rounds that a client says it released. They must be all rounds from the first
-// one of its journal to T, by the run's mechanism.
+// ledger returns the rounds that a client says it released. It is an error unless these are all
+// rounds from the first one of its journal to T, by the run's mechanism.
 func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
 	var out dp.Ledger
 	mech := *m

@@ -51,7 +51,7 @@ type answer struct {
 	Gone      bool   `json:"gone,omitempty"`
 	K         int    `json:"k"`
 	Next      int    `json:"next"`              // the client's first round that is not in
-	Highest   int    `json:"highest"`           // the highest round of which any part has come; -1 if none
+	Highest   int    `json:"highest"`           // the highest round received, even in part; -1 if none
 	Missing   []int  `json:"missing,omitempty"` // the lowest rounds up to Highest that are not in
 	Covered   int    `json:"covered"`           // the server has saved all rounds below this one
 	First     int    `json:"first"`             // the first round of the client's journal

@@ -17,7 +17,7 @@ import (
 //
 // A client whose folder is lost may replace its journal by a new one (join --replace). The server
 // allows that only if nobody uses the old journal, and only if it has all rounds up to the newest
-// one of which it has received a part. The new journal begins with the round after that. So no two
+// one that it has received, even in part. The new journal begins with the round after that. So no two
 // journals send a round that the server has.
 //
 // Nobody knows how many rounds the lost journal released that never arrived. So privacy statements

@@ -148,7 +148,7 @@ type server struct {
 	farewell time.Time // when all clients had said goodbye
 }
 
-// assembly is an update of which some parts are missing.
+// assembly is an update with missing parts.
 type assembly struct {
 	wire.Assembly
 	first uint64 // the number of its oldest message

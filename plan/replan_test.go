@@ -364,7 +364,7 @@ func TestReadEvents(t *testing.T) {
 		`[{"noise": 3}]`: `unknown field "noise"`,
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
-		"[" + one + "] []": "more after the first",
+		"[" + one + "] []": "more text after the first",
 		`[` + one + `, {"count": 1}]`: "event 1: noise_multiplier or sigma is missing\n" +
 			"sample_rate is missing or 0, and so are sample_size and dataset_size",
 		"[null]": "sample_size and dataset_size\ncount or steps is missing",

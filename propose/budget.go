@@ -112,12 +112,19 @@ func (l outlay) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// leastCost returns the certified ε of samples of one record.
+// leastCost returns the certified ε of samples of one record. It does not depend on the budget, so
+// it is computed once for all budgets of a frontier.
 func (s *searcher) leastCost(ctx context.Context, k kind) (float64, error) {
+	if cost, ok := s.least.Load(k); ok {
+		return cost.(float64), nil
+	}
 	b, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: k.noise, Rate: 1 / float64(s.records),
 		Count: k.rounds * s.copies,
 	}}, s.delta)
+	if err == nil {
+		s.least.Store(k, b.EpsilonUpper)
+	}
 	return b.EpsilonUpper, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -33,6 +34,7 @@ type searcher struct {
 	computed int                       // number of trials that had to be run
 	work     float64                   // work of all trials, as counted by train.Prepared.Work
 	told     *report.Count             // prints the number of trials
+	least    sync.Map                  // from a kind of setting to its leastCost
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {

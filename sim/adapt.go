@@ -9,7 +9,7 @@ import (
 // times a factor in [1/Adapt, Adapt], so that the round takes about as long as s_i gradients take at
 // speed 1. The factor is the nominal mean time of a gradient divided by the client's own mean time
 // so far. The result is at least 1 and at most the number of the client's records. If Adapt is 0,
-// the sizes are the mechanism's.
+// clients use the sizes of the mechanism.
 //
 // T, the step sizes η̄_i and Υ are still those of the nominal sizes. The sample, the noise and the
 // ledger use the size that was really drawn. That size depends on times and not on records.

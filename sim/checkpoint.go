@@ -27,7 +27,7 @@ var (
 	// ErrDamaged reports a checkpoint that differs from what was written.
 	ErrDamaged = sealed.ErrDamaged
 	// ErrKey reports a checkpoint that was written with another key, that has a key although none
-	// was given, or that has none although one was given.
+	// was given, or that was written without a key although one was given.
 	ErrKey = sealed.ErrKey
 )
 
@@ -63,8 +63,8 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 
 // Checkpoint is the state of a run that WriteCheckpoint wrote.
 //
-// OpenCheckpoint and OpenKeyedCheckpoint return a Checkpoint. On any other Checkpoint, the methods
-// return an error or, if they return none, may panic.
+// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
+// error or, if they return none, may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader

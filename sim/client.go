@@ -19,13 +19,13 @@ type Update struct {
 	U             []float32
 }
 
-// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A
-// round is Begin, Compute, and then Finish or Abort. Receive may be called at any time
-// between them. A Client is not safe for concurrent use, with one exception: Compute may
-// run during a call of Receive, because neither writes a field that the other reads.
+// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A round is Begin,
+// Compute, and then Finish or Abort. Receive may be called at any time between them. A Client is not
+// safe for concurrent use, with one exception: Compute may run during a call of Receive, because
+// neither writes a field that the other reads.
 //
-// NewClient returns a Client. On any other Client, the methods return an error or, if they return
-// none, may panic.
+// Use NewClient to make one. The methods of a zero Client return an error or, if they return none,
+// may panic.
 type Client struct {
 	frame
 	id      int
@@ -110,8 +110,8 @@ func (c *Client) Begin() {
 	}
 }
 
-// Abort gives up the round under way. It panics if there is none. Nothing of the round was released,
-// so it may begin again with the same sample and the same noise.
+// Abort gives up the round under way. It panics if no round is under way. Nothing of the round was
+// released, so it may begin again with the same sample and the same noise.
 func (c *Client) Abort() {
 	s := &c.state
 	if !s.busy {
@@ -284,7 +284,7 @@ func (c *Client) Finish(u []float32) Update {
 }
 
 // Receive takes the broadcast of v̂_k (ISRReceive). The client reads v, and nobody may
-// write it, until the client lets go of it (see NewClient).
+// write it, until the client releases it (see letGo in NewClient).
 //
 // Broadcasts may be late, overtake each other, or come twice. For example:
 //
@@ -337,7 +337,7 @@ func (c *Client) keep(v *Vector) {
 	c.state.newer = v
 }
 
-// Resume makes a new client continue for a client of which only the ledger is left. Both must have
+// Resume makes a new client continue for one that was lost except for its ledger. Both must have
 // the same number and root. The new client continues with the round after those in the ledger, as if
 // the broadcast of v̂_k had just arrived. It is an error if the client is in a round, if it has
 // finished more rounds than the ledger has, or if the ledger or the broadcast cannot belong to this

@@ -12,7 +12,7 @@ import (
 
 // Delay is the permissible delay Υ(k, i): whether a client may compute round i
 // when the newest global model it has received is v̂_k. It must be true for
-// k ≥ i, or clients could wait for ever. Implementations are immutable.
+// k ≥ i, or clients could wait forever. Implementations are immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
@@ -147,7 +147,7 @@ func ParseDelay(text string) (Delay, error) {
 		"client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
 }
 
-// checkDelay reports an error if a client could wait for ever.
+// checkDelay reports an error if a client could wait forever.
 func checkDelay(d Delay, clients, rounds int) error {
 	switch d := d.(type) {
 	case nil:

@@ -16,13 +16,13 @@ import (
 // because it depends on how they interleave. The sampling and the noise of each (client, round) do
 // not differ. observe may be nil; the server's goroutine calls it.
 //
-// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the server,
-// which sends it back over the client's free channel. A client has at most two, made when no free
-// one is left. A broadcast is one copy of v that all clients read; the last reader returns it. A
-// client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
+// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the
+// server, which sends it back over the client's free channel. A client has at most two, made when no
+// free one is left. A broadcast is one copy of v that all clients read; the last reader returns it.
+// A client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
 // older one anyway. There is one workspace for each processor, and a client has one only during
-// Compute. So the server never waits for a client, and a client waits only for Υ, for a free
-// vector or workspace, and for room in the server's channel.
+// Compute. So the server never waits for a client, and a client waits only for Υ, for a free vector
+// or workspace, and for room in the server's channel.
 //
 // All goroutines end before Hogwild returns. They end when training is complete, when the context is
 // cancelled, or when one of them fails or panics, which cancels the others. A gradient that is being
@@ -153,7 +153,7 @@ const spins = 32
 // hogwildWorkspaces returns one for each processor, but no more than there are clients.
 func hogwildWorkspaces(clients int) int { return min(clients, runtime.GOMAXPROCS(0)) }
 
-// receive takes from a channel. It tries the channel alone first: this mostly succeeds, and costs
+// receive takes from a channel. It first tries only the channel: this mostly succeeds, and costs
 // far less than a select over two channels.
 func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	for range spins {
@@ -177,7 +177,7 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	}
 }
 
-// send sends on a channel. Like receive, it tries the channel alone first.
+// send sends on a channel. Like receive, it first tries only the channel.
 func send[T any](ctx context.Context, c chan<- T, x T) error {
 	select {
 	case c <- x:

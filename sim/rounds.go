@@ -51,8 +51,8 @@ func (v *Virtual) computed(c *Client) (*Vector, error) {
 func (v *Virtual) abort(c *Client) {
 	v.agenda.remove(func(e event) bool { return e.kind == roundEnds && int(e.client) == c.id })
 	if v.crew != nil {
-		// The result of the worker, or its error, is ignored: without workers nothing would have
-		// been computed.
+		// Ignore the result of the worker, or its error. Without workers the round would not have
+		// been computed at all, and the run must not depend on workers.
 		if u, _ := v.crew.join(c); u != nil {
 			v.vectors.put(u)
 		}

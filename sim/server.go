@@ -10,8 +10,8 @@ import (
 // Server holds the global model v and records which updates it has received (the paper's server in
 // ISRReceive). It is not safe for concurrent use. An update "is in" when it has been applied to v.
 //
-// NewServer returns a Server. On any other Server, the methods return an error or, if they return
-// none, may panic.
+// Use NewServer to make one. The methods of a zero Server return an error or, if they return none,
+// may panic.
 type Server struct {
 	frame frame
 	sched *schedule
@@ -165,8 +165,8 @@ func (p *progress) highest() int {
 	return int(p.next) - 1
 }
 
-// Has reports whether the client's update of a round is in. It returns false for a client or a round that
-// does not exist.
+// Has reports whether the client's update of a round is in. It returns false for a client or a round
+// that does not exist.
 func (s *Server) Has(client, round int) bool {
 	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
 		s.state.clients[client].has(int32(round))

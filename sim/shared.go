@@ -3,9 +3,9 @@ package sim
 import "sync/atomic"
 
 // sharedThings gives a few things to many goroutines, each to one goroutine at a time. The things
-// are kept in slots that are emptied and filled without a lock. A contended lock, such as that of a
-// channel, takes a tenth of a small model's round. Only a goroutine that finds all slots empty waits
-// at a channel. Use newShared to make one. It is safe for concurrent use.
+// are kept in slots that are emptied and filled without a lock, because a contended lock, such as a
+// channel's, takes a tenth of a small model's round. Only a goroutine that finds all slots empty
+// waits at a channel. Use newShared to make one. It is safe for concurrent use.
 type sharedThings[T any] struct {
 	places  []atomic.Pointer[T]
 	waiting atomic.Int32
@@ -50,7 +50,7 @@ func (t *sharedThings[T]) give(x *T) {
 	}
 }
 
-// find takes an unused thing. It returns nil if there is none in the slots.
+// find takes an unused thing. It returns nil if all slots are empty.
 func (t *sharedThings[T]) find() *T {
 	for i := range t.places {
 		if t.places[i].Load() == nil {

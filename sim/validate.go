@@ -142,8 +142,8 @@ func (c *Config) checkRows(client int) error {
 }
 
 // maxClock bounds the expected length of a run on the virtual clock, in nanoseconds (about three
-// years). It is a hundredth of what the clock can hold, so exponential times do not exceed the
-// clock. A heavier tail may: see ErrClock.
+// years). It is a hundredth of the clock's range, so exponential times do not exceed the clock. A
+// heavier tail may: see ErrClock.
 const maxClock = 1e17
 
 // maxTries bounds how often a client is expected to begin a round, or the server to send it a

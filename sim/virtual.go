@@ -14,8 +14,8 @@ import (
 // Compute starts at its start event and is joined at its end event. So clients whose rounds overlap
 // on the virtual clock compute at the same time. The result does not depend on Perf.
 //
-// NewVirtual returns a Virtual. On any other Virtual, the methods return an error or, if they return
-// none, may panic.
+// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they return none,
+// may panic.
 type Virtual struct {
 	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an
 	// observer computes from the broadcasts. Its length must be the same at the restore.
@@ -77,9 +77,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	return v.result()
 }
 
-// RunUntil processes events until none is left, and returns true, or until stop returns true. It calls
-// stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot). Another
-// call continues the run.
+// RunUntil processes events until none is left, and returns true, or until stop returns true. It
+// calls stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot).
+// Another call continues the run.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if err := v.made(); err != nil {
 		return false, err

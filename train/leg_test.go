@@ -113,7 +113,7 @@ func TestLegsAreChecked(t *testing.T) {
 		change func(s *Spec, l *Stage)
 		want   string
 	}{
-		{func(_ *Spec, l *Stage) { l.Participants = nil }, "nobody takes part"},
+		{func(_ *Spec, l *Stage) { l.Participants = nil }, "number of participants = 0"},
 		{func(s *Spec, _ *Stage) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
 		{func(s *Spec, _ *Stage) { s.Run = 1 }, "must be 0, 0 and false"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Client = 5 }, "client = 5 at place 0"},

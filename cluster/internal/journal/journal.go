@@ -49,7 +49,7 @@ var (
 	// rounds were released.
 	ErrDamaged = errors.New("damaged")
 	// ErrKey reports a journal that was written with another key, that has a key although none was
-	// given, or that has none although one was given.
+	// given, or that was written without a key although one was given.
 	ErrKey = errors.New("it was not written with this key")
 )
 
@@ -303,11 +303,11 @@ func (j *Journal) Begin(first int) error {
 // Replaced returns how many lost journals this one replaces: the largest argument of Replace so far.
 func (j *Journal) Replaced() int { return j.replaced }
 
-// MostReplaced is how many lost journals one can replace.
+// MostReplaced is the largest number of lost journals that one journal can replace.
 const MostReplaced = 1 << 16
 
-// Replace writes that the journal replaces n lost ones, unless it already says so many. Each later
-// life counts what the lost journals released, whether anybody else remembers them or not.
+// Replace records that the journal replaces n lost ones, unless it already records at least n. Each
+// later life counts what the lost journals released, even if nobody else remembers them.
 func (j *Journal) Replace(n int) error {
 	if n <= j.replaced {
 		return nil

@@ -312,7 +312,7 @@ func (j *Journal) read(size int64) error {
 // errCutOff reports an incomplete record at the end of the file.
 var errCutOff = errors.New("cut off")
 
-// next reads a record. left is how many bytes the file has from its beginning on.
+// next reads a record. left is how many bytes the file has left, including the record.
 func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 	if left < recordHead {
 		return nil, errCutOff

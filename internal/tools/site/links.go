@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
 // parsed holds the link targets in a page, the links of the page, and the levels of its headings.

@@ -1,5 +1,5 @@
 // Command site makes the web site of the project: the README, the guides below docs, the planner, the
-// committed results with thumbnails, and their report. The files work from a folder, without a server,
+// committed results, and their report. The files work from a folder, without a server,
 // scripts or a network:
 //
 //	make site
@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )

@@ -12,18 +12,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
+	"proactivedp/internal/tools/checkout"
 )
 
-// The pages of the site that are not made from Markdown.
+// Files of the site.
 const (
-	home        = "index.html"
-	stylePage   = "style.css"
-	plannerAt   = "planner.html"
-	reportAt    = "report.html"
-	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // its place is taken by resultsAt
+	home      = "index.html"
+	stylePage = "style.css"
+	plannerAt = "planner.html"
+	reportAt  = "report.html"
+	resultsAt = "results/index.html" // made from results/README.md
 )
 
 //go:embed page.html
@@ -52,22 +51,21 @@ type group struct {
 // groups is the list of guides. Every page below docs must be in it.
 var groups = []group{
 	{"Begin", []guide{
-		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
-		{"docs/own-records.md", "Your own records"}, {"docs/elsewhere.md", "Train elsewhere"},
-		{"docs/sharp-edges.md", "Sharp edges"},
+		{"README.md", "What it is"}, {"docs/README.md", "All pages and commands"},
+		{"docs/guarantee.md", "What the guarantee covers"},
 	}},
 	{"Guides", []guide{
-		{"docs/planning.md", "Planning and accounting"}, {"docs/planner.md", "The planner as a page"},
-		{"docs/proposing.md", "Proposing settings"}, {"docs/training.md", "Training"},
-		{"docs/asynchrony.md", "Asynchrony and delay"}, {"docs/distributed.md", "Several machines"},
-		{"docs/audit.md", "Audit"}, {"docs/figures.md", "Figures and tables"},
+		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
+		{"docs/own-table.md", "Your own table"}, {"docs/extend.md", "Models and data sets"},
+		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/audit.md", "Audit"},
+		{"docs/paper.md", "Reproduce the paper"},
 	}},
 	{"Library", []guide{
-		{"docs/extend.md", "Using and extending it"}, {"examples/README.md", "Examples"},
-		{"docs/architecture.md", "Architecture"}, {"docs/determinism.md", "Determinism"},
+		{"docs/library.md", "The library"}, {"examples/README.md", "Examples"},
+		{"docs/architecture.md", "Architecture"},
 	}},
 	{"Background", []guide{
-		{"docs/paper.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
+		{"docs/differences.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
 		{"CHANGELOG.md", "Changelog"}, {"CONTRIBUTING.md", "Contributing"}, {"SECURITY.md", "Privacy bugs"},
 	}},
 }
@@ -86,7 +84,6 @@ func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, err
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(folder)
 	for len(s.queue) > 0 { // a linked page may have further links
 		name := s.queue[0]
 		s.queue = s.queue[1:]
@@ -108,7 +105,7 @@ func (s *site) pagesOfText() []string {
 		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.HasPrefix(part, ".") || part == "testdata" || part == "node_modules"
 		})
-		if path.Ext(name) == ".md" && !hidden && name != resultsText {
+		if path.Ext(name) == ".md" && !hidden {
 			names = append(names, name)
 		}
 	}
@@ -176,9 +173,6 @@ func (s *site) add(p page) {
 // pageOf returns the path of the page for a Markdown file.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
-	if name == resultsText {
-		return resultsAt
-	}
 	if file == "README.md" {
 		return dir + home
 	}

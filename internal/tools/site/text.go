@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 
 	"github.com/yuin/goldmark"
@@ -36,7 +37,7 @@ func (s *site) addText(name string) {
 	if p.title == "" {
 		s.fail(name, errors.New("the page has no heading of the first level"))
 	}
-	s.redirect(document, name)
+	s.redirect(document, source, name)
 	var out bytes.Buffer
 	s.fail(name, markdown.Renderer().Render(&out, source, document))
 	p.body = template.HTML(report.Reachable(out.String(), p.title))
@@ -85,8 +86,11 @@ func wordsOf(node ast.Node, source []byte) string {
 	return words.String()
 }
 
+// rawPicture is a picture in HTML within Markdown, as the index of results has them.
+var rawPicture = regexp.MustCompile(`^<img src="([^"]+)"`)
+
 // redirect changes the links and pictures of a page to their addresses in the site.
-func (s *site) redirect(document ast.Node, name string) {
+func (s *site) redirect(document ast.Node, source []byte, name string) {
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -97,6 +101,15 @@ func (s *site) redirect(document ast.Node, name string) {
 			to = &node.Destination
 		case *ast.Image:
 			to = &node.Destination
+		case *ast.RawHTML:
+			for i := range node.Segments.Len() {
+				at := node.Segments.At(i)
+				if picture := rawPicture.FindSubmatch(at.Value(source)); picture != nil {
+					_, err := s.address(name, string(picture[1])) // which stays, as the picture has its place
+					s.fail(name, err)
+				}
+			}
+			return ast.WalkContinue, nil
 		default:
 			return ast.WalkContinue, nil
 		}

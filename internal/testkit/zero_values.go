@@ -21,28 +21,28 @@ import (
 // limit is how long a call may take.
 const limit = 20 * time.Second
 
-// Package is what a package exports that returns errors.
+// Package describes those exports of a package that return errors.
 type Package struct {
-	// Exported holds the exported functions that return an error, and a pointer to a zero value of
-	// each exported type that has such methods.
+	// Exported has the exported functions that return an error, and a pointer to a zero value of
+	// each exported type with methods that return an error.
 	Exported []any
-	// Unusable says, by the name of a type whose zero value is of no use, what its errors
-	// must contain: the constructor.
+	// Unusable has, for each type whose zero value cannot be used, a text that its errors must
+	// contain: the name of the constructor.
 	Unusable map[string]string
-	// Given holds arguments: the first one that has the methods of a parameter's interface is passed
-	// for it. A context, an empty reader and a writer need not be listed. An interface that none of
-	// them has is passed as nil, and calling nil panics as it does in the standard library.
+	// Given has arguments. For a parameter of an interface type, the first argument that implements
+	// it is used. A context, an empty reader and a writer need not be listed. If no argument
+	// implements the interface, nil is passed. Calling nil panics, as it does in the standard
+	// library.
 	Given []any
 	// Skip names functions and methods that are not called, such as Type.Method, because they wait
 	// for something or read the process's input.
 	Skip []string
 }
 
-// Check calls every function and method that returns an error with zero arguments and a context
-// that is open, methods on a zero value and on a nil pointer. None may panic or wait for ever,
-// and methods of types in Unusable must return the error given there. Check also fails if p lacks
-// something that the package in the working directory exports, or names something in Unusable or Skip
-// that is not there.
+// Check calls every function and method that returns an error with zero arguments and an open
+// context. Methods are called on a zero value and on a nil pointer. No call may panic or wait
+// forever, and methods of types in Unusable must return the error given there. Check also fails if p
+// lacks an export of the package in the working directory, or names something that does not exist.
 func (p Package) Check(t *testing.T) {
 	t.Helper()
 	missing := exported(t)
@@ -67,7 +67,7 @@ func (p Package) Check(t *testing.T) {
 		})
 	}
 	for _, name := range named {
-		t.Errorf("%s is named in the test, and is not there", name)
+		t.Errorf("%s is named in the test, but does not exist", name)
 	}
 	for name := range missing {
 		t.Errorf("%s is missing in the test", name)
@@ -90,7 +90,7 @@ func (p Package) methods(t *testing.T, kind reflect.Type) {
 			}
 		})
 		if _, byValue := kind.MethodByName(m.Name); byValue {
-			continue // Go itself does not call it on nil
+			continue // Go does not call a value method on nil
 		}
 		p.call(t, name+" on nil", reflect.Zero(pointer).Method(i), func(err error) {
 			if err == nil {
@@ -100,7 +100,7 @@ func (p Package) methods(t *testing.T, kind reflect.Type) {
 	}
 }
 
-// call calls f with zero arguments and shows its error.
+// call calls f with zero arguments and passes its error to show.
 func (p Package) call(t *testing.T, name string, f reflect.Value, show func(error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit/2)
@@ -151,8 +151,8 @@ func returnsError(f reflect.Type) bool {
 	return n > 0 && f.Out(n-1) == reflect.TypeFor[error]()
 }
 
-// exported returns the names of the functions that the package in the working directory
-// exports and that return an error, and of the types that have such methods.
+// exported returns the names of the exported functions of the package in the working directory that
+// return an error, and of the types with such methods.
 func exported(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")

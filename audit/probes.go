@@ -28,79 +28,72 @@ func probes() ([]probe, error) {
 				model: linear{1}, data: gradients(1, []float32{loudCanary}, []float32{-1}, []float32{-1}),
 				partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
 			},
-			statistics: []statistic{likelihood},
-			share:      1,
+			share: 1,
 		},
 		logistic,
 		{
 			name:  "sampled",
 			about: "one record in 16 on average, so that almost all privacy comes from sampling",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(15, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(15),
 				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 16, sigma: 1,
 			},
-			statistics: []statistic{likelihood},
-			share:      5,
+			share: 5,
 		},
 		{
 			name:  "pair",
 			about: "one of two records on average, much noise: samples are often empty, and rounds can be compared",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(1, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(1),
 				partition: data.Replicate, clients: 2, rounds: 8, size: 1, places: 2, sigma: 8,
 			},
-			statistics: []statistic{likelihood, spread, loud, apart},
-			share:      5,
+			also:  []statistic{spread, loud, apart},
+			share: 5,
 		},
 		{
 			name:  "shard",
 			about: "one client of three holds each record, half of a client's records in a round on average",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(11, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(11),
 				partition: data.Shard, clients: 3, rounds: 4, size: 2, places: 4, sigma: 1,
 			},
-			statistics: []statistic{likelihood},
-			share:      5,
+			share: 5,
 		},
 		{
 			name:  "replaced",
 			about: "samples of two records of four, of a fixed size; the canary is replaced by its opposite",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(3, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(3),
 				neighbour: gradients(2, beside(3, []float32{-loudCanary, 0})...),
 				partition: data.Replicate, clients: 2, rounds: 3, size: 2, places: 4, sigma: 2, sampling: dp.FixedSize,
 			},
-			statistics: []statistic{likelihood},
-			share:      5,
+			share: 5,
 		},
 		{
 			name:  "adapted",
 			about: "clients of unequal speed adapt their sample sizes, four of 16 records at first",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(15, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(15),
 				partition: data.Replicate, clients: 3, rounds: 4, size: 4, places: 16, sigma: 2, adapts: true,
 			},
-			statistics: []statistic{likelihood},
-			share:      10,
+			share: 10,
 		},
 		{
 			name: "storm",
 			about: "clients leave and return, messages are lost, sent again or duplicated; half of the records " +
 				"in a round",
 			setting: setting{
-				model: linear{2}, data: gradients(2, beside(3, []float32{loudCanary, 0})...),
+				model: linear{2}, data: among(3),
 				partition: data.Replicate, clients: 3, rounds: 4, size: 2, places: 4, sigma: 2, storm: true,
 			},
-			statistics: []statistic{likelihood},
-			share:      10,
+			share: 10,
 		},
 		{
-			name:       "lenet",
-			about:      "like full-batch, with LeNet-5, random images and its 61,706 parameters",
-			setting:    network(),
-			statistics: []statistic{likelihood},
-			share:      200,
-			least:      20,
+			name:    "lenet",
+			about:   "like full-batch, with LeNet-5, random images and its 61,706 parameters",
+			setting: network(),
+			share:   200,
+			least:   20,
 		},
 	}, nil
 }
@@ -138,8 +131,7 @@ func logistic() (probe, error) {
 			model: m, data: d,
 			partition: data.Replicate, clients: 2, rounds: 3, size: 3, places: 3, sigma: 2,
 		},
-		statistics: []statistic{likelihood},
-		share:      2,
+		share: 2,
 	}, nil
 }
 
@@ -157,6 +149,9 @@ func gradients(features int, rows ...[]float32) *data.Dataset {
 	}
 	return d
 }
+
+// among returns the loud canary and n records whose gradients are orthogonal to it.
+func among(n int) *data.Dataset { return gradients(2, beside(n, []float32{loudCanary, 0})...) }
 
 // beside returns the canary and n records whose gradients are orthogonal to it.
 func beside(n int, canary []float32) [][]float32 {

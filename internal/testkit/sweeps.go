@@ -1,5 +1,5 @@
-// This file says how often a test does what takes long: a few times, or as often as an
-// environment variable asks.
+// This file lets tests repeat something slow a few times, or as often as an environment variable
+// says.
 
 package testkit
 
@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Times returns the whole number, at least 1, that the environment variable of that name holds,
-// or few and false where it is not set. Another text fails the test.
+// Times returns the value of the environment variable with that name, a whole number of at least 1.
+// If the variable is not set, it returns few and false. Any other value fails the test.
 func Times(t testing.TB, name string, few int) (times int, set bool) {
 	t.Helper()
 	text := os.Getenv(name)
@@ -24,8 +24,8 @@ func Times(t testing.TB, name string, few int) (times int, set bool) {
 	return times, true
 }
 
-// Sweeps returns how many times as long as usual random sweeps are: 1, or what the environment
-// variable PROACTIVEDP_SWEEPS holds. CI sets it.
+// Sweeps returns by what factor random sweeps are longer than usual: 1, or the environment variable
+// PROACTIVEDP_SWEEPS. CI sets it.
 func Sweeps(t testing.TB) int {
 	t.Helper()
 	times, _ := Times(t, "PROACTIVEDP_SWEEPS", 1)

@@ -10,37 +10,37 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage is what a stage of a training in several stages has besides its spec: the model to
-// begin with, and who takes part. The other clients of the spec only receive.
+// Stage has what a stage of a training in several stages needs in addition to its spec: the initial
+// model and the participants. The other clients of the spec only receive.
 type Stage struct {
-	Initial      []float32     // the global model at the end of the stage before; nil is the default model
+	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
-	// Root draws the samples, noise and dropout of those that take part; nil: that of the
-	// spec's seed. Split, deal, default model and virtual clock are the seed's in any case.
+	// Root draws the samples, noise and dropout of the participants. If it is nil, the spec's seed
+	// does. The split, the division of the records, the default model and the virtual clock always
+	// come from the seed.
 	Root *rng.Root
 }
 
 // Participant is a client that takes part in a stage, with its own noise multiplier and release.
 type Participant struct {
 	Client          int     `json:"client"`            // its number among the spec's clients, from 0
-	Records         int     `json:"records,omitempty"` // N_c: it uses the first so many of its records; 0: all
+	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all
 	NoiseMultiplier float64 `json:"sigma"`
-	// Run is the number of the release among those of the seed. No two participants of
-	// any stages may have one number: they would share their noise.
+	// Run is the number of the release among those of the seed. No two participants of any stages
+	// may have the same number, because they would share their noise.
 	Run uint64 `json:"run"`
 }
 
-// stageID is what a checkpoint says about a stage.
+// stageID is the part of a checkpoint's identity that describes a stage.
 type stageID struct {
 	Participants []Participant `json:"parts"`
-	Initial      string        `json:"initial_sha256,omitempty"` // absent: the default global model
-	Root         string        `json:"root,omitempty"`           // its public name; absent: that of the seed
+	Initial      string        `json:"initial_sha256,omitempty"` // absent for the default global model
+	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage is Prepare for a stage: with the spec's seed, sizes, clipping norm and step
-// sizes, and of the spec's clients those that take part. The spec's noise multiplier and
-// run are not used and must be 0, so that no report can state them. All that is wrong
-// is reported together.
+// PrepareStage is Prepare for a stage. It uses the spec's seed, sizes, clipping norm and step sizes,
+// and those of the spec's clients that participate. The spec's noise multiplier and run are not used
+// and must be 0, so that no report can state them. All errors are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	return p, nil
 }
 
-// check reports what is wrong with who takes part.
+// check reports what is wrong with the participants.
 func (l Stage) check(spec Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("stage: "+format, args...)) }
@@ -104,10 +104,10 @@ func (l Stage) check(spec Spec) error {
 		}
 	}
 	if len(l.Participants) == 0 {
-		fail("nobody takes part, at least one client must")
+		fail("number of participants = 0, must be at least 1")
 	}
 	if spec.TargetEpsilon != 0 {
-		fail("target epsilon = %v of the spec, must be 0", spec.TargetEpsilon)
+		fail("target epsilon of the spec = %v, must be 0", spec.TargetEpsilon)
 	}
 	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
 		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each participant "+
@@ -116,13 +116,13 @@ func (l Stage) check(spec Spec) error {
 	runs := map[uint64]bool{}
 	for i, participant := range l.Participants {
 		if participant.Client < 0 || participant.Client >= spec.Clients || i > 0 && participant.Client <= l.Participants[i-1].Client {
-			fail("client = %d at place %d, must increase and be in [0, %d]", participant.Client, i, spec.Clients-1)
+			fail("client = %d at place %d, must be in increasing order and in [0, %d]", participant.Client, i, spec.Clients-1)
 		}
 		if participant.Records < 0 {
 			fail("client %d: records = %d, must be at least 0", participant.Client, participant.Records)
 		}
 		if runs[participant.Run] {
-			fail("client %d: run = %d is another participant's: %w", participant.Client, participant.Run, dp.ErrSharedNoise)
+			fail("client %d: run = %d, but another participant has the same: %w", participant.Client, participant.Run, dp.ErrSharedNoise)
 		}
 		runs[participant.Run] = true
 	}
