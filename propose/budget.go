@@ -50,6 +50,12 @@ func (s *searcher) kinds() []kind {
 	return slices.Compact(all)
 }
 
+// budgeted is a kind within a budget.
+type budgeted struct {
+	epsilon float64
+	kind    kind
+}
+
 // outlays returns how ε can be laid out in these kinds, the fewest gradients first.
 // None is an *Infeasible error.
 func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) ([]outlay, error) {
@@ -57,7 +63,14 @@ func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) (
 	errs := make([]error, len(kinds))
 	var wait sync.WaitGroup
 	for i, k := range kinds {
-		wait.Go(func() { laid[i], errs[i] = s.layOut(ctx, epsilon, k) })
+		wait.Go(func() {
+			key := budgeted{epsilon, k}
+			if known, ok := s.laid.Load(key); ok {
+				laid[i] = known.(outlay)
+			} else if laid[i], errs[i] = s.layOut(ctx, epsilon, k); errs[i] == nil {
+				s.laid.Store(key, laid[i])
+			}
+		})
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {

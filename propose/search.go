@@ -35,6 +35,7 @@ type searcher struct {
 	work     float64                   // of all of these, as train.Prepared.Work counts it
 	told     *report.Count             // how many there are
 	least    sync.Map                  // from a kind to its leastCost
+	laid     sync.Map                  // from a budgeted kind to its outlay, since a frontier asks again
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
