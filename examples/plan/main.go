@@ -1,5 +1,5 @@
-// Plan turns a privacy budget into noise, sample size and rounds, before anything
-// is trained, and asks a tight accountant what more it would allow.
+// Plan computes the noise multiplier, sample size and number of rounds for a privacy budget, before
+// anything is trained. Then it asks a tight accountant what it would allow.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) error {
-	// 60,000 records, 5 epochs, and at most ε = 0.5 at δ = 1e-6.
+	// The data set has 60,000 records. Train 5 epochs with at most ε = 0.5 at δ = 1e-6.
 	p, err := plan.Solve(ctx, plan.Request{N: 60_000, Epochs: 5, Epsilon: 0.5, Delta: 1e-6})
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func run(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "closed form: noise multiplier %.4f, sample size %d, %d rounds: ε ≤ %.4f\n",
 		up(p.Sigma), p.Run.SampleSize, p.Run.Rounds, up(p.Epsilon))
 
-	// The closed form can be solved by hand and is not tight.
+	// The closed form can be solved by hand, but it is not tight.
 	if err := p.Tighten(ctx, pld.Accountant{}); err != nil {
 		return err
 	}
@@ -45,6 +45,6 @@ func run(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// up rounds to the side of privacy: an ε or a noise multiplier that is shown with four
-// decimals must not be below the one that was computed.
+// up rounds up, so that an ε or a noise multiplier printed with four decimals is not below the
+// computed one.
 func up(v float64) float64 { return math.Ceil(1e4*v) / 1e4 }

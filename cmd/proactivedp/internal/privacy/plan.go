@@ -44,13 +44,16 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "From a budget or a noise multiplier to sample size and rounds",
-		Long: `Plan the training of one client: N records, and some of epochs k, sample size s and
-rounds T (k = sT/N), noise multiplier σ and ε. What is not given is solved for:
+		Long: `Plan the training of one client: N records, and some of epochs k, batch size s and
+steps T (k = sT/N), noise multiplier σ and ε. What is not given is solved for:
 
-  --epochs, and --sigma or --epsilon        a joint plan: σ, the largest s, the fewest T
-  two of --epochs, --sample-size, --rounds  ε from --sigma, or the least σ from --epsilon
-  --sample-size or --rounds, with --sigma   the largest T or s
-    and --epsilon
+  --epochs, with --noise-multiplier        a joint plan: σ, the largest s, the
+    or --target-epsilon                      fewest T
+  two of --epochs, --batch-size, --steps,  ε
+    with --noise-multiplier
+  the same two, with --target-epsilon      the least σ
+  --batch-size or --steps, with both       the largest T or s
+    --noise-multiplier and --target-epsilon
 
 It is accounted by the closed form (Theorem simpleF; corrected γ), an upper bound, for
 add-or-remove adjacency and Poisson sampling, or by another --method. Beside it stands
@@ -59,22 +62,22 @@ Without options it is the paper's setting on LIBSVM data; with any but --json,
 --statement and --format, --n says how many records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
-record, of all clients, the first leg first. --epsilon is then for all rounds together;
-adjacency, sampling and, unless --n is given, N are those of FILE. Without --sigma, σ is
-that of --epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
+record, of all clients, the first leg first. --target-epsilon is then for all rounds together;
+adjacency, sampling and, unless --n is given, N are those of FILE. Without --noise-multiplier, σ is
+that of --target-epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
 stop, may be chosen by what was released: all rounds go through a Rényi filter, whose ε,
 δ and orders must be fixed before the first release. --record writes them with the plan
-into a file for --after; where FILE has none, --epsilon and --delta are assumed to have
+into a file for --after; where FILE has none, --target-epsilon and --delta are assumed to have
 been fixed then. If all was fixed beforehand say so with --fixed-beforehand, and plain
 composition, a little tighter, is used. What --method says of such rounds stands beside
 the filter otherwise.
 ` + eventsHelp,
-		Example: `  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962
-  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
-  proactivedp plan --n 60000 --rounds 4000 --sample-size 64 --epsilon 1 --method pld --adjacency replace-one --json
-  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --format opacus
-  proactivedp plan --n 10000 --epochs 2 --epsilon 0.1 --record rounds.json --budget 0.3
-  proactivedp plan --after rounds.json --epochs 2 --sigma 8`,
+		Example: `  proactivedp plan --n 10000 --epochs 5 --noise-multiplier 19.29962
+  proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --frontier --png frontier.png
+  proactivedp plan --n 60000 --steps 4000 --batch-size 64 --target-epsilon 1 --method pld --adjacency replace-one --json
+  proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --format opacus
+  proactivedp plan --n 10000 --epochs 2 --target-epsilon 0.1 --record rounds.json --budget 0.3
+  proactivedp plan --after rounds.json --epochs 2 --noise-multiplier 8`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.frontier = f.frontier || cli.AnyChanged(cmd, "csv", "png", "points")
@@ -96,14 +99,14 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		fmt.Sprintf("records N of the client, in [1, 2^53], must be given with other options (default %d without "+
 			"any)", defaultN))
 	fs.Float64Var(&f.req.Epochs, "epochs", 0,
-		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --sample-size or "+
-			"--rounds is given)", defaultEpochs))
-	cli.CountVar(fs, &f.req.SampleSize, "sample-size", 0, "sample size s, in [1, N]; the mean if θ > 1")
-	cli.CountVar(fs, &f.req.Rounds, "rounds", 0, "rounds T, at least 1")
-	fs.Float64Var(&f.req.Sigma, "sigma", 0,
+		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --batch-size or "+
+			"--steps is given)", defaultEpochs))
+	cli.CountVar(fs, &f.req.SampleSize, "batch-size", 0, "batch size s, in [1, N]; the mean if θ > 1")
+	cli.CountVar(fs, &f.req.Rounds, "steps", 0, "steps (rounds) T of the client, at least 1")
+	fs.Float64Var(&f.req.Sigma, "noise-multiplier", 0,
 		fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default "+
-			"%g, unless --epsilon is given)", defaultSigma))
-	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
+			"%g, unless --target-epsilon is given)", defaultSigma))
+	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
 		"all rounds (default that of the filter in the file)")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
@@ -128,9 +131,9 @@ func (f *planFlags) add(cmd *cobra.Command) {
 // common fills in the defaults and reports the flags that are wrong whatever
 // is planned.
 func (f *planFlags) common(cmd *cobra.Command) error {
-	err := cli.RefuseZeros(cmd, "epochs", "sample-size", "rounds", "sigma", "epsilon", "delta", "theta", "clients",
+	err := cli.RefuseZeros(cmd, "epochs", "batch-size", "steps", "noise-multiplier", "target-epsilon", "delta", "theta", "clients",
 		"accuracy", "points")
-	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
+	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
 		f.req.Epochs = defaultEpochs
 	}
 	var methodErr error
@@ -140,7 +143,7 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
 	errs := []error{f.common(cmd), f.records(cmd)}
-	if !cli.AnyChanged(cmd, "sigma", "epsilon") {
+	if !cli.AnyChanged(cmd, "noise-multiplier", "target-epsilon") {
 		f.req.Sigma = defaultSigma
 	}
 	if cmd.Flags().Changed("adjacency") {
@@ -231,11 +234,11 @@ func (f *planFlags) littleNoise(cmd *cobra.Command) error {
 			command += fmt.Sprintf(" --%s=%s", given.Name, given.Value)
 		}
 	})
-	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
+	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
 		command += fmt.Sprintf(" --epochs=%d", defaultEpochs)
 	}
 	if joint {
-		command += " --sample-size=S"
+		command += " --batch-size=S"
 	}
 	return fmt.Errorf("this σ is accounted by %s --method=pld", command)
 }
