@@ -14,7 +14,7 @@ import (
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // of the intervals of pld; 1e-4 if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // of the intervals of pld; CalibrationAccuracy if not given
 }
 
 // Calibration is the answer.
@@ -23,12 +23,8 @@ type Calibration struct {
 	Statement string `json:"statement"`
 }
 
-// Accuracies of a calibration: of the answer if none is asked for, and of the search for
-// where to start.
-const (
-	CalibrationAccuracy = 1e-4
-	coarse              = 3e-2
-)
+// CalibrationAccuracy is the accuracy of a calibration if none is asked for.
+const CalibrationAccuracy = plan.Accuracy
 
 // Validate reports every field outside its range.
 func (q CalibrateQuestion) Validate() error {
@@ -51,7 +47,7 @@ func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 		return nil, err
 	}
 	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
-	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, coarse)})
+	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, plan.Coarse)})
 	if err != nil {
 		return nil, err
 	}

@@ -115,6 +115,10 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
+// Accuracy is the relative width of the intervals of pld by which a plan is accounted, and
+// Coarse that of those by which its search starts. A calibration with both finds the same.
+const Accuracy, Coarse = 1e-4, 3e-2
+
 // Accountant returns the accountant of the method's name; dp.ErrNotCovered,
 // wrapped, for Printed and Paper, which account for nothing.
 func (m Method) Accountant() (dp.Accountant, error) {
@@ -124,7 +128,7 @@ func (m Method) Accountant() (dp.Accountant, error) {
 	case RDP:
 		return rdp.Accountant{}, nil
 	case PLD:
-		return pld.Accountant{}, nil
+		return pld.Accountant{Accuracy: Accuracy}, nil
 	}
 	return nil, fmt.Errorf("method = %q has no accountant: %w", m, dp.ErrNotCovered)
 }

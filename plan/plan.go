@@ -1,13 +1,14 @@
 // Package plan is the DP calculator: it turns a privacy budget into the rounds,
 // sample sizes and noise of a client, before anything is trained.
 //
-// Three numbers say what is run, the noise multiplier σ, the sample size s and
-// the rounds T; an accountant turns them into ε, and k = sT/N is the work that
-// is done. [Solve] finds those that are not given. Without a word on the method
-// it is by Theorem simpleF, solved exactly and with the corrected γ (see package
-// closedform). [Calibrate] solves for one number of a release, [Plan.Tighten]
-// and [Plan.Frontier] set a plan beside what a tight accountant allows, and
-// [Replan] plans on from rounds that were run already.
+// A run has three numbers: the noise multiplier σ, the batch size s and the rounds
+// T. An accountant turns them into ε, and k = sT/N is the number of epochs. [Solve]
+// finds those that are not given, by the tight accountant pld unless another
+// [Method] is named; [ClosedForm] is the paper's Theorem simpleF (see package
+// closedform). Without a batch size it recommends one, see [Plan.Recommend], and
+// [Compare] compares several. [Calibrate] solves for one number of a release,
+// [Plan.Tighten] and [Plan.Frontier] show what a tight accountant allows instead of
+// a plan, and [Replan] plans the next rounds after some that were run already.
 package plan
 
 import (
@@ -47,30 +48,30 @@ type Plan struct {
 	Epochs float64 `json:"epochs"` // k of one client; 0 if it was not found
 	Theta  float64 `json:"theta"`
 
-	// TargetEpsilon is the ε requested, or what (treq4) ties to σ for another
-	// accountant. Epsilon is the upper bound per record, at most the target, or the
-	// value of what is no guarantee.
+	// TargetEpsilon is the ε requested. Epsilon is the upper bound per record, at most
+	// the target, or the value of what is no guarantee.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // 0 if it was not found
 
 	// Gamma is γ of the closed form, at ε and all rounds that use one record, in the
-	// method's form: corrected unless that is Printed or Paper.
-	Gamma        float64 `json:"gamma,omitempty"`
-	GammaPrinted float64 `json:"gamma_printed,omitempty"` // as the paper prints it, to compare only
+	// method's form: corrected unless that is Printed or Paper. Like the other numbers of
+	// the theorem it is nil by another method.
+	Gamma        *float64 `json:"gamma"`
+	GammaPrinted *float64 `json:"gamma_printed"` // as the paper prints it, to compare only
 
-	TMin     int     `json:"t_min"`                // the least number of rounds; 2^53 stands for more, with no run
-	TMinReal float64 `json:"t_min_real,omitempty"` // what the theorem gives
-	SMax     int     `json:"s_max"`                // largest (mean) sample size, at most K
-	SMaxReal float64 `json:"s_max_real,omitempty"` // K/TMinReal
-	Binding  string  `json:"binding"`              // what sets TMin: condition "treq1" or "treq3", or "epsilon"
+	TMin     int      `json:"t_min"`      // the least number of rounds; 2^53 stands for more, with no run
+	TMinReal *float64 `json:"t_min_real"` // what the theorem gives
+	SMax     int      `json:"s_max"`      // largest (mean) sample size, at most K
+	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal
+	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
 	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53, and SMaxAsym
 	// its size, at most K. They are no bounds: no guarantee holds at them. Only the
 	// closed form has them.
-	TMinAsym int `json:"t_min_asym,omitempty"`
-	SMaxAsym int `json:"s_max_asym,omitempty"`
+	TMinAsym *int `json:"t_min_asym"`
+	SMaxAsym *int `json:"s_max_asym"`
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
@@ -105,24 +106,41 @@ type Plan struct {
 	// method is not the closed form.
 	Conditions []closedform.Condition `json:"conditions"`
 
+	// Signal is what the run keeps of the signal of full batches, see [Batch]; nil without
+	// a run or an ε. Recommended is the batch size that is recommended at the same ε and
+	// epochs; it is set where no size was given, and by [Plan.Recommend].
+	Signal      *float64 `json:"signal"`
+	Recommended *Batch   `json:"recommended,omitempty"`
+
+	// Theorem is what Theorem simpleF needs for the same budget, to compare a plan by
+	// another method with it; nil if it does not cover the question.
+	Theorem *Theorem `json:"closed_form,omitempty"`
+
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Run is what is really run: whole rounds of a whole size. As that leaves a
-// remainder of K out, Rounds may be one below Plan.TMin, which is for all of K.
+// Theorem is what Theorem simpleF says of a plan by another method. What it has no answer
+// to is nil.
+type Theorem struct {
+	Sigma   *float64 `json:"sigma,omitempty"`         // its least σ, if an ε was given, and with it
+	SMax    *int     `json:"s_max,omitempty"`         // the largest batch size for the plan's epochs
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // ε of the plan's run, if only σ was given
+}
+
+// Run is what is really run: whole rounds of a whole size, as [Rounds] counts them.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s, the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
-	Rounds        int     `json:"rounds"`            // T = ⌊K/s⌋
+	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K', which is not computed
+	Remainder     int     `json:"remainder"`         // K - K'; negative where whole rounds compute more than K
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N
 }
 
 // Solve returns the plan for r: what is not given, such that what is run costs
-// at most ε. Among several it takes the largest sample size, that is the fewest
-// rounds, and the least noise. That no such run exists is no error: then
+// at most ε. If a size is solved for it is the largest one, that is the fewest
+// rounds; if σ is, it is the least. That no such run exists is no error: then
 // Plan.Feasible is false. Errors are invalid requests; one that the method is
 // not proved for wraps dp.ErrNotCovered. Once ctx is done the error is its cause,
 // here and wherever else an accountant is asked.
@@ -138,7 +156,31 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := ended(ctx, solve(ctx, r)); err != nil {
 		return nil, err
 	}
+	if p.Run != nil && p.budget() > 0 {
+		p.Signal = p.signalAt(p.budget(), p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+	}
+	if !p.Method.isClosedForm() && p.Adjacency == dp.AddOrRemove {
+		p.Theorem = p.theorem(ctx, r)
+	}
 	return p, nil
+}
+
+// theorem returns what Theorem simpleF says of the same budget or run; nil if nothing.
+func (p *Plan) theorem(ctx context.Context, r Request) *Theorem {
+	switch {
+	case r.Epsilon != 0 && p.Epochs != 0:
+		q, err := Solve(ctx, Request{N: p.N, Epochs: p.Epochs, Epsilon: r.Epsilon, Delta: p.Delta, Theta: p.Theta,
+			Clients: p.Clients, Shared: p.Shared, Method: ClosedForm})
+		if err == nil && q.Feasible {
+			return &Theorem{Sigma: &q.Sigma, SMax: &q.SMax}
+		}
+	case r.Epsilon == 0 && p.Run != nil:
+		b, err := p.priceByForm(closedform.Corrected, p.copies())(p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+		if err == nil && !math.IsInf(b.EpsilonUpper, 1) {
+			return &Theorem{Epsilon: &b.EpsilonUpper}
+		}
+	}
+	return nil
 }
 
 // holders is how many clients use a record; clients is 0 if it is not given.
@@ -161,21 +203,6 @@ func (p *Plan) runs(s, rounds, k int) {
 		SampleSize: s, MaxSampleSize: p.largest(s), Rounds: rounds, Computations: s * rounds,
 		Remainder: k - s*rounds, SampleRate: float64(s) / float64(p.N),
 	}
-}
-
-// count returns K, the whole part of k·N, corrected for the rounding of k = K/N in float64. If K is
-// outside [0, maxCount], ok is false.
-func count(kn float64) (k int, ok bool) {
-	if whole := math.Round(kn); math.Abs(kn-whole) <= 4e-16*kn {
-		kn = whole
-	}
-	return decimal.Whole(kn)
-}
-
-// epochsCount is count for epochs that were validated.
-func epochsCount(epochs float64, n int) int {
-	k, _ := count(epochs * float64(n))
-	return k
 }
 
 // made reports a plan that cannot be used.

@@ -24,17 +24,33 @@ func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / flo
 // noise returns the least σ for T rounds of size s. By the closed form that is
 // σ_eq, unless it has to promise less than ε.
 func (c calculator) noise(ctx context.Context, s, rounds int) (stop, error) {
-	return c.noiseFrom(ctx, c.startNoise(s, rounds), s, rounds)
+	return c.noiseBy(ctx, c.begin(ctx, c.noiseDial(c.startNoise(s, rounds), s, rounds),
+		func(sigma float64) (dp.Bound, error) { return c.rough(sigma, s, rounds) }), s, rounds)
+}
+
+// begin returns the dial with a start that is found by the rough price, if there is one.
+func (c calculator) begin(ctx context.Context, d dial, rough func(v float64) (dp.Bound, error)) dial {
+	if c.rough == nil {
+		return d
+	}
+	first := d
+	first.price, first.tol, first.near = rough, d.tol/tolerance*roughly, d.near/tolerance*roughly
+	if found, err := first.turn(ctx, c.target); err == nil && found.met {
+		d.start = found.value
+	}
+	return d
+}
+
+func (c calculator) noiseDial(start float64, s, rounds int) dial {
+	return noiseDial(func(sigma float64) (dp.Bound, error) { return c.price(sigma, s, rounds) }, start, tolerance)
 }
 
 func (c calculator) startNoise(s, rounds int) float64 {
 	return c.limit().sigma(c.rateOf(s), float64(c.p.copies()*rounds))
 }
 
-// noiseFrom is noise, with a guess of it.
-func (c calculator) noiseFrom(ctx context.Context, start float64, s, rounds int) (stop, error) {
-	price := func(sigma float64) (dp.Bound, error) { return c.price(sigma, s, rounds) }
-	d := noiseDial(price, start, tolerance)
+// noiseBy is noise, with the dial that searches for it.
+func (c calculator) noiseBy(ctx context.Context, d dial, s, rounds int) (stop, error) {
 	if c.p.Method.isClosedForm() {
 		d.least = closedform.MinSigma
 		sigma, err := closedform.Sigma(c.target, c.p.Delta)
@@ -60,6 +76,7 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 		safe:  math.Floor, least: 1, most: min(maxSteps, c.most(s)), slope: 0.5, tol: 2 * tolerance,
 		start: c.limit().rounds(sigma, c.rateOf(s)) / float64(c.p.copies()),
 	}
+	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, s, int(v)) })
 	return d.turn(ctx, c.target)
 }
 
@@ -71,29 +88,30 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	q := c.limit().rate(sigma, float64(c.p.copies()*rounds))
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), rounds) },
-		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: tolerance,
+		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
+	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
 	return d.turn(ctx, c.target)
 }
 
-// sizeFor returns a size that is within the budget, in T = ⌊K/s⌋ rounds, while the
+// sizeFor returns a size that is within the budget, in T = ⌈K/s⌉ rounds, while the
 // next is not.
 //
-// Between K/(T+1) and K/T the rounds are the same and the cost grows with s;
-// past K/T it drops with the computations that are left over, so that it is
-// only nearly monotone, and some larger sizes may do. At the ends ⌊K/T⌋ it is
-// monotone but for few rounds: the last end that is within the budget is found
-// first, then the last size before the next end.
+// From K/T to K/(T-1) the rounds are the same and the cost grows with s. Beyond, there is
+// one round less and the cost drops, so that it is only nearly monotone, and some larger
+// sizes may be within the budget, too. At the ends of these ranges it is monotone but for
+// few rounds: the last end that is within the budget is found first, then the last size
+// before the next end.
 func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
 	most := min(c.largestMean(), k)
 	if most < 1 {
 		return c.tooUneven(), nil
 	}
-	end := func(s int) int { return min(k/(k/s), most) }
+	end := func(s int) int { return min(largestIn(k, roundsOf(k, s)), most) }
 	q := c.limit().rateOf(sigma, float64(c.p.copies()*k)/float64(c.p.N))
 	d := dial{
-		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), k/int(v)) },
+		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), roundsOf(k, int(v))) },
 		safe:  func(v float64) float64 { return float64(end(max(int(v), 1))) },
 		start: q * float64(c.p.N) / c.p.Theta, least: 1, most: float64(most), slope: 0.5, tol: tolerance,
 	}

@@ -11,26 +11,28 @@ import (
 // Request is what a client wants; zero values are not given. Of epochs, sample
 // size and rounds (k = sT/N) one or two are given, and of σ and ε one or two:
 //
-//	k and σ or ε       joint plan: σ = σ_eq(ε, δ) of (treq4), the largest s, the fewest rounds
-//	k, σ and ε         the largest s; not for the closed form, which ties σ to ε
+//	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
+//	                   by a closed form σ = σ_eq(ε, δ) of (treq4) and the largest s
+//	k and σ            by a closed form, which ties ε to σ: the largest s
+//	k, σ and ε         the largest s
 //	two of k, s, T, σ  ε
 //	two of k, s, T, ε  the least σ
 //	s, σ and ε         the largest T
 //	T, σ and ε         the largest s
 //
-// What is solved for never costs more than ε. The closed form, too, needs a σ above
-// √2, 1.4142136 at the least.
+// Rounds follow from epochs by [Rounds]. What is solved for never costs more than ε. The
+// closed forms need a σ above √2, 1.4142136 at the least.
 type Request struct {
 	N          int     `json:"n"`                     // the client's records, in [1, 2^53]; of neighbours, the larger
 	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9]: gradient computations over N; K ≤ 2^53
 	SampleSize int     `json:"sample_size,omitempty"` // s, the mean if θ > 1, with θs in [1, N]
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]; joint plans: from 1.4142136
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
 	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], for a record
 	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, for N ≥ 100
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
 
-	Method    Method       `json:"method,omitempty"`    // if not given, ClosedForm
+	Method    Method       `json:"method,omitempty"`    // if not given, PLD
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove; the closed form has no other
 
 	// Clients is how many clients there are, in [1, 1e6]; if not given, 1. If the
@@ -56,18 +58,13 @@ func (r Request) Validate() error {
 	r.validateMethod(&errs)
 	r.validateCombination(&errs)
 	if r.Sigma != 0 {
-		if !m.isClosedForm() && !r.isJoint() {
+		if !m.isClosedForm() {
 			errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 		} else {
 			why := ": the theorem needs more than √2"
-			switch {
-			case r.Sigma < minSigma:
-			case m.isClosedForm():
+			if r.Sigma >= minSigma {
 				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and "+
-					"rounds", RDP, PLD, minSigma)
-			default:
-				why = fmt.Sprintf(" with epochs alone: the budget is then that of the theorem at this σ, which needs "+
-					"more than √2; with ε, sample size or rounds, too, method %q takes it from %v on", m, minSigma)
+					"rounds", PLD, RDP, minSigma)
 			}
 			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)
 		}
@@ -128,9 +125,12 @@ func (r Request) validateCombination(errs *rangeErrors) {
 	case privacy == 2 && work == 2:
 		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, sample size and rounds are: "+
 			"the other follows", r.Sigma, r.Epsilon)
-	case privacy == 2 && r.Epochs != 0 && m.isClosedForm():
-		errs.fail("sigma = %v and epsilon = %v, only one may be given with epochs: by the closed form the other "+
-			"follows from (treq4)", r.Sigma, r.Epsilon)
+	case privacy == 2 && m == Paper:
+		errs.fail("sigma = %v and epsilon = %v, only one may be given if method = %q: the paper ties them by (treq4)",
+			r.Sigma, r.Epsilon, m)
+	case privacy == 1 && r.isJoint() && r.Sigma != 0 && r.Epochs != 0 && !m.isClosedForm():
+		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds, too; only "+
+			"method = %q ties ε to σ", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
 		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one "+
 			"more of these, or epochs", r.SampleSize, r.Rounds)
@@ -154,7 +154,7 @@ func (r Request) validateSizes(errs *rangeErrors) {
 		return
 	}
 	if r.Epochs != 0 {
-		k, ok := count(r.Epochs * n)
+		k, ok := count(r.Epochs * n) // ⌈kN⌉
 		if !ok || r.Epochs*n*clients > maxCount {
 			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs,
 				r.N, clients)
@@ -182,12 +182,12 @@ func (r Request) validateSizes(errs *rangeErrors) {
 
 func (r Request) method() Method {
 	if r.Method == "" {
-		return ClosedForm
+		return PLD
 	}
 	return r.Method
 }
 
-// isJoint reports whether σ, s and T are sought for k and one of σ and ε.
+// isJoint reports whether s and T are sought for k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }

@@ -22,11 +22,11 @@ type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's own run, of all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample keeps σ and k of the plan: this sample size, in T = ⌊K/s⌋
+	// LargestSample keeps σ and k of the plan: this sample size, in T = ⌈K/s⌉
 	// rounds, is within the budget, and so are smaller ones where rounds are many.
 	// Of few rounds that sample a good part of all records more may cost more than
-	// fewer larger ones. Larger sizes may be within it, too, where T leaves much of
-	// K out.
+	// fewer larger ones. Larger sizes may be within it, too, where their rounds compute
+	// little more than K.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise keeps s and T of the plan's run.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
@@ -48,7 +48,7 @@ func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err
 	}
-	if p.Epsilon == 0 || p.Sigma == 0 || epochsCount(p.Epochs, p.N) < 1 {
+	if p.Epsilon == 0 || p.Sigma == 0 || isTooLittle(p.Epochs, p.N) {
 		return nil
 	}
 	t := Tight{Accountant: acc.Name()}
@@ -81,7 +81,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 		return allowed, err
 	}
 	size := int(s.value)
-	allowed.LargestSample = setting(s, p.Sigma, size, k/size)
+	allowed.LargestSample = setting(s, p.Sigma, size, roundsOf(k, size))
 	if p.Run == nil {
 		return allowed, nil
 	}
@@ -102,5 +102,5 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget()}
+	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget(), other.rough(ctx)}
 }
