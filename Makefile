@@ -1,8 +1,9 @@
-# Every target sets up what it needs: Go fetches the modules by itself.
+# Every target sets up what it needs. Go fetches the modules.
 GO          ?= go
 SEEDS       ?= 5
-# Of networks: LeNet has the paper's size, and so have AlexNet's utility graph, budgets and six of
-# its sample sizes, some seventeen hours of training; all seven have a twentieth, which takes minutes.
+# Seeds and sizes of the networks' figures. LeNet runs at the paper's size. So do AlexNet's utility
+# graph, its budgets and six of its sample sizes, which takes about seventeen hours. All seven sample
+# sizes also run at a twentieth of K, which takes minutes.
 NETWORK_SEEDS ?= 3
 CIFAR_SIZES   ?= 10,50,100,300,500,689
 FUZZTIME    ?= 10s
@@ -10,27 +11,27 @@ FUZZED      ?= .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
 TORTURE     ?= 20m
-# What an emulator runs in some seconds: what seeds mean, rounding, closed forms, files; the kernels,
-# but for statistics of noise whose bits are tested and for twins of matrix tiles, and what whole
-# gradients come to with them …
+# Packages whose tests an emulator passes in some seconds: seeds, rounding, closed forms, files, the
+# kernels, and whole gradients computed with them. Left out are statistics of noise whose bits are
+# tested, and the portable versions of matrix tiles.
 ARM64        = ./rng ./dp ./dp/closedform ./internal/f32 ./internal/cpu ./internal/decimal ./internal/files \
 	./models/lenet ./models/logreg ./models/mlp ./models/softmax
-# … what takes as long to compile for arm64 again: a parser, and whole trainings …
+# These take as long again to compile for arm64: a parser, and whole trainings.
 ARM64_MORE   = ./data/libsvm ./train
-# … and what takes it long, or starts its own program, which no emulator does.
+# Tests that take an emulator long, or that start their own program, which an emulator cannot do.
 ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
 ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess
-# Of the commands' tests those of which the program itself does several things at a time: it
-# listens to signals, trains in a crew or by hogwild, runs grids. What else their scripts run
-# concurrently is in packages whose own tests are raced.
+# Tests of the commands in which the program itself does several things at a time: it listens to
+# signals, trains with workers or by hogwild, or runs grids. The other concurrent code that their
+# scripts run is in packages whose own tests run under the race detector.
 RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
-# What runs in one goroutine has no races, and runs long under the detector: explorations,
-# damaged and unfit states, pictures drawn anew; of an audit, what TestWorkersChangeNothing
-# runs as well.
+# Tests that run in one goroutine. They have no races and take long under the detector: explorations,
+# damaged and unfit states, redrawn pictures, and tests of an audit whose code
+# TestWorkersChangeNothing also runs.
 SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw)$$
-# A loaded or slow machine takes longer than Go's default of 10 minutes for a package.
+# On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 TEST         = $(GO) test -timeout 60m
-# The packages of the product; others are the project's own tools, and the rules about its source.
+# The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
 BIN          = bin/proactivedp
@@ -49,44 +50,44 @@ run: build ## Make figures into out/: logistic regression at the paper's size, M
 	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
 	$(BIN) figures mnist-lenet-utility mnist-lenet-sample-size mnist-lenet-epsilon --out out/mnist --seeds 1 --quick --allow-stand-in
 
-quick: build ## The same at a twentieth of the size, for a look.
+quick: build ## Make the same figures at a twentieth of the size, for a quick look.
 	$(BIN) figures --out out/quick --seeds 2 --quick --allow-stand-in
 
-test: ## Pass the tests of the product.
+test: ## Run the tests of the product.
 	$(TEST) $(PRODUCT)
 
-test-tools: ## Pass the tests of the project's own tools.
+test-tools: ## Run the tests of the project's tools.
 	$(TEST) ./internal/tools/...
 
-docs: ## Check the documents: links and names, and that programs, snippets and transcripts in them are real.
+docs: ## Check links and names in the documents, and that their programs, snippets and transcripts are real.
 	$(TEST) -count 1 ./internal/lint -run '^TestDocs'
 
-test-noasm: ## Pass the tests of the kernels and of what rests on them without assembly.
+test-noasm: ## Run the tests of the kernels, and of the packages that use them, without assembly.
 	$(TEST) -tags noasm ./internal/f32 ./rng ./nn ./models/...
 
-test-page: build site ## Pass the tests of the planner page, the report and the site in a browser, where there are node and chromium.
+test-page: build site ## Run the tests of the planner page, the report and the site in a browser, if node and chromium are installed.
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
-test-invariants: ## Pass the tests of sim and of what runs it with the protocol's promises asserted.
+test-invariants: ## Run the tests of sim, and of the packages that use it, with the protocol's invariants asserted.
 	$(TEST) -tags invariants ./sim ./train/... ./experiments
 
-explore: ## Take small runs through every order of events, and count the states.
+explore: ## Check small runs in every order of their events, and count the states.
 	$(GO) run ./cmd/explore
 
-race: ## Pass the tests of everything concurrent under the race detector.
+race: ## Run the tests of all concurrent code under the race detector.
 	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
 	$(TEST) -race -short ./propose -run '^TestInfeasible$$'
 	$(TEST) -race -short ./cmd/proactivedp -run '$(RACED)'
 
-load: ## Load the hogwild runner for LOADTIME under the race detector.
+load: ## Stress the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v
 
-lint: ## Format, vet, staticcheck, the rules about the source, and that the builds without assembly do.
+lint: ## Check the format, vet, staticcheck, the rules about the source, and vet for other systems and builds.
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	GOAMD64=v3 $(GO) vet ./internal/cpu
-	GOOS=darwin GOARCH=arm64 $(GO) vet -tags nobroker ./... # which has every file for arm64
+	GOOS=darwin GOARCH=arm64 $(GO) vet -tags nobroker ./... # this covers every file for arm64
 	GOOS=windows $(GO) vet -tags nobroker ./...
 	GOOS=js GOARCH=wasm $(GO) vet ./web/internal/planner
 	$(GO) vet -tags noasm ./internal/f32 ./rng
@@ -94,20 +95,20 @@ lint: ## Format, vet, staticcheck, the rules about the source, and that the buil
 	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 
-mutants: ## Plant the listed faults in the source, one at a time; the tests must go red (half an hour).
+mutants: ## Plant the listed faults in the source, one at a time; the tests must fail (half an hour).
 	$(GO) run ./internal/tools/mutants
 
-generate: ## Write the assembly of all packages anew.
+generate: ## Generate the assembly of all packages.
 	cd $(GENERATOR) && $(GO) run .
 
-generate-check: ## Prove that all assembly is what its generator writes.
+generate-check: ## Check that the committed assembly is what the generators write.
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && (cd $(GENERATOR) && $(GO) run . -out "$$made") && \
 	for file in $$(cd "$$made" && find * -type f) $$(git ls-files '*.s'); do \
 		cmp "$$made/$$file" "$$file" || exit 1; \
 	done
 
-# golang/go#75804: once in some hundreds of runs a target's time ends with "context deadline
-# exceeded" although nothing was found. Then it is run once more, up to four times.
+# Because of golang/go#75804, about one in some hundreds of runs ends with "context deadline
+# exceeded" although nothing was found. Such a target runs again, up to four times in all.
 fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	targets=$$(grep -rHo '^func Fuzz[A-Za-z0-9_]*' --include='*_test.go' $(FUZZED) | sed 's|/[^/]*:func |:|' | sort -u); \
@@ -122,28 +123,28 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 		done; \
 	done
 
-test-arm64: ## Pass the tests of the core for arm64 under an emulator, where there is one.
+test-arm64: ## Run the core tests for arm64 under an emulator, if one is installed.
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
 	GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
 	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
 
-torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile lines and files, full disks, two at once.
+torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile command lines and files, full disks, two processes at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
-kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare what they resume to (some minutes).
+kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare the results after they resume (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'
 	PROACTIVEDP_DIST_ROLLBACKS=10 $(GO) test ./cluster -v -count 1 -timeout 30m -run '^TestARollbackReleasesWithFreshNoise$$'
 
-audit: build ## Measure which faults an audit finds, and how often it gives a false alarm, and write results/audit (an hour).
+audit: build ## Measure which faults an audit finds and how often it gives a false alarm, and write results/audit (an hour).
 	$(BIN) audit --runs 2000 --audits $(AUDITS) --out results/audit
 
-bench: ## Measure, and write results/bench.md.
+bench: ## Run the benchmarks and write results/bench.md.
 	$(GO) run ./cmd/bench -runs 3 -out results/bench.md
 
-scale: ## Measure cost against clients and model size, and write results/scale (some minutes).
+scale: ## Measure the cost for different numbers of clients and model sizes, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
 
-results: build ## Make the committed figures and tables anew, from the real data only (some eighteen hours).
+results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' 'phishing-course*' --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-budget phishing-equal-epsilon mushrooms-budget mushrooms-equal-epsilon --out results --seeds $(SEEDS)
@@ -159,7 +160,7 @@ results: build ## Make the committed figures and tables anew, from the real data
 	$(BIN) tables --out results/tables
 	$(BIN) report results --out out/report.html
 
-search: build ## Search the networks' step sizes anew (an hour or less).
+search: build ## Search the networks' step sizes again (an hour or less).
 	$(BIN) search --data mnist --sigma 12.10881 --out results/search-mnist
 	$(BIN) search --data mnist --sigma 12.10881 --models lenet --schedule sqrt --eta0 0.02,0.05 --beta 0.01,0.03 --out results/search-mnist-sqrt
 	$(BIN) search --data mnist --sigma 0 --seeds 1 --eta0 0.1,0.2 --beta 3e-6,1e-5 --out results/search-mnist-plain
@@ -167,10 +168,10 @@ search: build ## Search the networks' step sizes anew (an hour or less).
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
 .PHONY: examples release site
-examples: ## Build, vet and run the programs of examples/, a module that uses the library from outside.
+examples: ## Vet and test the programs in examples/, a separate module that uses the library.
 	cd examples && $(GO) vet ./... && $(GO) test ./...
 
-site: ## Make the home page for the reader into out/site, and follow every link in it.
+site: ## Make the home page in out/site, and follow every link in it.
 	$(GO) run -buildvcs=auto ./internal/tools/site -out out/site
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).

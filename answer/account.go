@@ -12,25 +12,25 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// AllAccountants is the name that stands for all of them.
+// AllAccountants is the accountant name that asks for the answer of every accountant.
 const AllAccountants = "all"
 
-// MostEvents is how many kinds of rounds a question in JSON may have.
+// MostEvents is the largest number of events in a question in JSON.
 const MostEvents = 500
 
 // AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
 type AccountQuestion struct {
 	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
-	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, in the place of delta: gives δ
-	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all", which "" is
-	Accuracy   float64    `json:"accuracy,omitempty"`   // of the intervals of pld; 0: pld.DefaultAccuracy
-	Notes      []string   `json:"-"`                    // what else is to be known of the events, see plan.History
+	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, instead of delta: gives δ
+	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all"; "" means "all"
+	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the intervals of pld; 0: pld.DefaultAccuracy
+	Notes      []string   `json:"-"`                    // warnings about the events, see plan.History
 }
 
-// Accounting is what one accountant says: a bound, or the reason for none.
+// Accounting is the answer of one accountant: a bound, or the reason why it gives none.
 type Accounting struct {
-	Bound dp.Bound `json:"-"` // NaN where there is none
+	Bound dp.Bound `json:"-"` // NaN if there is a reason instead
 	dp.BoundJSON
 	Seconds   float64  `json:"seconds"`
 	Reason    string   `json:"reason,omitempty"`
@@ -39,7 +39,7 @@ type Accounting struct {
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 
-// UnmarshalJSON reads the bound as well, which is written with the keys beside it.
+// UnmarshalJSON also reads the bound, whose keys are written next to the others.
 func (a *Accounting) UnmarshalJSON(text []byte) error {
 	type plain Accounting
 	if err := json.Unmarshal(text, (*plain)(a)); err != nil {
@@ -48,7 +48,7 @@ func (a *Accounting) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &a.Bound)
 }
 
-// Validate reports every field outside its range.
+// Validate reports every field that is outside its range.
 func (q AccountQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy)}
 	switch {
@@ -64,7 +64,7 @@ func (q AccountQuestion) Validate() error {
 	return errors.Join(append(errs, err, checkEvents(q.Events))...)
 }
 
-// checkEvents reports every event that is not valid.
+// checkEvents reports every invalid event.
 func checkEvents(events []dp.Event) error {
 	var errs []error
 	for i, e := range events {
@@ -75,8 +75,8 @@ func checkEvents(events []dp.Event) error {
 	return errors.Join(errs...)
 }
 
-// Account answers an AccountQuestion: one answer of every accountant. If none covers the rounds that
-// is the error, which wraps dp.ErrNotCovered.
+// Account answers an AccountQuestion. It returns one Accounting for each accountant that was asked. If
+// none of them covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 		return nil, err
 	}
 	for i, e := range q.Events {
-		if _, err := e.Scheme(); err != nil { // which all of them would say
+		if _, err := e.Scheme(); err != nil { // every accountant would report the same error
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 	}
@@ -115,7 +115,7 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	return all, nil
 }
 
-// accounting is what an accountant says: b, or err.
+// accounting returns the Accounting of acc: the bound b, or the reason err.
 func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Accounting {
 	a := Accounting{Notes: q.Notes}
 	if err == nil {

@@ -13,12 +13,11 @@ import (
 	"proactivedp/internal/message"
 )
 
-// The relative widths that the intervals of pld may be asked for.
+// The range of the relative width of the intervals of pld.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
-// Accountants returns every accountant, the sharpest guarantee first and the one without
-// a guarantee last. The intervals of pld have the relative width given, in
-// [MinAccuracy, MaxAccuracy].
+// Accountants returns every accountant, from the sharpest guarantee to the one without a guarantee.
+// accuracy is the relative width of the intervals of pld, in [MinAccuracy, MaxAccuracy].
 func Accountants(accuracy float64) []dp.Accountant {
 	return []dp.Accountant{
 		pld.Accountant{Accuracy: accuracy}, rdp.Accountant{},
@@ -35,7 +34,8 @@ func AccountantNames() []string {
 	return names
 }
 
-// CheckAccuracy reports an accuracy that pld does not have; 0 is the default.
+// CheckAccuracy reports an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which stands for
+// the default.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil
@@ -43,7 +43,7 @@ func CheckAccuracy(accuracy float64) error {
 	return dp.CheckRange("accuracy", accuracy, MinAccuracy, MaxAccuracy)
 }
 
-// accountants returns the one of the name, or all if the name is "" or "all".
+// accountants returns the accountant with the given name, or all if the name is "" or "all".
 func accountants(name string, accuracy float64) ([]dp.Accountant, error) {
 	if all := Accountants(cmp.Or(accuracy, pld.DefaultAccuracy)); name == "" || name == AllAccountants {
 		return all, nil
@@ -52,7 +52,8 @@ func accountants(name string, accuracy float64) ([]dp.Accountant, error) {
 	return []dp.Accountant{acc}, err
 }
 
-// accountant returns the one of the name. Others are names that may be given instead.
+// accountant returns the accountant with the given name. The error for an unknown name also lists
+// others, which the caller accepts as well.
 func accountant(name string, accuracy float64, others ...string) (dp.Accountant, error) {
 	for _, acc := range Accountants(cmp.Or(accuracy, pld.DefaultAccuracy)) {
 		if acc.Name() == name {

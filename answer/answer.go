@@ -1,11 +1,10 @@
-// Package answer takes a planning question and gives its answer, both as JSON: it is what
-// the commands plan, account, calibrate and tradeoff, the planner page and its server
-// have in common.
+// Package answer answers planning questions. The commands plan, account, calibrate and tradeoff, the
+// planner page and its server all use it.
 //
 //	{"plan": {"n": 50000, "epochs": 10, "epsilon": 3, "delta": 1e-5, "tight": true}}
 //
-// is answered by [JSON] with {"plan": …}, the keys of proactivedp plan --json. Functions
-// such as [Solve] are the same for programs in Go.
+// [JSON] answers this question with {"plan": …}, which has the keys of proactivedp plan --json. Go
+// programs call functions such as [Solve] instead.
 package answer
 
 import (
@@ -21,10 +20,10 @@ import (
 	"proactivedp/plan"
 )
 
-// MaxQuestionBytes is how long a question may be.
+// MaxQuestionBytes is the largest size of a question in JSON, in bytes.
 const MaxQuestionBytes = 64 << 10
 
-// Question is one question: exactly one of its fields is given.
+// Question is one question. Exactly one of its fields is set.
 type Question struct {
 	Plan      *PlanQuestion      `json:"plan,omitempty"`
 	Account   *AccountQuestion   `json:"account,omitempty"`
@@ -32,7 +31,7 @@ type Question struct {
 	Tradeoff  *TradeoffQuestion  `json:"tradeoff,omitempty"`
 }
 
-// Answer has the field of the question that was asked, or an error.
+// Answer has the same field as the question, or an error.
 type Answer struct {
 	Plan      *Plan        `json:"plan,omitempty"`
 	Account   []Accounting `json:"account,omitempty"`
@@ -41,29 +40,28 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// Why a question has no answer.
+// The kinds of a Problem: why a question has no answer.
 const (
-	Wrong       = "wrong"       // the question is not one, or a field is outside its range
-	NotCovered  = "not-covered" // no accountant has a proof for it
-	Infeasible  = "infeasible"  // nothing meets the budget
-	Unavailable = "unavailable" // what the answer needs, such as a data set, is not to be had
-	Ended       = "ended"       // the time was up, or nobody waits
-	Fault       = "fault"       // a fault of the program
+	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
+	NotCovered  = "not-covered" // no accountant covers the question
+	Infeasible  = "infeasible"  // no setting meets the budget
+	Unavailable = "unavailable" // something that the answer needs, such as a data set, is missing
+	Ended       = "ended"       // the time limit has passed, or the caller has gone
+	Fault       = "fault"       // a bug in this program
 )
 
-// Problem is why there is no answer. As an error it is one that says its kind itself.
+// Problem says why there is no answer. It is also an error.
 type Problem struct {
 	Kind     string        `json:"kind"`               // one of the constants
-	Problems []string      `json:"problems"`           // all at once, for people
-	Remedies plan.Remedies `json:"remedies,omitempty"` // changes that give an answer, each for itself
+	Problems []string      `json:"problems"`           // all problems that were found, as text
+	Remedies plan.Remedies `json:"remedies,omitempty"` // changes, each of which alone gives an answer
 }
 
-// Error returns the problems, a line for each.
+// Error returns the problems, one on each line.
 func (p *Problem) Error() string { return strings.Join(p.Problems, "\n") }
 
-// JSON answers a question in JSON; it always returns an object. A key that no question
-// has, or one given twice, is an error that the answer tells. So is a panic below, which
-// ends nothing else.
+// JSON answers a question in JSON. It always returns a JSON object. An unknown or repeated key makes
+// the answer an error, and so does a panic while the answer is computed.
 func JSON(ctx context.Context, question []byte) []byte {
 	text, err := json.Marshal(ask(ctx, question))
 	if err != nil {
@@ -86,7 +84,7 @@ func ask(ctx context.Context, question []byte) Answer {
 	return a
 }
 
-// recovered returns what f does, and a fault if it panics.
+// recovered calls f and turns a panic into an error.
 func recovered(f func() (Answer, error)) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -113,14 +111,13 @@ func (q *Question) read(text []byte) error {
 		}
 	}
 	if asked != 1 {
-		return fmt.Errorf("%d questions, must be one of plan, account, calibrate, tradeoff", asked)
+		return fmt.Errorf("%d questions, must be exactly one of plan, account, calibrate, tradeoff", asked)
 	}
 	return nil
 }
 
-// complete sets what a question in JSON omits to its documented default: Poisson sampling, and the
-// adjacency that goes with the sampling. The answer names both. A program in Go must name them
-// itself.
+// complete sets the fields that a question in JSON may omit to their defaults: Poisson sampling, and
+// the usual adjacency for the sampling. The answer names both. Go programs must set them.
 func (q *Question) complete() {
 	fill := func(events []dp.Event) {
 		for i, e := range events {
@@ -156,7 +153,7 @@ func (q Question) answer(ctx context.Context) (a Answer, err error) {
 	return a, err
 }
 
-// countEvents bounds the work of a question in JSON.
+// countEvents limits the work that one question in JSON can cause.
 func countEvents(events []dp.Event) error {
 	if len(events) < 1 || len(events) > MostEvents {
 		return fmt.Errorf("%d events, must be from 1 to %d", len(events), MostEvents)
@@ -164,7 +161,7 @@ func countEvents(events []dp.Event) error {
 	return nil
 }
 
-// NewProblem sorts an error: what of a question is wrong, or why it has no answer.
+// NewProblem turns an error into a Problem and finds its kind.
 func NewProblem(ctx context.Context, err error) *Problem {
 	p := &Problem{Kind: Wrong, Problems: message.Lines(err)}
 	switch infeasible, own := (*plan.Infeasible)(nil), (*Problem)(nil); {
@@ -180,5 +177,5 @@ func NewProblem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-// oneLine returns what err says on one line, for a table or a JSON value.
+// oneLine returns the text of err on one line, for a table or a JSON value.
 func oneLine(err error) string { return message.OneLine(err) }

@@ -225,7 +225,7 @@ func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
 		c := a.Code[0]
 		caveats := strings.Join(c.Caveats, " ")
 		for what, said := range map[string]bool{
-			"its run costs": strings.Contains(caveats, "its run costs"), "trains": strings.Contains(caveats, "trains"),
+			"the cost": strings.Contains(caveats, "the cost of its run"), "train": strings.Contains(caveats, "train"),
 			"account": strings.Contains(c.Text, "proactivedp account"),
 		} {
 			if said != feasible {

@@ -10,23 +10,24 @@ import (
 	"proactivedp/plan"
 )
 
-// CalibrateQuestion asks for the one of σ, q and T that is not given.
+// CalibrateQuestion asks for the noise multiplier σ, the sample rate q or the rounds T, whichever is
+// not given.
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // of the intervals of pld; CalibrationAccuracy if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
 }
 
-// Calibration is the answer.
+// Calibration is the answer to a CalibrateQuestion.
 type Calibration struct {
 	*plan.Calibration
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the accuracy of a calibration if none is asked for.
+// CalibrationAccuracy is the default accuracy of pld in a calibration.
 const CalibrationAccuracy = plan.Accuracy
 
-// Validate reports every field outside its range.
+// Validate reports every field that is outside its range.
 func (q CalibrateQuestion) Validate() error {
 	_, err := q.accountant()
 	return errors.Join(CheckAccuracy(q.Accuracy), err, q.Target.Validate())
@@ -36,8 +37,8 @@ func (q CalibrateQuestion) accountant() (dp.Accountant, error) {
 	return accountant(cmp.Or(q.Accountant, pld.Accountant{}.Name()), cmp.Or(q.Accuracy, CalibrationAccuracy))
 }
 
-// Calibrate answers a CalibrateQuestion. A budget that nothing meets is a
-// *plan.Infeasible error.
+// Calibrate answers a CalibrateQuestion. If nothing meets the budget, it returns a *plan.Infeasible
+// error.
 func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err

@@ -12,34 +12,34 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command is the format of commands of this program.
+// Command is the format of code that consists of proactivedp commands.
 const Command libraries.Format = "proactivedp"
 
-// commands returns the commands that give the plan, and what its run costs by every
+// commands returns two commands: one prints this plan, the other prints the cost of its run by every
 // accountant.
 func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
-	c := libraries.Code{Format: Command, Library: "ProactiveDP", Tried: "these commands give what stands here",
+	c := libraries.Code{Format: Command, Library: "ProactiveDP", Tried: "these commands print the plan and its " +
+		"cost",
 		Text: q.planCommand() + "\n"}
 	for _, e := range p.Events() {
 		c.Text += "\n" + q.accountCommand(e, p.Delta) + "\n"
 		c.Caveats = []string{
-			"The first line gives this plan, the second what its run costs by every accountant.",
-			"proactivedp train trains by the plan as --json writes it: proactivedp train --plan plan.json --data " +
-				"my.libsvm.",
+			"The first command prints this plan. The second prints the cost of its run by every accountant.",
+			"To train by this plan, save the output of --json: proactivedp train --plan plan.json --data my.libsvm.",
 		}
 	}
 	return c
 }
 
-// planCommand is the command that asks the question.
+// planCommand returns the command that asks the question q.
 func (q PlanQuestion) planCommand() string {
 	var flags commandLine
 	flags.count("n", q.N)
 	flags.number("epochs", q.Epochs)
-	flags.count("sample-size", q.SampleSize)
-	flags.count("rounds", q.Rounds)
-	flags.number("sigma", q.Sigma)
-	flags.number("epsilon", q.Epsilon)
+	flags.count("batch-size", q.SampleSize)
+	flags.count("steps", q.Rounds)
+	flags.number("noise-multiplier", q.Sigma)
+	flags.number("target-epsilon", q.Epsilon)
 	flags.number("delta", q.Delta)
 	flags.number("theta", q.Theta)
 	flags.text("method", string(q.Method))
@@ -53,12 +53,12 @@ func (q PlanQuestion) planCommand() string {
 	return flags.join("proactivedp plan")
 }
 
-// accountCommand is the command that accounts for rounds.
+// accountCommand returns the command that accounts for the rounds e.
 func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	var flags commandLine
-	flags.number("sigma", e.NoiseMultiplier)
+	flags.number("noise-multiplier", e.NoiseMultiplier)
 	flags.number("sample-rate", e.Rate)
-	flags.count("sample-size", e.SampleSize)
+	flags.count("batch-size", e.SampleSize)
 	flags.count("n", e.DatasetSize)
 	flags.count("steps", e.Count)
 	flags.number("delta", delta)
@@ -72,7 +72,7 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	return flags.join("proactivedp account")
 }
 
-// commandLine are the flags of a command; what is not given is left out.
+// commandLine collects the flags of a command. It leaves out those that are not given.
 type commandLine struct{ words []string }
 
 func (c *commandLine) text(name, value string) {
@@ -93,10 +93,10 @@ func (c *commandLine) count(name string, v int) {
 	}
 }
 
-// commandWidth is how wide the lines of a command are.
+// commandWidth is the largest width of a line of a command, in characters.
 const commandWidth = 88
 
-// join writes the command, on further lines where it is long.
+// join returns the command, split into several lines if it is long.
 func (c *commandLine) join(name string) string {
 	var text strings.Builder
 	line := name

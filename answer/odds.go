@@ -8,20 +8,20 @@ import (
 	"proactivedp/plan"
 )
 
-// falsePositives is at how many wrong alarms the odds are given.
+// falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds say what a guarantee means: whoever knows all other records, and may take for
-// members of the data at most this share of the people who are none, recognises at most
-// that share of those who are.
+// Odds explain a guarantee as the success of an attack. The attacker knows all other records and
+// guesses for each person whether that person is in the data. If FalsePositive of the people outside
+// the data are wrongly taken for members, then at most TruePositive of the members are recognised.
 type Odds struct {
-	FalsePositive float64 `json:"false_positive"` // the share that may be wrong, 0.05
-	TruePositive  float64 `json:"true_positive"`  // the largest share that is recognised
-	Accountant    string  `json:"by"`             // whose guarantee it is
+	FalsePositive float64 `json:"false_positive"` // share of non-members taken for members, 0.05
+	TruePositive  float64 `json:"true_positive"`  // largest share of members that is recognised
+	Accountant    string  `json:"by"`             // the accountant that guarantees it
 }
 
-// odds returns what (ε, δ) allows (Dong, Roth, Su 2022, Proposition 2.5); nil if ε is not
-// certain.
+// odds returns the Odds that (ε, δ) guarantees, by Proposition 2.5 of Dong, Roth, Su 2022. It returns
+// nil if ε is not proved.
 func odds(b dp.Bound) *Odds {
 	if math.IsInf(b.EpsilonUpper, 1) {
 		return nil
@@ -30,8 +30,8 @@ func odds(b dp.Bound) *Odds {
 	return &Odds{FalsePositive: falsePositives, TruePositive: 1 - g.At(falsePositives), Accountant: b.Accountant}
 }
 
-// planOdds returns the least odds of those that the plan's method and, if it was asked, the
-// tight accountant guarantee.
+// planOdds returns the smaller of two Odds: those of the plan's method and, if it was asked, those of
+// the accountant pld.
 func planOdds(p *plan.Plan) *Odds {
 	if p.PerRecord == nil {
 		return nil

@@ -12,20 +12,20 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the most sizes that a frontier may have.
+// MaxPoints is the largest number of rows of a frontier.
 const MaxPoints = plan.MaxPoints
 
-// PlanQuestion asks for a plan, and for what goes with it.
+// PlanQuestion asks for a plan and, on request, for additional information about it.
 type PlanQuestion struct {
 	plan.Request
-	Sizes    []int   `json:"sizes,omitempty"`    // sample sizes to compare at one ε, instead of SampleSize
-	Tight    bool    `json:"tight,omitempty"`    // what the tight accountant pld allows, and the recommended size
-	Points   int     `json:"points,omitempty"`   // about how many sizes of a frontier, in [2, MaxPoints]; 0: none
-	Accuracy float64 `json:"accuracy,omitempty"` // of pld in Tight and the frontier; 0: plan.Accuracy, pld.DefaultAccuracy
-	Code     bool    `json:"code,omitempty"`     // as commands, and the run in the formats of package libraries
+	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
+	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
+	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0: no frontier
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: plan.Accuracy, and pld.DefaultAccuracy in the frontier
+	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
 }
 
-// Validate reports every field outside its range.
+// Validate reports every field that is outside its range.
 func (q PlanQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy)}
 	if q.Points != 0 {
@@ -37,7 +37,7 @@ func (q PlanQuestion) Validate() error {
 	return errors.Join(append(errs, q.Request.Validate())...)
 }
 
-// Plan is a plan and what goes with it.
+// Plan is a plan with the additional information that was asked for.
 type Plan struct {
 	*plan.Plan
 	Batches    []plan.Batch     `json:"batches,omitempty"` // of PlanQuestion.Sizes
@@ -50,7 +50,7 @@ type Plan struct {
 	Code       []libraries.Code `json:"code,omitempty"`
 }
 
-// Solve answers a PlanQuestion. That nothing is feasible is an answer.
+// Solve answers a PlanQuestion. If no run meets the budget, the plan says so; this is not an error.
 func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
@@ -91,7 +91,8 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	return a, err
 }
 
-// code returns the plan as commands, and the run in every format that takes it.
+// code returns the plan as commands, and its run in every format of package libraries that can express
+// it.
 func (q PlanQuestion) code(p *plan.Plan) ([]libraries.Code, error) {
 	all := []libraries.Code{q.commands(p)}
 	r, err := libraries.OfPlan(p)

@@ -10,8 +10,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// gain shows the largest gain at the points on the safe side: above that of a guarantee's
-// curve, below that of one from above.
+// gain formats the largest gain. It rounds up for a lower bound on the trade-off function, and down for
+// an upper bound.
 func (c CurveSummary) gain() string {
 	if c.Side == tradeoff.Upper {
 		return decimal.Down(c.MaxGain, 6)
@@ -19,7 +19,8 @@ func (c CurveSummary) gain() string {
 	return shown(c.MaxGain)
 }
 
-// WriteText writes a table of the curves, what is left out and why, and the statement.
+// WriteText writes a table of the curves, the curves that are left out with the reasons, and the
+// privacy statement.
 func (s *Tradeoff) WriteText(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err
@@ -43,7 +44,7 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 	return err
 }
 
-// made reports that there are no curves.
+// made returns an error if s was not made by Compare.
 func (s *Tradeoff) made() error {
 	if s == nil || s.Accountant == "" {
 		return errors.New("this Tradeoff was not made by Compare")

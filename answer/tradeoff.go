@@ -17,10 +17,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// profile says at which ε curves are made from δ(ε).
+// profile sets the ε at which curves are made from δ(ε), and their smallest δ.
 var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 
-// paperGuarantees is how many (ε, δ) the paper's curve is made from.
+// paperGuarantees is the number of (ε, δ) pairs from which the paper's curve is made.
 const paperGuarantees = 400
 
 // TradeoffQuestion asks for the trade-off curves of rounds.
@@ -28,41 +28,41 @@ type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
 	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
-	Points   int        `json:"points,omitempty"`   // of a curve, in [3, 100000], or 2001 in JSON, and one at the odds; 0: 101
-	Epsilons int        `json:"epsilons,omitempty"` // at which pld is asked for δ, in [2, 1000]; 0: 200
-	Accuracy float64    `json:"accuracy,omitempty"` // of pld; 0: pld.DefaultAccuracy
-	Notes    []string   `json:"-"`                  // what else is to be known of the events, see plan.History
+	Points   int        `json:"points,omitempty"`   // number of points of a curve, in [3, 100000], in JSON at most 2001; 0: 101
+	Epsilons int        `json:"epsilons,omitempty"` // number of ε at which pld computes δ, in [2, 1000]; 0: 200
+	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: pld.DefaultAccuracy
+	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
 }
 
-// Tradeoff holds trade-off curves and what is said of them.
+// Tradeoff holds the trade-off curves of some rounds, and their privacy statement.
 //
-// A Tradeoff is made by Compare. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Tradeoff is made by Compare. On any other Tradeoff, methods return an error, or may panic if they
+// return no error.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 
-	Accountant    string         `json:"accountant"` // the accountant of ε at δ
+	Accountant    string         `json:"accountant"` // the accountant that computed ε at δ
 	Adjacency     dp.Adjacency   `json:"adjacency"`
 	Sampling      dp.Sampling    `json:"sampling"`
 	Delta         float64        `json:"delta"`
 	EpsilonLower  float64        `json:"epsilon_lower"`
 	EpsilonUpper  float64        `json:"epsilon_upper"`
-	Mu            *float64       `json:"mu"`             // μ of G_μ; nil if that curve is left out
-	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that is left out
+	Mu            *float64       `json:"mu"`             // parameter μ of the Gaussian curve G_μ; nil if that curve is left out
+	TargetEpsilon float64        `json:"target_epsilon"` // ε_target of the paper's curve; 0 if that curve is left out
 	Curves        []CurveSummary `json:"curves"`
 	LeftOut       []LeftOut      `json:"left_out"`
 	Notes         []string       `json:"notes,omitempty"` // see plan.History
 	Statement     string         `json:"statement"`
 }
 
-// Curves are a Tradeoff with the points of its curves, and what the certified one means.
+// Curves are a Tradeoff with the points of its curves, and the Odds of the certified curve.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
 	Lines tradeoff.Curves `json:"lines"`
 }
 
-// CurveSummary is a curve in a few numbers.
+// CurveSummary describes a curve by a few numbers.
 type CurveSummary struct {
 	Name       string        `json:"name"`
 	Side       tradeoff.Side `json:"side"`
@@ -70,34 +70,35 @@ type CurveSummary struct {
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	MaxGain    float64       `json:"max_gain"` // the largest 1-α-β at the points
-	Alpha      float64       `json:"alpha"`    // α of the largest 1-α-β
+	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points
+	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
 }
 
-// LeftOut is a curve that is left out, with the reason.
+// LeftOut names a curve that is left out, and the reason.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
 
-// The ranges of a question: jsonPoints bounds the work of one in JSON, and usualPoints is the default.
+// The ranges of a TradeoffQuestion. usualPoints is the default, and jsonPoints limits the work that one
+// question in JSON can cause.
 const leastPoints, usualPoints, jsonPoints, mostPoints, mostEpsilons = 3, 101, 2001, 100_000, 1000
 
-// Validate reports every field outside its range.
+// Validate reports every field that is outside its range.
 func (q TradeoffQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy), dp.CheckDelta(q.Delta, 0)}
 	if q.Target != 0 && !(q.Target > 0 && q.Target < 0.5) {
-		errs = append(errs, fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main has no other", q.Target))
+		errs = append(errs, fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main covers no other", q.Target))
 	}
 	return errors.Join(append(errs, dp.CheckCount("points", cmp.Or(q.Points, usualPoints), leastPoints, mostPoints),
 		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), checkEvents(q.Events))...)
 }
 
-// Compare answers a TradeoffQuestion. The error wraps dp.ErrNotCovered if pld does not cover the
-// rounds. Other curves that do not cover them are left out, with the reason.
+// Compare answers a TradeoffQuestion. If pld does not cover the rounds, it returns an error that wraps
+// dp.ErrNotCovered. Other curves that do not cover the rounds are left out, with the reason.
 func Compare(ctx context.Context, q TradeoffQuestion) (*Tradeoff, error) { return q.compare(ctx) }
 
-// compare also makes the curves at the α of others.
+// compare is Compare with additional points at the α of others.
 func (q TradeoffQuestion) compare(ctx context.Context, others ...float64) (*Tradeoff, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func (q TradeoffQuestion) compare(ctx context.Context, others ...float64) (*Trad
 	return q.curves(ctx, pld.Accountant{Accuracy: cmp.Or(q.Accuracy, pld.DefaultAccuracy)}, slices.Compact(alphas))
 }
 
-// answer answers the question in JSON.
+// answer answers a question in JSON, which has tighter limits. It adds the Odds.
 func (q TradeoffQuestion) answer(ctx context.Context) (*Curves, error) {
 	err := countEvents(q.Events)
 	if q.Points > jsonPoints {
@@ -128,7 +129,7 @@ func (q TradeoffQuestion) answer(ctx context.Context) (*Curves, error) {
 	return &Curves{t, curveOdds(t.Lines), t.Lines}, nil
 }
 
-// curveOdds returns what a certified curve guarantees, at a point of it.
+// curveOdds returns the Odds that the certified curve guarantees.
 func curveOdds(lines tradeoff.Curves) *Odds {
 	for _, c := range lines {
 		at := slices.IndexFunc(c.Points, func(p tradeoff.Point) bool { return p.Alpha == falsePositives })
@@ -139,14 +140,14 @@ func curveOdds(lines tradeoff.Curves) *Odds {
 	return nil
 }
 
-// curves computes the curves at the α given, the certified ones by an accountant.
+// curves computes all curves at the given α. The accountant by computes the certified ones.
 func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas []float64) (*Tradeoff, error) {
 	b, err := by.Epsilon(ctx, q.Events, q.Delta)
 	if err != nil {
 		return nil, err
 	}
 	if math.IsInf(b.EpsilonUpper, 1) {
-		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", b.Accountant, q.Delta,
+		return nil, fmt.Errorf("%s proves no upper bound on ε at δ = %v: %w", b.Accountant, q.Delta,
 			dp.ErrNotCovered)
 	}
 	p := profile
@@ -187,10 +188,11 @@ func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas [
 	return s, nil
 }
 
-// addGaussian adds the curve of the central limit theorem, or the exact one.
+// addGaussian adds the curve of the accountant gdp, which is exact or an approximation by the central
+// limit theorem.
 func (q TradeoffQuestion) addGaussian(ctx context.Context, s *Tradeoff, alphas []float64) error {
-	// Every μ > 0 that matters has its ε > 0 at so small a δ, and with it the
-	// μ that the accountant has found.
+	// At such a small δ, ε > 0 for every relevant μ > 0. Therefore μ can be recovered from the ε that
+	// the accountant returns.
 	const delta = 1e-200
 	acc := gdp.Accountant{}
 	b, err := acc.Epsilon(ctx, q.Events, delta)
@@ -213,15 +215,15 @@ func (q TradeoffQuestion) addGaussian(ctx context.Context, s *Tradeoff, alphas [
 	return nil
 }
 
-// addPaper adds the curve of the paper, for equal rounds that it covers.
+// addPaper adds the paper's curve, if it covers the rounds.
 func (q TradeoffQuestion) addPaper(s *Tradeoff, alphas []float64) error {
 	e, target := q.Events[0], q.Target
 	switch {
 	case len(q.Events) > 1 || e.DatasetSize == 0:
-		return fmt.Errorf("it is for equal rounds of s of N records, given as sample size and data set size: %w",
+		return fmt.Errorf("the paper's curve needs equal rounds, given by sample size and data set size: %w",
 			dp.ErrNotCovered)
 	case e.Adjacency != dp.AddOrRemove || e.Sampling != dp.Poisson:
-		return fmt.Errorf("it is for %s adjacency and %s sampling: %w", dp.AddOrRemove, dp.Poisson, dp.ErrNotCovered)
+		return fmt.Errorf("the paper's curve needs %s adjacency and %s sampling: %w", dp.AddOrRemove, dp.Poisson, dp.ErrNotCovered)
 	case e.NoiseMultiplier < closedform.MinSigma:
 		return fmt.Errorf("noise multiplier = %v, must be above √2: %w", e.NoiseMultiplier, dp.ErrNotCovered)
 	case e.DatasetSize < 2:
@@ -242,7 +244,7 @@ func (q TradeoffQuestion) addPaper(s *Tradeoff, alphas []float64) error {
 		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
 	}
 	if float64(e.Count) < least {
-		return fmt.Errorf("for ε_target = %s it holds from T = %s rounds on, and there are %d: %w", shown(target),
+		return fmt.Errorf("for ε_target = %s the paper's curve needs at least T = %s rounds, but there are %d: %w", shown(target),
 			shown(least), e.Count, dp.ErrNotCovered)
 	}
 	guarantees, err := p.ForAllRounds(target, paperGuarantees)
@@ -272,5 +274,5 @@ func summarise(c tradeoff.Curve) CurveSummary {
 	return s
 }
 
-// shown formats v ≥ 0 in the name of a curve, not below v.
+// shown formats v ≥ 0 for the name of a curve, rounded up.
 func shown(v float64) string { return decimal.Up(v, 6) }

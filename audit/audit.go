@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Run makes the audit that the options describe. It fails if a training does, or
-// if the context is cancelled.
+// Run makes the audit that the options describe. It returns an error if a training fails or ctx is
+// cancelled.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -33,17 +33,17 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return newReport(o, a, all, checks, time.Since(start)), nil
 }
 
-// audit is what is to be tried, and the probability of error of each test.
+// audit holds the parts of an audit, and the probability of error that each test may have.
 type audit struct {
 	o       *Options
 	watches []watch
 	probes  []probe
-	tests   int // bounds and checks
+	tests   int // number of bounds and checks
 	level   float64
 }
 
-// newAudit takes what the runner can run. By the union bound all tests together are
-// wrong with a probability of at most 1 - confidence.
+// newAudit returns the parts that the runner can run. By the union bound, all tests together err with a
+// probability of at most 1 - confidence.
 func newAudit(o *Options) (*audit, error) {
 	battery, err := probes()
 	if err != nil {
@@ -58,9 +58,9 @@ func newAudit(o *Options) (*audit, error) {
 		a.probes = slices.DeleteFunc(a.probes, func(p probe) bool { return p.virtualOnly() })
 		a.watches = slices.DeleteFunc(a.watches, func(w watch) bool { return w.virtualOnly() })
 	}
-	a.tests = 1 + 2*len(o.Courses) // the one-run probe is a single test, a course has two directions
+	a.tests = 1 + 2*len(o.Courses) // the one-run probe is a single test; a course is tested in two directions
 	for _, p := range a.probes {
-		a.tests += 2*len(p.statistics) + 1 // and the push
+		a.tests += 2*len(p.statistics()) + 1 // and the check of how far the canary pushes
 	}
 	for _, w := range a.watches {
 		n, err := w.tests()
@@ -73,19 +73,19 @@ func newAudit(o *Options) (*audit, error) {
 	return a, nil
 }
 
-// watch makes a watch's checks.
+// watch makes the checks of a watch.
 func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 	checks, err := w.run(ctx, a.o)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", w.name, err)
 	}
 	for i := range checks {
-		checks[i].Failed = !(checks[i].PValue >= a.level) // which NaN is not
+		checks[i].Failed = !(checks[i].PValue >= a.level) // also true for NaN
 	}
 	return checks, nil
 }
 
-// probe makes a probe's tests, and its check.
+// probe makes the tests of a probe, and its check.
 func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	found, check, err := p.run(ctx, a.o, a.level)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	return found, check, nil
 }
 
-// oneRun makes the probe of one run.
+// oneRun makes the one-run probe.
 func (a *audit) oneRun(ctx context.Context) (Finding, error) {
 	found, err := oneRun(ctx, a.o, a.level)
 	if err != nil {

@@ -9,32 +9,32 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what is needed to make a check.
+// Sight says what information a check needs.
 type Sight string
 
-// What checks see.
+// The sights of checks.
 const (
-	Releases Sight = "releases" // what the adversary sees: all that is sent, and not the seeds
-	Seeds    Sight = "seeds"    // the seeds as well
+	Releases Sight = "releases" // what the adversary sees: everything that is sent, but not the seeds
+	Seeds    Sight = "seeds"    // also the seeds
 )
 
-// Check is a test of whether what was released is what the mechanism prescribes:
-// the sum of the sample's clipped gradients and independent Gaussian noise. It
-// bounds no ε: it says that something else was run.
+// Check tests whether a release is what the mechanism prescribes: the sum of the sample's clipped
+// gradients and independent Gaussian noise. A failed check does not bound ε. It shows that the program
+// ran another mechanism.
 type Check struct {
 	World    string  `json:"world"`
 	Name     string  `json:"check"`
 	Sees     Sight   `json:"sees"`
-	Value    float64 `json:"value"`    // what was measured
-	Expected float64 `json:"expected"` // and what it should be, or at most
-	PValue   float64 `json:"p_value"`  // probability of a value so far off, or farther, of a whole mechanism
-	Failed   bool    `json:"failed"`   // the p-value is below the level of one test
+	Value    float64 `json:"value"`    // measured value
+	Expected float64 `json:"expected"` // value that it should have, or must not exceed
+	PValue   float64 `json:"p_value"`  // probability that the correct mechanism gives a value at least this far off
+	Failed   bool    `json:"failed"`   // whether the p-value is below the level of one test
 }
 
-// Every p-value below is exact or larger, or that of the normal law for a sum of hundreds of
-// terms or more, of light tails.
+// The p-values below are exact or upper bounds, except for sums of hundreds of terms or more with light
+// tails. For these they use the normal distribution.
 
-// twoSided is the probability that a standard normal number is as far from 0.
+// twoSided returns the probability that a standard normal number is at least as far from 0 as z.
 func twoSided(z float64) float64 {
 	if math.IsNaN(z) {
 		return 1
@@ -42,15 +42,15 @@ func twoSided(z float64) float64 {
 	return math.Erfc(math.Abs(z) / math.Sqrt2)
 }
 
-// cubeRoot is, for a sum of n squares of standard normal numbers, about standard
-// normal, in the tails too (E. Wilson, M. Hilferty, "The distribution of
-// chi-square", PNAS 17, 1931).
+// cubeRoot transforms a sum of n squares of standard normal numbers into a number that is approximately
+// standard normal, also in the tails (E. Wilson, M. Hilferty, "The distribution of chi-square", PNAS
+// 17, 1931).
 func cubeRoot(squares, n float64) float64 {
 	v := 2 / (9 * n)
 	return (math.Cbrt(squares/n) - (1 - v)) / math.Sqrt(v)
 }
 
-// findings are the checks of a world.
+// findings collects the checks of a world.
 type findings struct {
 	world string
 	all   []Check
@@ -61,7 +61,7 @@ func (f *findings) add(name string, sees Sight, value, expected, p float64) {
 		PValue: min(1, p)})
 }
 
-// checks tests a tally. Which checks there are depends on the sheet alone.
+// checks returns the checks of a tally. Which checks there are depends only on the sheet.
 func (t *tally) checks(world string) []Check {
 	f := &findings{world: world}
 	t.noiseChecks(f)
@@ -74,7 +74,7 @@ func (t *tally) checks(world string) []Check {
 	return f.all
 }
 
-// impossible is the p-value of what a whole mechanism never does, if it is seen.
+// impossible returns the p-value of an event that the correct mechanism never produces.
 func impossible(seen bool) float64 {
 	if seen {
 		return 0
@@ -82,7 +82,7 @@ func impossible(seen bool) float64 {
 	return 1
 }
 
-// noiseChecks tests the size, the mean and the law of the noise, and whether any is used
+// noiseChecks tests the size, the mean and the distribution of the noise, and whether any noise is used
 // twice.
 func (t *tally) noiseChecks(f *findings) {
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
@@ -106,15 +106,15 @@ func (t *tally) noiseChecks(f *findings) {
 	if len(t.free) >= blockLength {
 		repeated, blocks := float64(t.repeated()), float64(len(t.blocks))
 		p := 1.0
-		if repeated > 0 { // two blocks have the same hash by chance; the numbers themselves are the same more rarely
+		if repeated > 0 { // by chance, only the hashes of two blocks are equal; equal numbers are less likely still
 			p = blocks * blocks * 0x1p-65
 		}
 		f.add("noise-repeats", Releases, repeated, 0, p)
 	}
 }
 
-// independenceChecks tests that noise and samples of one client, round or leg have nothing
-// to do with those of another.
+// independenceChecks tests that noise and samples of one client, round or leg are independent of those
+// of the others.
 func (t *tally) independenceChecks(f *findings) {
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
 	t.between(f, "noise", t.pairs, float64(t.runs)*d)
@@ -127,12 +127,12 @@ func (t *tally) independenceChecks(f *findings) {
 	}
 }
 
-// sumChecks tests the clipped sum that is under the noise.
+// sumChecks tests the clipped sum under the noise.
 func (t *tally) sumChecks(f *findings) {
 	n := float64(t.runs * t.releases())
 	f.add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))
-	// The variance of a standardised number's square is 2 and the number's fourth
-	// cumulant: it is taken for as many normal numbers as have that.
+	// The variance of the square of a standardised number is 2 plus its fourth cumulant. The sum is
+	// therefore treated as that of fewer normal numbers, with the same variance.
 	like := n * 2 * n / (2*n + t.fourth)
 	f.add("sum-variance", Releases, t.sumSq/n, 1, twoSided(cubeRoot(t.sumSq/n*like, like)))
 	if len(t.free) >= 64 {
@@ -140,7 +140,7 @@ func (t *tally) sumChecks(f *findings) {
 	}
 }
 
-// farthest returns the number farthest from 0.
+// farthest returns the number that is farthest from 0.
 func farthest(xs []float64) float64 {
 	far := 0.0
 	for _, x := range xs {
@@ -151,9 +151,9 @@ func farthest(xs []float64) float64 {
 	return far
 }
 
-// between adds the checks of whether releases of a run go together: of clients in a
-// round, of rounds of a client, and of any two. products are sums of so many
-// products of independent standardised numbers.
+// between adds checks of whether releases of a run are correlated: those of clients in a round, of
+// rounds of a client, and of any two. Each of products is a sum of terms products of independent
+// standardised numbers.
 func (t *tally) between(f *findings, name string, products [][]float64, terms float64) {
 	clients, rounds, worst := 0.0, 0.0, 0.0
 	sameRound, sameClient, pairs := 0.0, 0.0, 0.0
@@ -178,16 +178,16 @@ func (t *tally) between(f *findings, name string, products [][]float64, terms fl
 	f.add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))
 }
 
-// shape returns the chi-square distance of the noise from a normal law, and how many
-// degrees of freedom it has. Bins in which fewer than 50 draws are expected are
-// taken together with the next towards the middle.
+// shape returns the chi-square distance between the noise and a normal distribution, and its degrees of
+// freedom. Bins in which fewer than 50 draws are expected are merged with the next bin towards the
+// middle.
 func (t *tally) shape() (distance, freedom float64) {
 	const least = 50
 	total := 0
 	for _, n := range t.bins {
 		total += n
 	}
-	edge := func(i int) float64 { // where bin i ends
+	edge := func(i int) float64 { // upper end of bin i
 		if i > lastBin {
 			return math.Inf(1)
 		}
@@ -220,16 +220,16 @@ func (t *tally) shape() (distance, freedom float64) {
 	return distance, max(freedom, 1)
 }
 
-// push tests whether the canary moves a release in its direction by no more than is
-// claimed: C if it is removed, 2C if it is replaced, as often as it is sampled.
+// push tests whether the canary moves a release in its direction by at most what is claimed: C if it is
+// removed or 2C if it is replaced, times the sample rate.
 func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
 	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 if unknown: the sensitivity is NaN, which fails
 	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()
-	// The variances are those that were seen. With the degrees of freedom of the world with
-	// fewer runs, Student's law gives no smaller a p-value than any of Welch's.
+	// The variances are estimated. With the degrees of freedom of the world with fewer runs, Student's
+	// distribution gives a p-value that is at least any of Welch's.
 	t := (moved - allowed) / math.Sqrt(a.variance()/(a.n-1)+b.variance()/(b.n-1))
 	return Check{
 		World: world, Name: "push", Sees: Releases, Value: moved, Expected: allowed,
@@ -237,7 +237,7 @@ func push(world string, with, without *outcome) Check {
 	}
 }
 
-// moments are of numbers that are added one by one.
+// moments accumulates the first two moments of numbers.
 type moments struct{ n, sum, squares float64 }
 
 func (m *moments) add(x float64) {

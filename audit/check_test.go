@@ -54,15 +54,15 @@ func TestEveryFaultIsFound(t *testing.T) {
 	for _, runner := range []Runner{Virtual, Hogwild} {
 		for _, f := range Faults()[1:] {
 			o := options(f, 1000)
-			if o.Runner = runner; f.onWire() && runner == Hogwild {
+			if o.Runner = runner; f.OnWire() && runner == Hogwild {
 				continue
 			}
-			p, err := MeasurePower(t.Context(), o, 1)
+			all, err := Alarms(t.Context(), o, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.Found != 1 || p.By == "" {
-				t.Errorf("%s was not found with %s: %+v", f, runner, p)
+			if all[0].By == "" {
+				t.Errorf("%s was not found with %s: %+v", f, runner, all)
 			}
 		}
 	}
@@ -128,12 +128,12 @@ func TestSharedNoiseRefutesTheClaim(t *testing.T) {
 func TestReplaySeesTheFinestFault(t *testing.T) {
 	o := options(LessNoise, MinRuns)
 	o.FaultSize = 0.9999
-	p, err := MeasurePower(t.Context(), o, 1)
+	all, err := Alarms(t.Context(), o, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Found != 0 || p.Replayed != 1 {
-		t.Errorf("%+v", p)
+	if want := (Alarm{Replayed: true}); all[0] != want {
+		t.Errorf("%+v, want %+v", all[0], want)
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 	"proactivedp/dp"
 )
 
-// Course is a training that chooses its rounds, and when to stop, by what it has released,
-// such as a loop of stages within a filter. It is audited whole, by what is guaranteed of
-// all that it may release. Courses are of others' making: a fault is not planted in them.
+// Course is a training that chooses its rounds, and when to stop, by its earlier releases, such as a
+// loop of stages within a filter. It is audited as a whole, against the guarantee for everything that
+// it may release. Courses come from other packages, and faults are not planted in them.
 type Course struct {
 	Name, About string
-	Guarantee   dp.Bound // per record, an upper bound of ε at its δ
-	Share       int      // Options.Runs/Share courses are run in each world, at least MinRuns
-	// Run makes one course, with the canary or without it, with randomness of the seed
-	// alone, and returns the adversary's statistic of all that was released. It may be
-	// called by several goroutines.
+	Guarantee   dp.Bound // per record, an upper bound on ε at its δ
+	Share       int      // there are Options.Runs/Share courses in each world, at least MinRuns
+	// Run makes one course, with or without the canary. All its randomness must come from the seed. It
+	// returns the adversary's statistic of everything that was released. Several goroutines may call it
+	// at the same time.
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
@@ -30,11 +30,10 @@ func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, er
 	return c.Audit(ctx, o, max(MinRuns, o.Runs/max(1, c.Share)), level)
 }
 
-// Audit makes so many runs of the course in each world, with seed and workers of the
-// options, and tests the statistic in both directions: each bound is wrong with a
-// probability of at most level, in (0, 0.5]. There are from MinRuns to MaxRuns of them; a
-// statistic that is no number is an error, as it would show nothing, and an infinite one is
-// the largest of all or the least.
+// Audit makes the given number of runs of the course in each world, in [MinRuns, MaxRuns], and tests
+// the statistic in both directions. Seed and workers are those of the options. Each bound is wrong with
+// a probability of at most level, in (0, 0.5]. A statistic that is NaN is an error. Infinite statistics
+// are allowed, and are the largest or smallest of all.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err
@@ -52,9 +51,9 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 		for i := range of {
 			workers.Go(func(ctx context.Context) (err error) {
 				if of[i], err = c.Run(ctx, canary, w.seed(i)); err == nil && math.IsNaN(of[i]) {
-					err = errors.New("the statistic is no number")
+					err = errors.New("the statistic is not a number")
 				}
-				// Likelihood ratios may be infinite, and thresholds are written as JSON.
+				// Likelihood ratios may be infinite, but JSON has no infinite numbers.
 				of[i] = min(math.MaxFloat64, max(-math.MaxFloat64, of[i]))
 				return err
 			})
@@ -71,11 +70,11 @@ func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) 
 	return found, nil
 }
 
-// check reports all that keeps the course from being audited.
+// check reports everything that prevents an audit of the course.
 func (c Course) check(o *Options, runs int, level float64) error {
 	var errs []error
 	if c.Run == nil {
-		errs = append(errs, errors.New("the course has no run"))
+		errs = append(errs, errors.New("the course has no Run"))
 	}
 	g := c.Guarantee
 	if !(g.EpsilonUpper >= 0 && g.EpsilonUpper <= math.MaxFloat64) || !(g.Delta >= 0 && g.Delta < 1) {
@@ -83,7 +82,7 @@ func (c Course) check(o *Options, runs int, level float64) error {
 			"not negative, delta in [0, 1)", g.EpsilonUpper, g.Delta))
 	}
 	if o == nil {
-		errs = append(errs, errors.New("there are no options"))
+		errs = append(errs, errors.New("options are missing"))
 	} else if o.Workers < 1 {
 		errs = append(errs, fmt.Errorf("workers = %d, must be at least 1", o.Workers))
 	}

@@ -6,52 +6,52 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism while it claims to be whole. Most come in
-// sizes, see Sizes.
+// Fault is a way to break the mechanism without changing what it claims. Most faults have a size, see
+// Sizes.
 type Fault string
 
-// The faults that can be planted. What a size is stands with each.
+// The faults that can be planted, with the meaning of their size.
 const (
 	NoFault Fault = "none"
-	// Noise that is too little, or of another shape.
+	// Too little noise, or noise of another distribution.
 	HalfNoise       Fault = "half-noise"       // the noise multiplier is σ/2
 	LessNoise       Fault = "less-noise"       // the noise multiplier is size·σ
 	BareCoordinates Fault = "bare-coordinates" // the last size·d coordinates get no noise
-	CutNoise        Fault = "cut-noise"        // no number of the noise is beyond size standard deviations
-	CoarseGenerator Fault = "coarse-generator" // a round's noise is one of 2^size
-	OpenShare       Fault = "open-share"       // size times the sum is added again, after the noise
-	// SilentEmptyBatch sends zero for an empty sample, without noise.
+	CutNoise        Fault = "cut-noise"        // all noise is within size standard deviations
+	CoarseGenerator Fault = "coarse-generator" // there are only 2^size different noises of a round
+	OpenShare       Fault = "open-share"       // the sum times size is added after the noise
+	// SilentEmptyBatch sends zero without noise if the sample is empty.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// Noise that two releases share: √(1−size²) of it is fresh, size of it the other's.
+	// Noise that two releases share: √(1−size²) times new noise plus size times the other's noise.
 	ReusedNoise Fault = "reused-noise" // that of round 0
 	SharedNoise Fault = "shared-noise" // that of client 0
-	SharedLegs  Fault = "shared-legs"  // that of an earlier training, whose root it is
+	SharedLegs  Fault = "shared-legs"  // that of an earlier training with the same root
 	// Clipping.
-	NoClip    Fault = "no-clip"    // gradients are summed as they are
+	NoClip    Fault = "no-clip"    // gradients are summed without clipping
 	LooseClip Fault = "loose-clip" // gradients are clipped to size·C
-	PartClip  Fault = "part-clip"  // each of size parts of a gradient is clipped alone, as layer by layer
+	PartClip  Fault = "part-clip"  // size parts of each gradient are clipped separately, like layers
 	BatchClip Fault = "batch-clip" // the sum of the batch is clipped, not each gradient
 	// Sampling.
-	FixedSample    Fault = "fixed-sample"    // every round takes a client's first s records, none is drawn
+	FixedSample    Fault = "fixed-sample"    // every round uses the client's first s records
 	LargeSample    Fault = "large-sample"    // size·s records are drawn
-	RepeatedSample Fault = "repeated-sample" // that share of a client's rounds takes the sample of round 0
-	SharedSample   Fault = "shared-sample"   // that share of rounds takes the sample of client 0
+	RepeatedSample Fault = "repeated-sample" // this fraction of a client's rounds uses the sample of round 0
+	SharedSample   Fault = "shared-sample"   // this fraction of rounds uses the sample of client 0
 	// Messages.
-	FreshResend    Fault = "fresh-resend"    // that share of updates sent again after a loss gets other noise
-	FreshDuplicate Fault = "fresh-duplicate" // that share of second copies gets other noise
-	// AddRemoveClaim claims the ε of add-or-remove adjacency where a record is replaced.
+	FreshResend    Fault = "fresh-resend"    // this fraction of updates that are sent again after a loss gets new noise
+	FreshDuplicate Fault = "fresh-duplicate" // this fraction of second copies gets new noise
+	// AddRemoveClaim claims the ε of add-or-remove adjacency although a record is replaced.
 	AddRemoveClaim Fault = "add-remove-claim"
 )
 
-// planted is what a fault is.
+// planted describes a fault and plants it.
 type planted struct {
 	fault Fault
 	about string
-	unit  string    // what a size is; "": the fault has none
-	sizes []float64 // in [least, most], the plainest first, which is the one without Options.Size
+	unit  string    // meaning of a size; "" if the fault has none
+	sizes []float64 // in [least, most], the most obvious first, which is the default of Options.FaultSize
 	least float64
 	most  float64
-	whole bool // sizes are whole numbers
+	whole bool // whether sizes are integers
 	plant func(w *world, size float64)
 }
 
@@ -65,7 +65,7 @@ var faults = []planted{
 		sizes: []float64{0.1, 0.01, 0.001}, least: 0, most: 1, plant: bareCoordinates},
 	{fault: CutNoise, about: "the noise has no tails", unit: "standard deviations at which it ends",
 		sizes: []float64{2, 3, 3.5, 4, 4.5}, least: 0.5, most: 10, plant: cutNoise},
-	{fault: CoarseGenerator, about: "a round's noise is one of few", unit: "bits that choose it",
+	{fault: CoarseGenerator, about: "there are only a few different noises of a round", unit: "bits that choose it",
 		sizes: []float64{8, 12, 16, 18, 20}, least: 0, most: 63, whole: true, plant: coarseGenerator},
 	{fault: OpenShare, about: "a part of the sum is sent without noise", unit: "the part",
 		sizes: []float64{0.1, 0.01, 0.005, 0.002, 0.001}, least: 0, most: 1, plant: openShare},
@@ -81,26 +81,26 @@ var faults = []planted{
 	{fault: LooseClip, about: "gradients are clipped to more than C", unit: "times C",
 		sizes: []float64{2, 1.2, 1.05, 1.01, 1.005, 1.002}, least: 1, most: 1e6,
 		plant: func(w *world, size float64) { clipBy(w, looselyClipped(size)) }},
-	{fault: PartClip, about: "parts of a gradient are clipped, each alone", unit: "parts",
+	{fault: PartClip, about: "parts of a gradient are clipped separately", unit: "parts",
 		sizes: []float64{8, 2}, least: 2, most: 64, whole: true,
 		plant: func(w *world, size float64) { clipBy(w, partClipped(int(size))) }},
 	{fault: BatchClip, about: "the sum is clipped, not each gradient",
 		plant: func(w *world, _ float64) { clipBy(w, batchClipped) }},
-	{fault: FixedSample, about: "the same records in every round, no randomness", plant: fixedSample},
+	{fault: FixedSample, about: "the same records in every round, without randomness", plant: fixedSample},
 	{fault: LargeSample, about: "more records are drawn than claimed", unit: "times as many",
 		sizes: []float64{1.5, 1.25, 1.1, 1.05, 1.03, 1.02}, least: 1, most: 100, plant: largeSample},
 	{fault: RepeatedSample, about: "rounds take the sample of round 0", unit: "share of rounds",
 		sizes: []float64{1, 0.3, 0.1, 0.03, 0.01}, least: 0, most: 1, plant: repeatedSample},
 	{fault: SharedSample, about: "clients take the sample of client 0", unit: "share of rounds",
 		sizes: []float64{1, 0.3, 0.1, 0.03}, least: 0, most: 1, plant: sharedSample},
-	{fault: FreshResend, about: "an update that is sent again has other noise", unit: "share of them",
+	{fault: FreshResend, about: "an update that is sent again has new noise", unit: "share of them",
 		sizes: []float64{1, 0.1, 0.03, 0.01, 0.003}, least: 0, most: 1, plant: freshResend},
-	{fault: FreshDuplicate, about: "the second copy of an update has other noise", unit: "share of them",
+	{fault: FreshDuplicate, about: "the second copy of an update has new noise", unit: "share of them",
 		sizes: []float64{1, 0.1, 0.03, 0.01, 0.003}, least: 0, most: 1, plant: freshDuplicate},
-	{fault: AddRemoveClaim, about: "a record is replaced, and the ε is of removing it", plant: addRemoveClaim},
+	{fault: AddRemoveClaim, about: "a record is replaced, but the ε is for removing it", plant: addRemoveClaim},
 }
 
-// described returns what the fault is; of an unknown one the zero value.
+// described returns the description of the fault, or the zero value for an unknown one.
 func (f Fault) described() planted {
 	i := slices.IndexFunc(faults, func(p planted) bool { return p.fault == f })
 	if i < 0 {
@@ -109,18 +109,17 @@ func (f Fault) described() planted {
 	return faults[i]
 }
 
-// About says in a few words what the fault does.
+// About describes the fault in a few words.
 func (f Fault) About() string { return f.described().about }
 
-// Unit says what a size of the fault is; "" for a fault that comes in one size.
+// Unit returns the meaning of a size of the fault, or "" if it has no size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes at which the fault is tried by MeasurePower, the plainest
-// first, which Options have by default; none for a fault that comes in one size.
+// Sizes returns the sizes that a survey tries, the most obvious first, which is the default of
+// Options.FaultSize. It returns nil if the fault has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
-// Faults returns the names of all faults, with NoFault, the whole mechanism,
-// first.
+// Faults returns the names of all faults, beginning with NoFault, the correct mechanism.
 func Faults() []Fault {
 	var all []Fault
 	for _, p := range faults {
@@ -129,8 +128,7 @@ func Faults() []Fault {
 	return all
 }
 
-// ParseFault turns a name into a Fault; an unknown name is an error that lists
-// the known ones.
+// ParseFault turns a name into a Fault. The error for an unknown name lists the known ones.
 func ParseFault(name string) (Fault, error) {
 	if f := Fault(name); slices.Contains(Faults(), f) {
 		return f, nil
@@ -142,9 +140,10 @@ func ParseFault(name string) (Fault, error) {
 	return "", fmt.Errorf("fault = %q, must be one of %s", name, strings.Join(names, ", "))
 }
 
-// plant breaks what a world runs; what its ledgers claim stays, but for
-// AddRemoveClaim.
+// plant changes what a world runs. Except for AddRemoveClaim, it does not change what the ledgers
+// claim.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// onWire reports whether the fault is in messages, which Hogwild never loses.
-func (f Fault) onWire() bool { return f == FreshResend || f == FreshDuplicate }
+// OnWire reports whether the fault concerns messages that are lost or duplicated, which the runner
+// Hogwild does not have.
+func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

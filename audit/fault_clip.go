@@ -7,14 +7,13 @@ import (
 	"proactivedp/models"
 )
 
-// clipped is a model that clips in its own way.
+// clipped is a model with its own way of clipping.
 type clipped struct {
 	models.Bounded
 	sum clipping
 }
 
-// clipping sets sum to the sum of a batch's gradients, m being the model that clips
-// as it should.
+// clipping sets sum to the sum of a batch's gradients. m is the model that clips correctly.
 type clipping func(m models.Bounded, sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error
 
 func (m clipped) WideGradSum(sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error {
@@ -33,7 +32,7 @@ func looselyClipped(size float64) clipping {
 	}
 }
 
-// batchClipped clips once: the sum.
+// batchClipped clips only the sum.
 func batchClipped(m models.Bounded, sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error {
 	if err := m.WideGradSum(sum, w, b, noClip, s); err != nil {
 		return err
@@ -46,8 +45,7 @@ func batchClipped(m models.Bounded, sum []float64, w []float32, b data.Batch, cl
 	return nil
 }
 
-// partClipped clips every part of each gradient alone; the coordinates are dealt to
-// the parts in turn.
+// partClipped clips each part of a gradient separately. Coordinate i belongs to part i mod parts.
 func partClipped(parts int) clipping {
 	return func(m models.Bounded, sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error {
 		clear(sum)

@@ -10,15 +10,15 @@ import (
 	"proactivedp/sim"
 )
 
-// std is the standard deviation that the noise should have.
+// std returns the standard deviation that the noise should have.
 func (w *world) std() float64 { return w.cfg.Mechanism.ClipNorm * w.cfg.Mechanism.NoiseMultiplier }
 
-// stream is where a client's noise of a round should come from.
+// stream returns the stream that a client's noise of a round should come from.
 func (w *world) stream(roots sim.Roots, client, round int) *rng.Stream {
 	return roots.Clients[client].Stream(rng.Noise, uint32(client), round)
 }
 
-// noisedBy makes the clients add noise in their own way to the sum.
+// noisedBy makes the clients add noise to the sum by add.
 func (w *world) noisedBy(add func(c *sim.Client, sum []float64, batch data.Batch)) {
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		sum, batch := ws.Sum(), c.Sample(ws)
@@ -31,7 +31,7 @@ func (w *world) noisedBy(add func(c *sim.Client, sum []float64, batch data.Batch
 	}
 }
 
-// own adds the noise that the mechanism prescribes, times a factor.
+// own adds the prescribed noise times a factor.
 func (w *world) own(c *sim.Client, sum []float64, factor float64) {
 	addNormals(sum, factor*w.std(), w.stream(w.cfg.Roots, c.ID(), c.Round()), w.o.Exact)
 }
@@ -82,7 +82,7 @@ func silentEmptyBatch(w *world, _ float64) {
 	})
 }
 
-// mixed adds noise of which a part is that of another release.
+// mixed adds noise that consists partly of the noise of another release.
 func (w *world) mixed(size float64, other func(c *sim.Client) *rng.Stream) {
 	w.noisedBy(func(c *sim.Client, sum []float64, _ data.Batch) {
 		theirs := other(c)
@@ -125,9 +125,9 @@ func sharedLegs(w *world, size float64) {
 func freshResend(w *world, size float64)    { w.freshOnWire(sim.MessageResent, size) }
 func freshDuplicate(w *world, size float64) { w.freshOnWire(sim.MessageDuplicated, size) }
 
-// freshOnWire gives a share of the updates that are sent as that happens noise in
-// the place of their own; both copies of one that comes twice have it then. A setting
-// without a storm sends every update once.
+// freshOnWire replaces the noise of a fraction of the updates to which on happens. If an update is
+// duplicated, both copies get the new noise. A setting without a storm sends every update once, and is
+// not affected.
 func (w *world) freshOnWire(on sim.HappeningKind, size float64) {
 	if w.o.Runner == Hogwild {
 		return

@@ -9,7 +9,7 @@ import (
 	"proactivedp/sim"
 )
 
-// sampledBy makes the clients take their samples in their own way.
+// sampledBy makes the clients draw their samples by sample.
 func (w *world) sampledBy(sample func(c *sim.Client, ws *sim.Workspace) data.Batch) {
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := c.GradSum(ws.Sum(), sample(c, ws), ws); err != nil {
@@ -20,7 +20,7 @@ func (w *world) sampledBy(sample func(c *sim.Client, ws *sim.Workspace) data.Bat
 	}
 }
 
-// drawn is a sample of another size, or of the places of another client or round.
+// drawn returns a sample of another size, or with the places of another client or round.
 func (w *world) drawn(c *sim.Client, size, client, round int) data.Batch {
 	m := &w.cfg.Mechanism
 	s := w.cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round)
@@ -40,7 +40,7 @@ func largeSample(w *world, size float64) {
 	})
 }
 
-// by reports whether a fault that happens in a share of rounds happens in this one.
+// by reports whether a fault that affects a fraction of the rounds affects this one.
 func (w *world) by(c *sim.Client, share float64) bool {
 	return w.cfg.Roots.Clients[c.ID()].Stream(rng.Perturbation, uint32(c.ID()), c.Round()).Float64() < share
 }
@@ -63,9 +63,8 @@ func sharedSample(w *world, size float64) {
 	})
 }
 
-// addRemoveClaim makes what is claimed that of removal, where a record is replaced.
-// Samples of a fixed size become Poisson samples with it: there is no other claim
-// for removal.
+// addRemoveClaim makes the ledgers claim the cost of removal although a record is replaced. Fixed-size
+// samples become Poisson samples in the claim, because removal has no other claim.
 func addRemoveClaim(w *world, _ float64) {
 	if w.s.neighbour == nil {
 		return

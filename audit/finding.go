@@ -14,14 +14,14 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is what one probe found: the bounds on ε, what it ran, and the Tests
-// of many runs or the guesses of OneRun that gave the lower bound.
+// Finding is the result of one probe: the bounds on ε, what it ran, and what gave the lower bound: the
+// Tests of many runs, or the guesses of OneRun.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
 	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // of what ran, with the audit's confidence
 	EpsilonUpper      float64        `json:"epsilon_upper"`       // as claimed per record
-	Violated          bool           `json:"violated"`            // the lower bound is above the upper one
+	Violated          bool           `json:"violated"`            // whether the lower bound exceeds the upper bound
 	Delta             float64        `json:"delta"`
 	Model             string         `json:"model"`
 	Partition         data.Partition `json:"partition"`
@@ -34,14 +34,13 @@ type Finding struct {
 	Sampling          dp.Sampling    `json:"sampling"`
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
-	Runs              int            `json:"runs"` // trainings made, of both worlds together
+	Runs              int            `json:"runs"` // number of trainings in both worlds together
 	RunsPerSecond     float64        `json:"runs_per_second"`
 	Tests             []Test         `json:"tests,omitempty"`
 	OneRun            *OneRun        `json:"one_run,omitempty"`
 }
 
-// newFinding returns a Finding that says what the probe runs, still without
-// bounds.
+// newFinding returns a Finding that describes what the probe runs. It has no bounds yet.
 func newFinding(probe, about string, s setting) Finding {
 	return Finding{
 		Probe: probe, About: about, Model: s.model.Name(), Partition: s.partition, Clients: s.clients, Rounds: s.rounds,
@@ -49,8 +48,8 @@ func newFinding(probe, about string, s setting) Finding {
 	}
 }
 
-// claim sets the upper bound, which is what the ledgers guarantee to a record, or,
-// where these differ from run to run, what was guaranteed before.
+// claim sets the upper bound. It is what the ledgers guarantee to a record, or, if the ledgers of runs
+// differ, the guarantee that was given before.
 func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error {
 	var p claim.Privacy
 	var err error
@@ -71,23 +70,22 @@ func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error 
 	return nil
 }
 
-// reached is the part of what is claimed that was shown to be spent, above 1 if the claim is
-// refuted.
+// reached returns the fraction of the claimed ε that was shown to be spent. It is above 1 if the claim
+// is refuted.
 func (f *Finding) reached() float64 {
 	if f.EpsilonLowerBound == 0 {
-		return 0 // of a claim of 0, too
+		return 0 // also for a claim of 0
 	}
 	return f.EpsilonLowerBound / f.EpsilonUpper
 }
 
-// conclude says whether the bounds contradict each other, and how many runs were
-// made in which time.
+// conclude sets whether the bounds contradict each other, and the number and the time of the runs.
 func (f *Finding) conclude(runs int, took time.Duration) {
 	f.Runs, f.RunsPerSecond = runs, math.Round(float64(runs)/max(took, 1).Seconds())
 	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper
 }
 
-// by says what gave the lower bound.
+// by describes what gave the lower bound.
 func (f *Finding) by() string {
 	if g := f.OneRun; g != nil {
 		return fmt.Sprintf("%d of %d guesses right", g.Right, g.Guesses)

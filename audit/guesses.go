@@ -6,17 +6,16 @@ import (
 	"proactivedp/internal/root"
 )
 
-// guesses is the outcome of one run with many canaries, each in or out by the
-// toss of a fair coin: how many coins were guessed, and how many rightly.
+// guesses is the result of one run with many canaries, each of which is in the data by the toss of a
+// fair coin: how many coins were guessed, and how many of the guesses were right.
 type guesses struct {
 	canaries, made, right int
 }
 
-// pValue bounds the probability of so many right guesses or more, for every
-// mechanism that is (ε, δ)-differentially private (Steinke, Nasr, Jagielski,
-// 2023, Corollary 5.4). With δ = 0 a guess is right with a probability of at most
-// p = e^ε/(1+e^ε), whatever the others are, so that the right ones are at most
-// B ~ Bin(made, p). With δ > 0 it adds
+// pValue bounds the probability of at least this many right guesses for every (ε, δ)-differentially
+// private mechanism (Steinke, Nasr, Jagielski, 2023, Corollary 5.4). If δ = 0, a guess is right with a
+// probability of at most p = e^ε/(1+e^ε), given all others. The number of right guesses is therefore
+// stochastically at most B ~ Bin(made, p). If δ > 0, the bound increases by
 //
 //	2·canaries·δ·max over i ≥ 1 of P[right − i ≤ B < right]/i.
 func (g guesses) pValue(epsilon, delta float64) float64 {
@@ -47,10 +46,10 @@ func binomial(k, n int, p float64) float64 {
 	return math.Exp(choices - in - out + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
-// epsilon returns the largest ε that so many right guesses refute at the level,
-// 0 if there is none.
+// epsilon returns the largest ε that this many right guesses refute at the level, or 0 if there is
+// none.
 func (g guesses) epsilon(delta, level float64) (float64, error) {
-	const largest, tolerance = 40, 1e-9 // e^40/(1+e^40) is 1 in float64: it refutes nothing
+	const largest, tolerance = 40, 1e-9 // e^40/(1+e^40) is 1 in float64, so it refutes nothing
 	excess := func(epsilon float64) float64 { return g.pValue(epsilon, delta) - level }
 	if excess(0) >= 0 {
 		return 0, nil
@@ -59,5 +58,5 @@ func (g guesses) epsilon(delta, level float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return e * (1 - 2*tolerance), nil // on the side where it is refuted
+	return e * (1 - 2*tolerance), nil // on the side where ε is refuted
 }

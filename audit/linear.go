@@ -9,9 +9,8 @@ import (
 	"proactivedp/rng"
 )
 
-// linear is the model with the objective f(w; g) = wᵀg, whose gradient is the
-// record g itself wherever w is: an adversary who may insert any gradient needs
-// no more.
+// linear is the model with the objective f(w; g) = wᵀg. Its gradient is the record g itself, whatever w
+// is. This is all that an adversary who can insert any gradient needs.
 type linear struct{ features int }
 
 var _ models.Bounded = linear{}
@@ -33,7 +32,7 @@ func (linear) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
 	return total / float64(b.Len())
 }
 
-// Shade is what rounding to the grid can do.
+// Shade returns the largest effect of rounding to the grid.
 func (m linear) Shade() float64 { return models.GridError(m.features) }
 
 func (m linear) ClippedGradSum(sum, w []float32, b data.Batch, clip float64, s models.Scratch) error {

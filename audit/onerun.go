@@ -12,25 +12,24 @@ import (
 	"proactivedp/sim"
 )
 
-// OneRun is how many of the canaries of one run were guessed to be in the data or
-// not, and how many of these guesses were right.
+// OneRun is the result of a one-run probe: for how many canaries it was guessed whether they are in the
+// data, and how many of these guesses were right.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`
 	Right    int `json:"right"`
 }
 
-// In the one-run probe each canary has a direction of its own and is in the data
-// or not by the toss of a coin. The canaries along whose directions the releases
-// go most are guessed to be in, those along which they go least to be out.
+// In the one-run probe, each canary has a separate direction and is in the data by the toss of a coin.
+// The canaries with the largest scores, which are the lengths of the releases along their directions,
+// are guessed to be in the data. Those with the smallest scores are guessed to be out.
 const (
 	oneRunName     = "one-run"
 	oneRunCanaries = 10_000
 	oneRunGuesses  = 200
 )
 
-// oneRunSetting is a setting in which every round uses all records, as in the
-// probe full-batch, with a canary in the place of every record.
+// oneRunSetting returns a setting like that of the probe full-batch, in which every record is a canary.
 func oneRunSetting() setting {
 	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries),
 		Start: []int{0}, Synthetic: true}
@@ -44,13 +43,12 @@ func oneRunSetting() setting {
 	}
 }
 
-// oneRun trains once and guesses. As δ counts for every canary (see
-// guesses.pValue), it is chosen so small that it takes at most a tenth of the
-// level.
+// oneRun trains once and guesses. δ counts for every canary (see guesses.pValue). Therefore it is
+// chosen so small that it takes at most a tenth of the level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	start := time.Now()
 	s := oneRunSetting()
-	found := newFinding(oneRunName, "many canaries in one run, each in or out by a coin", s)
+	found := newFinding(oneRunName, "many canaries in one run, each in the data by the toss of a coin", s)
 	absent := make([]bool, oneRunCanaries)
 	sums := make([][]float32, s.clients)
 	for c := range sums {
@@ -84,8 +82,8 @@ func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	return found, nil
 }
 
-// guess says of made of the canaries whether they are absent: half of them, those
-// with the largest scores, are guessed to be in, those with the smallest out.
+// guess counts the right guesses for made canaries: half of them, with the largest scores, are guessed
+// to be in the data, and half, with the smallest, to be out. absent has the truth.
 func guess(scores []float32, absent []bool, made int) guesses {
 	order := make([]int, len(scores))
 	for i := range order {

@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names what runs the trainings.
+// Runner names the runner of the trainings.
 type Runner string
 
 // The runners of package sim.
@@ -17,24 +17,24 @@ const (
 	Hogwild Runner = "hogwild"
 )
 
-// Options says what is audited, and how thoroughly.
+// Options say what is audited, and how thoroughly.
 type Options struct {
 	Fault      Fault
 	FaultSize  float64 // see Fault.Unit; 0: the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
-	Runs       int      // trainings of the largest probe with the canary, and as many without; in [MinRuns, MaxRuns]
-	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller one
+	Runs       int      // trainings of the largest probe with the canary, and as many without, in [MinRuns, MaxRuns]
+	Delta      float64  // δ of the claims, in [1e-15, 0.5]; the one-run probe chooses a smaller one
 	Confidence float64  // probability that all lower bounds hold, in [0.5, 1 - 1e-9]
-	Courses    []Course // beside the audit's own probes, of those who choose rounds by results
+	Courses    []Course // audited in addition to this package's probes
 	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
-	Workers    int      // trainings at the same time, at least 1; never changes the result of Virtual
-	// Elsewhere makes the parts of an audit, or the audits of a survey, in other processes; nil:
-	// they are made here. It never changes the result of Virtual, but for how long things took.
+	Workers    int      // trainings at the same time, at least 1; does not affect the results of Virtual
+	// Elsewhere computes the parts of an audit, or the audits of a survey, in other processes. If it is
+	// nil, they are computed here. It does not affect the results of Virtual, except for times.
 	Elsewhere Elsewhere
 }
 
-// size returns the size of the fault that is planted, 0 if it has none.
+// size returns the size of the planted fault, or 0 if it has none.
 func (o *Options) size() float64 {
 	if sizes := o.Fault.described().sizes; o.FaultSize == 0 && len(sizes) > 0 {
 		return sizes[0]
@@ -42,21 +42,21 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions audit the whole mechanism on the virtual clock.
+// DefaultOptions returns the options to audit the correct mechanism on the virtual clock.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// MinRuns and MaxRuns bound Options.Runs.
+// The range of Options.Runs.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000
 )
 
-// Validate reports every field outside its range.
+// Validate reports every option that is outside its range.
 func (o *Options) Validate() error {
 	if o == nil {
-		return errors.New("no Options, DefaultOptions returns some")
+		return errors.New("options are missing: DefaultOptions returns some")
 	}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -65,18 +65,18 @@ func (o *Options) Validate() error {
 	switch f := o.Fault.described(); {
 	case err != nil || o.FaultSize == 0:
 	case len(f.sizes) == 0:
-		fail("fault size = %v, must be 0: %s comes in one size", o.FaultSize, o.Fault)
+		fail("fault size = %v, must be 0: %s has no size", o.FaultSize, o.Fault)
 	case !(o.FaultSize >= f.least && o.FaultSize <= f.most):
 		from := "["
 		if f.least == 0 {
-			from = "(" // as 0 stands for the first of the sizes
+			from = "(" // 0 stands for the first size
 		}
 		fail("fault size = %v (%s), must be in %s%v, %v] for %s", o.FaultSize, f.unit, from, f.least, f.most, o.Fault)
 	case f.whole && o.FaultSize != math.Trunc(o.FaultSize):
 		fail("fault size = %v (%s), must be a whole number for %s", o.FaultSize, f.unit, o.Fault)
 	}
-	if o.Fault.onWire() && o.Runner == Hogwild {
-		fail("fault = %s with runner = %s, must be %s: nothing is sent twice otherwise", o.Fault, o.Runner, Virtual)
+	if o.Fault.OnWire() && o.Runner == Hogwild {
+		fail("fault = %s with runner = %s, must be %s: the other sends nothing twice", o.Fault, o.Runner, Virtual)
 	}
 	if o.Runner != Virtual && o.Runner != Hogwild {
 		fail("runner = %q, must be %q or %q", o.Runner, Virtual, Hogwild)

@@ -10,18 +10,20 @@ import (
 	"proactivedp/sim"
 )
 
-// probe is a setting that is run many times with the canary, record 0 of the
-// data, and many times without, with the statistics that tell the two apart.
+// probe is a setting that is run many times with the canary, which is record 0 of the data, and many
+// times without it.
 type probe struct {
 	name, about string
 	setting
-	statistics []statistic
-	share      int // the probe makes Options.Runs/share runs, and at least
-	least      int // so many; 0: MinRuns
+	also  []statistic // beyond the likelihood ratio
+	share int         // the probe makes Options.Runs/share runs, but at least
+	least int         // this many; 0: MinRuns
 }
 
-// run makes the runs of a probe, tests its statistics and checks how far the canary
-// goes.
+// statistics returns the statistics that distinguish the runs with the canary from those without.
+func (p probe) statistics() []statistic { return append([]statistic{likelihood}, p.also...) }
+
+// run makes the runs of a probe, tests its statistics, and checks how far the canary moves releases.
 func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Check, error) {
 	start := time.Now()
 	runs := max(p.least, o.Runs/p.share)
@@ -45,7 +47,7 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 	if err := found.claim(ctx, with, o.Delta); err != nil {
 		return found, Check{}, err
 	}
-	for i, s := range p.statistics {
+	for i, s := range p.statistics() {
 		found.Tests = append(found.Tests, directions(s.name, with.values[i], without.values[i], o.Delta, level)...)
 	}
 	for _, t := range found.Tests {
@@ -55,20 +57,19 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 	return found, push(p.name, with, without), nil
 }
 
-// chunk is how many runs a worker takes at a time.
+// chunk is the number of runs that a worker takes at a time.
 const chunk = 200
 
-// outcome is what was seen of all runs in one world.
+// outcome is what was seen in all runs in one world.
 type outcome struct {
-	values  [][]float64 // of each statistic, of each run
-	cfg     sim.Config  // what was run
+	values  [][]float64 // by statistic, then by run
+	cfg     sim.Config  // configuration of the runs
 	ledgers []dp.Ledger // of the first run
-	along   moments     // of how far the releases of who holds the canary go in its direction
-	rate    moments     // of their sample rates
+	along   moments     // components of releases in the canary's direction, for clients that hold the canary
+	rate    moments     // of the sample rates of these releases
 }
 
-// watched makes the runs in one world. The direction is that of the probe's canary,
-// in either.
+// watched makes the runs in one world. In both worlds the direction is that of the probe's canary.
 func (p probe) watched(
 	ctx context.Context, name string, s setting, absent []bool, runs int, o *Options,
 ) (*outcome, error) {
@@ -76,7 +77,7 @@ func (p probe) watched(
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{values: make([][]float64, len(p.statistics))}
+	out := &outcome{values: make([][]float64, len(p.statistics()))}
 	for i := range out.values {
 		out.values[i] = make([]float64, runs)
 	}
@@ -95,7 +96,7 @@ func (p probe) watched(
 				if i == 0 {
 					out.ledgers, out.cfg = result.Ledgers, w.cfg
 				}
-				for j, of := range p.statistics {
+				for j, of := range p.statistics() {
 					out.values[j][i] = of.of(s, v)
 				}
 				for j := range s.holders() * s.rounds {

@@ -11,41 +11,40 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Report is what an audit found. Its bounds are those of the probe whose lower
-// bound is largest beside what is claimed of it.
+// Report is the result of an audit. Its bounds are those of the probe whose lower bound is the largest
+// fraction of its claim.
 //
-// A Report is made by Run. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Report is made by Run. On any other Report, methods return an error, or may panic if they return no
+// error.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record
-	Violated          bool         `json:"violated"`      // some probe's lower bound is above what is claimed of it
-	Confidence        float64      `json:"confidence"`    // with which no lower bound is above the truth
+	Violated          bool         `json:"violated"`      // whether any probe's lower bound exceeds its claim
+	Confidence        float64      `json:"confidence"`    // probability that no lower bound is above the true ε
 	Delta             float64      `json:"delta"`
 	Probe             string       `json:"probe"`
 	Fault             Fault        `json:"fault"`
-	FaultSize         float64      `json:"fault_size"` // 0 if it has none
+	FaultSize         float64      `json:"fault_size"` // 0 if the fault has no size
 	Runner            Runner       `json:"runner"`
-	Exact             bool         `json:"exact,omitempty"` // samples and noise were drawn exactly
+	Exact             bool         `json:"exact,omitempty"` // whether samples and noise were drawn exactly
 	Seed              uint64       `json:"seed"`
-	Runs              int          `json:"runs"` // as asked for, see Options
+	Runs              int          `json:"runs"` // as requested, see Options
 	Adjacency         dp.Adjacency `json:"adjacency"`
 	Sampling          dp.Sampling  `json:"sampling"`
-	Accountant        string       `json:"accountant"` // whose bound epsilon_upper is
-	Kind              dp.Kind      `json:"kind"`       // what the accountant's answer is: an interval, an upper bound …
+	Accountant        string       `json:"accountant"` // the accountant of epsilon_upper
+	Kind              dp.Kind      `json:"kind"`       // kind of the accountant's answer: an interval, an upper bound, …
 	LowerKind         string       `json:"lower_kind"`
-	Tests             int          `json:"tests"` // how many bounds and checks share 1 - confidence
+	Tests             int          `json:"tests"` // number of bounds and checks that share 1 - confidence
 	Probes            []Finding    `json:"probes"`
 	Checks            []Check      `json:"checks"`
-	Failed            int          `json:"failed"` // how many checks failed
+	Failed            int          `json:"failed"` // number of failed checks
 	Seconds           float64      `json:"seconds"`
 }
 
-// Alarm reports whether the mechanism was found to be another than is claimed: an
-// ε is refuted, or a check failed.
+// Alarm reports whether the mechanism is not what is claimed: an ε is refuted, or a check failed.
 func (r *Report) Alarm() bool { return r.Violated || r.Failed > 0 }
 
-// newReport returns the report of all that was found.
+// newReport returns the report of all findings and checks.
 func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Duration) *Report {
 	failed := 0
 	for _, c := range checks {
@@ -70,7 +69,7 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 }
 
-// WriteText writes the report for people.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			verdict = "\tVIOLATED"
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%.0f%s\n", f.Probe,
-			decimal.Exactly(f.Delta), // as ε is bounded from both sides at it
+			decimal.Exactly(f.Delta), // the δ at which ε is bounded from both sides
 			decimal.Down(f.EpsilonLowerBound, shownDigits),
 			decimal.Up(f.EpsilonUpper, shownDigits), f.by(), f.Runs, f.RunsPerSecond, verdict)
 	}
@@ -104,24 +103,25 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.writeChecks(w); err != nil {
 		return err
 	}
-	conclusion := "No violation was found. That proves nothing: the claimed ε is proved, not measured."
+	conclusion := "No violation was found. This proves nothing: the claimed ε is proved, not measured."
 	switch {
 	case r.Violated:
 		conclusion = fmt.Sprintf("VIOLATED: at δ = %s ε is at least %s, not at most %s as claimed (probe %s).",
 			decimal.Exactly(r.Delta), decimal.Down(r.EpsilonLowerBound, shownDigits),
 			decimal.Up(r.EpsilonUpper, shownDigits), r.Probe)
 	case r.Failed > 0:
-		conclusion = "NOT AS CLAIMED: what is sent is not the mechanism that is accounted. That bounds no ε."
+		conclusion = "NOT AS CLAIMED: what is sent differs from the mechanism that is accounted for. This does " +
+			"not bound ε."
 	case r.Fault != NoFault:
-		conclusion = "No violation was found: the planted fault was missed. More runs see more."
+		conclusion = "No violation was found: the planted fault was missed. More runs find smaller faults."
 	}
 	_, err := fmt.Fprintf(w, "\n%s\nAll %d bounds and checks hold together with a confidence of %.10g %%. %.1f s.\n",
 		conclusion, r.Tests, 100*r.Confidence, r.Seconds)
 	return err
 }
 
-// claims says under which adjacency and sampling, and by whom, the probes' ε are claimed: those
-// of the first, then of each that has others.
+// claims returns the adjacency, the sampling and the accountant of the claims: those of the first
+// probe, then those of each probe that differs.
 func (r *Report) claims() string {
 	about := func(f Finding) string {
 		return fmt.Sprintf("%s adjacency, %s sampling; claimed per record by %s.\n", f.Adjacency, f.Sampling,
@@ -160,13 +160,13 @@ func (r *Report) writeChecks(w io.Writer) error {
 	return t.Flush()
 }
 
-// shownChecks is how many failed checks are shown.
+// shownChecks is the largest number of failed checks that are shown.
 const shownChecks = 10
 
-// shownDigits is how many digits of a bound are shown.
+// shownDigits is the number of digits of a bound.
 const shownDigits = 4
 
-// made reports that there is no report.
+// made returns an error if r was not made by Run.
 func (r *Report) made() error {
 	if r == nil || r.Fault == "" {
 		return errors.New("this Report was not made by Run")

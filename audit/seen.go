@@ -8,18 +8,18 @@ import (
 	"proactivedp/sim"
 )
 
-// seen is what was seen of one run, by client and round. Clients write places of
-// their own, so they may do so at the same time.
+// seen is what was seen of one run, by client and round. Each client writes only to its own elements,
+// so clients may write at the same time.
 type seen struct {
 	*sheet
-	noise [][]float32 // the free coordinates, as multiples of what the noise should be
-	sums  []float64   // how far each release goes in the direction of the sum, standardised
-	fours []float64   // the fourth cumulants of the sums, standardised
-	found [][]float64 // whether each record was in the sample, and noise, standardised
-	off   []float64   // how far each release is from what the seeds give, in tolerances
-	wire  []uint64    // what was sent first, as a hash; 0: nothing was
-	other int         // updates that were sent again, or twice, and were not the same
-	w     *world      // whose seeds are known; nil: they are not looked at
+	noise [][]float32 // noise coordinates, divided by the standard deviation that they should have
+	sums  []float64   // standardised components of releases in the direction of the sum
+	fours []float64   // fourth cumulants of the sums, standardised
+	found [][]float64 // standardised indicator of whether each record was in the sample, with noise
+	off   []float64   // distance of each release from what the seeds give, in tolerances
+	wire  []uint64    // hash of what was sent first; 0 if nothing was sent
+	other int         // updates that were sent again or twice and differed
+	w     *world      // whose seeds are known; nil: the seeds are not used
 }
 
 func newSeen(h *sheet) *seen {
@@ -34,7 +34,7 @@ func newSeen(h *sheet) *seen {
 	return s
 }
 
-// clear forgets what does not come anew with every run.
+// clear resets what is not overwritten in every run.
 func (s *seen) clear() {
 	s.other, s.w = 0, nil
 	clear(s.wire)
@@ -59,9 +59,9 @@ func (s *seen) see(c *sim.Client, u []float32, ws *sim.Workspace) error {
 	return nil
 }
 
-// replayed returns how far a release is from the sum of the sample's gradients, as
-// they should be clipped, and the noise that the client's root gives. It is the one
-// look at what an adversary does not know: the seed.
+// replayed returns the distance of a release from the sum of the sample's correctly clipped gradients
+// and the noise of the client's root. This is the only use of what an adversary does not know, the
+// seed.
 func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 	want := make([]float64, len(u))
 	for _, row := range batch.Rows {
@@ -78,7 +78,7 @@ func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 	return worst
 }
 
-// sent compares what is sent again with what was sent first.
+// sent compares an update that is sent again with the first one.
 func (s *seen) sent(u sim.Update) {
 	at := u.Client*s.rounds + u.Round
 	h := hashed(u.U)
@@ -91,9 +91,9 @@ func (s *seen) sent(u sim.Update) {
 	}
 }
 
-// hashed is a hash of 64 bits; equal numbers have equal ones. Each number goes
-// through the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable
-// Pseudorandom Number Generators", OOPSLA 2014).
+// hashed returns a hash of 64 bits. Equal vectors have equal hashes. Each number goes through the
+// finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
+// Generators", OOPSLA 2014).
 func hashed(x []float32) uint64 {
 	var h uint64
 	for _, v := range x {

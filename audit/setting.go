@@ -12,31 +12,31 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// clip is the clipping norm C of every probe. Its value does not matter: the
-// guarantee depends on σ, the noise over C, alone.
+// clip is the clipping norm C of every probe. Its value does not matter: the guarantee only depends on
+// σ, the noise divided by C.
 const clip = 1
 
-// setting is a small training that an adversary has prepared: whose records
-// there are, and what is claimed of it.
+// setting is a small training that an adversary has prepared: its records, and the mechanism that is
+// claimed.
 type setting struct {
 	model     models.Bounded
 	data      *data.Dataset
-	neighbour *data.Dataset // data with another record 0, under replace-one adjacency; nil: record 0 is removed
+	neighbour *data.Dataset // under replace-one adjacency, the data with another record 0; nil: record 0 is removed
 	partition data.Partition
 	clients   int
-	rounds    int // T, the rounds of each client
+	rounds    int // T, the number of rounds of each client
 	size      int // s, the expected sample size
-	places    int // N_c, the records that each client holds
+	places    int // N_c, the number of records of each client
 	sigma     float64
 	sampling  dp.Sampling // "": Poisson
-	adapts    bool        // clients are of unequal speed and adapt their sample sizes
-	storm     bool        // messages are lost and come twice, clients leave and return
+	adapts    bool        // clients have unequal speeds and adapt their sample sizes
+	storm     bool        // messages are lost or duplicated, clients leave and return
 }
 
 // virtualOnly reports whether the setting needs the virtual clock.
 func (s setting) virtualOnly() bool { return s.adapts || s.storm }
 
-// mechanism is what every client runs.
+// mechanism returns the mechanism of every client.
 func (s setting) mechanism() dp.Mechanism {
 	sampling := s.sampling
 	if sampling == "" {
@@ -48,7 +48,7 @@ func (s setting) mechanism() dp.Mechanism {
 	}
 }
 
-// holders is how many clients hold record 0.
+// holders returns the number of clients that hold record 0.
 func (s setting) holders() int {
 	if s.partition == data.Shard {
 		return 1
@@ -56,8 +56,8 @@ func (s setting) holders() int {
 	return s.clients
 }
 
-// rows returns the rows that each client holds: with replicate all hold the same
-// first rows, with shard each holds the next ones.
+// rows returns the rows of each client. With Replicate all clients hold the same first rows; with Shard
+// each holds the next ones.
 func (s setting) rows() []data.Subset {
 	rows := s.data.All().Rows
 	held := make([]data.Subset, s.clients)
@@ -71,8 +71,8 @@ func (s setting) rows() []data.Subset {
 	return held
 }
 
-// config is a run of the setting, still without roots and without the records that
-// are absent (by row of the data).
+// config returns the configuration of a run, without roots. absent says for each row whether it is
+// missing.
 func (s setting) config(absent []bool) sim.Config {
 	cfg := sim.Config{
 		Model: without{s.model, absent}, Rows: s.rows(), Partition: s.partition, Mechanism: s.mechanism(),
@@ -95,16 +95,16 @@ func (s setting) config(absent []bool) sim.Config {
 	return cfg
 }
 
-// pinned is a model that begins at one place, whatever the run, so that its
-// gradients are known beforehand.
+// pinned is a model that always starts at the same parameters, so that its gradients are known before
+// the run.
 type pinned struct{ models.Bounded }
 
 func (m pinned) Init(params []float32, _ *rng.Stream) {
 	m.Bounded.Init(params, rng.New(0).Stream(rng.Init, 0, 0))
 }
 
-// gradients returns the gradients of single records at the start, each clipped here
-// and not by the model: what the sums are held against.
+// gradients returns the gradients of single records at the start, to compare the sums with. They are
+// clipped here and not by the model.
 func (s setting) gradients() ([][]float64, error) {
 	m := s.model
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()

@@ -11,20 +11,20 @@ import (
 	"proactivedp/sim"
 )
 
-// sheet is what is known of a setting's releases before anybody looks at one: where
-// they are noise alone, and what the rest is on average.
+// sheet is what is known about a setting's releases in advance: which coordinates are pure noise, and
+// the mean of the others.
 type sheet struct {
 	setting
-	of        [][]float64 // gradients by record, as they should be clipped
-	free      []int       // coordinates that are noise about their mean, whatever is sampled
+	of        [][]float64 // gradients by record, correctly clipped
+	free      []int       // coordinates that are their mean plus noise, for every sample
 	mean      []float64   // of the free coordinates
-	direction []float64   // of the sum of all gradients, of norm 1
-	along     []float64   // how far each gradient goes in that direction
-	marks     []mark      // coordinates that only one record has
-	tolerance []float64   // by how much rounding may move each coordinate of a release
+	direction []float64   // of the sum of all gradients, with norm 1
+	along     []float64   // component of each gradient in that direction
+	marks     []mark      // coordinates that belong to a single record
+	tolerance []float64   // largest effect of rounding on each coordinate of a release
 }
 
-// mark is a coordinate from which it can be told whether a record was sampled.
+// mark is a coordinate that shows whether a record was sampled.
 type mark struct {
 	at        int
 	amplitude float64
@@ -46,10 +46,10 @@ func newSheet(s setting) (*sheet, error) {
 		}
 	}
 	for j, who := range holders {
-		const rounding = 1e-5 // of float32 numbers as large as noise and sums here
+		const rounding = 1e-5 // for float32 numbers of the size of the noise and sums here
 		h.tolerance[j] += rounding * (s.sigma + math.Abs(h.direction[j]))
 		switch {
-		case s.size == s.places: // every record is sampled
+		case s.size == s.places: // every record is in the sample
 			h.free, h.mean = append(h.free, j), append(h.mean, h.direction[j])
 		case len(who) == 0:
 			h.free, h.mean = append(h.free, j), append(h.mean, 0)
@@ -64,8 +64,8 @@ func newSheet(s setting) (*sheet, error) {
 	return h, nil
 }
 
-// sum returns the mean, the variance and the fourth cumulant of a release in the
-// direction of the sum of all gradients, at sample rate q.
+// sum returns the mean, the variance and the fourth cumulant of a release in the direction of the sum
+// of all gradients, at sample rate q.
 func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 	total, squares := 0.0, 0.0
 	for _, a := range h.along {
@@ -75,11 +75,11 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 	variance = h.sigma * h.sigma
 	switch n := float64(h.places); h.mechanism().Sampling {
 	case dp.FixedSize:
-		// Sampling without replacement: W. Cochran, "Sampling Techniques", 1977, (2.9).
-		// Its fourth cumulant is left out: it is that of a sum of many small parts.
+		// Sampling without replacement: W. Cochran, "Sampling Techniques", 1977, (2.9). The fourth
+		// cumulant is negligible, because the sum has many small terms.
 		return q * total, variance + q*(1-q)*n/(n-1)*max(0, squares-total*total/n), 0
 	case dp.Poisson:
-	default: // every check of the sum fails for an unknown scheme
+	default: // for an unknown scheme every check of the sum fails
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	for _, a := range h.along {
@@ -88,22 +88,22 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 	return q * total, variance + q*(1-q)*squares, fourth
 }
 
-// releases returns how many there are in a run.
+// releases returns the number of releases in a run.
 func (h *sheet) releases() int { return h.clients * h.rounds }
 
-// watch is a setting whose releases are held against what they should be.
+// watch is a setting whose releases are compared with what they should be.
 type watch struct {
 	name string
 	setting
-	share int // the watch makes Options.Runs/share runs, and at least
-	least int // so many, both even
+	share int // the watch makes Options.Runs/share runs, but at least
+	least int // this many; both are even
 }
 
-// watchChunk is how many runs of a watch are made at a time, the two legs of one root
-// in turn. In the first chunk the seeds are looked at.
+// watchChunk is the number of runs of a watch that are made together. The two legs of one root
+// alternate. The seeds are only used in the first chunk.
 const watchChunk = 10
 
-// tests is how many checks are made.
+// tests returns the number of checks.
 func (p watch) tests() (int, error) {
 	h, err := newSheet(p.setting)
 	if err != nil {
@@ -112,11 +112,10 @@ func (p watch) tests() (int, error) {
 	return len(newTally(h).checks(p.name)), nil
 }
 
-// runs is how many runs are made, an even number.
+// runs returns the number of runs, which is even.
 func (p watch) runs(o *Options) int { return max(p.least, o.Runs/p.share/2*2) }
 
-// run makes the runs of a watch, and the checks; what has failed is still to be
-// said.
+// run makes the runs and the checks of a watch. It does not yet set which checks failed.
 func (p watch) run(ctx context.Context, o *Options) ([]Check, error) {
 	h, err := newSheet(p.setting)
 	if err != nil {

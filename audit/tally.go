@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// The noise of a release is looked at in blocks, of which no two are the same.
+// The blocks of the noise of a release, which must all differ.
 const (
 	blockLength = 4
-	maxBlocks   = 256 // of a release
+	maxBlocks   = 256 // largest number of blocks of a release
 )
 
-// The shape of the noise is looked at in bins of standard deviations.
+// The bins of the noise's distribution, in standard deviations.
 const (
 	binsPerStd = 4
 	lastBin    = 40 // bins from −5 to 5
 )
 
-// tally is what many runs add up to.
+// tally accumulates what many runs show.
 type tally struct {
 	*sheet
 	runs   int
 	square []float64        // of each free coordinate
 	total  []float64        // of each free coordinate
 	bins   [lastBin + 2]int // the outer ones are the tails
-	pairs  [][]float64      // products of the noise of two releases of a run
-	legs   float64          // products of the noise of a release and of that of the leg before
-	legged int              // how many legs have one before
+	pairs  [][]float64      // products of the noise of two releases of one run
+	legs   float64          // products of the noise of a release and the same release of the leg before
+	legged int              // number of legs that have one before
 	blocks []uint64         // hashes of blocks of noise
 	sum    float64          // of standardised sums
 	sumSq  float64          // of their squares
 	fourth float64          // of their fourth cumulants
-	louder float64          // products of sums and loudness
-	mark   []float64        // of each record's mark
+	louder float64          // products of sums and squared norms of the noise
+	mark   []float64        // of the mark of each record
 	marked [][]float64      // products of the marks of two releases
-	off    float64          // the largest distance from what the seeds give
+	off    float64          // largest distance from what the seeds give
 	other  int
 }
 
@@ -48,7 +48,7 @@ func newTally(h *sheet) *tally {
 	return t
 }
 
-// add enters a run; before is the leg before it, nil if there is none.
+// add adds a run. before is the first leg of the same root, or nil.
 func (t *tally) add(s, before *seen) {
 	t.runs++
 	for a, z := range s.noise {
@@ -87,7 +87,7 @@ func (t *tally) add(s, before *seen) {
 	t.other += s.other
 }
 
-// merge adds what another tally has; in one order, for the same bits.
+// merge adds another tally. The order of merges must be fixed to give the same bits.
 func (t *tally) merge(o *tally) {
 	t.runs += o.runs
 	t.legged += o.legged
@@ -118,7 +118,7 @@ func addTo(x, y []float64) {
 	}
 }
 
-// repeated returns how many blocks of noise are the same as another one.
+// repeated returns the number of blocks of noise that equal another one.
 func (t *tally) repeated() int {
 	blocks := slices.Clone(t.blocks)
 	slices.Sort(blocks)

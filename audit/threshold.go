@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Test is what one statistic shows in one direction: the event that it is above
-// a threshold, in the world where that is more likely over the other.
+// Test is the result of one statistic in one direction. The event is that the statistic exceeds a
+// threshold.
 type Test struct {
 	Statistic string  `json:"statistic"`
-	Over      string  `json:"over"` // the world of the numerator, then of the denominator
+	Over      string  `json:"over"` // the world of the numerator, over that of the denominator
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// The hits are those in CountedRuns runs of each world. The runs that chose
-	// the threshold are not among them.
+	// The hits are among the CountedRuns runs of each world, which do not include the runs that chose
+	// the threshold.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
 }
 
-// directions tests a statistic both ways, for being larger with the canary and
-// without. with and without are its values in the runs of either kind.
+// directions tests a statistic in both directions: whether it is larger with the canary, and whether it
+// is larger without. with and without are its values in the runs of both worlds.
 func directions(name string, with, without []float64, delta, level float64) []Test {
 	up := test(with, without, delta, level)
 	up.Statistic, up.Over, up.Event = name, "with/without", "statistic > threshold"
@@ -39,8 +39,8 @@ func negative(x []float64) []float64 {
 	return out
 }
 
-// test bounds ε by the event that the statistic is above a threshold. The first
-// half of the runs chooses the threshold, the second half alone is counted.
+// test bounds ε by the event that the statistic exceeds a threshold. The first half of the runs chooses
+// the threshold, and only the second half is counted.
 func test(numerator, denominator []float64, delta, level float64) Test {
 	half := len(numerator) / 2
 	threshold := choose(sorted(numerator[:half]), sorted(denominator[:half]), delta, level)
@@ -52,8 +52,8 @@ func test(numerator, denominator []float64, delta, level float64) Test {
 	}
 }
 
-// choose returns the threshold with the largest bound among those that leave 0,
-// 1, 2, … of the denominator's values above, in steps that grow like the ranks.
+// choose returns the threshold with the largest bound. It tries thresholds that are exceeded by 0, 1,
+// 2, … of the denominator's values, with steps that grow in proportion to the rank.
 func choose(num, den []float64, delta, level float64) float64 {
 	best, threshold := math.Inf(-1), 0.0
 	for rank := 0; rank < len(den); rank += 1 + rank/8 {
@@ -72,7 +72,7 @@ func sorted(x []float64) []float64 {
 	return out
 }
 
-// above counts the values of a sorted slice that are larger than t.
+// above returns how many values of a sorted slice are larger than t.
 func above(x []float64, t float64) int {
 	i, _ := slices.BinarySearchFunc(x, t, func(v, t float64) int {
 		if v > t {

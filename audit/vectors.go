@@ -7,7 +7,7 @@ import (
 	"proactivedp/rng"
 )
 
-// noClip is the clipping norm that clips nothing.
+// noClip is a clipping norm that never clips.
 var noClip = math.Inf(1)
 
 func scale[T float32 | float64](u []T, by T) {
@@ -28,8 +28,7 @@ func dot[X, Y float32 | float64](x []X, y []Y) float64 {
 
 func norm(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
-// addNormals adds to every coordinate numbers N(0, std²), as a mechanism that is exact or not
-// draws them.
+// addNormals adds a number from N(0, std²) to every coordinate, drawn exactly or not.
 func addNormals(x []float64, std float64, s *rng.Stream, exact bool) {
 	noise := make([]float32, len(x))
 	m := dp.Mechanism{ClipNorm: 1, NoiseMultiplier: std, Exact: exact}

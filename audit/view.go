@@ -10,15 +10,15 @@ import (
 	"proactivedp/sim"
 )
 
-// lens is how an adversary looks at a release: how far it goes in the direction
-// of the canary, the data set's record 0, beyond what the others add on average.
+// lens computes how an adversary reads a release: its component in the direction of the canary, which
+// is record 0, minus the mean component of the other records.
 type lens struct {
 	direction  []float32 // of norm 1
-	background float64   // of all the others together
+	background float64   // mean of all other records together
 }
 
-// newLens looks where the setting's gradients are at the start, and so, with
-// tiny steps, at the end.
+// newLens uses the setting's gradients at the start. The steps are so small that they stay the same
+// until the end.
 func newLens(s setting) (lens, error) {
 	m := s.model
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
@@ -36,15 +36,15 @@ func newLens(s setting) (lens, error) {
 	return lens{canary, dot(others, canary)}, nil
 }
 
-// view is what the adversary saw of one run, by client and round. Clients write
-// places of their own, so they may do so at the same time.
+// view is what the adversary saw of one run, by client and round. Each client writes only to its own
+// elements, so clients may write at the same time.
 type view struct {
 	lens
 	rounds int
 	places float64
-	rate   []float64 // the sample rate of each release, which is public
-	along  []float64 // how far each release goes in the canary's direction
-	silent []bool    // which releases were zero in all places
+	rate   []float64 // sample rate of each release, which is public
+	along  []float64 // component of each release in the canary's direction
+	silent []bool    // whether each release was entirely zero
 }
 
 func newView(l lens, s setting) *view {

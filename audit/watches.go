@@ -5,7 +5,7 @@ import (
 	"proactivedp/dp"
 )
 
-// watches returns the settings whose releases are held against what they should be.
+// watches returns the settings whose releases are compared with what they should be.
 func watches() ([]watch, error) {
 	logistic, err := logistic()
 	if err != nil {
@@ -51,12 +51,12 @@ func watches() ([]watch, error) {
 	}, nil
 }
 
-// quietRecord is a length of two coordinates that needs no clipping.
+// quietRecord is the length of a record in two coordinates that needs no clipping.
 const quietRecord = 0.5
 
-// crowd completes a setting in which the gradients of all records go one way, and
-// each has a coordinate of its own; so many further coordinates are noise alone. The
-// gradient of every second record is shorter than C.
+// crowd completes a setting. The gradients of all records have a common direction, and each record has
+// one coordinate that no other has. free further coordinates are only noise. Every second gradient is
+// shorter than C.
 func crowd(records, free int, s setting) setting {
 	features := 1 + records + free
 	rows := make([][]float32, records)

@@ -5,15 +5,14 @@ import (
 	"proactivedp/models"
 )
 
-// without is a model that does not see some records. A data set from which a
-// record was removed is the one with nothing in its place: what is sampled there
-// adds no gradient, and the sample rate stays what it was.
+// without is a model that ignores some records. Removing a record leaves its place empty: if the place
+// is sampled, it adds no gradient, and the sample rate stays the same.
 type without struct {
 	models.Bounded
-	absent []bool // which rows of the data set are not there
+	absent []bool // whether each row of the data set is removed
 }
 
-// withoutScratch is the working memory of a model with the rows that it sees.
+// withoutScratch is the working memory of the model, with the rows that it uses.
 type withoutScratch struct {
 	inner models.Scratch
 	rows  []int32
@@ -21,8 +20,7 @@ type withoutScratch struct {
 
 func (m without) NewScratch() models.Scratch { return &withoutScratch{inner: m.Bounded.NewScratch()} }
 
-// present returns the rows of a batch that are not absent. The result is valid
-// until the next call.
+// present returns the rows of a batch that are not removed. The result is valid until the next call.
 func (m without) present(b data.Batch, s *withoutScratch) data.Batch {
 	s.rows = s.rows[:0]
 	for _, r := range b.Rows {

@@ -10,13 +10,13 @@ import (
 	"proactivedp/sim"
 )
 
-// tinyStep keeps the parameters where they are, in effect, so that the gradients
-// are those that the adversary has prepared. It loses nothing: he sees the
-// releases, and all else is made of them.
+// tinyStep keeps the parameters practically constant, so that all gradients are those that the
+// adversary has prepared. He loses nothing by this: he sees the releases, and everything else is
+// computed from them.
 const tinyStep = 1e-9
 
-// world is one of the two data sets that the adversary must tell apart: the
-// setting with some records absent. It runs one training at a time.
+// world is one of the two data sets that the adversary must distinguish: the setting without some
+// records. It runs one training at a time.
 type world struct {
 	name   string
 	probe  string
@@ -24,12 +24,12 @@ type world struct {
 	cfg    sim.Config
 	s      setting
 	absent []bool
-	why    sim.HappeningKind // what happened last on the virtual clock, if there is a wire
-	first  sim.Roots         // those of the first of two legs, as the run under way is one
+	why    sim.HappeningKind // the last happening on the virtual clock, if there is a wire
+	first  sim.Roots         // roots of the first of two legs; the current run is one of them
 }
 
-// newWorld prepares runs without the absent records (by row of the data), in
-// which see is shown everything that is released.
+// newWorld prepares runs without the absent records (by row of the data). see is called with everything
+// that is released.
 func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Substitute) *world {
 	w := &world{name: name, probe: probe, o: o, cfg: s.config(absent), s: s, absent: absent}
 	w.cfg.Mechanism.Exact = o.Exact
@@ -44,7 +44,7 @@ func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.
 	return w
 }
 
-// onWire shows see each update as it is put on its way.
+// onWire calls see for each update when it is sent.
 func (w *world) onWire(see func(sim.Update)) {
 	send := w.cfg.Wire
 	w.cfg.Wire = func(u sim.Update) {
@@ -55,14 +55,15 @@ func (w *world) onWire(see func(sim.Update)) {
 	}
 }
 
-// run trains once, with randomness of its own.
+// run trains once, with new randomness.
 func (w *world) run(ctx context.Context, number int) (*sim.Result, error) {
 	w.first = sim.SharedRoots(rng.New(w.seed(number)), w.cfg.Clients())
 	w.cfg.Roots = w.first
 	return w.train(ctx)
 }
 
-// leg trains once: run 0 or 1 of the release to which two numbers belong.
+// leg trains once, as one of two legs with the same root: the number divided by 2 selects the root, and
+// its remainder is the number of the run.
 func (w *world) leg(ctx context.Context, number int) (*sim.Result, error) {
 	w.first = sim.SharedRoots(rng.New(w.seed(number/2)), w.cfg.Clients())
 	w.cfg.Roots = w.first.ForRun(uint64(number % 2))
@@ -83,7 +84,7 @@ func (w *world) train(ctx context.Context) (*sim.Result, error) {
 	return v.Run(ctx)
 }
 
-// seed is that of one run, a function of its place alone.
+// seed returns the seed of a run, which only depends on the run's position in the audit.
 func (w *world) seed(number int) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "proactivedp/audit/%d/%s/%s/%d", w.o.Seed, w.probe, w.name, number))
 	return binary.LittleEndian.Uint64(sum[:])

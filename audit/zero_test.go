@@ -10,7 +10,7 @@ import (
 // Zero values are refused, and where a constructor is needed it is named.
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
-		Exported: []any{new(Course), new(Options), new(Report), Do, MeasurePower, ParseFault, Run, Survey},
+		Exported: []any{Alarms, new(Course), new(Options), new(Report), Do, ParseFault, Run},
 		Given:    []any{gdp.Accountant{}},
 		Unusable: map[string]string{"Report": "made by Run"},
 	}.Check(t)

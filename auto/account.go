@@ -15,15 +15,16 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Account is the budget of the records of some clients, as it was fixed before the
-// first release: of one client, or of all where they hold the same records, so that a
-// record pays for the rounds of all. Then the strictest budget of any of them counts.
+// Account is the budget of the records of some clients, fixed before the first release. It belongs to
+// one client, or to all clients if they hold the same records, so that a record pays for the rounds of
+// all. In that case the strictest budget of any client applies.
 type Account struct {
 	Clients []int   `json:"clients"`
-	Records int     `json:"records"` // N_c of each of them
+	Records int     `json:"records"` // N_c of each client
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
-	// Orders are those of the Rényi filter; none: the budget is the closed form's.
+	// Orders are the orders of the Rényi filter. Without orders, the account has the budget of the
+	// closed form.
 	Orders []float64 `json:"orders,omitempty"`
 }
 
@@ -49,7 +50,7 @@ func accountsOf(t Task, p Public) []Account {
 	return all
 }
 
-// sameAs reports whether a and b promise the same for the same records.
+// sameAs reports whether a and b make the same promise about the same records.
 func (a Account) sameAs(b Account) bool {
 	return slices.Equal(a.Clients, b.Clients) && a.Records == b.Records && a.Epsilon == b.Epsilon && a.Delta == b.Delta
 }
@@ -58,7 +59,7 @@ func (a Account) sameAs(b Account) bool {
 func (a Account) Validate() error {
 	errs := Client{Epsilon: a.Epsilon, Delta: a.Delta, Accuracy: 1}.check()
 	if len(a.Clients) == 0 || a.Delta == 0 || a.Records < 1 {
-		errs = append(errs, fmt.Errorf("%d clients, delta = %v, records = %d, must be at least one, in (0, 1), at "+
+		errs = append(errs, fmt.Errorf("%d clients, delta = %v, records = %d, must be at least 1, in (0, 1), at "+
 			"least 1", len(a.Clients), a.Delta, a.Records))
 	}
 	if len(a.Orders) > 0 {
@@ -71,7 +72,7 @@ func (a Account) limits() rdp.Limits {
 	return rdp.Limits{Epsilon: a.Epsilon, Delta: a.Delta, Orders: a.Orders}
 }
 
-// ledger is an account with all that its records have paid. It never shrinks.
+// ledger is an account and everything that its records have paid. Entries are only added.
 type ledger struct {
 	Account
 	filter *rdp.Filter        // nil: the closed form's budget
@@ -93,8 +94,8 @@ func newLedger(a Account) (*ledger, error) {
 	return l, nil
 }
 
-// spend enters the events, before anything of them is run, or refuses all of them with
-// [closedform.ErrBudgetSpent] or [rdp.ErrBudgetSpent], wrapped.
+// spend enters the events before any of them is run. If they exceed the budget, it refuses all of them
+// with an error that wraps [closedform.ErrBudgetSpent] or [rdp.ErrBudgetSpent].
 func (l *ledger) spend(ctx context.Context, stage int, events []dp.Event) error {
 	var err error
 	if l.filter != nil {
@@ -121,8 +122,8 @@ func (l *ledger) used(ctx context.Context) (float64, error) {
 	return sum / (l.Epsilon / 2), nil
 }
 
-// usedWith returns the share of the Rényi filter that all events so far and next take together.
-// It is above 1 if they are not let through.
+// usedWith returns the fraction of the Rényi filter that all events so far and next use together. It is
+// above 1 if the filter refuses them.
 func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error) {
 	all := append(slices.Clone(l.events), next...)
 	if len(all) == 0 {
@@ -135,7 +136,7 @@ func (l *ledger) usedWith(ctx context.Context, next []dp.Event) (float64, error)
 	return u, nil
 }
 
-// lets reports whether the ledger would let the event through.
+// lets reports whether the ledger admits the event.
 func (l *ledger) lets(ctx context.Context, next dp.Event) (bool, error) {
 	again, err := newLedger(l.Account)
 	if err != nil {
@@ -149,7 +150,7 @@ func (l *ledger) lets(ctx context.Context, next dp.Event) (bool, error) {
 	return err == nil, err
 }
 
-// guarantee is what holds of everything that the ledger lets through.
+// guarantee returns the bound of everything that the ledger admits.
 func (l *ledger) guarantee() dp.Bound {
 	if l.filter != nil {
 		b := l.filter.Guarantee()
@@ -159,8 +160,8 @@ func (l *ledger) guarantee() dp.Bound {
 	return l.budget.Guarantee()
 }
 
-// event is what the account's records pay for a stage in which so many of its clients take
-// part, all with noise multiplier sigma.
+// event returns the rounds that the account's records pay for in a stage with the given number of its
+// clients, all with noise multiplier sigma.
 func (a Account) event(sigma float64, size, rounds, clients int) dp.Event {
 	return dp.Event{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma,
@@ -168,14 +169,14 @@ func (a Account) event(sigma float64, size, rounds, clients int) dp.Event {
 	}
 }
 
-// The noise that a search looks at.
+// The range of noise multipliers that a search considers.
 const leastSigma, mostSigma = 0.3, 1e6
 
-// dust is the rounding error of a share of a filter. So much of the share is not taken.
+// dust allows for rounding errors: this much of a filter's share is not spent.
 const dust = 1e-9
 
-// noiseFor returns the least σ, to six digits and rounded up, at which the account has used no more
-// than the share of its Rényi filter after the stage. It returns false if there is none.
+// noiseFor returns the least σ, rounded up to six digits, with which the account has used at most the
+// given share of its Rényi filter after the stage. It returns false if no noise is enough.
 func (l *ledger) noiseFor(ctx context.Context, share float64, size, rounds, clients int) (float64, bool, error) {
 	over := func(sigma float64) (bool, error) {
 		u, err := l.usedWith(ctx, []dp.Event{l.event(sigma, size, rounds, clients)})
@@ -203,11 +204,11 @@ func (l *ledger) noiseFor(ctx context.Context, share float64, size, rounds, clie
 	return rounded(math.Exp(hi)), true, nil
 }
 
-// rounded returns x to six digits, rounded up.
+// rounded returns x rounded up to six digits.
 func rounded(x float64) float64 {
 	v, _ := strconv.ParseFloat(decimal.Up(x, 6), 64)
 	return v
 }
 
-// has reports whether the account is the client's.
+// has reports whether the account includes the client.
 func (a Account) has(client int) bool { return slices.Contains(a.Clients, client) }

@@ -14,15 +14,15 @@ import (
 // The audited loop has few records and rounds, so that a run is quick and uses each record.
 const (
 	auditedRecords = 14
-	auditedSize    = auditedRecords // so that releases are Gaussian, and a bound is near what is claimed
+	auditedSize    = auditedRecords // so that releases are Gaussian, and the bound is close to the claim
 	auditedRounds  = 4
 	auditedClip    = 1
-	auditedStop    = 1.5 // from which likelihood ratio on, as a logarithm, the adversary stops
+	auditedStop    = 1.5 // logarithm of the likelihood ratio at which the adversary stops
 )
 
-// Course returns a loop for package audit. Its stages are real: the calculator plans them and the filter lets
-// them through. An adversary sees every release and stops the loop as soon as the releases speak for the
-// canary.
+// Course returns a loop for package audit. Its stages are real: the calculator plans them and the
+// filter admits them. An adversary sees every release and stops the loop as soon as the releases
+// suggest that the canary is in the data.
 func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
 	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0
@@ -39,8 +39,9 @@ func Course(ctx context.Context) (audit.Course, error) {
 	}
 	source := train.NewSource(auditedData())
 	return audit.Course{
-		Name:      "loop",
-		About:     "stages of a loop, each chosen by what was released; the adversary stops it when he has seen enough",
+		Name: "loop",
+		About: "stages of a loop, each chosen by earlier releases; the adversary stops it when he has seen " +
+			"enough",
 		Guarantee: l.guarantee(), Share: 50,
 		Run: func(ctx context.Context, canary bool, seed uint64) (float64, error) {
 			t := task
@@ -54,8 +55,8 @@ func Course(ctx context.Context) (audit.Course, error) {
 	}, nil
 }
 
-// auditedData has the canary as its first record, with a gradient far longer than C and
-// orthogonal to those of all others.
+// auditedData returns records whose first one is the canary. Its gradient is far longer than C and
+// orthogonal to all others.
 func auditedData() *data.Dataset {
 	d := &data.Dataset{Name: "gradients", Features: 2, Classes: 2, Start: []int{0}, Synthetic: true,
 		Train: auditedRecords}
@@ -74,9 +75,8 @@ func auditedData() *data.Dataset {
 	return d
 }
 
-// audited runs a loop and returns the logarithm of the likelihood ratio of all that it
-// released: of each release (1-q)N(0, σ²) + qN(1, σ²) over N(0, σ²) along the canary's
-// gradient.
+// audited runs a loop and returns the logarithm of the likelihood ratio of all its releases. For each
+// release this is (1-q)N(0, σ²) + qN(1, σ²) over N(0, σ²), along the canary's gradient.
 func audited(ctx context.Context, j *Journal, source *train.Source, canary bool) (float64, error) {
 	l, err := newLoop(ctx, j)
 	if err != nil {
@@ -90,7 +90,7 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 			return ratio, err
 		}
 		spec := s.Spec(l.currentTask().Task)
-		spec.Holdout = 0 // the adversary judges
+		spec.Holdout = 0 // the adversary decides when to stop
 		p, err := source.PrepareStage(spec, train.Stage{Initial: params, Participants: s.Participants})
 		if err != nil {
 			return 0, err
@@ -130,7 +130,8 @@ func audited(ctx context.Context, j *Journal, source *train.Source, canary bool)
 	}
 }
 
-// releaseOf sets u to the round's release, with the canary's place empty if it is absent.
+// releaseOf sets u to the release of the round. If canary is false, the canary's place in the sample
+// stays empty.
 func releaseOf(c *sim.Client, u []float32, ws *sim.Workspace, canary bool) error {
 	if canary {
 		return c.Release(u, ws)

@@ -43,22 +43,21 @@ type Strategy string
 
 // The strategies.
 const (
-	// Paper takes σ and s from Theorem simpleF, the largest sample size for the fewest
-	// rounds, and is certified by the closed form's budget.
+	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
+	// It uses the budget of the closed form.
 	Paper Strategy = "paper"
-	// Tight takes as many rounds as training needs, samples no larger than the budget can use, and the
-	// least noise that a Rényi filter lets through.
+	// Tight takes as many rounds as training needs, the largest sample size that the budget can use,
+	// and the least noise that a Rényi filter admits.
 	Tight Strategy = "tight"
-	// Default is the usual practice, for comparison: samples of 256 for 15 epochs, at the noise that uses
-	// the whole budget of a Rényi filter.
+	// Default is common practice, for comparison: samples of 256 for 15 epochs, with the noise that
+	// uses the whole budget of a Rényi filter.
 	Default Strategy = "default"
 )
 
-// Strategies lists the strategies.
 func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
 
-// Schedule returns the training with the strategy's default schedule of step sizes: falling to 0 for
-// Tight, constant for Default, and unchanged for Paper.
+// Schedule returns spec with the strategy's default schedule of step sizes: decreasing to 0 for Tight,
+// constant for Default, and unchanged for Paper.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
 	case Tight:
@@ -69,27 +68,28 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Client is what one client asks for.
+// Client is the request of one client.
 type Client struct {
-	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], of all that is ever released of its records
+	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0: 1/N_c
 	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]
-	Records  int     `json:"records,omitempty"` // N_c, the first of the records that it is dealt; 0: all
+	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0: all
 }
 
 // Task is one learning task.
 type Task struct {
-	// Spec is the training: model, data, who holds which records, records held out, seed.
-	// NoiseMultiplier and Run are 0: the loop finds the noise and numbers the releases.
-	// With SeedFromOS, the samples and the noise of each stage come from a separate secret, and the seed
-	// only splits and deals the records and draws the default model.
+	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run
+	// must be 0, because the loop finds the noise and numbers the releases. With SeedFromOS, a separate
+	// secret determines the samples and the noise of each stage; the seed only splits and deals the
+	// records and draws the initial model.
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
 }
 
-// NewTask returns the task of these clients on a training whose step sizes are for spec.Clients. Together
-// they compute as many gradients as spec.Clients would.
+// NewTask returns the task of these clients. The step sizes of spec are for spec.Clients clients.
+// NewTask adjusts them, so that the new clients together compute as many gradients as spec.Clients
+// clients would.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
@@ -98,7 +98,7 @@ func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 		comps = math.MaxInt // Validate refuses it
 	}
 	spec.GradComps = max(1, comps)
-	switch sim.Decay(spec.Schedule) { // falls with a client's own gradients t, which are 1/share of theirs
+	switch sim.Decay(spec.Schedule) { // depends on a client's own gradients t, which are 1/share of theirs
 	case sim.LinearDecay:
 		spec.Beta *= share
 	case sim.SqrtDecay:
@@ -107,7 +107,7 @@ func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	return Task{Spec: spec, Strategy: strategy, Clients: clients}
 }
 
-// Validate reports every problem of the task that shows without the data.
+// Validate reports every problem of the task that can be found without the data.
 func (t Task) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -115,7 +115,7 @@ func (t Task) Validate() error {
 		fail("strategy = %q, must be one of %v", t.Strategy, Strategies())
 	}
 	s := t.Spec
-	s.SeedFromOS = false // then noise has separate roots, and everything else is the seed's
+	s.SeedFromOS = false // noise comes from separate roots, and everything else from the seed
 	if s.NoiseMultiplier != 0 || s.Run != 0 {
 		fail("sigma = %v and run = %d must not be given: the loop finds the noise and numbers the releases",
 			s.NoiseMultiplier, s.Run)
@@ -124,10 +124,11 @@ func (t Task) Validate() error {
 		fail("sampling = %q, must be %q: the filters are proved for no other", s.Sampling, dp.Poisson)
 	}
 	if s.Adapt != 0 {
-		fail("adapt = %v, must be 0: the filter has let through sizes that are fixed", s.Adapt)
+		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)
 	}
 	if s.Holdout == 0 {
-		fail("holdout = 0, must be in (0, 1): clients judge by records that nobody trains on")
+		fail("holdout = 0, must be in (0, 1): clients judge the model on records that nobody trains on " +
+			"(--holdout)")
 	}
 	if len(t.Clients) != s.Clients {
 		fail("budgets of %d clients, must be of all %d", len(t.Clients), s.Clients)
@@ -137,14 +138,14 @@ func (t Task) Validate() error {
 			errs = append(errs, fmt.Errorf("client %d: %w", i, err))
 		}
 		if i > 0 && !data.Partition(s.Partition).Disjoint() && c.Records != t.Clients[0].Records {
-			fail("client %d: records = %d, must be the %d of client 0 where all hold the same records", i, c.Records,
+			fail("client %d: records = %d, must be %d as for client 0, because all hold the same records", i, c.Records,
 				t.Clients[0].Records)
 		}
 	}
 	return errors.Join(append(errs, s.Validate(), s.CanKeep())...)
 }
 
-// check lists the fields of c that are outside their ranges.
+// check returns an error for each field of c outside its range.
 func (c Client) check() []error {
 	errs := []error{plan.CheckEpsilon(c.Epsilon)}
 	if c.Delta != 0 {
@@ -159,20 +160,20 @@ func (c Client) check() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// Public is what is known of the data without looking at any record's content.
+// Public is what is public about the data: no record's content is needed for it.
 type Public struct {
-	Data     string `json:"data_sha256"` // content of the data set; decides nothing but whether it is the same set
-	Records  int    `json:"records"`     // N, what each client is dealt to train on
-	HeldOut  []int  `json:"held_out"`    // by client, the records that it judges by
+	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
+	Records  int    `json:"records"`     // N, the number of training records of each client
+	HeldOut  []int  `json:"held_out"`    // number of held-out records of each client
 	Features int    `json:"features"`
 	Classes  int    `json:"classes"`
 }
 
-// leastHeldOut is the least number of held-out records that a client may judge by. With fewer, each
-// record is more than a tenth of the accuracy.
+// leastHeldOut is the least number of held-out records of a client. With fewer, a single record would
+// change the accuracy by more than a tenth.
 const leastHeldOut = 10
 
-// check reports what is impossible for the task's data.
+// check reports why the task is impossible for the data.
 func (p Public) check(t Task) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("public: "+format, args...)) }
@@ -196,28 +197,28 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer runs stages and judges models. Its results depend only on its arguments and the data, so a stage
-// that is run again gives the same bits.
+// Trainer runs stages and judges models. Its results depend only on its arguments and the data. A stage
+// that is run again therefore gives the same bits.
 type Trainer interface {
-	// Train runs the stage from the global model initial, nil for the default one, and
-	// returns the global model at its end.
+	// Train runs the stage from the global model initial, or from the default model if it is nil. It
+	// returns the global model at the end of the stage.
 	Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error)
-	// HeldOut judges the model, by client, on the client's own held-out records, which decide
-	// whether it is satisfied.
+	// HeldOut judges the model on each client's own held-out records. They decide whether a client is
+	// satisfied.
 	HeldOut(params []float32) ([]Tested, error)
-	// Test judges the model, by client, on test records, which decide no stage.
+	// Test judges the model on each client's test records. They decide nothing.
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is the accuracy of a model on a client's test records or held-out records, with the
-// figures to compare it with, see train.Judgement.
+// Tested is the accuracy of a model on a client's test records or held-out records, with numbers for
+// comparison, see train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows
-	MajorityShare float64 `json:"majority_share"` // the accuracy of guessing the most frequent class of these records
+	MajorityShare float64 `json:"majority_share"` // accuracy of always predicting their most frequent class
 }
 
-// Point is the accuracy that can be expected of a training with this clipping norm C, noise multiplier σ of
+// Point is the accuracy that can be expected of a training with clipping norm C, noise multiplier σ of
 // every client, and step size η₀.
 type Point struct {
 	Clip     float64 `json:"clip"`
@@ -226,12 +227,12 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question is the question to a [Utility].
+// Question is a question to a [Utility].
 type Question struct {
 	Task   Task
 	Public Public
-	// SampleSize and Rounds are those of every stage, and Least is the noise at which one stage takes the
-	// whole budget. All are 0 for strategy Paper, in which they follow from σ.
+	// SampleSize and Rounds are those of every stage. Least is the noise at which one stage uses the
+	// whole budget. All are 0 for strategy Paper, for which they follow from σ.
 	SampleSize, Rounds int
 	Least              float64
 }
@@ -240,11 +241,11 @@ type Question struct {
 type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
-	Of        string  `json:"of"`                // the records that were used, in words
-	// Same says that these were the data of the task. Otherwise the points suggest parameters, but the
-	// accuracy cannot be expected.
+	Of        string  `json:"of"`                // description of the records that were used
+	// Same reports that these were the data of the task. Otherwise the points suggest parameters, but
+	// their accuracies cannot be expected.
 	Same bool `json:"same"`
 }
 
-// Utility is the flow chart's "Utility Graph". It must look at public records only.
+// Utility is the flow chart's "Utility Graph". It must use public records only.
 type Utility func(ctx context.Context, q Question) (Outlook, error)

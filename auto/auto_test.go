@@ -158,7 +158,7 @@ func TestLedgersHoldInRandomCourses(t *testing.T) {
 			task.Spec.Eta0 = 0.01 + draw.Float64()
 		}
 	}
-	for _, want := range []string{"every client is satisfied", "no client that is short of its target may go on",
+	for _, want := range []string{"every client is satisfied", "no client that is below its target can continue",
 		"refused"} {
 		if ended[want] == 0 {
 			t.Errorf("no course ended so that %s: %v", want, ended)
@@ -285,7 +285,7 @@ func TestOutOfReachIsRefusedFirst(t *testing.T) {
 		want string
 	}{
 		{taskOf(Tight, data.Shard, Client{Epsilon: 0.5, Accuracy: 0.99}), "at most about 0.95 can be expected"},
-		{taskOf(Paper, data.Shard, Client{Epsilon: 1e-3, Accuracy: 0.8}), "would do"},
+		{taskOf(Paper, data.Shard, Client{Epsilon: 1e-3, Accuracy: 0.8}), "would be enough"},
 	} {
 		dir := filepath.Join(t.TempDir(), "loop")
 		o := optionsOf(dir, c.task, 5000, nil)
@@ -384,8 +384,8 @@ func TestTasksShareTheirBudget(t *testing.T) {
 		change func(t *Task)
 		want   string
 	}{
-		"more ε":   {func(t *Task) { t.Clients[0].Epsilon = 2 }, "not those that were promised"},
-		"other δ":  {func(t *Task) { t.Clients[0].Delta = 0.1 }, "not those that were promised"},
+		"more ε":   {func(t *Task) { t.Clients[0].Epsilon = 2 }, "differ from those that were promised"},
+		"other δ":  {func(t *Task) { t.Clients[0].Delta = 0.1 }, "differ from those that were promised"},
 		"seed":     {func(t *Task) { t.Spec.Seed = 9 }, "seed = 9, must be 1"},
 		"strategy": {func(t *Task) { t.Strategy = Paper }, "that of a Rényi filter"},
 		// Other rows, or more of them in a sample's rate, than the ledger was charged for.

@@ -12,40 +12,40 @@ import (
 	"proactivedp/plan"
 )
 
-// The rounds of a stage of strategy Tight, and the noise for which its sample size is chosen. While σ is
-// not much below 2 and T is enough to converge, accuracy depends only on s√T/σ. Larger samples
-// with more noise would only cost time.
+// The number of rounds of a stage of strategy Tight, and the noise for which its sample size is chosen.
+// If σ is not much below 2 and T is large enough to converge, the accuracy depends only on s√T/σ.
+// Larger samples with more noise would only take more time.
 const (
 	tightRounds = 1000
 	tightSigma  = 2
 )
 
-// The usual practice, for strategy Default.
+// The common practice that strategy Default uses.
 const (
 	defaultSize   = 256
 	defaultEpochs = 15
 )
 
-// firstShare is the share of a budget that the first stage takes if nobody knows how much noise
-// the target allows, and growth is the factor from one stage's share to the next.
+// firstShare is the share of the budget that the first stage uses if nobody knows how much noise the
+// target allows. growth is the ratio of the shares of consecutive stages.
 const (
 	firstShare = 0.125
 	growth     = 2
 	leastShare = 0.01 // a smaller share of a budget is not worth a stage
 )
 
-// calculator is the flow chart's "DP Calculator" of a task. It uses the ledgers and the utility graph, but
-// never data.
+// calculator is the flow chart's "DP Calculator" of a task. It uses the ledgers and the utility graph,
+// but never the data.
 type calculator struct {
 	task    Task
 	outlook Outlook
-	size    int // s and T of every stage, 0 for strategy Paper
+	size    int // s and T of every stage; 0 for strategy Paper
 	rounds  int
 }
 
-// sizes fixes s and T before the first release, for all of the accounts' clients, and
-// the orders of the filters of those that are new. It returns the least noise at which
-// some account lets one stage through.
+// sizes fixes s and T for all clients of the accounts before the first release. If fixed is false it
+// also fixes the orders of the filters. It returns the least noise with which some account admits one
+// stage.
 func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, rounds int, least float64, err error) {
 	if t.Strategy == Paper {
 		return 0, 0, 0, nil
@@ -89,8 +89,8 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	return size, rounds, least, nil
 }
 
-// tightSize returns the largest sample size, at least 1 and at most half of the records, with which a stage
-// of all clients at tightSigma takes no more than the whole budget of a filter of the best order.
+// tightSize returns the largest sample size, at least 1 and at most half of the records, for which a
+// stage of all clients at tightSigma fits into a filter of the best order.
 func (a Account) tightSize(ctx context.Context) (int, error) {
 	lo, hi := 1, max(1, a.Records/2)
 	for lo < hi {
@@ -114,11 +114,11 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 	return lo, nil
 }
 
-// fixOrder sets the order of the account's filter, at which a stage with the whole budget needs the least
-// noise.
+// fixOrder sets the order of the account's filter. It is the order at which a stage that uses the whole
+// budget needs the least noise.
 func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 	sigma := float64(tightSigma)
-	for range 4 { // the best order depends on the noise, and the noise depends little on the order
+	for range 4 { // the best order depends on the noise, and the noise depends only a little on the order
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
 			[]dp.Event{a.event(sigma, size, rounds, len(a.Clients))})
 		if err != nil {
@@ -138,16 +138,16 @@ func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
 	return nil
 }
 
-// stagePlan is the calculator's plan of the next stage for the clients of one account: noise
-// multiplier and sample size, or why there is no next stage.
+// stagePlan is the calculator's plan of the next stage for the clients of one account. It has the noise
+// multiplier and the sample size, or the reason why there is no next stage.
 type stagePlan struct {
 	sigma float64
-	size  int // s; K/s rounds
+	size  int // s; there are K/s rounds
 	why   string
 }
 
-// next plans the next stage for so many clients of the account that are not satisfied, for the
-// strictest of their targets and after the past stages of the task.
+// next plans the next stage for the unsatisfied clients of the account. clients is their number and
+// target the strictest of their targets. past are the earlier stages of the task.
 func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
 	p stagePlan, err error,
 ) {
@@ -160,10 +160,10 @@ func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients 
 	return c.tight(ctx, l, past, clients, target, margin)
 }
 
-// reach returns the end of the longest R_i: over the clipping norms, the largest noise multiplier up to which
-// all points reach the accuracy. It is 0 if no point does.
+// reach returns the end of the longest R_i. For each clipping norm, R_i ends at the largest noise
+// multiplier up to which all points reach the accuracy. The result is 0 if no point reaches it.
 func (o Outlook) reach(accuracy float64) float64 {
-	beyond := map[float64]float64{} // by C, the least σ that is too much
+	beyond := map[float64]float64{} // for each C, the least σ that is too large
 	for _, p := range o.Points {
 		if first, seen := beyond[p.Clip]; p.Accuracy < accuracy && (!seen || p.Sigma < first) {
 			beyond[p.Clip] = p.Sigma
@@ -221,8 +221,8 @@ func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	return best
 }
 
-// tight takes from the filter what the target is expected to need, then twice as much in each further stage.
-// The last stage takes everything that is left.
+// tight uses as much of the filter as the target is expected to need, and twice as much in each further
+// stage. The last stage uses everything that is left.
 func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
 	stagePlan, error,
 ) {
@@ -244,7 +244,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 	} else if c.outlook.Same {
 		sigma := c.outlook.reach(min(1, target+margin))
 		if sigma == 0 {
-			share = left // no point reaches the target, so this is the best
+			share = left // no point reaches the target, so use everything
 		} else {
 			e := l.event(sigma, c.size, c.rounds, clients)
 			with, err := l.usedWith(ctx, []dp.Event{e})
@@ -265,7 +265,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 	case err != nil:
 		return stagePlan{}, err
 	case !ok:
-		return stagePlan{why: "its budget lets no stage through, at any noise"}, nil
+		return stagePlan{why: "its budget admits no stage, whatever the noise"}, nil
 	case sigma >= sigmaBefore:
 		return stagePlan{why: fmt.Sprintf("what is left of its budget needs σ = %s, no less than before: %s",
 			decimal.Up(sigma, 6), percent(left))}, nil
@@ -280,14 +280,15 @@ func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePl
 	}
 	sigma, ok, err := l.noiseFor(ctx, 1, c.size, c.rounds, clients)
 	if err != nil || !ok {
-		return stagePlan{why: "its budget lets no stage through, at any noise"}, err
+		return stagePlan{why: "its budget admits no stage, whatever the noise"}, err
 	}
 	return stagePlan{sigma: sigma, size: c.size}, nil
 }
 
-// paper follows Appendix "DP Calculator". σ_0 is the largest noise at which the target may be reached. Each
-// later σ_j is that of twice the ε. s is the largest sample size that Theorem simpleF allows for all
-// rounds so far, counted as if they had been at σ_j, and for K more gradients.
+// paper follows the paper's appendix "DP Calculator". σ_0 is the largest noise at which the target may
+// be reached. Each later σ_j is the noise of twice the ε. s is the largest sample size that Theorem
+// simpleF allows for K more gradients after all earlier rounds, which are counted as if they had run at
+// σ_j.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
 	stagePlan, error,
 ) {
@@ -315,7 +316,8 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		if err != nil {
 			return stagePlan{}, err
 		}
-		return stagePlan{why: fmt.Sprintf("its target bears σ ≤ %s, and ε = %v needs σ ≥ %s: ε = %s would do",
+		return stagePlan{why: fmt.Sprintf("its target allows σ ≤ %s, but ε = %v needs σ ≥ %s: ε = %s would be "+
+			"enough",
 			decimal.Down(sigma, 6), l.Epsilon, decimal.Up(least, 6), decimal.Up(need, 4))}, nil
 	} else if sigma != 0 {
 		if eps, err = closedform.Epsilon(sigma, l.Delta); err != nil {
@@ -341,8 +343,8 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 	}
 }
 
-// largest returns the largest sample size of the next K gradients at noise sigma, or 0 and why there is
-// none.
+// largest returns the largest sample size of the next K gradients at noise sigma. If no size is
+// allowed, it returns 0 and the reason.
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	if err != nil {
@@ -378,7 +380,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 		return 0, "", err
 	}
 	if !ok {
-		return 0, fmt.Sprintf("its budget of ε = %v does not let %d rounds of s = %d through", l.Epsilon,
+		return 0, fmt.Sprintf("its budget of ε = %v does not admit %d rounds of s = %d", l.Epsilon,
 			run.Rounds*clients, run.SampleSize), nil
 	}
 	return run.SampleSize, "", nil

@@ -9,16 +9,16 @@ import (
 	"proactivedp/sim"
 )
 
-// maxClientsFile bounds a file of clients, in bytes.
+// maxClientsFile is the largest size of a file of clients, in bytes.
 const maxClientsFile = 16 << 20
 
-// ReadClients reads the clients of a file: JSON, a list with an object for each client,
-// in order, with the keys of [Client]:
+// ReadClients reads clients from a JSON file. The file has a list with an object for each client, in
+// order, with the keys of [Client]:
 //
 //	[{"epsilon": 0.5, "target_accuracy": 0.9},
 //	 {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
 //
-// Unknown keys are refused, and all values outside their ranges are reported together.
+// Unknown keys are errors, and all values outside their ranges are reported together.
 func ReadClients(path string) ([]Client, error) {
 	text, err := bounded.File(path, maxClientsFile)
 	if err != nil {
@@ -53,8 +53,8 @@ func checkClients(n int) error {
 	return nil
 }
 
-// NewClients returns n clients. Each list has one value for all clients or one for each, and deltas may be
-// empty. All faults are reported together.
+// NewClients returns n clients. Each list has one value for all clients or one for each client; deltas
+// may be empty. All problems are reported together.
 func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error)
 		case have == 0 && list.name != "delta":
 			errs = append(errs, fmt.Errorf("%s is missing, must be given", list.name))
 			for i := range all {
-				list.set(&all[i], 1) // allowed, so that what is missing is told once
+				list.set(&all[i], 1) // a valid value, so that a missing list is reported once
 			}
 		case have > 1 && have != n:
 			errs = append(errs, fmt.Errorf("%s has %d values, must have one, or one for each of %d clients",

@@ -21,8 +21,9 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is everything that decides what comes next: the budgets that were promised, the tasks, and the
-// stages, each entered before it is run. A ledger is the sum of the stages, so it never shrinks.
+// Journal is everything that decides what comes next: the promised budgets, the tasks, and the stages.
+// Each stage is entered before it is run. A ledger is computed from the stages, and stages are never
+// removed.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`
@@ -31,30 +32,30 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task of the journal, with what was looked at before it.
+// JournalTask is a task of the journal, with the utility graph that was made before it.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
 	SampleSize int     `json:"sample_size,omitempty"` // s and T of its stages; 0 for strategy Paper
 	Rounds     int     `json:"rounds,omitempty"`
-	// End says why no stage comes after its last one; "" while it is under way.
+	// End says why the task ended. It is "" while the task is under way.
 	End string `json:"end,omitempty"`
 }
 
-// journalFile is the journal's name in its folder, and maxJournal bounds it, in bytes.
+// journalFile is the name of the journal's file. maxJournal is its largest size in bytes.
 const (
 	journalFile = "journal.json"
 	maxJournal  = 64 << 20
 )
 
-// sealed is the content of a journal's file. The digest finds damage, but no forgery.
+// sealed is the content of a journal's file. The digest detects damage, but not forgery.
 type sealed struct {
 	Version int             `json:"version"`
-	SHA256  string          `json:"journal_sha256"` // of Journal, compact
+	SHA256  string          `json:"journal_sha256"` // of Journal as compact JSON
 	Journal json.RawMessage `json:"journal"`
 }
 
-// journalVersion is raised with every change of what a journal means.
+// journalVersion increases whenever the meaning of a journal changes.
 const journalVersion = 2
 
 // readJournal reads the journal of a folder. It returns nil if nothing was run there.
@@ -74,34 +75,33 @@ func readJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// checkNew refuses a folder that has a model and no journal. The journal is written before the first stage, so
-// it was lost: the cost of the model would not be counted, and the model would be overwritten.
+// checkNew refuses a folder that has a model but no journal. Because the journal is written before the
+// first stage, it must have been lost. Continuing would overwrite the model and forget what it cost.
 func checkNew(dir string) error {
 	models, err := fs.Glob(os.DirFS(dir), fmt.Sprintf(modelFile, "*"))
 	if err != nil || len(models) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s is missing, which says what the records have paid for %s: bring it back, or name "+
-		"another folder", filepath.Join(dir, journalFile), models[0])
+	return fmt.Errorf("%s is missing, which records what %s has cost: restore it, or give another folder", filepath.Join(dir, journalFile), models[0])
 }
 
-// parseJournal reads a journal, and refuses one that is damaged, or that contradicts
-// itself.
+// parseJournal reads a journal. It refuses one that is damaged or contradicts itself.
 func parseJournal(text []byte) (*Journal, error) {
 	var s sealed
 	if err := errors.Join(strictjson.Decode(text, &s), strictjson.Check(text, false)); err != nil {
 		return nil, err
 	}
 	if s.Version != journalVersion {
-		return nil, fmt.Errorf("version = %d, must be %d: another version of the program wrote this folder. Continue "+
-			"with that version. A training in another folder has a separate budget, which the records pay in addition", s.Version, journalVersion)
+		return nil, fmt.Errorf("version = %d, must be %d: another version of the program wrote this folder. "+
+			"Continue with that version. A training in another folder has a separate budget, which the records "+
+			"pay in addition", s.Version, journalVersion)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, s.Journal); err != nil {
 		return nil, err
 	}
 	if digest(compact.Bytes()) != s.SHA256 {
-		return nil, errors.New("damaged: its SHA-256 is not that of its content")
+		return nil, errors.New("damaged: its SHA-256 does not match its content")
 	}
 	var j Journal
 	if err := strictjson.Decode(s.Journal, &j); err != nil {
@@ -115,7 +115,7 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write replaces the journal in its folder as a whole.
+// write replaces the journal's file atomically.
 func (j *Journal) write(dir string) error {
 	compact, err := json.Marshal(j)
 	if err != nil {
@@ -131,7 +131,7 @@ func (j *Journal) write(dir string) error {
 	})
 }
 
-// validate reports where the journal contradicts itself. It does not check the ledgers.
+// validate reports contradictions in the journal. It does not check the ledgers.
 func (j *Journal) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -145,7 +145,7 @@ func (j *Journal) validate() error {
 			fail("task %d: %w", i, err)
 		}
 		if e.End == "" && i < len(j.Tasks)-1 {
-			fail("task %d is under way, and there is another one", i)
+			fail("task %d is under way, but another one follows", i)
 		}
 	}
 	for _, a := range j.Accounts {
@@ -161,7 +161,7 @@ func (j *Journal) validate() error {
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		if s.Task < 0 || s.Task >= len(j.Tasks) || i > 0 && s.Task < j.Stages[i-1].Task {
-			fail("stage %d: task = %d, must not fall and be below %d", i, s.Task, len(j.Tasks))
+			fail("stage %d: task = %d, must not decrease and must be below %d", i, s.Task, len(j.Tasks))
 			break
 		}
 		stages[s.Task]++
@@ -169,25 +169,25 @@ func (j *Journal) validate() error {
 			fail("stage %d: %w", i, err)
 		}
 		if !s.trained() && i < len(j.Stages)-1 {
-			fail("stage %d is not trained, and there is another one", i)
+			fail("stage %d is not trained, but another one follows", i)
 		}
 		for _, p := range s.Participants {
 			if runs[p.Run] {
-				fail("stage %d: run = %d is another participant's, and would share its noise", i, p.Run)
+				fail("stage %d: run = %d is also that of another participant, so they would share their noise", i, p.Run)
 			}
 			runs[p.Run] = true
 		}
 	}
 	for i, e := range j.Tasks {
 		if e.End != "" && stages[i] == 0 {
-			fail("task %d has ended, and has no stage", i)
+			fail("task %d has ended without a stage", i)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// fits reports why a task cannot draw on the journal's accounts: it has other data, or other budgets than
-// those that were promised before the first release.
+// fits reports why a task cannot use the accounts of the journal: its data or its budgets differ from
+// those fixed before the first release.
 func (j *Journal) fits(t Task) error {
 	var errs []error
 	if t.Spec.Seed != j.Seed {
@@ -204,13 +204,13 @@ func (j *Journal) fits(t Task) error {
 		{"fold", t.Spec.Fold, first.Fold}, {"partition", t.Spec.Partition, first.Partition},
 	} {
 		if f.have != f.had {
-			errs = append(errs, fmt.Errorf("%s = %#v, must be %#v as in the first task of the folder: else a "+
-				"client trains on other records than those that were accounted for", f.name, f.have, f.had))
+			errs = append(errs, fmt.Errorf("%s = %#v, must be %#v as in the first task of the folder: otherwise "+
+				"a client would train on other records than those that were accounted for", f.name, f.have, f.had))
 		}
 	}
 	wanted := accountsOf(t, j.Public)
 	if !slices.EqualFunc(wanted, j.Accounts, Account.sameAs) {
-		errs = append(errs, fmt.Errorf("the clients' records and budgets are not those that were promised "+
+		errs = append(errs, fmt.Errorf("the clients' records and budgets differ from those that were promised "+
 			"before the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
 	}
 	for _, a := range j.Accounts {
@@ -241,8 +241,8 @@ func describe(all []Account) []string {
 	return texts
 }
 
-// ledgers returns the accounts with everything that the journal's stages cost. Stages that the filter would
-// have refused are an error, because this program did not write such a journal.
+// ledgers returns the accounts, charged with the journal's stages. If a filter refuses a stage, ledgers
+// returns an error, because this program does not write such a journal.
 func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 	var all []*ledger
 	for _, a := range j.Accounts {
@@ -262,8 +262,8 @@ func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 	return all, nil
 }
 
-// nextRun returns the next free number of a release. The first is 1, because 0 is that of a training outside
-// of a loop.
+// nextRun returns the next free run number of a release. The first is 1, because a training outside of
+// a loop is run 0.
 func (j *Journal) nextRun() uint64 {
 	next := uint64(1)
 	for i := range j.Stages {

@@ -10,17 +10,18 @@ import (
 	"proactivedp/train"
 )
 
-// loop is the flow chart as a state machine. Its state is the journal, and the next stage depends only on
-// that.
+// loop is the flow chart as a state machine. Its state is the journal, which determines the next stage
+// completely.
 type loop struct {
 	*Journal
 	accounts []*ledger
-	// newRoot makes the secret of a stage and returns its public name, for tasks whose randomness is the
-	// operating system's. If it is nil, no stage of such a task can be planned.
+	// newRoot makes the secret of a stage and returns the public name of its root. It is needed for
+	// tasks with SeedFromOS; without it, no stage of such a task can be planned.
 	newRoot func() (string, error)
 }
 
-// newLoop returns the loop that continues from a journal. It charges the journal's stages to new ledgers.
+// newLoop returns the loop that continues from a journal. It charges the journal's stages to new
+// ledgers.
 func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	ledgers, err := j.ledgers(ctx)
 	if err != nil {
@@ -29,10 +30,10 @@ func newLoop(ctx context.Context, j *Journal) (*loop, error) {
 	return &loop{Journal: j, accounts: ledgers}, nil
 }
 
-// currentTask returns the task under way.
+// currentTask returns the last task of the journal.
 func (l *loop) currentTask() *JournalTask { return &l.Tasks[len(l.Tasks)-1] }
 
-// pending returns the stage that was charged and is not trained yet, or nil.
+// pending returns the stage that was charged but not trained yet, or nil.
 func (l *loop) pending() *Stage {
 	if n := len(l.Stages); n > 0 && !l.Stages[n-1].trained() {
 		return &l.Stages[n-1]
@@ -40,8 +41,8 @@ func (l *loop) pending() *Stage {
 	return nil
 }
 
-// short says, by client, why the last model of the task does not satisfy the client on its held-out
-// records. It is "" for a client that is satisfied. Nobody is satisfied before the first model.
+// short returns, for each client, why the last model of the task does not satisfy it on its held-out
+// records. The reason is "" if the client is satisfied. No client is satisfied before the first model.
 func (l *loop) short() []string {
 	e, stages := l.currentTask(), l.stagesOfTask()
 	why := make([]string, len(e.Clients))
@@ -57,11 +58,11 @@ func (l *loop) short() []string {
 	return why
 }
 
-// short says why a model of the given accuracy does not satisfy the client, or returns "" if it
-// does. The baseline is the accuracy of always guessing the most frequent class of the records that
-// judge. A model that has learnt nothing can reach a target below the baseline, and can be a little
-// above the baseline by chance. So the accuracy must exceed the baseline by more than chance, and
-// must not be below the target by more than margin.
+// short returns why a model of the given accuracy does not satisfy the client, or "" if it does.
+// baseline is the accuracy of always predicting the most frequent class of the same records. A model
+// that has learnt nothing may reach a target below the baseline, and may exceed the baseline slightly
+// by chance. Therefore the accuracy must exceed the baseline by more than chance. It must not be below
+// the target by more than margin.
 func (c Client) short(of string, accuracy, baseline, chance, margin float64) string {
 	byMoreThan := func(samplingError float64) string {
 		if samplingError == 0 {
@@ -79,9 +80,9 @@ func (c Client) short(of string, accuracy, baseline, chance, margin float64) str
 	return ""
 }
 
-// advance decides what follows the last model: the end of the task, or a stage, which it charges to the
-// ledgers and enters in the journal. For each client that is not satisfied and takes no part, why says
-// why.
+// advance decides what follows the last model: the end of the task, or a new stage. A new stage is
+// charged to the ledgers and entered in the journal. For each unsatisfied client that does not take
+// part, why has the reason.
 func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err error) {
 	e := l.currentTask()
 	why = make([]string, len(e.Clients))
@@ -94,13 +95,13 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 		return nil, nil, err
 	}
 	if len(plans) == 0 {
-		e.End = "no client that is short of its target may go on"
+		e.End = "no client that is below its target can continue"
 		return nil, why, nil
 	}
 	s := l.stageOf(plans)
 	if e.Spec.SeedFromOS {
 		if l.newRoot == nil {
-			return nil, nil, errors.New("a stage needs a secret root, there is nobody to make it")
+			return nil, nil, errors.New("a stage needs a secret root, but nothing makes one")
 		}
 		if s.Root, err = l.newRoot(); err != nil {
 			return nil, nil, err
@@ -119,12 +120,12 @@ func (l *loop) advance(ctx context.Context) (next *Stage, why []string, err erro
 // accountPlan is the plan of the next stage for one account.
 type accountPlan struct {
 	account *ledger
-	clients []int // of the account, that are not satisfied
+	clients []int // unsatisfied clients of the account
 	stagePlan
 }
 
-// plans plans the next stage for every account that has a client which is not satisfied. If an
-// account cannot pay for one, it has no plan, and why gets the reason for these clients.
+// plans plans the next stage for every account with an unsatisfied client. An account that cannot pay
+// for a stage has no plan; why then has the reason for its clients.
 func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 	e := l.currentTask()
 	short, past := l.short(), l.stagesOfTask()
@@ -158,8 +159,8 @@ func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 	return plans, nil
 }
 
-// stageOf returns the stage that fits all plans: it has the smallest of their sample sizes and the
-// clipping norm and step size for the largest of their noise multipliers.
+// stageOf returns the stage for all plans. It has the smallest of their sample sizes, and the clipping
+// norm and step size for the largest of their noise multipliers.
 func (l *loop) stageOf(plans []accountPlan) Stage {
 	e := l.currentTask()
 	s := Stage{Task: len(l.Tasks) - 1, SampleSize: math.MaxInt, Rounds: e.Rounds}
@@ -198,9 +199,9 @@ func (l *loop) trained(params string, heldOut []Tested) error {
 	return s.validate(l.currentTask().Task)
 }
 
-// marginOf is the sampling error of an accuracy that is found on n records: 1.645 standard
-// deviations of a binomial. If the expected accuracy is that far above a target, the n records find
-// the target reached with probability 0.95.
+// marginOf returns the sampling error of an accuracy measured on n records: 1.645 standard deviations
+// of a binomial distribution. If the expected accuracy exceeds a target by this margin, the measured
+// accuracy reaches the target with probability 0.95.
 func marginOf(accuracy float64, n int) float64 {
 	if n < 1 {
 		return 0

@@ -40,7 +40,7 @@ func TestPublicIsChecked(t *testing.T) {
 			}
 		}
 		if _, err := Run(t.Context(), task, Options{Public: Public{Records: 100, HeldOut: []int{10}}}); err == nil ||
-			!strings.Contains(err.Error(), "utility graph") {
+			!strings.Contains(err.Error(), "Utility and Open") {
 			t.Errorf("%s, without a utility graph: error %v", strategy, err)
 		}
 	}

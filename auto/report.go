@@ -18,10 +18,10 @@ import (
 	"proactivedp/train"
 )
 
-// Report is what a finished task says of itself.
+// Report is the result of a finished task.
 type Report struct {
-	Satisfied  bool           `json:"satisfied"` // whether every client is, see ClientReport
-	Tested                    // the worst client's model on its test records, which decided no stage
+	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
+	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
 	Strategy   Strategy       `json:"strategy"`
 	End        string         `json:"end"`
 	Clients    []ClientReport `json:"clients"`
@@ -30,72 +30,73 @@ type Report struct {
 	Rounds     int            `json:"rounds"` // messages of a client that takes part in every stage
 	Privacy    Privacy        `json:"privacy"`
 	Params     string         `json:"params_sha256"`
-	Model      string         `json:"model_file"` // in the folder; "" without one
+	Model      string         `json:"model_file"` // name in the folder; "" if nothing is kept
 	Outlook    Outlook        `json:"outlook"`
 	DataSHA256 string         `json:"data_sha256"` // digest of the parsed content
 	Synthetic  bool           `json:"synthetic_data"`
-	DataNote   string         `json:"data_note,omitempty"` // what is to be known of the data beside it
+	DataNote   string         `json:"data_note,omitempty"` // note on what else to know about the data
 	Config     Task           `json:"config"`
 
 	params  []float32    // the last model
-	within  claim.Report // what the model's file says of Privacy
-	records int          // that each client is dealt
+	within  claim.Report // bound that is saved in the model's file
+	records int          // number that each client holds
 }
 
-// ClientReport is what became of one client.
+// ClientReport is the result of one client.
 type ClientReport struct {
 	Client
-	// Satisfied means that the model has the target accuracy on the client's held-out records and
-	// exceeds the accuracy of always guessing their most frequent class by more than the sampling
-	// error. On the test records the model must also be better than guessing, and not below the
-	// target by more than the sampling error.
+	// Satisfied reports that two conditions hold. On the client's held-out records, the model reaches
+	// the target accuracy and exceeds the majority-class baseline by more than the sampling error. On
+	// its test records, the model exceeds the baseline and is not below the target by more than the
+	// sampling error.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
 	HeldOutRows int     `json:"held_out_rows"`
 	Distinct    int     `json:"held_out_distinct_rows"`
-	Baseline    float64 `json:"held_out_baseline"` // the accuracy of guessing their most frequent class
+	Baseline    float64 `json:"held_out_baseline"` // accuracy of always predicting their most frequent class
 	Tested
-	Warnings []string `json:"warnings,omitempty"` // of the records that judge, see train.JudgedRows
-	Refused  string   `json:"refused,omitempty"`  // why it no longer takes part, if it is not satisfied
+	Warnings []string `json:"warnings,omitempty"` // about the records that judge the model, see train.JudgedRows
+	Refused  string   `json:"refused,omitempty"`  // why an unsatisfied client no longer takes part
 }
 
-// StageReport is a stage as a report shows it.
+// StageReport is a stage in a report.
 type StageReport struct {
-	Number int `json:"stage"` // among those of all tasks, from 0
+	Number int `json:"stage"` // number among the stages of all tasks, from 0
 	Stage
 	GradComps int `json:"grad_computations"` // of all clients that took part
-	// Used is, by client, the share of its records' budget that is spent after the stage.
+	// Used is, for each client, the fraction of its records' budget that is spent after the stage.
 	Used []float64 `json:"used"`
 }
 
-// Privacy is what holds for each record of everything that the ledger let through, in
-// this task and those before.
+// Privacy is the guarantee for each record of everything that the ledgers admitted, in this task and
+// those before.
 type Privacy struct {
-	EpsilonUpper float64         `json:"epsilon_upper"` // the largest of any account
-	Delta        float64         `json:"delta"`         // the largest of any account, so that both hold for all
+	EpsilonUpper float64         `json:"epsilon_upper"` // largest of any account
+	Delta        float64         `json:"delta"`         // largest of any account, so that both hold for all
 	Kind         dp.Kind         `json:"kind"`
 	Accountant   string          `json:"accountant"`
 	Adjacency    dp.Adjacency    `json:"adjacency"`
 	Sampling     dp.Sampling     `json:"sampling"`
 	Accounts     []AccountReport `json:"accounts"`
-	Simulation   bool            `json:"simulation,omitempty"` // the noise is of a numbered seed: nothing is protected
+	Simulation   bool            `json:"simulation,omitempty"` // whether the noise comes from a numbered seed, so that nothing is protected
 	Statement    string          `json:"statement"`
 }
 
-// AccountReport is what one account promises and has spent.
+// AccountReport is the promise of one account and what it has spent.
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`
-	Used         float64      `json:"used"` // the share of the budget that is spent, rounded
+	Used         float64      `json:"used"` // fraction of the budget that is spent, rounded
 	Releases     []dp.Release `json:"releases"`
 }
 
-// HeldOutNote is said of the records that clients judge by.
-const HeldOutNote = "Held-out records are NOT protected: which stage comes next, and when a client stops, is decided " +
-	"by the accuracy on them, which (ε, δ) of the training does not cover; nor are test records."
+// HeldOutNote is the warning about the records that clients judge the model by.
+const HeldOutNote = "Held-out records are NOT protected: the accuracy on them decides which stage comes next and " +
+	"when a client stops, and (ε, δ) of the training does not cover that. Test records are not " +
+	"protected either."
 
-// report judges the last model, and says what holds of it.
+// report judges the last model and reports the guarantee.
 func (d *driver) report(ctx context.Context) (*Report, error) {
 	if err := d.open(ctx); err != nil {
 		return nil, err
@@ -168,17 +169,17 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData adds a note on the data to the report and its statement, above all what (ε, δ) does not
-// cover.
+// OfData adds a note about the data to the report and to its privacy statement. Above all, it says what
+// (ε, δ) does not cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
-		r.Privacy.Statement += "\n\nOf the data: " + d.Note + "."
+		r.Privacy.Statement += "\n\nData: " + d.Note + "."
 	}
 }
 
-// Save writes the last model to a file, for train.OpenModel, whole or not at all: with what
-// it takes, and the bound that everything of it is within.
+// Save writes the last model to a file for train.OpenModel, atomically. The file also has the
+// description of its inputs, and the privacy bound of everything in it.
 func (r *Report) Save(path string, in train.Inputs) error {
 	if r.params == nil {
 		return errors.New("save: the report has no model")
@@ -191,7 +192,7 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	}
 	s.Spec.NoiseMultiplier, s.Notes = r.within.NoiseMultiplier, s.Spec.Notes()
 	if s.Spec.Model == train.Ridge && s.Spec.Lambda == 0 {
-		s.Spec.Lambda = 1 / float64(r.records) // however few of them a client trains on
+		s.Spec.Lambda = 1 / float64(r.records) // even if a client trains on fewer
 	}
 	for _, a := range r.Privacy.Accounts {
 		s.Releases = append(s.Releases, a.Releases...)
@@ -199,8 +200,8 @@ func (r *Report) Save(path string, in train.Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// whyNot returns, by client, why it takes no part after the end of the task: what was
-// decided then is decided again.
+// whyNot returns why each client does not take part after the end of the task. It repeats the decision
+// that ended the task.
 func (d *driver) whyNot(ctx context.Context) ([]string, error) {
 	again := *d.Journal
 	again.Tasks = slices.Clone(again.Tasks)
@@ -213,7 +214,7 @@ func (d *driver) whyNot(ctx context.Context) ([]string, error) {
 	return why, err
 }
 
-// usedAfter returns, by client, the share of its budget that was spent after a stage.
+// usedAfter returns, for each client, the fraction of its budget that was spent after a stage.
 func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 	until := *d.Journal
 	until.Stages = until.Stages[:stage+1]
@@ -234,11 +235,11 @@ func (d *driver) usedAfter(ctx context.Context, stage int) ([]float64, error) {
 	return used, nil
 }
 
-// privacy says what all ledgers guarantee.
+// privacy returns the guarantee of all ledgers.
 func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, err error) {
 	var statements []string
 	var most dp.Bound
-	var payer *ledger // with the largest ε, of those whose records were used
+	var payer *ledger // the ledger with the largest ε, among those whose records were used
 	for _, l := range d.accounts {
 		b := l.guarantee()
 		used, err := l.used(ctx)
@@ -274,8 +275,8 @@ func (d *driver) privacy(ctx context.Context) (p Privacy, worst claim.Report, er
 	return p, worst, nil
 }
 
-// drawn says how the samples and noise of all stages are drawn: exactly only if those of
-// every task are.
+// drawn says how the samples and the noise were drawn. They count as exact only if those of every task
+// are.
 func (d *driver) drawn() string {
 	var names []rng.Name
 	for _, s := range d.Stages {
@@ -284,7 +285,7 @@ func (d *driver) drawn() string {
 	return claim.Drawn(!slices.ContainsFunc(d.Tasks, func(e JournalTask) bool { return !e.Spec.Exact }), names)
 }
 
-// statement is the paragraph that b, the ledger's guarantee, stands for.
+// statement returns the privacy statement of b, the ledger's guarantee.
 func (l *ledger) statement(b dp.Bound) string {
 	if l.filter != nil {
 		return claim.AdaptiveStatement(claim.PerRecord, b, l.Orders, true, l.events...)
@@ -292,7 +293,7 @@ func (l *ledger) statement(b dp.Bound) string {
 	return claim.BudgetStatement(claim.PerRecord, b, l.events...)
 }
 
-// String says what the stage runs.
+// String describes the stage in one line.
 func (s *Stage) String() string {
 	var who []string
 	for _, p := range s.Participants {
@@ -305,7 +306,7 @@ func (s *Stage) String() string {
 		strings.Join(who, ", "))
 }
 
-// list writes accuracies, the lowest first where there are many.
+// list formats accuracies, or only the lowest and the highest if there are many.
 func list(accuracy []float64) string {
 	sorted := slices.Clone(accuracy)
 	if len(sorted) > 8 {
@@ -319,7 +320,7 @@ func list(accuracy []float64) string {
 	return strings.Join(texts, ", ")
 }
 
-// Unsatisfied says why the first client that is not satisfied is not; it returns "" if all are.
+// Unsatisfied says why the first unsatisfied client is not satisfied. It returns "" if all are.
 func (r *Report) Unsatisfied() string {
 	for i, c := range r.Clients {
 		if !c.Satisfied {
@@ -329,7 +330,7 @@ func (r *Report) Unsatisfied() string {
 	return ""
 }
 
-// reasons joins why clients take no part, each reason once.
+// reasons joins the reasons why clients do not take part, without repetition.
 func reasons(why []string) string {
 	var all []string
 	for i, w := range why {
@@ -340,7 +341,7 @@ func reasons(why []string) string {
 	return strings.Join(all, "; ")
 }
 
-// WriteText writes the report for people to read.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	verdict := "SATISFIED"
@@ -354,7 +355,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided no stage%s\n", "test accuracy", r.TestAccuracy, whose)
 	fmt.Fprintf(&b, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows)
-	fmt.Fprintf(&b, "%-16s%.4f by guessing the majority class\n", "beside it", r.MajorityShare)
+	fmt.Fprintf(&b, "%-16s%.4f by always predicting the most frequent class\n", "baseline", r.MajorityShare)
 	if r.TestAccuracy <= r.MajorityShare {
 		fmt.Fprintf(&b, "%-16s%s\n", "WARNING", train.MajorityWarning)
 	}
@@ -390,17 +391,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "%-16sε ≤ %s at δ = %s, %s adjacency, %s sampling, by %s\n", "privacy",
 		decimal.Up(p.EpsilonUpper, 5), decimal.Up(p.Delta, 5), p.Adjacency, p.Sampling, p.Accountant)
 	if p.Simulation {
-		fmt.Fprintf(&b, "%-16snoise is of a numbered seed: a simulation, nothing is protected\n", "")
+		fmt.Fprintf(&b, "%-16snoise comes from a numbered seed: this is a simulation, nothing is protected\n", "")
 	}
 	averaged := ""
 	if spec := r.Config.Spec; spec.Averages() {
 		averaged = ", averaged (" + spec.Average + ")"
 	}
-	model := cmp.Or(r.Model, "kept in no folder, nor is the ledger (--dir keeps both)")
+	model := cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)")
 	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", model, averaged, r.Params, p.Statement)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// percentUsed shows the share of a budget that is spent, rounded up.
+// percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.
 func percentUsed(used float64) string { return decimal.Up(100*used, 4) + " %" }

@@ -15,7 +15,7 @@ func TestReportSaysWhatGuessingGives(t *testing.T) {
 		clients   int
 		says, not string
 	}{
-		{0.9, 1, "0.9000 on test records, which decided no stage\ndistinct rows   0 of 0\nbeside it       0.5500 by guessing", "WARNING"},
+		{0.9, 1, "0.9000 on test records, which decided no stage\ndistinct rows   0 of 0\nbaseline        0.5500 by always predicting", "WARNING"},
 		{0.55, 1, "WARNING         " + train.MajorityWarning, "worst client"},
 		{0.9, 2, "0.9000 on test records, which decided no stage (the worst client's)\n", "WARNING"},
 	} {

@@ -20,31 +20,32 @@ import (
 	"proactivedp/sim"
 )
 
-// Options says where a loop keeps its journal, and what it drives.
+// Options say where a loop keeps its journal, and what it uses.
 type Options struct {
-	// Dir is the folder of the journal and of each task's newest model. It is made if it does not exist.
-	// With "" nothing is kept. Only a simulation may do that, because its ledger is forgotten.
+	// Dir is the folder of the journal and of each task's newest model. It is created if it does not
+	// exist. With "" nothing is kept. Only a simulation may do that, because its ledger is lost.
 	Dir     string
 	Public  Public
 	Utility Utility
-	// Open returns the trainer, which reads the clients' records. It is called when the first stage is
-	// charged, so not for a task that is refused.
+	// Open returns the trainer, which reads the clients' records. It is called after the first stage
+	// was charged, so it is not called for a refused task.
 	Open func(ctx context.Context) (Trainer, error)
-	// Progress, unless it is nil, gets a line of text for each step.
+	// Progress, unless it is nil, receives a line of text for each step.
 	Progress io.Writer
 }
 
-// ErrRefused is wrapped by the error of a task that probably cannot reach its targets within its budgets.
-// This is known before any client's record was used. The error says which targets are feasible.
+// ErrRefused is wrapped by the error for a task that probably cannot reach its targets within its
+// budgets. The task is refused before any client's record is used. The error says which targets are
+// feasible.
 var ErrRefused = errors.New("refused before any record was used")
 
-// Refusal is the error of a target accuracy that is out of reach by a utility graph of the task's own data.
-// It wraps [ErrRefused].
+// Refusal is the error for a target accuracy that the task's own utility graph does not reach. It wraps
+// [ErrRefused].
 type Refusal struct {
-	Target   float64 // the lowest target accuracy of a client, which is met first
-	Feasible float64 // the largest accuracy that can be expected within the budgets
-	Sigma    float64 // of the stage that takes the whole budget for it; 0 if it takes less
-	Of       string  // the records of the utility graph, in words
+	Target   float64 // lowest target accuracy of a client, which is met first
+	Feasible float64 // largest accuracy that can be expected within the budgets
+	Sigma    float64 // noise multiplier of a stage that needs the whole budget for it; 0 if it needs less
+	Of       string  // description of the records of the utility graph
 }
 
 // Error says what is out of reach, and what would be feasible.
@@ -60,12 +61,13 @@ func (r *Refusal) Error() string {
 // Unwrap returns [ErrRefused].
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
-// Run runs stages of the task until every client is satisfied, or no budget of the others allows another
-// stage. If the folder's journal already has the task, Run continues it: an interrupted task with
-// the stage that was charged last, to the same bits. If the task has ended, Run only reports it again.
+// Run runs stages of the task until every client is satisfied, or the budgets of the others admit no
+// further stage. If the folder's journal already has the task, Run continues it. An interrupted task
+// continues with the stage that was charged last, and gives the same bits. If the task has ended, Run
+// only reports it again.
 //
-// A second task on the same data draws on the same ledgers. It may be given when the task before has
-// ended, and must promise the same budgets to the same records.
+// A second task on the same data uses the same ledgers. It can be given after the first task has ended,
+// and must promise the same budgets to the same records.
 func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 		return nil, err
 	}
 	if o.Utility == nil || o.Open == nil {
-		return nil, errors.New("options: a utility graph and what opens the trainer are missing, must be given")
+		return nil, errors.New("options: Utility and Open are missing, must be given")
 	}
 	if o.Dir == "" {
 		if t.Spec.SeedFromOS {
@@ -90,9 +92,10 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger reports a release that would be forgotten.
-var ErrNoLedger = errors.New("dir is missing, must name a folder where randomness is the operating system's: " +
-	"a release whose ledger is kept nowhere has no budget (a simulation, of a numbered seed, may do without)")
+// ErrNoLedger reports a release whose cost would be forgotten.
+var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
+	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
+	"folder)")
 
 func run(ctx context.Context, t Task, o Options) (*Report, error) {
 	var j *Journal
@@ -124,16 +127,16 @@ func run(ctx context.Context, t Task, o Options) (*Report, error) {
 func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error) {
 	if j != nil {
 		if o.Public.Data != j.Public.Data {
-			return nil, fmt.Errorf("content of the data, sha256 = %s, the journal has %s: its ledgers are of "+
-				"that", o.Public.Data, j.Public.Data)
+			return nil, fmt.Errorf("content of the data, sha256 = %s, but the journal has %s: its ledgers are "+
+				"for that data", o.Public.Data, j.Public.Data)
 		}
 		last := &j.Tasks[len(j.Tasks)-1]
 		if equal(last.Task, t) {
 			return j, nil
 		}
 		if last.End == "" {
-			return nil, fmt.Errorf("%s holds a task that is not finished; go on with it as it was given, or "+
-				"name another folder", o.Dir)
+			return nil, fmt.Errorf("%s holds an unfinished task: continue it with the same options, or give "+
+				"another folder", o.Dir)
 		}
 		if err := j.fits(t); err != nil {
 			return nil, err
@@ -169,7 +172,7 @@ func equal(a, b Task) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// check reports a utility graph from which no stage can be planned.
+// check reports why no stage can be planned from a utility graph.
 func (o Outlook) check() error {
 	if len(o.Points) == 0 {
 		return errors.New("the utility graph has no points")
@@ -184,8 +187,8 @@ func (o Outlook) check() error {
 	return nil
 }
 
-// expect refuses a task if, by a utility graph of the task's own data, no client can expect to be
-// satisfied. Nothing was charged and no record was used then.
+// expect refuses a task if its own utility graph shows that no client can be satisfied. At that point
+// nothing was charged and no record was used.
 func (j *Journal) expect(q Question) error {
 	e := j.Tasks[len(j.Tasks)-1]
 	if !e.Outlook.Same {
@@ -208,8 +211,8 @@ type driver struct {
 	*loop
 	Options
 	trainer Trainer
-	params  []float32 // the newest model of the task; nil before the first
-	why     []string  // by client, why it takes no part
+	params  []float32 // newest model of the task; nil before the first
+	why     []string  // why each client does not take part
 }
 
 func (d *driver) say(format string, args ...any) {
@@ -236,9 +239,9 @@ func (d *driver) drive(ctx context.Context) error {
 			}
 			first := len(d.stagesOfTask()) == 0
 			if s == nil && first {
-				return fmt.Errorf("no client may take part: %s: %w", reasons(d.why), ErrRefused)
+				return fmt.Errorf("no client can take part: %s: %w", reasons(d.why), ErrRefused)
 			}
-			// The charge is on disk before anything of the stage is drawn.
+			// The charge must be on disk before anything of the stage is drawn.
 			if err := d.keep(); err != nil {
 				return err
 			}
@@ -287,8 +290,8 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 	return d.forget(number)
 }
 
-// stranded adds to err, which says that the stage under way cannot be trained, what the records have paid
-// in this folder and what the user can do.
+// stranded completes err for a stage under way that cannot be trained. It adds what the records have
+// paid in this folder, and what the user can do.
 func (d *driver) stranded(ctx context.Context, err error) error {
 	var paid []string
 	for _, l := range d.accounts {
@@ -299,8 +302,9 @@ func (d *driver) stranded(ctx context.Context, err error) error {
 		paid = append(paid, fmt.Sprintf("clients %v: %s of ε = %v at δ = %v", l.Clients, percentUsed(used), l.Epsilon,
 			l.Delta))
 	}
-	return fmt.Errorf("%w; without it nothing more is trained in this folder, and the records have paid, with the "+
-		"stage under way: %s; what is trained in another folder has a budget of its own, which they pay on top", err,
+	return fmt.Errorf("%w; without it no further stage can be trained in this folder, and the records have paid, "+
+		"including the stage under way: %s; a training in another folder has a separate budget, which they "+
+		"pay in addition", err,
 		strings.Join(paid, ", "))
 }
 
@@ -312,8 +316,8 @@ func (d *driver) keep() error {
 	return d.write(d.Dir)
 }
 
-// forget removes what is not needed after a stage is trained and entered: its secret, and the model of the
-// stage before unless that was the last one of a task.
+// forget removes files that are not needed after a stage is trained and entered: its secret, and the
+// model of the stage before, unless that was the last one of its task.
 func (d *driver) forget(stage int) error {
 	if d.Dir == "" {
 		return nil
@@ -351,14 +355,14 @@ func (d *driver) load() error {
 		return err
 	}
 	if sum := (&sim.Result{Params: params}).ParamsSHA256(); sum != d.Stages[number].Params {
-		return fmt.Errorf("%s is damaged: sha256 = %s, the journal has %s", d.model(number), sum,
+		return fmt.Errorf("%s is damaged: sha256 = %s, but the journal has %s", d.model(number), sum,
 			d.Stages[number].Params)
 	}
 	d.params = params
 	return nil
 }
 
-// model returns the file of the global model at a stage's end, or "" if nothing is kept.
+// model returns the file name of the global model after a stage, or "" if nothing is kept.
 func (d *driver) model(stage int) string {
 	if d.Dir == "" {
 		return ""
@@ -366,7 +370,7 @@ func (d *driver) model(stage int) string {
 	return filepath.Join(d.Dir, fmt.Sprintf(modelFile, stage))
 }
 
-// modelFile is the name of a model in its folder, by its stage.
+// modelFile is the pattern of the names of models, by stage.
 const modelFile = "model-%v.f32"
 
 // writeModel writes a model's parameters, each as four bytes, little-endian.

@@ -15,13 +15,13 @@ import (
 	"proactivedp/rng"
 )
 
-// secretFile holds the secret of the stage under way if randomness is the operating system's. With it, a stage
-// that was charged and then interrupted gives the same bits, so it is not released twice. It is
-// removed as soon as the stage is trained.
+// secretFile holds the secret of the stage under way if randomness comes from the operating system.
+// With it, a stage that was charged and then interrupted gives the same bits when it runs again, so it
+// is not released twice with different noise. The file is removed as soon as the stage is trained.
 const secretFile = "stage.secret"
 
-// newSecret draws a secret, writes it to a file in the folder that only its owner may read, and returns the
-// public name of its root.
+// newSecret draws a secret, writes it to a file that only its owner can read, and returns the public
+// name of its root.
 func newSecret(dir string) (string, error) {
 	secret, err := rng.NewSecret()
 	if err != nil {
@@ -32,8 +32,9 @@ func newSecret(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, secretFile)
-	// An old secret is of a stage that was never charged, so no ledger needs it. The new file is made empty,
-	// with mode 0600, because atomicfile.Write keeps the mode of the file that it replaces.
+	// An old secret belongs to a stage that was never charged, so no ledger needs it. The new file is
+	// created empty with mode 0600, because atomicfile.Write keeps the mode of the file that it
+	// replaces.
 	if err := forgetSecret(dir); err != nil {
 		return "", err
 	}
@@ -53,14 +54,14 @@ func newSecret(dir string) (string, error) {
 	return root.Name().Root, nil
 }
 
-// maxSecretFile bounds the file, in bytes.
+// maxSecretFile is the largest size of the file, in bytes.
 const maxSecretFile = 4 * rng.MinSecret
 
-// errLostSecret reports that the secret of the stage under way is not in the folder.
-var errLostSecret = errors.New("the stage is charged with noise from its own secret, and no other noise may take its " +
-	"place: bring back the file")
+// errLostSecret reports that the folder does not have the secret of the stage under way.
+var errLostSecret = errors.New("the stage is charged with noise from this secret, and other noise must not " +
+	"replace it: restore the file")
 
-// readSecret returns the root of the folder's secret, which must be of that public name.
+// readSecret returns the root of the folder's secret. Its public name must be name.
 func readSecret(dir, name string) (*rng.Root, error) {
 	path := filepath.Join(dir, secretFile)
 	text, err := bounded.Within(dir, secretFile, maxSecretFile)
@@ -83,7 +84,7 @@ func readSecret(dir, name string) (*rng.Root, error) {
 		return nil, err
 	}
 	if got := root.Name().Root; got != name {
-		return nil, fmt.Errorf("%s is the secret of %s, the stage under way is charged with noise of %s: %w",
+		return nil, fmt.Errorf("%s is the secret of %s, but the stage under way is charged with noise of %s: %w",
 			path, got, name, errLostSecret)
 	}
 	return root, nil

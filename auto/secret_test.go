@@ -165,7 +165,7 @@ func TestLostSecretIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Run(t.Context(), task, o)
-		for _, want := range []string{c.want, "bring back", paid, "another folder"} {
+		for _, want := range []string{c.want, "restore the file", paid, "another folder"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v, must say %q", c.text, err, want)
 			}

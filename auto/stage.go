@@ -13,31 +13,31 @@ import (
 	"proactivedp/train"
 )
 
-// Stage is one stage of a task's training: what is run, who takes part, and the resulting model.
+// Stage is one stage of a task's training: its parameters, its participants, and the resulting model.
 type Stage struct {
-	Task         int                 `json:"task"` // of which task of the journal, from 0
+	Task         int                 `json:"task"` // number of its task in the journal, from 0
 	Clip         float64             `json:"clip"`
 	SampleSize   int                 `json:"sample_size"`
 	Rounds       int                 `json:"rounds"` // of each client that takes part
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
-	// Root names in public what its samples and noise are from: a secret of the folder, which
-	// is gone when the stage is trained; absent: the seed.
+	// Root is the public name of the root that its samples and noise come from. It is a secret of the
+	// folder, which is removed when the stage is trained. If Root is empty, they come from the seed.
 	Root string `json:"noise_root,omitempty"`
-	// Params is the SHA-256 of the global model at the end of the stage. HeldOut is its accuracy by
-	// client on held-out records, and Baseline the accuracy of guessing their most frequent class.
-	// All are absent until the stage is trained.
+	// Params is the SHA-256 of the global model after the stage. HeldOut is its accuracy on each
+	// client's held-out records, and Baseline the accuracy of always predicting their most frequent
+	// class. All are empty until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
 }
 
-// maxStages bounds the stages of a journal: each takes a share of some budget.
+// maxStages limits the number of stages of a journal.
 const maxStages = 10_000
 
 func (s *Stage) trained() bool { return s.Params != "" }
 
-// validate reports what no stage of the task can have.
+// validate reports contradictions between the stage and the task.
 func (s *Stage) validate(t Task) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -52,13 +52,13 @@ func (s *Stage) validate(t Task) error {
 		}
 	}
 	if t.Spec.SeedFromOS != (s.Root != "") {
-		fail("noise root = %q, must be that of a secret where randomness is the operating system's, and there alone",
+		fail("noise root = %q, must be given if randomness comes from the operating system, and only then",
 			s.Root)
 	}
 	last := -1
 	for _, p := range s.Participants {
 		if p.Client <= last || p.Client >= len(t.Clients) {
-			fail("client = %d, must increase and be below %d", p.Client, len(t.Clients))
+			fail("client = %d, must be in increasing order and below %d", p.Client, len(t.Clients))
 			break
 		}
 		last = p.Client
@@ -70,7 +70,7 @@ func (s *Stage) validate(t Task) error {
 		}
 	}
 	if len(s.Participants) == 0 {
-		fail("nobody takes part")
+		fail("no client takes part")
 	}
 	if n := len(t.Clients); s.trained() && (len(s.HeldOut) != n || len(s.Baseline) != n) {
 		fail("accuracies of %d clients and baselines of %d, must be of all %d", len(s.HeldOut), len(s.Baseline), n)
@@ -83,16 +83,16 @@ func (s *Stage) validate(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Spec returns the training that the stage is, for [train.Source.PrepareStage].
+// Spec returns the training of the stage, for [train.Source.PrepareStage].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
-	spec.SeedFromOS = false // the world is the seed's, and what is secret has a root of its own
+	spec.SeedFromOS = false // everything but the samples and the noise comes from the seed
 	spec.Clip, spec.Eta0 = s.Clip, s.Eta0
 	spec.SampleSize, spec.GradComps = strconv.Itoa(s.SampleSize), s.SampleSize*s.Rounds
 	return spec
 }
 
-// root names the root of the stage's noise.
+// root returns the name of the root of the stage's noise.
 func (s *Stage) root(seed uint64) string {
 	if s.Root != "" {
 		return s.Root
@@ -100,11 +100,11 @@ func (s *Stage) root(seed uint64) string {
 	return rng.New(seed).Name().Root
 }
 
-// computed is how many gradients all its clients compute, as expected.
+// computed returns the expected number of gradients of all its clients.
 func (s *Stage) computed() int { return s.SampleSize * s.Rounds * len(s.Participants) }
 
-// events returns what the stage releases about the account's records, with the name of each
-// participant's noise. There are none if no client of the account takes part.
+// events returns the rounds of the stage that use the account's records, with the name of each
+// participant's noise. It returns none if no client of the account takes part.
 func (s *Stage) events(a Account, seed uint64) []dp.Event {
 	var all []dp.Event
 	root := s.root(seed)
@@ -119,10 +119,10 @@ func (s *Stage) events(a Account, seed uint64) []dp.Event {
 	return all
 }
 
-// errLedger reports that what was run is not what the ledger was charged for.
-var errLedger = errors.New("what was released is not what was let through")
+// errLedger reports that a stage ran other rounds than those charged to the ledger.
+var errLedger = errors.New("the stage ran other rounds than those charged to the ledger")
 
-// check compares what the clients released with what the ledgers were charged for.
+// check compares the clients' rounds with those charged to the ledgers.
 func (s *Stage) check(accounts []Account, seed uint64, r *sim.Result) error {
 	for i, p := range s.Participants {
 		for _, a := range accounts {

@@ -15,8 +15,8 @@ import (
 	"proactivedp/train"
 )
 
-// PublicOf returns what is public about the data: how many records each client is dealt to train on and to
-// judge by, and the data's shape.
+// PublicOf returns what is public about the data: how many records each client trains on and is judged
+// by, and the shape of the data.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
 		return Public{}, fmt.Errorf("budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
@@ -37,8 +37,8 @@ func PublicOf(source *train.Source, t Task) (Public, error) {
 	return p, nil
 }
 
-// judges returns the rows that each client trains on, and those that it is judged by: the
-// held-out training rows, or the test rows, dealt as the training rows are.
+// judges returns the rows that each client trains on, and the rows that judge it. The latter are the
+// held-out training rows or the test rows, dealt like the training rows.
 func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.Subset, err error) {
 	if !heldOut {
 		s.Holdout = 0
@@ -53,9 +53,9 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 	return p.Config.Rows, by, nil
 }
 
-// NewTrainer returns a trainer of the task on a data set that uses package train. It keeps a checkpoint of
-// the stage under way in dir, unless that is "". It refuses a stage that takes more than so many bytes
-// of memory; 0 is as much as the process may have. If progress is not nil, it shows that of long stages.
+// NewTrainer returns a Trainer for the task on a data set. It keeps a checkpoint of the stage under way
+// in dir, unless dir is "". It refuses a stage that needs more than the given memory in bytes; 0 means
+// the limit of the process. If progress is not nil, it shows the progress of long stages.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }
@@ -69,7 +69,7 @@ type trainer struct {
 	task     Task
 }
 
-// checkpointFile keeps the stage under way.
+// checkpointFile is the name of the checkpoint of the stage under way.
 const checkpointFile = "stage.checkpoint"
 
 func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]float32, error) {
@@ -112,18 +112,19 @@ func (t *trainer) Train(ctx context.Context, s Stage, initial []float32) ([]floa
 	return r.Model(), keep.Forget()
 }
 
-// keep returns where the stage's checkpoint is kept and the checkpoint to continue from.
+// keep returns where the stage's checkpoint is kept, and the checkpoint to continue from.
 func (t *trainer) keep() train.Keep {
 	if t.dir == "" {
 		return train.Keep{}
 	}
 	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
-	// A damaged checkpoint, or one of another stage, is ignored: the stage gives the same bits without it.
+	// A checkpoint that is damaged or belongs to another stage is ignored. Without it, the stage gives
+	// the same bits.
 	from, err := train.OpenCheckpoint(keep.Path)
 	if err == nil {
 		keep.From = from
 	} else if !errors.Is(err, fs.ErrNotExist) && t.progress != nil {
-		fmt.Fprintf(t.progress, "the stage begins anew: %v\n", err)
+		fmt.Fprintf(t.progress, "the stage starts from its beginning: %v\n", err)
 	}
 	return keep
 }
@@ -132,8 +133,8 @@ func (t *trainer) HeldOut(params []float32) ([]Tested, error) { return t.judge(t
 
 func (t *trainer) Test(params []float32) ([]Tested, error) { return t.judge(false, params) }
 
-// judge judges the model by each client's records of one kind. If all clients have the same
-// records, it does so once.
+// judge judges the model by each client's records of one kind. It does so only once if all clients have
+// the same records.
 func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 	p, err := t.source.Prepare(t.task.Spec)
 	if err != nil {

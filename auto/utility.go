@@ -15,47 +15,49 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe makes a utility graph by trainings on public records: the data of the task itself if they are
-// public, or similar data.
+// Probe makes a utility graph by training on public records: the task's own data, if they are public,
+// or similar data.
 type Probe struct {
 	Source *train.Source
-	Spec   train.Spec // how to train on the source, with the data and features of the source
+	Spec   train.Spec // training on the source, with the data and features of the source
 	Same   bool       // whether these are the data of the task
-	Of     string     // what they are, in words
-	Graph  Graph      // for strategy Paper
+	Of     string     // description of the records
+	Graph  Graph      // for strategy Paper only
 	Trials pool.Options
 }
 
 // Graph says which points of the paper's utility graph are measured.
 type Graph struct {
 	Clips, Sigmas []float64
-	Draws         int // how often noise is drawn at each point
+	Draws         int // number of noise draws at each point
 	GradComps     int // K of each client, for the model without noise
 }
 
-// NewProbe returns a probe that uses the task's own records. They must be public, because the probe's
-// trainings are not accounted for.
+// NewProbe returns a probe that uses the task's own records. They must be public, because the trainings
+// of the probe are not accounted for.
 func NewProbe(source *train.Source, t Task) Probe {
 	p := Probe{Source: source, Spec: t.Spec, Same: true,
-		Of: t.Spec.Data + " itself, looked at without noise: right for a public benchmark alone"}
+		Of: t.Spec.Data + " itself, used without noise: only right for a public benchmark"}
 	p.Spec.SeedFromOS = false // the records are public
 	return p
 }
 
-// NewProbeOn returns a probe that uses another data set than the task's own, which must be public or drawn.
+// NewProbeOn returns a probe that uses another data set than the task's own. It must be public or
+// synthetic.
 func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {
 		p.Of += ", drawn"
 	}
-	p.Of += ": of settings a hint, of accuracies none"
+	p.Of += ": a hint for settings, not for accuracies"
 	p.Spec.SeedFromOS = false
 	p.Spec.Data, p.Spec.Features, p.Spec.Split = d.Name, 0, ""
 	return p
 }
 
-// Utility is the [Utility] of the probe. For strategy Paper it is the paper's utility graph, which adds noise
-// to a model that was trained without noise. For the others it uses cheaper trainings with noise.
+// Utility is the [Utility] of the probe. For strategy Paper it is the paper's utility graph, which adds
+// noise to a model that was trained without noise. For the other strategies it uses scaled-down
+// trainings with noise.
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
@@ -69,20 +71,21 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// say prints the progress of the utility graph. A progress bar cannot: each training depends on the results
-// before it.
+// say prints the progress of the utility graph. There is no progress bar, because each training depends
+// on earlier results.
 func (p Probe) say(format string, args ...any) {
 	if p.Trials.Progress != nil {
 		fmt.Fprintf(p.Trials.Progress, format+"\n", args...)
 	}
 }
 
-// bearable is the share of its accuracy that a model trained without noise must keep under noise of σ, so
-// that σ is in R_i. The paper reads σ off its utility graphs where at most 10 % is lost (Section
-// "Experiments"). That noise is not scaled by the step size, so it costs more than the noise in training.
+// bearable is the fraction of its accuracy that a model trained without noise must keep when noise of σ
+// is added, so that σ is in R_i. The paper reads from its utility graphs the σ at which at most 10 % is
+// lost (Section "Experiments"). This noise is not scaled by the step size, so it costs more accuracy
+// than the noise in training.
 const bearable = 0.9
 
-// graph returns the points of the paper's utility graph. If σ is bearable, the expected accuracy is that
+// graph returns the points of the paper's utility graph. If σ is in R_i, the expected accuracy is that
 // without noise.
 func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	plain := p.Spec
@@ -119,33 +122,33 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 	return points, nil
 }
 
-// The rungs of the ladder are noise multipliers. Each is this factor times the one before.
+// The noise multipliers of the ladder. Each rung is this factor times the one before.
 const (
 	rung  = 1.4142135623730951
 	rungs = 8
 )
 
-// A ladder's trainings: from each rung's first step size so many more are tried at most, as
-// runs of the seed that no release is: split and deal are those of the task, so that no
-// record is looked at that the task is judged by at its end.
+// The trainings of the ladder. From each rung's first step size, at most this many others are tried.
+// Their runs are numbers that no release uses. The split and the partition are those of the task, so
+// that no test record of the task is used.
 const (
 	climbs     = 4
 	probeSeeds = 3
 	probeRuns  = 1 << 62
 )
 
-// distances are how far, at most, all rounds of the first trainings move the model.
+// distances are how far the rounds of the first trainings can move the model at most.
 var distances = []float64{4, 16, 64, 256, 1024}
 
-// ladderClips are the clipping norms that are tried for a model with long gradients. For a network the
-// clipping norm matters little compared with the step size.
+// ladderClips are the clipping norms that are tried for a model with long gradients. For a network, the
+// clipping norm has little influence compared with the step size.
 var ladderClips = []float64{0.1, 0.3, 1}
 
-// ladder finds the best step size and clipping norm at the least noise. Then it increases the noise and
-// finds the best step size and its accuracy for each noise, until no client's target is reached.
+// ladder finds the best step size and clipping norm at the least noise. Then it increases the noise,
+// and finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !(q.Least > 0) {
-		return nil, errors.New("a utility graph needs the least noise of a stage, there is none")
+		return nil, errors.New("a utility graph needs the least noise of a stage, but it is missing")
 	}
 	scale, least := p.scaled(q), 1.0
 	for _, c := range q.Task.Clients {
@@ -157,8 +160,8 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	}
 	var starts []Point
 	for _, clip := range clips {
-		// The sum of a round's clipped gradients is at most C·s long for each client, so this
-		// is the step size at which all rounds together move the model by 1 at most.
+		// The sum of a round's clipped gradients has length at most C·s for each client. With this step
+		// size, all rounds together move the model by at most 1.
 		unit := 1 / (clip * float64(q.SampleSize*q.Rounds*p.Spec.Clients))
 		for _, far := range distances {
 			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(far * unit)})
@@ -206,8 +209,8 @@ func (p Probe) sayPoint(at Point) {
 		at.Eta0)
 }
 
-// scaled returns the training of the probe at a point. It is a smaller training of about the same accuracy
-// as one with the question's s and T, see train.Spec.Proxy.
+// scaled returns the training of the probe at a point. It is smaller than a training with the
+// question's s and T, but has about the same accuracy, see train.Spec.Proxy.
 func (p Probe) scaled(q Question) func(Point, uint64) (train.Spec, error) {
 	f := max(1.0/16, min(1, 4/float64(q.SampleSize)))
 	return func(at Point, seed uint64) (train.Spec, error) {
@@ -222,8 +225,8 @@ func (p Probe) scaled(q Question) func(Point, uint64) (train.Spec, error) {
 	}
 }
 
-// climb doubles or halves the step size of a judged point as long as the accuracy grows,
-// and returns the best point.
+// climb doubles or halves the step size of a judged point as long as the accuracy increases. It returns
+// the best point.
 func (p Probe) climb(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), best Point) (Point, error) {
 	for _, factor := range []float64{2, 0.5} {
 		moved := false
@@ -250,8 +253,8 @@ func mostAccurate(points []Point) Point {
 	return slices.MaxFunc(points, func(a, b Point) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
 }
 
-// judge sets the accuracies of the points on held-out records, each the mean over the seeds. A training that
-// diverged has accuracy 0, so that its step size is not chosen.
+// judge sets the accuracies of the points on held-out records, each the mean over the seeds. A training
+// that diverged has accuracy 0, so that its step size is not chosen.
 func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), points []Point) error {
 	var specs []train.Spec
 	for _, at := range points {
@@ -281,7 +284,8 @@ func (p Probe) judge(ctx context.Context, scaled func(Point, uint64) (train.Spec
 	return nil
 }
 
-// trials returns the options for so many trainings like this one: with a progress bar if they take long.
+// trials returns the options for the given number of trainings of this kind. It adds a progress bar if
+// they take long.
 func (p Probe) trials(number float64, like train.Spec) (pool.Options, error) {
 	o := p.Trials
 	run, err := p.Source.Prepare(like)

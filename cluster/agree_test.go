@@ -68,7 +68,7 @@ func TestMaxEpsilonIsKept(t *testing.T) {
 	s.NoiseMultiplier, s.Delta = 0.5, 0.99 // at which anything is cheap
 	r := newTestRun(t, s, drawn())
 	r.join = func(o *JoinOptions) { o.MaxEpsilon = 0.5 }
-	r.refuseAll(t, "max-epsilon = 0.5: the run would cost a record ε ≤ ")
+	r.refuseAll(t, "max-epsilon = 0.5: the run would cost a record here ε ≤ ")
 	s.NoiseMultiplier, s.Delta = 0, 0
 	r = newTestRun(t, s, drawn())
 	r.join = func(o *JoinOptions) { o.MaxEpsilon = 1e4 }
@@ -190,7 +190,7 @@ func TestALaterAnnouncementChangesNothing(t *testing.T) {
 		if c.about, err = announce("0123456789abcdef", p); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.pin(); err == nil || !strings.Contains(err.Error(), "of another run") {
+		if err := c.pin(); err == nil || !strings.Contains(err.Error(), "belongs to another run") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement describes a run: everything that a client must agree to.
+// Announcement describes a run. A client must agree to all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
@@ -29,17 +29,17 @@ type Announcement struct {
 	Delta    float64    `json:"delta"`
 	Rounds   int        `json:"rounds"`  // T, of each client
 	Params   int        `json:"params"`  // the model's length
-	Records  int        `json:"records"` // N_c, as the server's model has it
+	Records  int        `json:"records"` // N_c that the server assumes for each client
 	Features int        `json:"features"`
-	// Labels are the labels of the run's records, by class. They are public: a client reads its own
-	// records with them. With other labels it would train other classes.
+	// Labels has the label of each class of the run's records. They are public: a client uses them
+	// to read its own records. With other labels it would train other classes.
 	Labels  []string `json:"labels"`
 	Data    string   `json:"data_sha256"`    // the server's data set
 	Initial string   `json:"initial_sha256"` // v̂_0
 	Code    int      `json:"code_version"`   // see train.Spec.CodeVersion
 }
 
-// protocol is raised with every change of the messages between processes.
+// protocol is the version of the messages between processes. Raise it whenever they change.
 const protocol = 4
 
 // announce returns the announcement of a run.
@@ -58,7 +58,7 @@ func announce(run string, p *train.Prepared) (*Announcement, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = parseAnnouncement(text) // do not serve what every client would refuse
+	_, err = parseAnnouncement(text) // a client would refuse an invalid announcement
 	return a, err
 }
 
@@ -73,7 +73,7 @@ func newRun() (string, error) {
 	return fmt.Sprintf("%x", secret[:8]), nil
 }
 
-// id returns the run's id as a number, as messages carry it.
+// id returns the run's id as the number that messages carry.
 func (a *Announcement) id() (uint64, error) {
 	id, err := strconv.ParseUint(a.Run, 16, 64)
 	if err != nil || len(a.Run) != 16 {
@@ -82,17 +82,17 @@ func (a *Announcement) id() (uint64, error) {
 	return id, nil
 }
 
-// maxAnswer bounds an answer to a question, in bytes.
+// maxAnswer is the largest answer to a question, in bytes.
 const maxAnswer = 1 << 20
 
-// parseAnnouncement reads a server's announcement, which is not trusted.
+// parseAnnouncement reads and checks a server's announcement. The server is not trusted.
 func parseAnnouncement(text []byte) (*Announcement, error) {
 	a := new(Announcement)
 	var other struct {
 		Protocol int `json:"protocol"`
 	}
 	if err := json.Unmarshal(text, &other); err == nil && other.Protocol != protocol {
-		return nil, fmt.Errorf("the server speaks protocol %d, this program %d", other.Protocol, protocol)
+		return nil, fmt.Errorf("the server uses protocol %d, this program uses %d", other.Protocol, protocol)
 	}
 	if err := decode(text, a); err != nil {
 		return nil, fmt.Errorf("announcement: %w", err)
@@ -100,7 +100,7 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	_, err := a.id()
 	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers()}
 	if a.Code != a.Spec.CodeVersion() {
-		errs = append(errs, fmt.Errorf("the server's program computes by version %d, this one by %d", a.Code,
+		errs = append(errs, fmt.Errorf("code version of the server's program = %d, this program has %d", a.Code,
 			a.Spec.CodeVersion()))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -109,9 +109,10 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	return a, nil
 }
 
-// checkSpec reports settings that a distributed run does not support. By announcing them, a server
-// could make clients read files (traces), or release more than they state beforehand: sample sizes
-// that adapt, which the runners of one process support, can be many times the planned sizes.
+// checkSpec refuses settings that a distributed run does not support. With some of them, a server
+// could make clients read files (traces). With others, it could make them release more than they
+// stated beforehand: adaptive sample sizes, which the runners of one process support, can be many
+// times the planned sizes.
 func checkSpec(s train.Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -119,7 +120,7 @@ func checkSpec(s train.Spec) error {
 		fail("runner = %q, must be %q", s.Runner, train.DistributedRunner)
 	}
 	if usual := train.DefaultSpec(); s.Compute != usual.Compute || s.Latency != usual.Latency {
-		fail("compute time = %q and latency = %q are of the virtual clock, must be left out", s.Compute, s.Latency)
+		fail("compute time = %q and latency = %q need the virtual clock, must be left out", s.Compute, s.Latency)
 	}
 	if s.Clients > MaxClients {
 		fail("clients = %d, must be at most %d", s.Clients, MaxClients)
@@ -133,7 +134,7 @@ func checkSpec(s train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// checkNumbers reports numbers that are out of range or contradict the settings.
+// checkNumbers refuses numbers that are out of range or contradict the settings.
 func (a *Announcement) checkNumbers() error {
 	var errs []error
 	fail := func(format string, args ...any) {
@@ -152,11 +153,11 @@ func (a *Announcement) checkNumbers() error {
 	}
 	sizes, err := dp.ParseSizes(a.Spec.SampleSize)
 	if err == nil && dp.Cut(sizes, a.Spec.GradComps).Rounds != a.Rounds {
-		fail("rounds = %d, must be those of %d gradient computations in rounds of sizes %v", a.Rounds,
+		fail("rounds = %d, must match %d gradient computations in rounds of sizes %v", a.Rounds,
 			a.Spec.GradComps, sizes)
 	}
 	if !(a.Delta > 0 && a.Delta < 1) || a.Spec.Delta != 0 && a.Spec.Delta != a.Delta {
-		fail("delta = %v with %v of the settings, must be one number in (0, 1)", a.Delta, a.Spec.Delta)
+		fail("delta = %v, but the settings have %v: must be the same number in (0, 1)", a.Delta, a.Spec.Delta)
 	}
 	for name, digest := range map[string]string{"data_sha256": a.Data, "initial_sha256": a.Initial} {
 		b, err := hex.DecodeString(digest)
@@ -168,7 +169,7 @@ func (a *Announcement) checkNumbers() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// bytes returns the announcement as it is sent and pinned, on one line.
+// bytes returns the announcement in the form in which it is sent and pinned: JSON on one line.
 func (a *Announcement) bytes() ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -177,11 +178,11 @@ func (a *Announcement) bytes() ([]byte, error) {
 	return text, nil
 }
 
-// Prepare prepares the part of a client that holds its part of the run's data set d, which
-// must be the server's.
+// Prepare prepares a client that trains on its part of the run's data set. d must be the same data
+// set as the server's.
 func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	if got := d.Hash(); got != a.Data {
-		return nil, fmt.Errorf("the data set %s has the digest %s, the run's has %s", d.Name, got, a.Data)
+		return nil, fmt.Errorf("the data set %s has the digest %s, the run's data set has %s", d.Name, got, a.Data)
 	}
 	spec := a.Spec
 	if spec.Delta == 0 {
@@ -194,9 +195,9 @@ func (a *Announcement) Prepare(d *data.Dataset) (*train.Prepared, error) {
 	return p, a.fits(p)
 }
 
-// PrepareOwn prepares the part of a client that trains on its own records, all of d. The classes of
-// d must be those of the run: read the file with data.LabelsOf(a.Labels). If the file has other
-// labels and your own map gives the class of each, set d.Names to a.Labels.
+// PrepareOwn prepares a client that trains on its own records, all of d. The classes of d must be
+// those of the run: read the file with data.LabelsOf(a.Labels). If the file has other labels and a
+// custom map gives the class of each, set d.Names to a.Labels.
 func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared, error) {
 	if err := a.checkClasses(d); err != nil {
 		return nil, err
@@ -212,7 +213,7 @@ func (a *Announcement) PrepareOwn(d *data.Dataset, client int) (*train.Prepared,
 	return p, a.fits(p)
 }
 
-// checkClasses refuses records if their classes are not known to be those of the run.
+// checkClasses returns an error if the classes of d may differ from those of the run.
 func (a *Announcement) checkClasses(d *data.Dataset) error {
 	run, err := data.LabelsOf(a.Labels)
 	if err != nil {
@@ -234,20 +235,20 @@ func (a *Announcement) checkClasses(d *data.Dataset) error {
 	return nil
 }
 
-// fits reports where the prepared run differs from the announced one.
+// fits returns an error if the prepared run differs from the announced one.
 func (a *Announcement) fits(p *train.Prepared) error {
 	if got := p.Config.Model.NumParams(); got != a.Params {
-		return fmt.Errorf("the model has %d parameters here, the run's has %d", got, a.Params)
+		return fmt.Errorf("the model has %d parameters here, %d in the run", got, a.Params)
 	}
 	server, err := sim.NewServer(p.Config)
 	if err != nil {
 		return err
 	}
 	if got := paramsSHA256(server.Model()); got != a.Initial {
-		return fmt.Errorf("the initial model has the digest %s here, the run's has %s", got, a.Initial)
+		return fmt.Errorf("the initial model has the digest %s here, %s in the run", got, a.Initial)
 	}
 	if got := p.Config.Run().Rounds; got != a.Rounds {
-		return fmt.Errorf("%d rounds here, the run's has %d", got, a.Rounds)
+		return fmt.Errorf("%d rounds here, %d in the run", got, a.Rounds)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// pushed reports whether broadcasts of so many parameters are pushed to clients. Clients fetch longer ones,
-// so that unread broadcasts for a slow client do not fill the broker's buffers.
+// pushed reports whether broadcasts with this many parameters are pushed to clients. Clients fetch
+// longer ones. Otherwise broadcasts that a slow client has not read would fill the broker's buffers.
 func pushed(params int) bool { return wire.Chunks(params) <= 4 }
 
-// broadcast publishes v̂_k, unless it is published already. If that fails, the next message or tick
-// tries again.
+// broadcast publishes v̂_k, unless it is already published. If that fails, the server tries again
+// after the next message or tick.
 func (s *server) broadcast(ctx context.Context) {
 	k := s.machine.K()
 	if k == s.offered || s.up.stream == nil {
@@ -24,7 +24,7 @@ func (s *server) broadcast(ctx context.Context) {
 		for chunk := range wire.Chunks(len(v)) {
 			h.Chunk = chunk
 			s.message = h.Append(s.message[:0], v)
-			if err := s.conn.Publish(s.names.down(k, chunk), s.message); err != nil { // which copies it
+			if err := s.conn.Publish(s.names.down(k, chunk), s.message); err != nil { // Publish copies the message
 				return
 			}
 			s.record.Broadcast += int64(len(s.message))
@@ -37,11 +37,11 @@ func (s *server) broadcast(ctx context.Context) {
 		return
 	}
 	s.offered = k
-	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // a client that does not hear it learns of it by its next hello
+	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // a client that misses it learns k from the answer to its next hello
 }
 
-// publishLong publishes the chunks of a long broadcast, a window of them at a time, and reports whether the
-// stream has all.
+// publishLong publishes the chunks of a long broadcast, one window at a time. It reports whether the
+// stream has all of them.
 func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -69,7 +69,7 @@ func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bo
 	return true
 }
 
-// offerAgain publishes the newest broadcast again for a client that lacks it, at most once in two beats.
+// offerAgain publishes the newest broadcast again if a client lacks it, at most once in two beats.
 func (s *server) offerAgain(newest int) {
 	if newest < s.offered && time.Now().After(s.reoffer) {
 		s.offered, s.reoffer = -1, time.Now().Add(2*beat)

@@ -35,20 +35,22 @@ type JoinOptions struct {
 	Dir     string // the client's folder, which holds its journal and secret
 	Key     []byte // encrypts the journal, unless it is nil
 	Creds   *broker.Credentials
-	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent,
-	// at least five seconds. 0 waits for ever. Nothing is lost: another Join continues.
+	// GiveUpAfter is how long the server may be silent before the client ends with ErrSilent, at
+	// least five seconds. 0 waits forever. Nothing is lost: another call of Join continues.
 	GiveUpAfter time.Duration
-	// MaxEpsilon is the largest ε that a record of this client may cost, certified, in all rounds
-	// of all clients that hold it. The δ is that of the run, or 1/N for the N records here if that
-	// is less. 0 accepts any finite ε, but only for the client's part of the run's data set: a
-	// client with its own records must set it. math.Inf(1) accepts any run, even if no ε can be
-	// certified for it.
+	// MaxEpsilon is the largest certified ε that all rounds may cost a record of this client. All
+	// clients that hold the record count. δ is the run's δ, or 1/N for the N records here if that is
+	// less.
+	//
+	// If MaxEpsilon is 0, any finite ε is accepted, but only if the client trains on its part of the
+	// run's data set. A client with its own records must set MaxEpsilon. math.Inf(1) accepts any
+	// run, even if no ε can be certified.
 	MaxEpsilon float64
-	// Prepare prepares the client's part of the run that the server has announced, with the
-	// client's part of the run's data or with its own data (see Announcement). It may refuse.
+	// Prepare prepares the client for the run that the server announced, with its part of the run's
+	// data set or with its own data (see Announcement). It may refuse by returning an error.
 	Prepare func(*Announcement) (*train.Prepared, error)
-	// Agree, unless it is nil, is called when the server has accepted the client and before
-	// anything is released, with what all rounds would cost, those of lost journals included. It
+	// Agree, unless it is nil, is called after the server has accepted the client and before
+	// anything is released. It is given the cost of all rounds, including those of lost journals. It
 	// may refuse.
 	Agree func(*Announcement, Statement) error
 	Log   *slog.Logger // nil logs nothing
@@ -62,7 +64,7 @@ type JoinOptions struct {
 	release func(journal.Release, []float32)                       // is called with each release
 }
 
-// The points at which a test may stop a client.
+// These are the points at which a test may stop a client.
 const (
 	beforeJournal point = "client before it writes its journal"
 	afterJournal  point = "client after it wrote its journal"
@@ -78,23 +80,23 @@ var (
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that going on could release rounds a second time: the
-	// journal is a copy or an old one, or somebody else sends in the client's name.
+	// ErrSecondRelease reports that the client could release rounds a second time if it continued:
+	// its journal is a copy or an old one, or somebody else sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
 // client is a client's process. A release goes this way:
 //
-//  1. round computes it and gives it to the writer. Nobody else has seen a bit of it. If the
+//  1. round computes it and gives it to the writer. Nobody else has seen any part of it. If the
 //     client stops here, the release is lost, and the next life computes the round with
 //     other noise.
 //  2. The writer appends it to the journal and flushes that to disk. From now on the round is
 //     released, and no life of this journal computes it again.
-//  3. The writer sends it past the stream if it is short. The sender publishes it to the stream,
-//     until the stream acknowledges it.
-//  4. The server applies it. Answers to later hellos do not name it as missing. If one does
-//     although the stream acknowledged it, the sender reads it from the journal and sends
-//     the same bytes again (learn).
+//  3. If it is short, the writer sends it directly to the server. The sender publishes it to the
+//     stream, until the stream acknowledges it.
+//  4. The server applies it. From then on, its answers to hellos do not list the round as missing.
+//     If an answer does although the stream acknowledged the round, the sender reads it from the
+//     journal and sends the same bytes again (learn).
 //  5. The server saves its state and answers that it covers the round. The journal forgets it.
 //
 // disk guards the journal, also during a flush. mu guards the fields below it. The writer's
@@ -120,7 +122,7 @@ type client struct {
 
 	mu     sync.Mutex
 	acked  map[int]ack // releases that the stream has acknowledged, by round
-	folded uint64      // the last message that the server has read from the stream, as it said last
+	folded uint64      // the newest message that the server has read from the stream, by its last answer
 	newest int         // the k of the newest broadcast that the machine has
 	sent   int64
 	resent int
@@ -128,8 +130,8 @@ type client struct {
 	writer *writer
 	out    *sender
 	models *mailbox
-	beats  chan struct{} // asks for a hello now
-	heard  chan answer   // answers that the loop must know
+	beats  chan struct{} // requests a hello now
+	heard  chan answer   // answers that the loop must handle
 }
 
 // ack is the stream's acknowledgement of a release.
@@ -149,16 +151,16 @@ type JoinReport struct {
 	Sent    int64        `json:"bytes_sent"`
 	Resent  int          `json:"resent"`
 	Lives   int          `json:"lives"`
-	Seconds float64      `json:"seconds"`  // of this life
+	Seconds float64      `json:"seconds"`  // duration of this life
 	Release []dp.Release `json:"releases"` // of this client
 	Privacy Statement    `json:"privacy"`
 	Notes   []string     `json:"notes,omitempty"` // what else to know about the releases
 }
 
-// Join takes part in a training to its end. If the broker or the server is not up yet, or is
-// away, Join waits as long as GiveUpAfter allows. When the context ends, the error is
-// context.Cause(ctx), and nothing is lost. If the part in Dir has ended before, Join returns its
-// report again and needs no server.
+// Join takes part in a training until its end. If the broker or the server is down, Join waits as
+// long as GiveUpAfter allows. If the context ends, the error is context.Cause(ctx), and nothing is
+// lost. If the client in Dir has already finished, Join returns its report again and needs no
+// server.
 func Join(ctx context.Context, o JoinOptions) (_ *JoinReport, err error) {
 	c, err := newClient(o)
 	if err != nil {
@@ -192,7 +194,7 @@ func newClient(o JoinOptions) (*client, error) {
 		errs = append(errs, errors.New(`dir = "", must name a folder`))
 	}
 	if o.Prepare == nil {
-		errs = append(errs, errors.New("prepare = nil, must be given: what the client trains on"))
+		errs = append(errs, errors.New("prepare = nil, must be a function that returns what the client trains on"))
 	}
 	if o.MaxEpsilon != 0 && !math.IsInf(o.MaxEpsilon, 1) {
 		if err := plan.CheckEpsilon(o.MaxEpsilon); err != nil {
@@ -231,8 +233,8 @@ func newClient(o JoinOptions) (*client, error) {
 		beats: make(chan struct{}, 1), heard: make(chan answer, 1), models: newMailbox()}, nil
 }
 
-// owns refuses the folder of another client. The releases in its journal would be sent again, and
-// counted, as rounds of this client.
+// owns returns an error if the folder belongs to another client. Its releases would be sent again
+// and counted as rounds of this client.
 func (c *client) owns() error {
 	if text, owner := c.journal.Pinned(); text != nil && owner != c.Client {
 		return fmt.Errorf("client = %d, must be %d: the folder %s is that client's, and each needs one of its "+
@@ -248,18 +250,18 @@ func (c *client) connectTo(ctx context.Context) error {
 	return err
 }
 
-// reconnected is called when the connection was away. The broker may have lost what it had
+// reconnected is called when the connection returns. The broker may have lost messages that it had
 // acknowledged:
 //
 //  1. The stream acknowledges round 7 as its message 40.
 //  2. The broker stops before message 40 is on its disk, and starts again. It gives the same
 //     numbers to other messages now.
-//  3. The server answers that it lacks round 7. By the old acknowledgement, the client would wait
-//     for the server to read message 40 before it sends the round again. By the old folded,
-//     it would count a new message of another vector as one that the server has accepted, and
-//     report ErrSecondRelease (see sender.same).
+//  3. The server answers that it lacks round 7. Because of the old acknowledgement, the client
+//     would wait until the server has read message 40 before it sends the round again. Because of
+//     the old folded, it would think that the server has accepted a new message with another
+//     vector, and report ErrSecondRelease (see sender.same).
 //
-// So the client makes all acknowledgements old, forgets folded, and asks the server what it has.
+// So the client marks all acknowledgements as old, forgets folded, and asks the server what it has.
 func (c *client) reconnected() {
 	c.mu.Lock()
 	for round, a := range c.acked {
@@ -287,14 +289,14 @@ func (c *client) agree(ctx context.Context) error {
 		return err
 	}
 	if c.Client >= c.about.Spec.Clients {
-		return fmt.Errorf("client = %d, the run has %d: must be in [0, %d]", c.Client, c.about.Spec.Clients,
+		return fmt.Errorf("client = %d, but the run has %d clients: must be in [0, %d]", c.Client, c.about.Spec.Clients,
 			c.about.Spec.Clients-1)
 	}
 	c.names = c.about.names()
 	if c.id, err = c.about.id(); err != nil {
 		return err
 	}
-	c.server.pause() // reading the records may take long, and the server is not asked meanwhile
+	c.server.pause() // reading the records may take long, and the server is not asked in that time
 	if c.prepared, err = c.Prepare(c.about); err != nil {
 		return err
 	}
@@ -305,7 +307,7 @@ func (c *client) agree(ctx context.Context) error {
 	if err := c.pin(); err != nil {
 		return err
 	}
-	if c.Replace { // a server that is an older copy may not know of the lost journal
+	if c.Replace { // a server restored from an older copy may not know of the lost journal
 		if err := c.journal.Replace(1); err != nil {
 			return err
 		}
@@ -313,7 +315,7 @@ func (c *client) agree(ctx context.Context) error {
 	return c.build()
 }
 
-// build makes the machine. It draws from the root of this opening of the journal.
+// build makes the client's machine. It draws from the root of this opening of the journal.
 func (c *client) build() error {
 	root := cmp.Or(c.root, c.journal.Root())
 	config := *c.prepared.Config
@@ -334,13 +336,13 @@ func (c *client) build() error {
 	return err
 }
 
-// run takes part until the server has everything that the client released, and its ledger.
-// The order at the start keeps the client from releasing a round that was released before:
+// run takes part until the server has everything that the client released, and its ledger. The steps
+// at the start must come in this order, so that the client does not release a round twice:
 //
 //  1. journal.Open has locked this copy of the journal and written its new life to disk.
-//  2. greet says hello with First. The server answers when it has read all that the stream
-//     held, see server.reply. So Highest counts every round of the client that the server or the
-//     stream has.
+//  2. greet says hello with First set. The server answers when it has read everything that the
+//     stream held, see server.reply. So the answer's Highest covers every round of the client that
+//     the server or the stream has.
 //  3. If Highest is a round that the journal does not have, another copy of the journal has
 //     released it. The client stops before it computes anything.
 //  4. Agree may refuse: nothing was released in this life.
@@ -362,8 +364,8 @@ func (c *client) run(ctx context.Context) (*JoinReport, error) {
 		}
 	}
 	if highest := first.Highest; highest >= c.journal.Next() {
-		return nil, fmt.Errorf("%w: the server has round %d of client %d, the journal in %s ends before round %d: "+
-			"it is lost or an old copy. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
+		return nil, fmt.Errorf("%w: the server has round %d of client %d, but the journal in %s ends before round %d: "+
+			"it is an old copy, or part of it was lost. Let an operator expel the client", ErrSecondRelease, highest, c.Client, c.Dir,
 			c.journal.Next())
 	}
 	if err := c.showCost(ctx); err != nil {
@@ -414,16 +416,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resume sends again what the journal holds and continues behind it. For example:
+// resume sends again what the journal still has, and continues with the next round. For example:
 //
 //  1. The client has released rounds 0 to 9. The server covers rounds 0 to 5, so the journal
 //     holds the vectors of rounds 6 to 9 and the sample sizes of all ten. The client stops.
 //  2. It starts again. The server answers Next = 8, K = 5: rounds 6 and 7 are in, but not saved.
-//  3. The client sends rounds 6 to 9. Rounds 6 and 7 are among them because the server may
-//     stop before it saves them. The server drops a round that it has.
-//  4. Its machine resumes with a ledger of ten rounds, so in round 10, and with v̂_5 or a newer
-//     broadcast. Round 9 is never computed again: the vector in the journal is what was
-//     released.
+//  3. The client sends rounds 6 to 9. This includes rounds 6 and 7, because the server may stop
+//     before it saves them. The server drops a round that it already has.
+//  4. The machine resumes with a ledger of ten rounds, so in round 10, and with v̂_5 or a newer
+//     broadcast. Round 9 is never computed again: the journal has the vector that was released.
 func (c *client) resume(ctx context.Context, first *answer) error {
 	c.disk.Lock()
 	releases, next := c.journal.Releases(), c.journal.Next()
@@ -443,7 +444,7 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 		c.models.want(first.K)
 		return nil
 	}
-	c.log.Info("going on", "round", next, "lacking", lacking)
+	c.log.Info("continuing", "round", next, "lacking", lacking)
 	m := c.mechanism()
 	var ledger dp.Ledger
 	for _, e := range m.Events(c.journal.First()) { // the rounds of the journal that this one replaces
@@ -467,22 +468,22 @@ func (c *client) resume(ctx context.Context, first *answer) error {
 	return c.machine.Resume(&ledger, k, v)
 }
 
-// mechanism returns the client's mechanism: its N is the number of records here.
+// mechanism returns the client's mechanism. Its N is the number of records here.
 func (c *client) mechanism() *dp.Mechanism {
 	return &c.prepared.Config.Mechanism
 }
 
-// saw notes the k of a broadcast that the machine has.
+// saw records the k of a broadcast that the machine has.
 func (c *client) saw(k int) {
 	c.mu.Lock()
 	c.newest = max(c.newest, k)
 	c.mu.Unlock()
 }
 
-// compute does the rounds that are left.
+// compute does the remaining rounds.
 func (c *client) compute(ctx context.Context) error {
 	defer c.writer.handOver()
-	var told time.Time // when the progress was logged last
+	var told time.Time // when the progress was last logged
 	for !c.machine.Done() {
 		if err := c.receive(ctx); err != nil {
 			return err
@@ -502,7 +503,7 @@ func (c *client) compute(ctx context.Context) error {
 	return nil
 }
 
-// receive takes the broadcasts that came, and waits for one until a round can begin.
+// receive gives new broadcasts to the machine. If no round can begin, it waits for a broadcast.
 func (c *client) receive(ctx context.Context) error {
 	for got, ok := c.models.take(); ok || !c.machine.CanBegin(); got, ok = c.models.take() {
 		if !ok {
@@ -518,17 +519,17 @@ func (c *client) receive(ctx context.Context) error {
 	return nil
 }
 
-// received gives a broadcast to the machine. If the machine refuses it, because it has rounds that
-// this client has not released, there may be a harmless reason:
+// received gives a broadcast to the machine. The machine refuses it if it has rounds that this
+// client has not released. There may be a harmless reason:
 //
 //  1. The client's machine is suspended in round 4, as when a laptop is closed.
 //  2. An operator expels the client, or another journal replaces its own.
 //  3. The run continues without it, and the server broadcasts v̂_9.
-//  4. The client wakes up. v̂_9 comes before any answer to a hello, and it looks as if somebody
-//     had sent rounds 4 to 8 in the client's name.
+//  4. The client wakes up. v̂_9 arrives before any answer to a hello. It looks as if somebody had
+//     sent rounds 4 to 8 in the client's name.
 //
-// So received asks the server first. The error is ErrSecondRelease only if the server still
-// counts on this client, or does not answer.
+// So received first asks the server. It returns ErrSecondRelease only if the server still expects
+// this client's rounds, or does not answer.
 func (c *client) received(ctx context.Context, got broadcastOf) error {
 	err := c.machine.Receive(got.k, got.v)
 	if err == nil {
@@ -549,13 +550,14 @@ func (c *client) received(ctx context.Context, got broadcastOf) error {
 		_ = pause(ctx, beat/4)
 	}
 	if why := context.Cause(ctx); errors.Is(why, ErrExpelled) || errors.Is(why, ErrRefused) {
-		return why // another hello has heard it
+		return why // the answer to another hello said it
 	}
 	return err
 }
 
-// await waits for a broadcast. The releases that the writer holds are handed over first, or after
-// a short wait if the broadcast may allow another round for the same flush.
+// await waits for a broadcast. It first hands over the releases that the writer holds. If the
+// broadcast may allow another round that can share the same flush, it waits a short time before
+// that.
 func (c *client) await(ctx context.Context) (broadcastOf, error) {
 	if d := c.writer.patience(c.machine.Newest()); d > 0 {
 		got, err := c.models.wait(ctx, time.After(d))

@@ -11,15 +11,15 @@ import (
 	"proactivedp/internal/message"
 )
 
-// ask asks for a hello now.
+// ask requests a hello now.
 func (c *client) ask() {
 	select {
 	case c.beats <- struct{}{}:
-	default: // one is asked for
+	default: // a request is already waiting
 	}
 }
 
-// greet says hello until the server answers, and returns what it has.
+// greet says hello until the server answers, and returns the answer.
 func (c *client) greet(ctx context.Context) (*answer, error) {
 	for {
 		a, err := c.hello(ctx, hello{First: true, Replace: c.Replace})
@@ -35,7 +35,7 @@ func (c *client) greet(ctx context.Context) (*answer, error) {
 	}
 }
 
-// hello says hello, and more that h says, and returns the answer.
+// hello sends a hello, with the fields that h sets, and returns the answer.
 func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	c.disk.Lock()
 	h.Journal, h.Life, h.Instance = c.journal.Root().Name().Root, c.journal.Lives(), c.instance
@@ -63,7 +63,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	return a, nil
 }
 
-// keepInTouch says hello now and then, and takes the answers.
+// keepInTouch says hello regularly and handles the answers.
 func (c *client) keepInTouch(ctx context.Context) error {
 	lacks := false
 	for {
@@ -98,7 +98,8 @@ func (c *client) keepInTouch(ctx context.Context) error {
 	}
 }
 
-// learn forgets what is covered, and sends again what the server lacks.
+// learn handles an answer: it forgets the rounds that are covered, and sends again those that the
+// server lacks.
 func (c *client) learn(a *answer) error {
 	releases, err := c.cover(a.Covered)
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *client) learn(a *answer) error {
 			continue
 		}
 		got, acked := c.acked[r.Round]
-		if !acked { // it is on its way
+		if !acked { // it is still on its way
 			continue
 		}
 		age := time.Since(got.at)
@@ -130,7 +131,7 @@ func (c *client) learn(a *answer) error {
 	return nil
 }
 
-// cover forgets the releases of rounds below next, and returns the others.
+// cover forgets the releases of rounds below next and returns the rest.
 func (c *client) cover(next int) ([]journal.Release, error) {
 	c.disk.Lock()
 	defer c.disk.Unlock()

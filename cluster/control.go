@@ -20,8 +20,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// question is a hello that waits for its answer until the server has folded the stream, that is
-// read and applied it, up to the message until.
+// question is a hello that is not answered yet. The server answers when it has folded the stream,
+// that is, read and applied it, up to the message until.
 type question struct {
 	m      *nats.Msg
 	client int
@@ -30,8 +30,8 @@ type question struct {
 	since  time.Time
 }
 
-// reply answers a question. A hello with First is not answered before the stream is folded as far
-// as it reached when the hello came. Otherwise:
+// reply answers a question. It answers a hello with First only when it has folded everything that
+// the stream held when the hello came. Otherwise:
 //
 //  1. A client releases round 7. It is message 40 of the stream. The server has folded 30.
 //  2. The client stops, and its folder is restored from a copy whose journal ends before round 7.
@@ -78,10 +78,10 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 			return // the client asks again
 		}
 		if q.until = newest; q.until > s.processed {
-			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while the stream is folded
+			if s.record.Clients[client].Journal == q.hello.Journal { // it is not silent while it waits for the stream to be folded
 				s.clients[client].heard = s.clock()
 			}
-			older := func(w question) bool { return w.client == client } // only the newest is answered
+			older := func(w question) bool { return w.client == client } // the server answers only the newest hello of a client
 			s.waiting = append(slices.DeleteFunc(s.waiting, older), q)
 			return
 		}
@@ -89,15 +89,15 @@ func (s *server) reply(ctx context.Context, m *nats.Msg) {
 	s.hear(q)
 }
 
-// errNoStream reports that the broker is away.
+// errNoStream reports that the broker cannot be reached.
 var errNoStream = errors.New("the broker is away")
 
 // noMessage is the broker's error code for a message that does not exist.
 const noMessage jetstream.ErrorCode = 10037
 
-// newestMessage returns the number of the newest message that the stream holds, or 0 if it is
-// empty. The stream may have given higher numbers to messages that were refused or purged since.
-// Nobody may wait for those: they never come.
+// newestMessage returns the number of the newest message that the stream holds, or 0 if it is empty.
+// The stream may have given higher numbers to messages that were refused or purged since. The server
+// must not wait for those, because they never come.
 func (s *server) newestMessage(ctx context.Context) (uint64, error) {
 	if s.up.stream == nil {
 		return 0, errNoStream
@@ -115,7 +115,7 @@ type storedMessage struct {
 	Data   []byte `json:"data"`
 }
 
-// stored asks for a message of the stream of updates. It returns nil if there is none.
+// stored returns a message of the stream of updates, or nil if the message does not exist.
 func (s *server) stored(ctx context.Context, question string) (*storedMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
@@ -140,28 +140,28 @@ func (s *server) stored(ctx context.Context, question string) (*storedMessage, e
 	return nil, fmt.Errorf("stream of updates: %w", got.Error)
 }
 
-// answerWaiting answers the hellos for which the stream is folded far enough.
+// answerWaiting answers the hellos that wait, if the stream is folded far enough for them.
 func (s *server) answerWaiting() {
 	left := s.waiting[:0]
 	for _, q := range s.waiting {
 		switch {
 		case s.processed >= q.until:
 			s.hear(q)
-		case time.Since(q.since) < patience: // later, the client does not listen any more
+		case time.Since(q.since) < patience: // after that, the client no longer listens
 			left = append(left, q)
 		}
 	}
 	s.waiting = left
 }
 
-// hear takes a hello and answers it. The order is part of the protocol:
+// hear handles a hello and answers it. The order is part of the protocol:
 //
 //  1. A client that was expelled, or whose journal may be an older copy, is refused before
 //     its hello changes anything.
-//  2. A new journal or a new life is on disk (admit) before the answer, see clientsFile. If it
-//     cannot be written, there is no answer, and the client asks again.
-//  3. A ledger is on disk (takeLedger) before the answer says Farewell, because the client ends
-//     when it hears that.
+//  2. A new journal or a new life is written to disk (admit) before the answer, see clientsFile. If
+//     that fails, there is no answer, and the client asks again.
+//  3. A ledger is written to disk (takeLedger) before the answer says Farewell, because the client
+//     ends when it gets that answer.
 func (s *server) hear(q question) {
 	h, r := q.hello, &s.record.Clients[q.client]
 	if r.Expelled {
@@ -204,7 +204,8 @@ func (s *server) hear(q question) {
 	s.respond(q.m.Reply, a)
 }
 
-// highest returns the highest round of the client of which any part has come, or −1.
+// highest returns the highest round that the server has received from the client, even in part, or
+// −1.
 func (s *server) highest(client int) int {
 	highest := s.machine.Highest(client)
 	if a := s.assemblies[client]; a != nil {
@@ -215,21 +216,21 @@ func (s *server) highest(client int) int {
 	return highest
 }
 
-// errNotKept reports a valid ledger that could not be written.
+// errNotKept reports a valid ledger that could not be written to disk.
 var errNotKept = errors.New("the ledger is not kept")
 
-// takeLedger writes the ledger of a client that has ended. The error wraps errNotKept if it could
-// not be written. Any other error says why the ledger is refused.
+// takeLedger writes the ledger of a client that has finished. If it could not be written, the error
+// wraps errNotKept. Any other error says why the ledger is refused.
 func (s *server) takeLedger(client int, l *clientLedger) error {
 	r := &s.record.Clients[client]
 	if r.Ledger != nil {
 		return nil
 	}
 	if s.covered[client] < s.about.Rounds {
-		return fmt.Errorf("a ledger before all rounds are safe: %d of %d", s.covered[client], s.about.Rounds)
+		return fmt.Errorf("a ledger although only %d of %d rounds are saved", s.covered[client], s.about.Rounds)
 	}
 	if l.First != r.First {
-		return fmt.Errorf("a ledger from round %d on, the journal begins at round %d", l.First, r.First)
+		return fmt.Errorf("the ledger begins at round %d, but the journal at round %d", l.First, r.First)
 	}
 	if _, err := l.ledger(client, s.mech, s.about.Rounds); err != nil {
 		return err
@@ -243,8 +244,8 @@ func (s *server) takeLedger(client int, l *clientLedger) error {
 	return nil
 }
 
-// ledger returns the rounds that a client says it released. They must be all rounds from the first
-// one of its journal to T, and of the run's mechanism.
+// ledger returns the rounds that a client says it released. It is an error unless these are all
+// rounds from the first one of its journal to T, by the run's mechanism.
 func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledger, error) {
 	var out dp.Ledger
 	mech := *m
@@ -253,24 +254,24 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		return out, err
 	}
 	if l.Noise.Simulated() && l.Noise.Run != 0 {
-		return out, fmt.Errorf("client %d: noise of %v", client, l.Noise)
+		return out, fmt.Errorf("client %d: noise of the ledger = %v, must be drawn by a secret", client, l.Noise)
 	}
 	if l.First < 0 || l.First >= rounds {
-		return out, fmt.Errorf("client %d: a ledger from round %d on, must be in [0, %d]", client, l.First,
+		return out, fmt.Errorf("client %d: first round of the ledger = %d, must be in [0, %d]", client, l.First,
 			rounds-1)
 	}
 	if l.Replaced < 0 || l.Replaced > journal.MostReplaced {
-		return out, fmt.Errorf("client %d: a ledger that replaces %d others, must be in [0, %d]", client,
+		return out, fmt.Errorf("client %d: replaced journals = %d, must be in [0, %d]", client,
 			l.Replaced, journal.MostReplaced)
 	}
 	counted := l.First
 	for _, stretch := range l.Sizes {
 		if stretch.Rounds < 1 || stretch.Rounds > rounds-counted {
-			return out, fmt.Errorf("client %d: a ledger of more than %d rounds", client, rounds)
+			return out, fmt.Errorf("client %d: the ledger has more than %d rounds", client, rounds)
 		}
 		for range stretch.Rounds {
 			if want := mech.Sizes.At(counted); stretch.Size != want {
-				return out, fmt.Errorf("client %d: round %d of size %d, must be %d", client, counted,
+				return out, fmt.Errorf("client %d: size of round %d = %d, must be %d", client, counted,
 					stretch.Size, want)
 			}
 			counted++
@@ -283,7 +284,7 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		out.Record(e)
 	}
 	if counted != rounds {
-		return out, fmt.Errorf("client %d: a ledger up to round %d, must be up to %d", client, counted, rounds)
+		return out, fmt.Errorf("client %d: the ledger ends at round %d, must end at %d", client, counted, rounds)
 	}
 	lagged := l.First
 	for lag, n := range l.Lags {
@@ -293,7 +294,7 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 		lagged += n
 	}
 	if lagged != rounds {
-		return out, fmt.Errorf("client %d: lags of %d rounds, must be of %d", client, lagged-l.First,
+		return out, fmt.Errorf("client %d: the ledger has lags of %d rounds, must have %d", client, lagged-l.First,
 			rounds-l.First)
 	}
 	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil
@@ -306,7 +307,7 @@ func (s *server) respond(subject string, v any) {
 		s.log.Error("an answer", "error", err)
 		return
 	}
-	_ = s.conn.Publish(subject, text) // a client that does not hear it asks again
+	_ = s.conn.Publish(subject, text) // a client that misses it asks again
 }
 
 // status returns the state of the run.
@@ -344,15 +345,15 @@ func (s *server) expelAsked(text []byte) reply {
 	return reply{}
 }
 
-// expelClient lets the run continue without a client, for good. The answer comes after the save,
-// which writes the expulsion and the updates before it together, see stateFile.
+// expelClient lets the run continue without a client, permanently. It returns after the state is
+// saved. The state has the expulsion together with the updates before it, see stateFile.
 func (s *server) expelClient(client int, why string) error {
 	r := &s.record.Clients[client]
 	if r.Expelled {
 		return s.save() // the save may have failed before
 	}
-	if r.Ledger != nil { // the ledger says how many records it is for, maybe fewer than the run is planned for
-		return fmt.Errorf("client %d has ended: all its rounds are in, and it has said what they were", client)
+	if r.Ledger != nil { // the ledger may be for fewer records than planned
+		return fmt.Errorf("client %d has finished: the server has all its rounds and its ledger", client)
 	}
 	left := 0
 	for _, other := range s.record.Clients {

@@ -12,7 +12,7 @@ const mostText = 2000
 // decode reads a message of another process, which is not trusted.
 func decode(text []byte, v any) error {
 	if len(text) > maxAnswer {
-		return fmt.Errorf("a message of %d bytes, must have at most %d", len(text), maxAnswer)
+		return fmt.Errorf("message has %d bytes, must have at most %d", len(text), maxAnswer)
 	}
 	return strictjson.DecodeWhole(text, v, mostText)
 }

@@ -6,24 +6,24 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// The server takes an update of one message as soon as it hears it, before the stream has it on
-// disk. Nothing is lost by that: the update stays in its client's journal until the server's
-// saved state has it.
+// The server applies an update of one message as soon as it receives it, before the stream has
+// written it to disk. Nothing can be lost by that: the update stays in the client's journal until
+// the server's saved state has it.
 //
-// A short update is sent twice: at once past the stream, under the kind early, and a little later
-// to the stream, in one message with others. For a message costs the stream a flush to disk
-// however short it is. A longer update is sent once, to the stream, and the server listens to
-// the same subject.
+// A short update is sent twice: immediately and directly to the server, under the kind early, and a
+// little later to the stream, together with others in one message. The reason is that each message
+// costs the stream a flush to disk, however short it is. A longer update is sent once, to the
+// stream. The server listens to the same subject.
 
-// mostShort is the largest vector of a short update in bytes. Flushing and sending two of that size
-// takes about as long as one.
+// mostShort is the size in bytes of the largest vector of a short update. Flushing and sending two
+// vectors of this size takes about as long as one.
 const mostShort = 16 << 10
 
-// isShort reports whether updates of so many parameters are short.
+// isShort reports whether updates with this many parameters are short.
 func isShort(params int) bool { return 4*params <= mostShort }
 
-// sendEarly sends short releases, of rounds in a row, to the server past the stream. If the server does
-// not hear one, it comes from the stream.
+// sendEarly sends short releases of consecutive rounds directly to the server. If the server misses
+// one, it gets it from the stream.
 func (w *writer) sendEarly(all []outgoing) {
 	c := w.c
 	if !isShort(c.about.Params) {
@@ -36,21 +36,21 @@ func (w *writer) sendEarly(all []outgoing) {
 			message = c.out.header(o.Release).Append(message, o.u)
 		}
 		w.message = message
-		if c.conn.Publish(c.names.early(c.Client, all[0].Round), message) == nil { // which copies it
+		if c.conn.Publish(c.names.early(c.Client, all[0].Round), message) == nil { // Publish copies the message
 			c.out.count(len(message))
 		}
 	}
 }
 
-// At most mostEarly messages wait for the server, and fewer if as many updates were longer than
+// At most mostEarly messages wait for the server, or fewer if that many would be longer than
 // earlyBytes together. A client may send messages up to the broker's limit of 1 MiB.
 const (
 	earlyBytes = 16 << 20
 	mostEarly  = 64
 )
 
-// earlyRoom returns how many updates of so many parameters may wait that came past the stream. It is 0
-// for updates of several messages.
+// earlyRoom returns how many direct updates with this many parameters may wait. It is 0 for updates
+// of several messages.
 func earlyRoom(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 0
@@ -58,8 +58,8 @@ func earlyRoom(params int) int {
 	return min(mostEarly, earlyBytes/(4*params))
 }
 
-// earlyKind is the kind of subjects under which the server hears updates before they come from
-// the stream.
+// earlyKind is the kind of subjects under which the server receives updates before the stream has
+// them.
 func (s *server) earlyKind() string {
 	if isShort(s.about.Params) {
 		return earlyKind
@@ -67,16 +67,16 @@ func (s *server) earlyKind() string {
 	return upKind
 }
 
-// takeEarly takes updates that came past the stream. When they come from the stream, they are in
-// already. An update that is refused here, or is not heard because there was no room, counts as
-// refused or is taken only when it comes from the stream.
+// takeEarly handles a message with updates that came before the stream had them. When the stream
+// delivers them later, they are in already. If an update is refused here, or missed because there
+// was no room, the server refuses or takes it when the stream delivers it.
 func (s *server) takeEarly(m *nats.Msg) {
 	if h, refusal, err := s.take(s.earlyKind(), m.Subject, m.Header, m.Data, 0); refusal != "" {
 		s.log.Debug("not taken early", "why", string(refusal), "subject", m.Subject, "round", h.Number, "error", err)
 	}
 }
 
-// takeEarlies takes all updates that wait in early.
+// takeEarlies handles all messages that wait in early.
 func (s *server) takeEarlies() {
 	for more := len(s.early); more > 0; more-- {
 		s.takeEarly(<-s.early)

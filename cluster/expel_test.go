@@ -100,7 +100,7 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 	// To begin round 4 with τ = 1, client 2 had v̂_3, which has its first three rounds.
 	noted := func(n string) bool {
 		return strings.Contains(n, "expelled: 1 client (2)") && strings.Contains(n,
-			"holds fewer of its own pays more")
+			"holds fewer pays more")
 	}
 	if !slices.Equal(report.Expelled, []int{2}) || report.Updates >= 90 || report.Updates < 63 ||
 		!slices.ContainsFunc(report.Notes, noted) {
@@ -117,7 +117,7 @@ func TestTheOthersGoOnWithoutAnExpelledClient(t *testing.T) {
 func TestAClientThatHasEndedIsNotExpelled(t *testing.T) {
 	s := newTestRun(t, smallSpec(12), drawn()).newServer()
 	s.record.Clients[1].Ledger = &clientLedger{Records: 20}
-	if got := s.expelAsked([]byte(`{"client":1}`)); !strings.Contains(got.Error, "client 1 has ended") {
+	if got := s.expelAsked([]byte(`{"client":1}`)); !strings.Contains(got.Error, "client 1 has finished") {
 		t.Errorf("expelled after its end: %+v", got)
 	}
 	if got := s.expelAsked([]byte(`{"client":2}`)); got.Error != "" {

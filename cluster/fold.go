@@ -18,24 +18,24 @@ import (
 // Refusal says why a message was refused.
 type Refusal string
 
-// The refusals. No message of an honest client is refused, except as TooLong with the probability
-// refusalTail in a whole run.
+// These are the reasons to refuse a message. No message of an honest client is refused, with one
+// exception: an update may be TooLong, with probability refusalTail for a whole run.
 const (
 	NoUpdate     Refusal = "no update"      // not of the format, damaged, or an answer of the broker
 	OtherRun     Refusal = "other run"      // an update of another run
 	OtherSubject Refusal = "other subject"  // its client, round or chunk differs from its subject
-	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run does not have
-	OtherVector  Refusal = "other vector"   // chunks that do not fit together
+	OutOfRange   Refusal = "out of range"   // a client, round, size or k that the run cannot have
+	OtherVector  Refusal = "other vector"   // chunks of different vectors
 	NotFinite    Refusal = "not finite"     // NaN or an infinity
-	TooLong      Refusal = "norm too large" // longer than clipping, sampling and noise allow
+	TooLong      Refusal = "norm too large" // larger than clipping, sampling and noise allow
 	FromExpelled Refusal = "expelled"       // from a client that was expelled
 )
 
-// refusalTail is the probability that any update of a run with only honest clients is refused for its
-// norm.
+// refusalTail bounds the probability that a run with only honest clients has an update that is
+// refused for its norm.
 const refusalTail = 1e-12
 
-// fold takes a message of the stream: its updates are applied, unless they are in already.
+// fold handles a message of the stream: it applies the updates that are not in yet.
 func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 			s.retry()
 			return
 		}
-		if got == nil { // it was deleted since
+		if got == nil { // it has been deleted
 			s.processed = max(s.processed, at)
 			return
 		}
@@ -76,25 +76,27 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	s.log.Warn("refused", "why", string(refusal), "subject", m.Subject(), "round", h.Number, "error", err)
 	ctx, cancel := context.WithTimeout(ctx, upkeep)
 	defer cancel()
-	// If somebody else sent the message, the honest client can now use the subject.
+	// If somebody else sent the message, the honest client can use the subject again after this.
 	if err := s.up.stream.DeleteMsg(ctx, at); err != nil {
-		s.log.Warn("what was refused was not deleted", "error", err)
+		s.log.Warn("a refused message was not deleted", "error", err)
 	}
 }
 
-// leastHeaded is the least size in bytes of updates for which the stream delivers only the headers
-// first. A broker can be made to publish messages in another's name, but these are shorter or have
-// headers. So none of them passes for an update that is in: it is read, and refused.
+// leastHeaded is the smallest size in bytes of updates for which the stream first delivers only
+// headers. The server then skips an update that is in, by the message's length. A broker can be made
+// to publish messages in another's name, but these are shorter or have headers. So such a message is
+// not skipped: it is read and refused.
 const leastHeaded = 4 << 10
 
-// headed reports whether the stream delivers only the headers of updates of so many parameters. Most of
-// these updates have come past the stream before, see takeEarly. The server asks for the others.
+// headed reports whether the stream delivers only the headers of updates with this many parameters.
+// The server already has most of these updates directly, see takeEarly. It asks for the others.
 func headed(params int) bool { return wire.Chunks(params) == 1 && 4*params >= leastHeaded }
 
-// lengthHeader is the broker's header with the length of a message of which only the headers come.
+// lengthHeader is the header in which the broker gives the length of a message if it sends only
+// headers.
 const lengthHeader = "Nats-Msg-Size"
 
-// parseLength reads a length, or returns 0.
+// parseLength reads a length. It returns 0 if the text is not a length.
 func parseLength(text string) int {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
@@ -103,7 +105,7 @@ func parseLength(text string) int {
 	return int(n)
 }
 
-// isIn reports whether all updates of a message with this subject and length are in.
+// isIn reports whether all updates of a message with this subject and length are already in.
 func (s *server) isIn(subject, length string) bool {
 	client, round, chunk, ok := s.names.parsePart(upKind, subject)
 	n, each := parseLength(length), wire.HeaderSize+4*s.about.Params
@@ -118,15 +120,15 @@ func (s *server) isIn(subject, length string) bool {
 	return true
 }
 
-// take takes the updates of a message: one or more, or a part of a long one. The message came under
-// a subject of this kind and has the number at in the stream. If an update is refused, the
-// updates behind it are not read.
+// take applies the updates of a message: one or more, or a part of a long one. kind is the kind of
+// the message's subject, and at its number in the stream. If an update is refused, the updates after
+// it are not read.
 func (s *server) take(kind, subject string, headers nats.Header, data []byte, at uint64) (wire.Header, Refusal, error) {
 	client, round, chunk, ok := s.names.parsePart(kind, subject)
 	if !ok {
 		return wire.Header{}, OtherSubject, nil
 	}
-	if len(headers) > 0 { // no client sends any; a broker's answers have them
+	if len(headers) > 0 { // clients send no headers, but a broker's answers have them
 		return wire.Header{}, NoUpdate, errors.New("it has headers")
 	}
 	for {
@@ -135,7 +137,7 @@ func (s *server) take(kind, subject string, headers nats.Header, data []byte, at
 			return h, NoUpdate, err
 		}
 		if len(rest) > 0 && wire.Chunks(h.Params) > 1 {
-			return h, NoUpdate, errors.New("a part of a long update travels with others")
+			return h, NoUpdate, errors.New("a part of a long update is in one message with others")
 		}
 		if h.Kind == wire.Update && h.Run == s.run && (h.Client != client || h.Number != round || h.Chunk != chunk) {
 			return h, OtherSubject, nil
@@ -148,7 +150,7 @@ func (s *server) take(kind, subject string, headers nats.Header, data []byte, at
 	}
 }
 
-// add adds an update or a part of one. The update is applied when all its parts are there.
+// add adds an update or a part of one. It applies the update when all parts are there.
 func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	switch {
 	case h.Kind != wire.Update:
@@ -171,8 +173,8 @@ func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	if about, begun := a.About(); !begun {
 		a.first = at
 	} else if about.Number != h.Number {
-		// A client sends one update after the other. The one that it began before comes again:
-		// from the stream when the server reads it again, or from the client's journal.
+		// A client sends its updates one after the other. So the update that it began before will
+		// come again: from the stream when the server reads it again, or from the client's journal.
 		a.Reset()
 		a.first = at
 	}
@@ -192,7 +194,7 @@ func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	return "", nil
 }
 
-// judge refuses a vector that no honest client releases.
+// judge refuses a vector that no honest client can have released.
 func (s *server) judge(h wire.Header, u []float32) (Refusal, error) {
 	norm := math.Sqrt(f32.SumSquares(u)) // in float64, so it is finite if u is
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// takeLeave waits until the server has saved all rounds, sends it the ledger, and reports.
+// takeLeave waits until the server has saved all rounds, sends the ledger, and returns the report.
 func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	c.log.Info("all rounds are released", "rounds", c.about.Rounds)
 	for covered := 0; covered < c.about.Rounds; {
@@ -32,7 +32,7 @@ func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	}
 }
 
-// end writes the ledger and the report, and says goodbye. The server waits for the goodbye, so that a
+// end writes the ledger and the report and then says goodbye. The server waits for the goodbye, so a
 // client that is killed before it can ask again.
 func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) {
 	r, err := c.report(ctx)
@@ -45,12 +45,12 @@ func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) 
 	if err := writeJSON(filepath.Join(c.Dir, reportFile), r); err != nil {
 		return nil, err
 	}
-	_, _ = c.hello(ctx, hello{Bye: true}) // the server does not wait for long if it does not hear it
+	_, _ = c.hello(ctx, hello{Bye: true}) // if the goodbye is lost, the server does not wait long
 	return r, nil
 }
 
-// ended returns the report of a client whose part in the run has ended before, or nil. The server may
-// not exist any more.
+// ended returns the report of a client that has already finished its part, or nil. It does not need
+// the server.
 func (c *client) ended() (*JoinReport, error) {
 	text, _ := c.journal.Pinned()
 	if text == nil {
@@ -63,13 +63,13 @@ func (c *client) ended() (*JoinReport, error) {
 	run, _, _, err := readPinned(text)
 	if err != nil || r.Run != run.Run || r.Client != c.Client || c.Run != "" && c.Run != run.Run ||
 		c.journal.Next() != run.Rounds {
-		return nil, nil // the server says what is wrong
+		return nil, nil // the server will say what is wrong
 	}
 	c.log.Info("the run has ended before", "run", r.Run)
 	return r, nil
 }
 
-// ledger returns the client's ledger for a hello.
+// ledger returns the client's ledger in message form.
 func (c *client) ledger() *clientLedger {
 	c.disk.Lock()
 	defer c.disk.Unlock()

@@ -19,10 +19,10 @@ import (
 // mailbox holds the newest complete broadcast until the client's machine takes it.
 type mailbox struct {
 	mu     sync.Mutex
-	newest *broadcastOf // nil if it was taken
-	have   int          // the k of the newest that came; 0 is v̂_0, which every client has
+	newest *broadcastOf // nil if it has been taken
+	have   int          // the k of the newest one received; 0 is v̂_0, which every client has
 	free   []*sim.Vector
-	came   chan struct{} // receives when newest is there
+	came   chan struct{} // receives when newest is set
 	wanted chan int      // receives the newest k that the server has named
 }
 
@@ -36,7 +36,7 @@ func newMailbox() *mailbox {
 	return &mailbox{came: make(chan struct{}, 1), wanted: make(chan int, 1)}
 }
 
-// letGo takes back a vector that the machine does not read any more.
+// letGo takes back a vector that the machine will not read again.
 func (m *mailbox) letGo(v *sim.Vector) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *mailbox) vector(params int) *sim.Vector {
 	return &sim.Vector{X: make([]float32, params)}
 }
 
-// put keeps a broadcast of so many parameters, which set writes, unless a newer one came.
+// put stores a broadcast with params parameters, which set writes, unless a newer one has come.
 func (m *mailbox) put(k, params int, set func([]float32)) {
 	v := m.vector(params)
 	set(v.X)
@@ -86,7 +86,7 @@ func (m *mailbox) put(k, params int, set func([]float32)) {
 	}
 }
 
-// take returns the newest broadcast, or false if it was taken before.
+// take returns the newest broadcast, or false if there is no new one.
 func (m *mailbox) take() (broadcastOf, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,8 +101,8 @@ func (m *mailbox) take() (broadcastOf, bool) {
 // errLate reports that no broadcast came in time.
 var errLate = errors.New("no broadcast came in time")
 
-// wait returns the newest broadcast as soon as there is one. If late receives something first, the
-// error is errLate.
+// wait returns the newest broadcast as soon as there is a new one. If late receives first, the error
+// is errLate.
 func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf, error) {
 	for {
 		if b, ok := m.take(); ok {
@@ -118,7 +118,7 @@ func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf,
 	}
 }
 
-// want notes that the server has v̂_k.
+// want records that the server has v̂_k.
 func (m *mailbox) want(k int) {
 	select {
 	case old := <-m.wanted:
@@ -137,7 +137,7 @@ func (m *mailbox) lacks(k int) bool {
 	return k > m.have
 }
 
-// listen subscribes to the server's broadcasts and calls until stop is called.
+// listen subscribes to the server's broadcasts and calls. They end when stop is called.
 func (c *client) listen() (stop func(), err error) {
 	var subs []*nats.Subscription
 	stop = func() {
@@ -159,9 +159,9 @@ func (c *client) listen() (stop func(), err error) {
 		hear(c.names.subject("down", ">"), func(m *nats.Msg) {
 			h, floats, err := c.broadcast(m.Data)
 			if err != nil {
-				return // fetchLong gets it
+				return // fetchLong fetches it
 			}
-			if wire.Chunks(h.Params) == 1 { // the message's CRC is of the whole vector
+			if wire.Chunks(h.Params) == 1 { // the message's CRC covers the whole vector
 				c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
 				return
 			}
@@ -189,9 +189,9 @@ func (c *client) listen() (stop func(), err error) {
 }
 
 // errOther reports a message that is not a broadcast of the run.
-var errOther = errors.New("no broadcast of this run")
+var errOther = errors.New("not a broadcast of this run")
 
-// broadcast reads a message of a broadcast of the client's run.
+// broadcast parses a message and checks that it is a broadcast of the client's run.
 func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
 	h, floats, err := wire.Parse(data)
 	if err == nil && (h.Kind != wire.Broadcast || h.Run != c.id || h.Params != c.about.Params || h.Number < 1) {
@@ -212,7 +212,7 @@ func (m *mailbox) fetchLong(c *client) func(context.Context) error {
 				return nil
 			}
 			if pushed(c.about.Params) && m.lacks(k) {
-				if pause(ctx, beat/8) != nil { // it may be on its way
+				if pause(ctx, beat/8) != nil { // it may still be on its way
 					return nil
 				}
 			}
@@ -263,7 +263,7 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 		if err != nil {
 			return 0, err
 		}
-		if _, err := a.Add(h, floats); err != nil { // a newer one is being written to the slot
+		if _, err := a.Add(h, floats); err != nil { // a newer broadcast is being written to the slot
 			return 0, err
 		}
 		number = h.Number
@@ -271,7 +271,7 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 	return number, nil
 }
 
-// get returns the message of a stream under a subject.
+// get returns a stream's newest message with a subject.
 func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	m, err := c.conn.RequestWithContext(ctx, subject, nil)
 	if err != nil {
@@ -283,8 +283,8 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	return m.Data, nil
 }
 
-// Find asks which runs are served at a broker until a server answers. It returns the run with that id
-// or, for "", the only run.
+// Find asks a broker which runs are served there, until a server answers. It returns the run with
+// the given id or, if run is "", the only run.
 func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
 	for {
 		found, err := findAll(ctx, c, run)
@@ -300,7 +300,7 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 		}
 		if run == "" && len(ids) > 1 {
 			slices.Sort(ids)
-			return nil, fmt.Errorf("several runs are served there, %v: say which", ids)
+			return nil, fmt.Errorf("several runs are served there, %v: name one with --run (JoinOptions.Run)", ids)
 		}
 		if err := pause(ctx, beat/4); err != nil {
 			return nil, fmt.Errorf("no server answers: %w", err)
@@ -308,8 +308,8 @@ func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) 
 	}
 }
 
-// findAll returns the runs whose servers answer soon: all of them, or the one with the id. If an id
-// is given, the answers of other servers are not read, because they may be of another version.
+// findAll returns the runs whose servers answer soon: all of them, or only the one with the id. If
+// an id is given, other answers are not read, because those servers may have another version.
 func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, error) {
 	reply := c.NewRespInbox()
 	sub, err := c.SubscribeSync(reply)
@@ -318,7 +318,7 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	if err := c.PublishRequest(findSubject, reply, nil); err != nil {
-		return nil, nil // the connection is away: the next question is later
+		return nil, nil // the connection is lost: the caller asks again later
 	}
 	found := map[string]*Announcement{}
 	wait := beat
@@ -329,7 +329,7 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 		if err != nil {
 			break
 		}
-		if m.Header.Get("Status") != "" { // nobody is there
+		if m.Header.Get("Status") != "" { // no server is listening
 			continue
 		}
 		var of struct {
@@ -343,7 +343,7 @@ func findAll(ctx context.Context, c *nats.Conn, run string) ([]*Announcement, er
 			return nil, err
 		}
 		found[a.Run] = a
-		wait = beat / 4 // others answer about as soon
+		wait = beat / 4 // other servers answer about as fast
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("no server answers: %w", err)

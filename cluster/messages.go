@@ -17,17 +17,17 @@ import (
 type hello struct {
 	Journal  string `json:"journal"`  // the public name of its journal's secret
 	Life     int    `json:"life"`     // how often its journal was opened
-	Instance string `json:"instance"` // of the process, drawn at its start
-	First    bool   `json:"first"`    // the client asks what the server has before it does anything
+	Instance string `json:"instance"` // identifies the process; drawn at its start
+	First    bool   `json:"first"`    // the client asks what the server has, before it does anything else
 	// Replace asks to take the client's number from a journal that is lost, see replace.go.
 	Replace bool `json:"replace,omitempty"`
 	Oldest  int  `json:"oldest"` // the first round that the journal can send again
 	Next    int  `json:"next"`   // the first round that was not released
 	Newest  int  `json:"newest"` // the k of its newest broadcast
-	// Ledger is what the client has released in all its rounds. It is sent when all of them are saved
-	// by the server.
+	// Ledger is the ledger of all rounds of the client. It is sent when the server has saved all of
+	// them.
 	Ledger *clientLedger `json:"ledger,omitempty"`
-	Bye    bool          `json:"bye,omitempty"` // the client has heard that its ledger is there, and is going
+	Bye    bool          `json:"bye,omitempty"` // the client knows that the server has its ledger, and ends
 }
 
 // clientLedger is the message form of a client's ledger.
@@ -39,9 +39,9 @@ type clientLedger struct {
 	Noise    rng.Name          `json:"noise"`
 	Sizes    []journal.Stretch `json:"sizes"`
 	Lags     []int             `json:"lags"`
-	Sent     int64             `json:"bytes_sent"` // of updates, those that were sent again included
+	Sent     int64             `json:"bytes_sent"` // of updates, including those that were sent again
 	Resent   int               `json:"resent"`     // updates that were sent again
-	Seconds  float64           `json:"seconds"`    // that its processes lived
+	Seconds  float64           `json:"seconds"`    // total duration of its lives
 }
 
 // answer is the server's answer to a hello.
@@ -50,18 +50,18 @@ type answer struct {
 	// Gone says that the client was expelled.
 	Gone      bool   `json:"gone,omitempty"`
 	K         int    `json:"k"`
-	Next      int    `json:"next"`              // the first round of the client that is not in
-	Highest   int    `json:"highest"`           // the highest round of which anything has come; -1: none
-	Missing   []int  `json:"missing,omitempty"` // the first rounds up to Highest that are not in
-	Covered   int    `json:"covered"`           // rounds below are safe with the server
+	Next      int    `json:"next"`              // the client's first round that is not in
+	Highest   int    `json:"highest"`           // the highest round received, even in part; -1 if none
+	Missing   []int  `json:"missing,omitempty"` // the lowest rounds up to Highest that are not in
+	Covered   int    `json:"covered"`           // the server has saved all rounds below this one
 	First     int    `json:"first"`             // the first round of the client's journal
-	Replaced  int    `json:"replaced"`          // how many journals the client's journal replaces
-	Processed uint64 `json:"processed"`         // up to which message the stream is folded
+	Replaced  int    `json:"replaced"`          // how many lost journals the client's journal replaces
+	Processed uint64 `json:"processed"`         // the newest message of the stream that is folded
 	Farewell  bool   `json:"farewell,omitempty"`
-	lacks     bool   // whether the journal has forgotten round Next: see ErrLost
+	lacks     bool   // whether the journal has forgotten round Next, see ErrLost
 }
 
-// maxMissing bounds the rounds that an answer names as missing.
+// maxMissing is the largest number of rounds that an answer lists as missing.
 const maxMissing = 256
 
 // Status is the state of a run.
@@ -71,12 +71,12 @@ type Status struct {
 	Rounds    int            `json:"rounds"`
 	Updates   int            `json:"updates"`
 	Params    int            `json:"params"`
-	Seconds   float64        `json:"seconds"` // from the first update to the last, of each life of the server
+	Seconds   float64        `json:"seconds"` // from the first to the last update, summed over the server's lives
 	Done      bool           `json:"done"`
-	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
+	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
-	Lags      []int          `json:"lags"`    // updates by i − k
-	Refused   map[string]int `json:"refused"` // messages by why they were refused
+	Lags      []int          `json:"lags"`    // number of updates with lag i − k, by lag
+	Refused   map[string]int `json:"refused"` // refused messages, by reason
 	Clients   []ClientStatus `json:"clients"`
 }
 
@@ -84,14 +84,14 @@ type Status struct {
 type ClientStatus struct {
 	Client   int     `json:"client"`
 	Next     int     `json:"next"`    // the first round that is not in
-	Covered  int     `json:"covered"` // rounds below are on the server's disk
-	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, as it said last
-	Lost     int     `json:"lost"`    // this many rounds from Next on are lost
-	Newest   int     `json:"newest"`  // the k of its newest broadcast, as it said last
+	Covered  int     `json:"covered"` // all rounds below are on the server's disk
+	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello
+	Lost     int     `json:"lost"`    // how many rounds from Next on are lost
+	Newest   int     `json:"newest"`  // the k of its newest broadcast, by its last hello
 	Life     int     `json:"life"`
-	Heard    float64 `json:"heard_seconds_ago"` // -1: never in this life of the server
+	Heard    float64 `json:"heard_seconds_ago"` // -1 if never in this life of the server
 	Expelled bool    `json:"expelled"`
-	Ended    bool    `json:"ended"` // its ledger is there
+	Ended    bool    `json:"ended"` // the server has its ledger
 	Refused  int     `json:"refused"`
 }
 
@@ -105,7 +105,7 @@ type reply struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ask sends a question and reads the answer into v.
+// ask sends a question and decodes the answer into v.
 func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, patience time.Duration) error {
 	text, err := json.Marshal(question)
 	if err != nil {
@@ -123,7 +123,7 @@ func ask(ctx context.Context, c *nats.Conn, subject string, question, v any, pat
 	return nil
 }
 
-// silent reports whether an error of ask only says that nobody answered.
+// silent reports whether an error of ask means only that nobody answered.
 func silent(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrTimeout) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrDisconnected) ||

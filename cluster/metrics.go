@@ -24,8 +24,8 @@ type Metrics struct {
 	status *Status
 }
 
-// ServeMetrics serves the metrics of the last status that Watch was given at http://ADDRESS/metrics until
-// Close. Only this machine can reach the address.
+// ServeMetrics serves the metrics of the status that Watch was last given, at
+// http://ADDRESS/metrics, until Close. The address must be on loopback.
 func ServeMetrics(address string) (*Metrics, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -40,21 +40,21 @@ func ServeMetrics(address string) (*Metrics, error) {
 	mux.HandleFunc("GET /metrics", m.show)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
 		MaxHeaderBytes: 1 << 16}
-	m.done.Go(func() { _ = m.server.Serve(l) }) // its error is that of Close
+	m.done.Go(func() { _ = m.server.Serve(l) }) // it ends when Close is called
 	return m, nil
 }
 
-// Address returns the address of the metrics, HOST:PORT.
+// Address returns the address of the metrics as HOST:PORT.
 func (m *Metrics) Address() string { return m.at }
 
-// Watch takes the status that is shown from now on.
+// Watch sets the status to show.
 func (m *Metrics) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.status = s
 }
 
-// Close stops serving and waits for answers that are under way.
+// Close stops serving and waits for answers under way.
 func (m *Metrics) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -76,7 +76,7 @@ func (m *Metrics) show(w http.ResponseWriter, _ *http.Request) {
 	}
 	var text bytes.Buffer
 	s.writeMetrics(&text)
-	_, _ = w.Write(text.Bytes()) // who has gone away does not read it
+	_, _ = w.Write(text.Bytes()) // the reader may have gone
 }
 
 // writeMetrics writes the status as metrics.
@@ -89,12 +89,12 @@ func (s *Status) writeMetrics(w io.Writer) {
 		fmt.Fprintf(w, "proactivedp_%s{run=%q} %v\n", name, s.Run, v)
 	}
 	one("rounds", "gauge", "Rounds T of each client.", s.Rounds)
-	one("k", "gauge", "The newest broadcast.", s.K)
-	one("updates_total", "counter", "Updates that are applied.", s.Updates)
-	one("received_bytes_total", "counter", "Bytes of updates that were applied.", s.Received)
+	one("k", "gauge", "The number k of the newest broadcast.", s.K)
+	one("updates_total", "counter", "Updates that were applied.", s.Updates)
+	one("received_bytes_total", "counter", "Bytes of the updates that were applied.", s.Received)
 	one("broadcast_bytes_total", "counter", "Bytes of broadcasts.", s.Broadcast)
 	one("seconds_total", "counter", "Seconds from the first update to the last.", s.Seconds)
-	head("refused_total", "counter", "Messages that were refused, by why.")
+	head("refused_total", "counter", "Refused messages, by reason.")
 	for _, why := range slices.Sorted(maps.Keys(s.Refused)) {
 		fmt.Fprintf(w, "proactivedp_refused_total{run=%q,why=%q} %d\n", s.Run, why, s.Refused[why])
 	}
@@ -103,8 +103,8 @@ func (s *Status) writeMetrics(w io.Writer) {
 		name, help string
 		value      func(ClientStatus) any
 	}{
-		{"client_round", "The first round that is not in.", func(c ClientStatus) any { return c.Next }},
-		{"client_heard_seconds", "Seconds since the client was heard; -1: never.",
+		{"client_round", "The first round whose update the server does not have.", func(c ClientStatus) any { return c.Next }},
+		{"client_heard_seconds", "Seconds since the client's last message; -1 if there was none.",
 			func(c ClientStatus) any { return c.Heard }},
 		{"client_expelled", "1 if the client was expelled.", func(c ClientStatus) any {
 			if c.Expelled {
@@ -122,7 +122,7 @@ func (s *Status) writeMetrics(w io.Writer) {
 
 // writeLags writes the staleness of updates as a histogram.
 func (s *Status) writeLags(w io.Writer, head func(name, kind, help string)) {
-	head("staleness_rounds", "histogram", "Rounds i - k that an update was behind.")
+	head("staleness_rounds", "histogram", "Lag i - k of the updates.")
 	below, sum := 0, 0
 	for lag, n := range s.Lags {
 		below, sum = below+n, sum+lag*n

@@ -8,13 +8,13 @@ import (
 	"proactivedp/cluster/broker"
 )
 
-// The subjects. RUN is the run's id.
+// These are subjects. RUN is the run's id.
 const (
 	subjectRoot = "pdp"
 	findSubject = subjectRoot + ".find"
 )
 
-// names are the subjects and streams of one run.
+// names makes the subjects and the names of the streams of one run.
 type names struct{ run string }
 
 func (n names) subject(parts ...any) string {
@@ -35,7 +35,7 @@ func (n names) news() string             { return n.subject("news") }
 func (n names) upStream() string         { return n.stream("UP") }
 func (n names) downStream() string       { return n.stream("DOWN") }
 
-// stream is the name of one of the run's streams, or of any stream for anyRun.
+// stream returns the name of one of the run's streams. For anyRun it matches any stream.
 func (n names) stream(kind string) string {
 	if n.run == anyRun {
 		return anyRun
@@ -43,10 +43,10 @@ func (n names) stream(kind string) string {
 	return "PDP_" + n.run + "_" + kind
 }
 
-// anyRun stands for every run, where permissions are for all of them.
+// anyRun stands for every run, in permissions that are for all runs.
 const anyRun = "*"
 
-// Allow returns what a user may do in the trainings at a broker that runs elsewhere.
+// Allow returns the permissions of a user for the trainings at a broker that runs elsewhere.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role == broker.Server {
 		return broker.Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
@@ -54,32 +54,33 @@ func Allow(u broker.User) broker.Permissions {
 	return names{anyRun}.allow(u)
 }
 
-// slots is how many broadcasts the stream holds. While one is written, the one before it is complete.
+// slots is how many broadcasts the stream holds. While one is written, the other is complete.
 const slots = 2
 
-// direct is the subject that asks a broker for a stream's newest message of a subject.
+// direct returns the subject that asks a broker for a stream's newest message of a subject.
 func direct(stream, subject string) string { return "$JS.API.DIRECT.GET." + stream + "." + subject }
 
-// The kinds of subjects of updates.
+// These are the kinds of subjects of updates.
 const (
-	upKind    = "up"    // of what the stream takes
-	earlyKind = "early" // of what goes past the stream
+	upKind    = "up"    // the stream keeps these messages
+	earlyKind = "early" // these go directly to the server
 )
 
-// up is the subject under which the stream takes a part of an update.
+// up returns the subject of a part of an update for the stream.
 func (n names) up(client, round, chunk int) string { return n.part(upKind, client, round, chunk) }
 
-// early is the subject under which the server hears an update, and others behind it, past the
-// stream.
+// early returns the subject of an update that is sent directly to the server. The message may have
+// updates of later rounds too.
 func (n names) early(client, round int) string { return n.part(earlyKind, client, round, 0) }
 
-// part is the subject of a part of an update. There is one for each, so it is made without fmt.
+// part returns the subject of a part of an update. It is called for each message, so it does not use
+// fmt.
 func (n names) part(kind string, client, round, chunk int) string {
 	return subjectRoot + "." + n.run + "." + kind + "." + strconv.Itoa(client) + "." + strconv.Itoa(round) + "." +
 		strconv.Itoa(chunk)
 }
 
-// parsePart returns the client, the round and the chunk of an update's subject of this kind.
+// parsePart returns the client, the round and the chunk in a subject of this kind.
 func (n names) parsePart(kind, subject string) (client, round, chunk int, ok bool) {
 	rest, ok := strings.CutPrefix(subject, subjectRoot+"."+n.run+"."+kind+".")
 	if !ok {
@@ -97,14 +98,14 @@ func (n names) parsePart(kind, subject string) (client, round, chunk int, ok boo
 	return v[0], v[1], v[2], true
 }
 
-// canonical reports whether a number is written as this program writes numbers that are not negative.
-// Otherwise one update could have several subjects.
+// canonical reports whether a number is written as this program writes it. Otherwise one update
+// could have several subjects.
 func canonical(number string) bool {
 	return number[0] != '+' && number[0] != '-' && (number[0] != '0' || number == "0")
 }
 
-// inbox is the first part of the subjects under which a user gets answers. The server answers only
-// there, so that nobody can make it publish in another's name.
+// inbox returns the first part of the subjects under which a user gets answers. The server answers
+// only there, so nobody can make it publish in another's name.
 func inbox(role broker.Role, client int) string {
 	if role == broker.Client {
 		return fmt.Sprintf("_INBOX_client_%d", client)
@@ -112,8 +113,8 @@ func inbox(role broker.Role, client int) string {
 	return "_INBOX_" + string(role)
 }
 
-// allow is what a user may do in the run: a client may publish its own updates and ask in
-// its own name, and read its own updates and the broadcasts.
+// allow returns a user's permissions in the run. A client may publish its own updates, ask in its
+// own name, and read its own updates and the broadcasts.
 func (n names) allow(u broker.User) broker.Permissions {
 	own := inbox(u.Role, u.Client) + ".>"
 	switch u.Role {

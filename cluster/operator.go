@@ -14,14 +14,14 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Operator asks the server of a run. Close it when it is not needed any more.
+// Operator is a connection of an operator to the server of a run. Close it after use.
 type Operator struct {
 	conn  *nats.Conn
 	names names
 }
 
-// Operate connects to a broker as the operator of the run with that id or, for "", of the only run. It
-// waits for a server that is not up yet.
+// Operate connects to a broker as the operator of the run with the given id or, if run is "", of the
+// only run. It waits for a server that is not up yet.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
@@ -41,18 +41,18 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 // Close ends the connection.
 func (o *Operator) Close() { o.conn.Close() }
 
-// ErrNoServer reports that the server of a run does not answer any more: it has ended or is away.
-var ErrNoServer = errors.New("its server has ended, or is away")
+// ErrNoServer reports that the server of a run no longer answers: it has ended or cannot be reached.
+var ErrNoServer = errors.New("its server has ended or cannot be reached")
 
-// Status asks for the state of the run. If the server is gone, Status asks again for ten seconds, in
-// which somebody may start it again. After that the error wraps ErrNoServer.
+// Status returns the state of the run. If the server does not answer, Status asks again for ten
+// seconds, in case somebody starts it again. After that the error wraps ErrNoServer.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s := new(Status)
 	if err := o.ask(ctx, o.names.status(), struct{}{}, s); err != nil {
 		return nil, err
 	}
 	if s.Run != o.names.run || len(s.Clients) > MaxClients {
-		return nil, fmt.Errorf("status of run %s with %d clients, must be of run %s with at most %d",
+		return nil, fmt.Errorf("status is of run %s with %d clients, must be of run %s with at most %d",
 			message.Name(s.Run), len(s.Clients), o.names.run, MaxClients)
 	}
 	return s, nil
@@ -73,8 +73,8 @@ func (o *Operator) ask(ctx context.Context, subject string, question, v any) err
 	}
 }
 
-// Expel lets the run continue without a client, for good. If the server is gone, it reports the same
-// error as Status.
+// Expel lets the run continue without a client, permanently. If the server does not answer, it
+// returns the same error as Status.
 func (o *Operator) Expel(ctx context.Context, client int) error {
 	var r reply
 	if err := o.ask(ctx, o.names.expel(), expulsion{client}, &r); err != nil {

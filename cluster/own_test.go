@@ -111,7 +111,7 @@ func TestAClientGoesOnWithTheRecordsItBeganWith(t *testing.T) {
 		"as many": synth.OneHot(rng.New(4), 400), "fewer": synth.OneHot(rng.New(3), 40),
 		"more": synth.OneHot(rng.New(3), 4000),
 	} {
-		if _, err := join(ctx, 1, d, nil); err == nil || !strings.Contains(err.Error(), "those that it began with") {
+		if _, err := join(ctx, 1, d, nil); err == nil || !strings.Contains(err.Error(), "the records that it began with") {
 			t.Errorf("%s other records: %v", what, err)
 		}
 	}
@@ -174,14 +174,14 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 		}
 		err = keepsTarget(t.Context(), p)
 		if of.fits && err != nil || !of.fits && (err == nil || !strings.Contains(err.Error(),
-			"the run is for ε ≤ 1 of a record, one of the 20 here would cost up to")) {
+			"the run's target is ε ≤ 1 per record, but each of the 20 records here would cost up to")) {
 			t.Errorf("%s records: %v", what, err)
 		}
 	}
 	above := *calibrated
 	above.Spec.TargetEpsilon = 0.5
 	o := ServeOptions{Prepared: &above, Dir: filepath.Join(t.TempDir(), "server")}
-	if _, err := Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the run is for ε ≤ 0.5") {
+	if _, err := Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the run's target is ε ≤ 0.5") {
 		t.Errorf("a server: %v", err)
 	}
 	if _, err := os.Stat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 	var server sync.WaitGroup
 	server.Go(func() { _, _ = Serve(ctx, r.serveOptions()) })
 	for c := range 3 {
-		if _, err := Join(ctx, r.joinOptions(c)); err == nil || !strings.Contains(err.Error(), "the run is for ε ≤ 1") {
+		if _, err := Join(ctx, r.joinOptions(c)); err == nil || !strings.Contains(err.Error(), "the run's target is ε ≤ 1") {
 			t.Errorf("client %d: %v", c, err)
 		}
 		j, err := journal.Open(r.clientDir(c), nil)

@@ -22,22 +22,22 @@ import (
 	"proactivedp/train"
 )
 
-// The files in a server's folder. The server may stop between any two writes, so their order
-// matters. An update goes this way:
+// These are the files in a server's folder. The server may stop between any two writes, so their
+// order matters. An update goes through these steps:
 //
 //  1. The update is applied: the machine changes in memory, and a line for appliedFile is
 //     buffered. If the server stops here, nothing is lost: the stream or the client's journal
 //     still has the update, and the next life of the server applies it.
 //  2. save flushes appliedFile. If the server stops here, the state still names the old length
 //     of the list. openApplied cuts the list to it, and the update is applied and listed again.
-//  3. save replaces stateFile as a whole. It has the model, which updates are in it, the length
-//     of the list and who was expelled. From now on a restart has the update.
-//  4. Only then the server tells the client that the round is covered, and takes the message
-//     out of the stream. The client's journal forgets the round. If this came before step 3
-//     and the server stopped between them, nobody would have the round.
+//  3. save replaces stateFile as a whole. It has the model, the set of applied updates, the length
+//     of the list, and the expelled clients. From now on a server that restarts has the update.
+//  4. Only then does the server tell the client that the round is covered, and delete the message
+//     from the stream. The client's journal forgets the round. If this came before step 3, and the
+//     server stopped in between, nobody would have the round.
 //
-// That a client was expelled is in stateFile too, so that it is saved together with the updates
-// that came before it. Suppose that it were saved alone:
+// stateFile also has the list of expelled clients, so that an expulsion is saved together with the
+// updates before it. Suppose that it were saved separately:
 //
 //  1. The server applies round 5 of client 2 and does not save it. Others receive a model that
 //     has it.
@@ -55,14 +55,14 @@ import (
 //     only and lets the copy continue. Both release the same rounds.
 const (
 	runFile     = "run.json"     // the announcement
-	stateFile   = "server.state" // the machine's state and the tally
+	stateFile   = "server.state" // the machine's state and a tally
 	appliedFile = "applied.csv"  // the applied updates, in order
-	clientsFile = "clients.json" // the clients' journals, and the ledgers of those that have ended
-	reportFile  = "report.json"  // the report of a run that has ended
+	clientsFile = "clients.json" // the clients' journals, and the ledgers of those that have finished
+	reportFile  = "report.json"  // the report of a finished run
 	addressFile = "address"      // where clients reach the broker
 )
 
-// stateFormat is the form of the server's state.
+// stateFormat is the format of stateFile.
 var stateFormat = sealed.Format{Magic: "proactivedp distributed server\n", Version: 1, Name: "state of the server"}
 
 // record is what a server keeps on disk.
@@ -77,11 +77,11 @@ type record struct {
 	written int64 // bytes of the list of applied updates
 }
 
-// tally is what is saved together with the machine's state.
+// tally has the counts that are saved together with the machine's state.
 type tally struct {
 	Run       string         `json:"run"`
 	Seconds   float64        `json:"seconds"`
-	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
+	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
 	Lags      []int          `json:"lags"`
 	Refused   map[string]int `json:"refused"`
@@ -92,19 +92,19 @@ type tally struct {
 
 // clientRecord is what the server keeps about a client.
 type clientRecord struct {
-	// Journal is the public name of the journal that has the client's number, and First is its
-	// first round. Replaced are the journals that had the number before.
+	// Journal is the public name of the journal that has the client's number. First is its first
+	// round. Replaced lists the journals that had the number before.
 	Journal  string        `json:"journal"`
 	First    int           `json:"first"`
 	Replaced []string      `json:"replaced,omitempty"`
 	Life     int           `json:"life"`     // how often the journal was opened
-	Instance string        `json:"instance"` // the process that opened it last
+	Instance string        `json:"instance"` // the last process that opened it
 	Ledger   *clientLedger `json:"ledger,omitempty"`
 	Expelled bool          `json:"-"` // in tally
 }
 
-// replaced returns how many lost journals the client's journal replaces. If the server's folder
-// was restored from an older copy, the journal may know of more than the server.
+// replaced returns how many lost journals the client's journal replaces. If the server's folder was
+// restored from an older copy, the journal may know of more than the server does.
 func (r *clientRecord) replaced() int {
 	if r.Ledger == nil {
 		return len(r.Replaced)
@@ -112,10 +112,10 @@ func (r *clientRecord) replaced() int {
 	return max(len(r.Replaced), r.Ledger.Replaced)
 }
 
-// older says why a hello may come from an older copy of the journal, or returns "". Each opening
-// of a journal raises its life by one, and each process draws an instance. So a hello with a
-// smaller life is from an older copy, and one with the same life and another instance is from
-// a second copy.
+// older returns why a hello may come from an older copy of the journal, or "". Each opening of a
+// journal raises its life by one, and each process draws an instance. So a hello with a smaller life
+// comes from an older copy, and one with the same life and another instance comes from a second
+// copy.
 func (r *clientRecord) older(h hello) string {
 	if h.Life > r.Life || h.Life == r.Life && h.Instance == r.Instance {
 		return ""
@@ -125,7 +125,7 @@ func (r *clientRecord) older(h hello) string {
 		"--replace, or expel the client", decimal.Many(h.Life, "time"), decimal.Many(r.Life, "time"))
 }
 
-// openRecord opens the folder of a run of p. If the folder has a state, the machine continues
+// openRecord opens the folder of a run of p. If the folder has a saved state, the machine continues
 // from it.
 func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) (*record, error) {
 	r := &record{dir: dir, key: key}
@@ -139,7 +139,7 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 	r.before = r.Seconds
 	for _, c := range r.Expelled {
 		if c < 0 || c >= len(r.Clients) {
-			return nil, fmt.Errorf("%s: client %d was expelled, there are %d", r.path(stateFile), c,
+			return nil, fmt.Errorf("%s: expelled client %d does not exist, the run has %d", r.path(stateFile), c,
 				len(r.Clients))
 		}
 		r.Clients[c].Expelled = true
@@ -150,7 +150,7 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 
 func (r *record) path(name string) string { return filepath.Join(r.dir, name) }
 
-// openRun reads which run the folder belongs to, or begins a run in it.
+// openRun reads which run the folder belongs to. In an empty folder it begins a run.
 func (r *record) openRun(p *train.Prepared) error {
 	text, err := bounded.File(r.path(runFile), maxAnswer)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,8 +174,8 @@ func (r *record) openRun(p *train.Prepared) error {
 		return err
 	}
 	if !reflect.DeepEqual(want, r.about) {
-		return fmt.Errorf("%s holds another run: its settings, data or program differ. Go on with the same "+
-			"flags, or take another folder", r.dir)
+		return fmt.Errorf("%s holds another run: its settings, data or program differ. Continue with the same "+
+			"flags, or use another folder", r.dir)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func writeJSON(path string, v any) error {
 	return err
 }
 
-// readState reads the machine's state and the tally, if there are any.
+// readState reads the machine's state and the tally, if the file exists.
 func (r *record) readState(machine *sim.Server) error {
 	f, err := os.Open(r.path(stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +213,7 @@ func (r *record) readState(machine *sim.Server) error {
 		return fmt.Errorf("%s: %w", r.path(stateFile), err)
 	}
 	if r.Clients = clients; r.Run != r.about.Run {
-		return fmt.Errorf("%s is of run %s, the folder of %s", r.path(stateFile), r.Run, r.about.Run)
+		return fmt.Errorf("%s belongs to run %s, but the folder to run %s", r.path(stateFile), r.Run, r.about.Run)
 	}
 	if r.Refused == nil {
 		r.Refused = map[string]int{}
@@ -221,7 +221,7 @@ func (r *record) readState(machine *sim.Server) error {
 	return machine.Restore(bufio.NewReaderSize(content, 1<<20))
 }
 
-// maxClientsFile bounds the clients' file, in bytes.
+// maxClientsFile is the largest clients' file, in bytes.
 const maxClientsFile = 1 << 30
 
 func (r *record) readClients() error {
@@ -237,13 +237,13 @@ func (r *record) readClients() error {
 		return fmt.Errorf("%s: %w", r.path(clientsFile), err)
 	}
 	if len(all) != len(r.Clients) {
-		return fmt.Errorf("%s is of %d clients, must be of %d", r.path(clientsFile), len(all), len(r.Clients))
+		return fmt.Errorf("%s has %d clients, must have %d", r.path(clientsFile), len(all), len(r.Clients))
 	}
 	r.Clients = all
 	return nil
 }
 
-// writeAddress writes where clients reach the broker.
+// writeAddress writes the broker's address for clients.
 func (r *record) writeAddress(url string) error {
 	err := files.Write(r.path(addressFile), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, url)
@@ -254,8 +254,8 @@ func (r *record) writeAddress(url string) error {
 
 func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.Clients) }
 
-// openApplied opens the list of applied updates and cuts it to the length that the state names.
-// The lines behind it are of updates that the state does not have.
+// openApplied opens the list of applied updates and cuts it to the length in the state. The lines
+// after that are about updates that the state does not have.
 func (r *record) openApplied() error {
 	f, err := os.OpenFile(r.path(appliedFile), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -264,7 +264,7 @@ func (r *record) openApplied() error {
 	r.out, r.buffer, r.written = f, bufio.NewWriterSize(f, 1<<16), r.Applied
 	info, err := f.Stat()
 	if err == nil && info.Size() < r.Applied {
-		err = fmt.Errorf("%s has %d bytes, the state is of %d", appliedFile, info.Size(), r.Applied)
+		err = fmt.Errorf("%s has %d bytes, but the state was saved with %d", appliedFile, info.Size(), r.Applied)
 	}
 	if err == nil {
 		err = f.Truncate(r.Applied)
@@ -290,7 +290,7 @@ func (r *record) line(text string) error {
 	return nil
 }
 
-// applied notes an update that was applied.
+// applied records an update that was applied.
 func (r *record) applied(h wire.Header, life time.Duration) error {
 	for lag := h.Number - h.Newest; len(r.Lags) <= lag; {
 		r.Lags = append(r.Lags, 0)
@@ -300,7 +300,7 @@ func (r *record) applied(h wire.Header, life time.Duration) error {
 		r.seconds(life)))
 }
 
-// seconds returns for how long updates have come, in this life and those before.
+// seconds returns the duration of the training so far: this life, which is given, and those before.
 func (r *record) seconds(life time.Duration) float64 { return r.before + life.Seconds() }
 
 func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }
@@ -326,12 +326,12 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 	return err
 }
 
-// report returns the report of a run that has ended; nil if it has not.
+// report returns the report of a finished run, or nil if the run has not finished.
 func (r *record) report() (*Report, error) {
 	return readReport[Report](r.path(reportFile))
 }
 
-// readReport reads a report that was written at a run's end; nil if there is none.
+// readReport reads the report of a finished run. It returns nil if the file does not exist.
 func readReport[T any](path string) (*T, error) {
 	text, err := bounded.File(path, maxClientsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -349,6 +349,6 @@ func readReport[T any](path string) (*T, error) {
 
 func (r *record) close() {
 	if r.out != nil {
-		r.out.Close() // what is not flushed is written anew by the next life
+		r.out.Close() // the next life writes again what was not flushed
 	}
 }

@@ -10,21 +10,22 @@ import (
 	"proactivedp/rng"
 )
 
-// A journal is named by its secret, see journal.Root. The first journal that says hello takes the
-// client's number, even if it has released nothing yet. A second process that is started by
-// mistake, in another folder, has another journal. It is refused, however often it is retried. If
-// its journal could take the number, the honest client would be refused at its next hello.
+// A journal is identified by its secret, see journal.Root. The first journal that says hello gets
+// the client's number, even if it has released nothing yet. Suppose that a second process is started
+// by mistake in another folder. It has another journal, so it is always refused. If its journal
+// could take the number, the honest client would be refused at its next hello.
 //
 // A client whose folder is lost may replace its journal by a new one (join --replace). The server
-// allows it only while nobody uses the old journal, and only if it has all rounds up to the newest
-// one of which it has received a part. The new journal begins at the round after that one, so no
-// two journals send a round that the server has. Nobody knows how many rounds the lost journal
-// released that never arrived. So privacy statements count all T rounds for it, in addition to
-// those of the new journal. The new journal keeps how many journals it replaces: one if the user said
-// so, or the largest number that the server said. A server that is restored from an older copy may
-// have forgotten them.
+// allows that only if nobody uses the old journal, and only if it has all rounds up to the newest
+// one that it has received, even in part. The new journal begins with the round after that. So no two
+// journals send a round that the server has.
+//
+// Nobody knows how many rounds the lost journal released that never arrived. So privacy statements
+// count all T rounds for it, in addition to those of the new journal. The new journal records how
+// many journals it replaces: the largest number that the user or a server has said. A server that is
+// restored from an older copy may have forgotten them.
 
-// check reports a hello that no client of a run of so many rounds sends.
+// check returns an error if no client of a run with this many rounds can have sent the hello.
 func (h hello) check(rounds int) error {
 	name := rng.Name{Root: h.Journal}
 	for _, n := range []struct {
@@ -44,7 +45,7 @@ func (h hello) check(rounds int) error {
 	return nil
 }
 
-// refuses says why a client's hello is refused, or returns "".
+// refuses returns why a client's hello is refused, or "".
 func (s *server) refuses(client int, h hello) string {
 	r := &s.record.Clients[client]
 	if err := h.check(s.about.Rounds); err != nil {
@@ -59,14 +60,14 @@ func (s *server) refuses(client int, h hello) string {
 	next, free := s.machine.Next(client), LeastSilence-s.silence(client)
 	switch {
 	case slices.Contains(r.Replaced, h.Journal):
-		return fmt.Sprintf("another journal has replaced this one and has the number %d now (join --replace). "+
-			"Do not use this journal any more", client)
+		return fmt.Sprintf("another journal has replaced this one and now has the number %d (join --replace). "+
+			"Do not use this journal again", client)
 	case !h.Replace || !h.First:
 		return fmt.Sprintf("another journal has the number %d. If you started this process by mistake or with the wrong "+
-			"--dir, nothing is lost: the client with that journal goes on. If the folder of that journal is lost for "+
+			"--dir, nothing is lost: the client with that journal continues. If the folder of that journal is lost for "+
 			"good, either join from a new folder with --replace, or expel the client: proactivedp expel %[1]d", client)
 	case h.Next > 0:
-		return fmt.Sprintf("--replace needs a new folder, but this journal has rounds up to %d of client %d. Use a new "+
+		return fmt.Sprintf("--replace needs a new folder, but this journal already has rounds up to %d of client %d. Use a new "+
 			"folder, or expel the client: proactivedp expel %[2]d", h.Next-1, client)
 	case r.Ledger != nil || next == s.about.Rounds:
 		return fmt.Sprintf("the server has all rounds of client %d, so there is nothing to replace. If its folder is "+
@@ -81,12 +82,12 @@ func (s *server) refuses(client int, h hello) string {
 	return ""
 }
 
-// admit notes the journal and the life of a client that is not refused.
+// admit records the journal and the life of a client that is not refused.
 func (s *server) admit(client int, h hello) error {
 	r := &s.record.Clients[client]
 	was := *r
 	if r.Journal != "" && r.Journal != h.Journal {
-		if err := s.save(); err != nil { // nobody can send the rounds of the lost journal again
+		if err := s.save(); err != nil { // after this, nobody can send the rounds of the lost journal again
 			return err
 		}
 		r.Replaced, r.First = append(slices.Clip(r.Replaced), r.Journal), s.machine.Next(client)
@@ -103,9 +104,9 @@ func (s *server) admit(client int, h hello) error {
 	return nil
 }
 
-// takeOver begins a new journal at the round that the server names, if it replaces another one. If
-// the journal has no rounds, but the server has rounds of it, the journal is an older copy, which
-// the next check refuses.
+// takeOver makes a new journal that replaces another one begin at the round that the server names.
+// If the journal has no rounds although the server has rounds of it, the journal is an older copy,
+// which the next check refuses.
 func (c *client) takeOver(a *answer) error {
 	c.disk.Lock()
 	defer c.disk.Unlock()
@@ -116,7 +117,7 @@ func (c *client) takeOver(a *answer) error {
 		return nil
 	}
 	if a.First >= c.about.Rounds {
-		return fmt.Errorf("the server has the journal begin at round %d of %d", a.First, c.about.Rounds)
+		return fmt.Errorf("the server says that the journal begins at round %d of %d", a.First, c.about.Rounds)
 	}
 	c.log.Info("the journal replaces another one", "first", a.First)
 	return c.journal.Begin(a.First)
@@ -133,7 +134,7 @@ func addReplaced(l *dp.Ledger, replaced int, m *dp.Mechanism, rounds int) {
 	}
 }
 
-// replacedNote says how replaced journals are counted.
+// replacedNote returns a note about how replaced journals are counted.
 func replacedNote(client, replaced int) []string {
 	if replaced == 0 {
 		return nil
@@ -142,9 +143,9 @@ func replacedNote(client, replaced int) []string {
 		"because nobody knows how many it released", client, decimal.Many(replaced, "lost journal"))}
 }
 
-// olderCopies says that no ledger counts rounds that are released again from an older copy.
+// olderCopies returns a note that no ledger counts rounds released again from an older copy.
 func olderCopies(rounds int) string {
-	return fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is returned "+
-		"to an older copy, it may release up to %s again, with independent noise, which no ledger counts",
+	return fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is restored "+
+		"from an older copy, the client may release up to %s again, with independent noise, which no ledger counts",
 		decimal.Many(rounds, "round"))
 }

@@ -17,11 +17,11 @@ import (
 type Report struct {
 	train.Report
 	Run       string         `json:"run"`
-	Received  int64          `json:"bytes_received"` // of updates that were applied, as messages
+	Received  int64          `json:"bytes_received"` // of the messages whose updates were applied
 	Broadcast int64          `json:"bytes_broadcast"`
 	Resent    int            `json:"resent"`  // updates that clients sent again
-	Lags      []int          `json:"lags"`    // applied updates by i − k
-	Refused   map[string]int `json:"refused"` // messages by why they were refused
+	Lags      []int          `json:"lags"`    // number of applied updates with lag i − k, by lag
+	Refused   map[string]int `json:"refused"` // refused messages, by reason
 	Expelled  []int          `json:"expelled"`
 }
 
@@ -56,9 +56,9 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 	}
 	r.Report = *report
 	if len(r.Expelled) > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("expelled: %s; (ε, δ) is stated as if they had released all their "+
-			"rounds, of as many records as the server's model is for; one that holds fewer of its own pays more for "+
-			"each, as it said when it joined", listed(r.Expelled)))
+		r.Notes = append(r.Notes, fmt.Sprintf("expelled: %s; (ε, δ) assumes that they released all their "+
+			"rounds and hold as many records as the server assumes. A client that holds fewer pays more for "+
+			"each record, as its own statement says", listed(r.Expelled)))
 	}
 	for c, one := range s.record.Clients {
 		r.Notes = append(r.Notes, replacedNote(c, one.replaced())...)
@@ -81,7 +81,7 @@ func (s *server) planned() dp.Ledger {
 	return l.Named(dp.Noise{})
 }
 
-// listed names clients.
+// listed formats a list of clients.
 func listed(clients []int) string {
 	texts := make([]string, len(clients))
 	for i, c := range clients {

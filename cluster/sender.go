@@ -15,41 +15,41 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// sender sends a client's releases, in order, each until the stream has it.
+// sender sends a client's releases in order. It sends each until the stream has it.
 type sender struct {
 	c       *client
-	queue   chan []outgoing // carries new releases
+	queue   chan []outgoing // new releases
 	more    chan []journal.Release
-	free    chan []float32   // carries vectors that may be written
+	free    chan []float32   // vectors that may be written
 	made    int              // the number of vectors
 	room    int              // the most vectors
 	most    int              // the most releases in a message
-	waiting []outgoing       // short releases that go to the stream in one message
-	due     <-chan time.Time // fires when they are sent; nil if none waits
-	u       []float32        // a release as read from the journal
-	spare   [][]byte         // memory of messages that the stream has
+	waiting []outgoing       // short releases that will go to the stream in one message
+	due     <-chan time.Time // fires when they must be sent; nil if none waits
+	u       []float32        // buffer for a release read from the journal
+	spare   [][]byte         // buffers of messages that the stream has
 }
 
-// outgoing is a release to be sent. If its vector is nil, it is read from the journal.
+// outgoing is a release to send. If its vector is nil, it is read from the journal.
 type outgoing struct {
 	journal.Release
 	u []float32
 }
 
-// flight is a message on its way, with releases of rounds in a row.
+// flight is a message on its way. It has releases of consecutive rounds.
 type flight struct {
 	releases []outgoing
 	sending
 }
 
 const (
-	// memoryOut is about how many bytes of releases a client holds in memory to be sent, but for
-	// two, and mostOut how many releases if they are short.
+	// memoryOut is about how many bytes of unsent releases a client holds in memory, in addition to
+	// two releases. mostOut is the largest number of them, which matters if they are short.
 	memoryOut = 16 << 20
 	mostOut   = 1024
-	// mostFlying is how many messages are on their way at a time, or fewer if they are long.
+	// mostFlying is how many messages may be on their way at a time. It is less if they are long.
 	mostFlying = 4 * window
-	// gather is how long a short release waits for others that the stream gets with it.
+	// gather is how long a short release waits for others to share its message to the stream.
 	gather = 20 * time.Millisecond
 )
 
@@ -87,7 +87,7 @@ func (s *sender) waitVector(ctx context.Context) ([]float32, error) {
 	}
 }
 
-// send hands releases over, of rounds in order.
+// send queues releases, in the order of their rounds.
 func (s *sender) send(ctx context.Context, all []outgoing) error {
 	select {
 	case s.queue <- all:
@@ -97,7 +97,7 @@ func (s *sender) send(ctx context.Context, all []outgoing) error {
 	}
 }
 
-// again makes run send a release from the journal again.
+// again asks run to send a release from the journal again.
 func (s *sender) again(r journal.Release) {
 	var all []journal.Release
 	select {
@@ -107,13 +107,13 @@ func (s *sender) again(r journal.Release) {
 	s.more <- append(all, r)
 }
 
-// run sends until the context ends.
+// run sends releases until the context ends.
 func (s *sender) run(ctx context.Context) error {
 	var flying []flight
 	for {
 		queue := s.queue
 		if s.full(flying) {
-			queue = nil // the stream must take some first
+			queue = nil // wait until the stream has taken some
 		}
 		taken, refused := coming(flying)
 		var err error
@@ -145,9 +145,9 @@ func (s *sender) run(ctx context.Context) error {
 	}
 }
 
-// wait lets short releases wait for others, to go to the stream in one message: a message costs the
-// stream about the same however many releases it has. The server has them already, past the
-// stream. wait reports whether the message is full. Releases that are not short never wait.
+// wait adds short releases to those that go to the stream in one message. A message costs the stream
+// about the same however many releases it has, and the server already has these releases directly.
+// wait reports whether it is time to send the message. Releases that are not short never wait.
 func (s *sender) wait(all []outgoing) (enough bool) {
 	s.waiting = append(s.waiting, all...)
 	if !isShort(s.c.about.Params) || len(s.waiting) >= min(s.most, s.room/2) {
@@ -159,7 +159,7 @@ func (s *sender) wait(all []outgoing) (enough bool) {
 	return false
 }
 
-// launchWaiting sends what waits.
+// launchWaiting sends the releases that wait.
 func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, error) {
 	flying, err := s.launch(ctx, flying, s.waiting)
 	clear(s.waiting)
@@ -167,7 +167,7 @@ func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, 
 	return flying, err
 }
 
-// full reports whether no more messages may be on their way.
+// full reports whether as many messages are on their way as allowed.
 func (s *sender) full(flying []flight) bool { return len(flying) >= min(s.room, mostFlying) }
 
 // coming returns the channels that receive the answer to the oldest message on its way.
@@ -176,7 +176,7 @@ func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan err
 		return nil, nil
 	}
 	ack := flying[0].ack
-	if ack == nil { // it did not leave
+	if ack == nil { // it was not sent
 		failed := make(chan error, 1)
 		failed <- nats.ErrDisconnected
 		return nil, failed
@@ -184,7 +184,7 @@ func coming(flying []flight) (taken <-chan *jetstream.PubAck, refused <-chan err
 	return ack.Ok(), ack.Err()
 }
 
-// ended returns nil for an error after the context's end.
+// ended returns nil if the context has ended, and otherwise err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -198,8 +198,8 @@ func (s *sender) header(r journal.Release) wire.Header {
 		Size: r.Size, Params: s.c.about.Params, Digest: r.Digest}
 }
 
-// launch sends releases, as many in a message as fit, and does not wait for answers. Long releases
-// are an exception: the stream has all their parts when it returns.
+// launch sends releases, as many in a message as fit. It does not wait for answers, except for long
+// releases: the stream has all their parts when launch returns.
 func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([]flight, error) {
 	for len(all) > 0 {
 		if wire.Chunks(s.c.about.Params) > 1 {
@@ -227,8 +227,8 @@ func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([
 	return flying, ctx.Err()
 }
 
-// pack puts the first releases, of rounds in a row, into a message. It leaves out those that need
-// not be sent any more. rest are the releases behind them.
+// pack puts the first releases, of consecutive rounds, into a message. It leaves out those that need
+// not be sent again. rest has the remaining releases.
 func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest []outgoing, err error) {
 	if n := len(s.spare); n > 0 {
 		message, s.spare = s.spare[n-1][:0], s.spare[:n-1]
@@ -257,7 +257,7 @@ func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest [
 	return packed, message, all, nil
 }
 
-// publish sends a message. If it does not leave, it has no ack.
+// publish sends a message. If sending fails, the result has no ack.
 func (s *sender) publish(subject string, message []byte) sending {
 	one, err := publish(s.c.js, subject, message)
 	if err != nil {
@@ -273,7 +273,7 @@ func (s *sender) count(bytes int) {
 	s.c.mu.Unlock()
 }
 
-// floats returns a release's vector, or nil if it need not be sent any more.
+// floats returns a release's vector, or nil if the release need not be sent again.
 func (s *sender) floats(o outgoing) ([]float32, error) {
 	if o.u != nil {
 		return o.u, nil
@@ -290,8 +290,8 @@ func (s *sender) floats(o outgoing) ([]float32, error) {
 	return s.u, s.c.journal.Read(r, s.u)
 }
 
-// land waits until the stream has the oldest message on its way, and sends it again until then. If
-// failure is not nil, the stream has refused it already.
+// land waits until the stream has the oldest message on its way, and sends it again until it does.
+// If failure is not nil, the stream has already refused the message.
 func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]flight, error) {
 	f := flying[0]
 	var last uint64
@@ -308,7 +308,7 @@ func (s *sender) land(ctx context.Context, flying []flight, failure error) ([]fl
 	return flying[1:], nil
 }
 
-// landed notes that the stream has these releases.
+// landed records that the stream has these releases.
 func (s *sender) landed(all []outgoing, last uint64) {
 	for _, o := range all {
 		s.c.at(afterAck)
@@ -321,7 +321,7 @@ func (s *sender) landed(all []outgoing, last uint64) {
 	}
 }
 
-// long sends a release of many messages, a window of them at a time.
+// long sends a release that needs many messages, one window of them at a time.
 func (s *sender) long(ctx context.Context, o outgoing) error {
 	u, err := s.floats(o)
 	if u == nil || err != nil {
@@ -351,7 +351,7 @@ func (s *sender) long(ctx context.Context, o outgoing) error {
 	return nil
 }
 
-// settle waits until the stream has a message, and sends it again until then.
+// settle waits until the stream has a message, and sends it again until it does.
 func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
 	message, err := f.wait(ctx)
 	if err != nil {
@@ -393,20 +393,21 @@ func (s *sender) without(f flight, n int) flight {
 	return flight{rest, sending{subject: s.c.names.up(s.c.Client, rest[0].Round, 0), data: f.data[n*f.each():]}}
 }
 
-// each returns how many bytes of the message a release has.
+// each returns how many bytes of the message belong to one release.
 func (f flight) each() int { return len(f.data) / len(f.releases) }
 
 // same returns how many of the message's releases, from the first on, the stream already has under
-// its subject. An earlier life of the client may have put fewer or more releases into a message:
+// the message's subject. An earlier life of the client may have put another number of releases into
+// its message:
 //
 //  1. Life 1 sends rounds 4 and 5 in one message, under the subject of round 4. It stops.
-//  2. Life 2 sends rounds 4 to 6 in one message. The stream refuses it, because it has a message
-//     of that subject.
-//  3. same compares the bytes and returns 2. Life 2 sends round 6 by itself.
+//  2. Life 2 sends rounds 4 to 6 in one message. The stream refuses it, because it already has a
+//     message with that subject.
+//  3. same compares the bytes and returns 2. Life 2 sends round 6 separately.
 //
-// If the stream has other bytes there, somebody else sent them. The server deletes the message
-// when it reads it, unless the vector is a valid release of the round. So other bytes in a
-// message that the server has read mean that the round was released twice.
+// If the stream has other bytes, somebody else sent them. When the server reads such a message it
+// deletes it, unless the vector is a valid release of the round. So if the message is still there
+// after the server has read it, the round was released twice.
 func (s *sender) same(ctx context.Context, f flight) (int, error) {
 	s.c.mu.Lock()
 	folded := s.c.folded

@@ -13,7 +13,7 @@ import (
 type sending struct {
 	subject string
 	data    []byte
-	ack     jetstream.PubAckFuture // nil if the message did not leave
+	ack     jetstream.PubAckFuture // nil if sending failed
 }
 
 // publish sends a message to a stream.
@@ -25,14 +25,14 @@ func publish(js jetstream.JetStream, subject string, data []byte) (sending, erro
 	return sending{subject, data, ack}, nil
 }
 
-// errTaken reports that the stream already has a message under the subject.
+// errTaken reports that the stream already has a message with the subject.
 var errTaken = errors.New("there is a message already")
 
 // storeFailed is the broker's error code for a message that a stream refuses.
 const storeFailed jetstream.ErrorCode = 10077
 
-// wait waits until the stream has the message and returns its number there. The error is errTaken if the
-// stream already had a message under the subject.
+// wait waits until the stream has the message and returns its number there. The error is errTaken if
+// the stream already had a message with the subject.
 func (s sending) wait(ctx context.Context) (uint64, error) {
 	if s.ack == nil {
 		return 0, s.failed(nats.ErrDisconnected)
@@ -47,7 +47,7 @@ func (s sending) wait(ctx context.Context) (uint64, error) {
 	}
 }
 
-// failed says why the stream does not have the message.
+// failed returns why the stream does not have the message.
 func (s sending) failed(err error) error {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	if ok && api.ErrorCode == storeFailed && api.Description == "maximum messages per subject exceeded" {

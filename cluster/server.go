@@ -24,16 +24,16 @@ import (
 // MaxClients is how many clients a distributed run may have.
 const MaxClients = 4096
 
-// ServeOptions says what a server serves, and how.
+// ServeOptions are the options of a server.
 type ServeOptions struct {
 	Prepared *train.Prepared
-	Dir      string        // the run's folder, from which a server that is started again continues
-	Engine   broker.Engine // StoreDir "" is a folder in Dir; Allow is set by the server
+	Dir      string        // the run's folder; a server that starts again continues from it
+	Engine   broker.Engine // StoreDir "" means a folder in Dir; the server sets Allow
 	Creds    *broker.Credentials
 	// ExpelAfter is how long a client may be silent before it is expelled. 0 never expels.
 	ExpelAfter time.Duration
-	// SaveEvery is the time from one saved state to the next, or longer if saving takes more than a
-	// twentieth of the time. 0 is two seconds.
+	// SaveEvery is the time between two saved states. It is longer if saving would take more than a
+	// twentieth of the time. 0 means two seconds.
 	SaveEvery time.Duration
 	Log       *slog.Logger // nil logs nothing
 	// Started, unless it is nil, is called with the URL at which clients reach the broker.
@@ -75,7 +75,7 @@ const LeastSilence = 5 * beat
 // point is a place in the code at which a test stops a process.
 type point string
 
-// The points at which a test may stop a server.
+// These are the points at which a test may stop a server.
 const (
 	beforeApply     point = "server before it applies"
 	afterApply      point = "server after it applied"
@@ -84,8 +84,8 @@ const (
 	insideBroadcast point = "server in the middle of a broadcast"
 )
 
-// Serve serves a training to its end and returns its report. If Dir has the same run already, it
-// continues. When the context ends, the state is saved and the error is context.Cause(ctx).
+// Serve serves a training until its end and returns its report. If Dir already has the same run,
+// Serve continues it. When the context ends, Serve saves the state and returns context.Cause(ctx).
 func Serve(ctx context.Context, o ServeOptions) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -120,46 +120,46 @@ type server struct {
 	js       jetstream.JetStream
 	up       *upstream
 	failures int            // how often subscribing has failed since it last succeeded
-	early    chan *nats.Msg // updates past the stream, see takeEarly
-	again    chan struct{}  // receives when the connection is back after a loss
+	early    chan *nats.Msg // updates sent directly, see takeEarly
+	again    chan struct{}  // receives when the connection returns after a loss
 	asked    chan *nats.Msg
 
 	assemblies []*assembly // by client; nil before the first part of an update
-	processed  uint64      // the newest message of the stream that was folded
-	offered    int         // the k of the broadcast that was published last, or -1
-	message    []byte      // the memory of a broadcast that is pushed
+	processed  uint64      // the newest message of the stream that is folded
+	offered    int         // the k of the last broadcast that was published, or -1
+	message    []byte      // buffer for a broadcast that is pushed
 	reoffer    time.Time   // the earliest time to publish it again if a client lacks it
 	clients    []peerState
 	waiting    []question // hellos that wait for the stream to be folded
 
 	sent     time.Time     // when the last heartbeat was sent
-	pulsed   time.Time     // when the last one came back, by clock
-	listens  time.Time     // since when the server listens without a break, by clock
-	deaf     time.Duration // how long it has saved in this life; it reads nothing meanwhile
-	told     time.Time     // when the progress was logged last
-	saved    time.Time     // when the state was saved last, or this life began
+	pulsed   time.Time     // when the last one returned, by clock
+	listens  time.Time     // when the server began to listen without a break, by clock
+	deaf     time.Duration // how long saving took in this life; the server reads nothing then
+	told     time.Time     // when the progress was last logged
+	saved    time.Time     // when the state was last saved, or this life began
 	saving   time.Duration // how long the last saving took
-	unsaved  int           // updates applied since
-	pending  int64         // bytes of them
-	covered  []int         // by client, rounds below are on disk
+	unsaved  int           // updates applied since the last save
+	pending  int64         // bytes of these updates
+	covered  []int         // by client, the first round that is not on disk
 	begun    time.Time
 	first    time.Time // when the first update of this life came
 	trained  time.Duration
 	farewell time.Time // when all clients had said goodbye
 }
 
-// assembly is an update of which some parts have not come yet.
+// assembly is an update with missing parts.
 type assembly struct {
 	wire.Assembly
-	first uint64 // its oldest message
+	first uint64 // the number of its oldest message
 }
 
-// peerState is what the server knows of a client in this life.
+// peerState is what the server knows about a client in this life.
 type peerState struct {
-	heard   time.Time // by clock; zero: never
+	heard   time.Time // by clock; zero if never
 	newest  int
 	oldest  int
-	lost    time.Time // since when rounds before oldest are lost; zero if none are
+	lost    time.Time // when the server noticed that rounds before oldest are lost; zero if none are
 	bye     bool
 	refused int
 }
@@ -252,7 +252,7 @@ func (s *server) connect(ctx context.Context) error {
 	return err
 }
 
-// listen begins to hear questions.
+// listen subscribes to questions.
 func (s *server) listen(ctx context.Context) error {
 	var err error
 	if s.js, err = jetstream.New(s.conn, jetstream.WithPublishAsyncMaxPending(window),
@@ -273,13 +273,13 @@ func (s *server) listen(ctx context.Context) error {
 	return s.resubscribe(ctx)
 }
 
-// The sizes and times of the exchange with a broker.
+// These are the sizes and times of the exchange with a broker.
 const (
 	window   = 16                // messages under way at a time
-	patience = 10 * time.Second  // for an answer
-	upkeep   = 2 * time.Second   // for an answer that nobody waits for: one of several brokers may have stopped
-	beat     = time.Second       // from one hello to the next
-	linger   = patience + 5*beat // after the last goodbye, for a client that asks again because an answer was lost
+	patience = 10 * time.Second  // time to wait for an answer
+	upkeep   = 2 * time.Second   // time to wait for an answer in the background; short, because one of several brokers may have stopped
+	beat     = time.Second       // time from one hello to the next
+	linger   = patience + 5*beat // time after the last goodbye, for a client that asks again because an answer was lost
 )
 
 // serve is the server's loop.
@@ -313,25 +313,25 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			if err := s.save(); err != nil {
 				return nil, errors.Join(context.Cause(ctx), err)
 			}
-			return nil, fmt.Errorf("stopped at k = %d of %d; the run goes on from %s: %w", s.machine.K(),
+			return nil, fmt.Errorf("stopped at k = %d of %d; the run continues from %s: %w", s.machine.K(),
 				s.about.Rounds, s.Dir, context.Cause(ctx))
 		case m := <-s.up.messages:
-			s.takeEarlies() // which came before them
+			s.takeEarlies() // these came before the messages of the stream
 			up := s.up
 			s.fold(ctx, m)
-			for more := len(up.messages); more > 0 && s.up == up; more-- { // then one broadcast for all
+			for more := len(up.messages); more > 0 && s.up == up; more-- { // handle all, then broadcast once
 				s.fold(ctx, <-up.messages)
 			}
 		case m := <-s.early:
 			s.takeEarly(m)
 			s.takeEarlies()
 		case m := <-s.asked:
-			s.takeEarlies() // which came before it, some of them
+			s.takeEarlies() // some of these came before the question
 			s.reply(ctx, m)
 		case <-s.again:
-			s.log.Warn("the broker was away")
+			s.log.Warn("the broker was unreachable")
 			if err := s.resubscribe(ctx); err != nil {
-				s.log.Warn("the streams cannot be made", "error", err)
+				s.log.Warn("the streams cannot be created", "error", err)
 				s.retry()
 			}
 		case <-s.up.failed:
@@ -349,7 +349,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 	}
 }
 
-// tell logs, about once in a beat, how far the run is.
+// tell logs the progress of the run, about once per beat.
 func (s *server) tell() {
 	if time.Since(s.told) < beat {
 		return
@@ -359,7 +359,7 @@ func (s *server) tell() {
 		s.machine.Updates(), "bytes_received", s.record.Received, "seconds", s.record.seconds(s.trained))
 }
 
-// retry subscribes again a little later.
+// retry subscribes again after a short time.
 func (s *server) retry() {
 	s.unsubscribe()
 	time.AfterFunc(beat/4, func() {
@@ -370,7 +370,7 @@ func (s *server) retry() {
 	})
 }
 
-// settle sends a broadcast, saves the state, and answers waiting hellos, as far as each is due.
+// settle sends a broadcast, saves the state, and answers waiting hellos, each if it is due.
 func (s *server) settle(ctx context.Context) error {
 	s.broadcast(ctx)
 	pause := max(s.SaveEvery, 19*s.saving)
@@ -384,10 +384,10 @@ func (s *server) settle(ctx context.Context) error {
 	return nil
 }
 
-// mostPending is how many bytes of unsaved updates make saving due, whatever the time.
+// mostPending is how many bytes of unsaved updates make a save due, whatever the time.
 const mostPending = 1 << 30
 
-// save saves the state, and then asks clients to say hello: the answers say what is covered.
+// save saves the state and then asks clients to say hello. The answers say which rounds are covered.
 func (s *server) save() error {
 	begun := s.now()
 	if err := s.record.save(s.machine, s.trained); err != nil {
@@ -398,13 +398,13 @@ func (s *server) save() error {
 	s.deaf += s.saving
 	s.cover()
 	if s.conn != nil {
-		_ = s.conn.Publish(s.names.call(), nil) // a client that does not hear it says hello a little later
+		_ = s.conn.Publish(s.names.call(), nil) // a client that misses it says hello a little later
 	}
 	s.at(afterTable)
 	return nil
 }
 
-// cover notes which rounds are on disk.
+// cover records which rounds are on disk.
 func (s *server) cover() {
 	s.covered = make([]int, len(s.clients))
 	for c := range s.covered {
@@ -412,7 +412,7 @@ func (s *server) cover() {
 	}
 }
 
-// purge takes the messages that the saved state covers out of the stream: all that were folded,
+// purge deletes the messages that the saved state covers from the stream: all that were folded,
 // except those from the first part of an incomplete update on.
 func (s *server) purge(ctx context.Context) {
 	below := s.processed + 1
@@ -426,9 +426,9 @@ func (s *server) purge(ctx context.Context) {
 	}
 	up := s.up
 	if up.stream == nil || below <= 1 || !up.purging.CompareAndSwap(false, true) {
-		return // the next save does it
+		return // the next save will purge
 	}
-	up.done.Go(func() { // it may take long, and nobody waits for it
+	up.done.Go(func() { // it may take long, and nothing depends on it
 		defer up.purging.Store(false)
 		ctx, cancel := context.WithTimeout(ctx, upkeep)
 		defer cancel()
@@ -438,7 +438,7 @@ func (s *server) purge(ctx context.Context) {
 	})
 }
 
-// apply applies a whole update.
+// apply applies a complete update.
 func (s *server) apply(h wire.Header, u []float32) error {
 	s.at(beforeApply)
 	if s.first.IsZero() {
@@ -458,8 +458,8 @@ func (s *server) apply(h wire.Header, u []float32) error {
 	return nil
 }
 
-// ended returns the report when training is complete and every remaining client has said goodbye or
-// had the time to. Once ctx is done, it does not wait for goodbyes.
+// ended returns the report if training is complete and every remaining client has said goodbye or
+// had enough time to. After ctx is done, it does not wait for goodbyes.
 func (s *server) ended(ctx context.Context) (*Report, error) {
 	if !s.machine.Done() || s.unsaved > 0 {
 		return nil, nil

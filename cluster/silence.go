@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ErrSilent reports that the server did not answer for as long as a client waits for it.
+// ErrSilent reports that the server did not answer for as long as the client was told to wait.
 var ErrSilent = errors.New("the server is silent")
 
-// silence ends a client's context when the server has not answered for too long. The server may have
-// ended for good, and a client that was away then cannot know.
+// silence ends a client's context if the server has not answered for too long. The server may have
+// ended for good, and a client that was away at that time cannot know.
 type silence struct {
 	most  time.Duration
 	warn  *time.Timer
@@ -20,8 +20,8 @@ type silence struct {
 	close context.CancelCauseFunc
 }
 
-// newSilence returns a context that ends with ErrSilent when heard was not called for the time most. With
-// 0 it never does.
+// newSilence returns a context that ends with ErrSilent if heard is not called for the time most. If
+// most is 0, it never ends for that reason.
 func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (context.Context, *silence) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &silence{most: most, close: cancel}
@@ -32,7 +32,7 @@ func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (cont
 	return ctx, s
 }
 
-// heard notes that the server has answered. After pause it begins to wait for the server again.
+// heard records that the server has answered. After pause, it starts the measuring again.
 func (s *silence) heard() {
 	s.warn.Reset(patience)
 	if s.end != nil {
@@ -54,18 +54,18 @@ func (s *silence) stop() {
 	s.close(nil)
 }
 
-// whyLeft adds to the error of a silent server which rounds it has saved and which it has not.
+// whyLeft adds to the error about a silent server which rounds the server has saved.
 func (c *client) whyLeft(err error) error {
 	if !errors.Is(err, ErrSilent) {
 		return err
 	}
 	if c.about == nil {
-		return fmt.Errorf("%w. Nothing was released now; the same command goes on", err)
+		return fmt.Errorf("%w. Nothing was released this time; run the same command to continue", err)
 	}
 	c.disk.Lock()
 	next, kept := c.journal.Next(), len(c.journal.Releases())
 	c.disk.Unlock()
-	return fmt.Errorf("%w. Of %d rounds %d are released, of which the server has saved %d; the journal in %s keeps "+
-		"the others. If the training has ended nothing is left to do, else the same command goes on", err,
+	return fmt.Errorf("%w. Of %d rounds %d are released, and the server has saved %d of these; the journal in %s keeps "+
+		"the others. If the training has ended, nothing is left to do. Otherwise run the same command to continue", err,
 		c.about.Rounds, next, next-kept, c.Dir)
 }

@@ -19,13 +19,13 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is what the run costs a client's records. Its per-client ε counts the client's own ledger,
-// and only the client knows that all its releases are in it. Its per-record ε also counts the
+// Statement is the privacy guarantee for a client's records. Its per-client ε counts the client's
+// own ledger. Only the client knows that this ledger is complete. Its per-record ε also counts the
 // other clients that hold the record, each with all rounds of the run.
 type Statement = claim.Report
 
-// planned states what all rounds of the run would cost the records of a client whose journal replaces
-// so many lost ones.
+// planned returns the guarantee after all rounds of the run, for the records of a client whose
+// journal replaces this many lost ones.
 func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, error) {
 	m, rounds := &p.Config.Mechanism, p.Config.Run().Rounds
 	var l dp.Ledger
@@ -33,8 +33,8 @@ func planned(ctx context.Context, p *train.Prepared, replaced int) (Statement, e
 	return state(ctx, p, l.Events(), nil)
 }
 
-// keepsTarget refuses a run that costs a record here more than the run's target ε. This happens if a
-// client with its own records has fewer of them than the server assumed when it chose σ.
+// keepsTarget returns an error if the run costs a record here more than the run's target ε. This
+// happens if a client with its own records has fewer than the server assumed when it chose σ.
 func keepsTarget(ctx context.Context, p *train.Prepared) error {
 	target := p.Spec.TargetEpsilon
 	if target == 0 {
@@ -49,16 +49,17 @@ func keepsTarget(ctx context.Context, p *train.Prepared) error {
 		return fmt.Errorf("target epsilon = %v: no ε can be certified: %s", target, cost.Reason)
 	}
 	if *cost.EpsilonUpper > target {
-		return fmt.Errorf("the run is for ε ≤ %v of a record, one of the %d here would cost up to %s: it needs "+
+		return fmt.Errorf("the run's target is ε ≤ %v per record, but each of the %d records here would cost up to %s: the client needs "+
 			"more records, or a run with more noise", target, cost.DatasetSize, decimal.Up(*cost.EpsilonUpper, 5))
 	}
 	return nil
 }
 
-// affords refuses a run that could cost a record of this client more than MaxEpsilon, with all rounds
-// of the lost journals that its journal replaces.
+// affords returns an error if the run could cost a record of this client more than MaxEpsilon. All
+// rounds of the lost journals that its journal replaces count.
 func (c *client) affords(ctx context.Context) error {
-	// Planned states releases of the planned sizes by one mechanism, so the run must have no others.
+	// The planned statement assumes the planned sizes and one mechanism, so the run must have no
+	// others.
 	if err := c.prepared.Config.CheckFreeRunning(); err != nil {
 		return err
 	}
@@ -93,10 +94,10 @@ func (c *client) affords(ctx context.Context) error {
 	cost := s.Certified.PerRecord
 	if cost.EpsilonUpper == nil || math.IsInf(*cost.EpsilonUpper, 0) {
 		return fmt.Errorf("%sno ε can be certified for the run: %s; --max-epsilon any (MaxEpsilon = +Inf in Go) "+
-			"joins it all the same, but then gradients may be released without protection", most, cost.Reason)
+			"joins it anyway, but then gradients may be released without protection", most, cost.Reason)
 	}
 	if c.MaxEpsilon != 0 && *cost.EpsilonUpper > c.MaxEpsilon {
-		return fmt.Errorf("%sthe run would cost a record ε ≤ %s at δ = %s here%s, so this client does not join. "+
+		return fmt.Errorf("%sthe run would cost a record here ε ≤ %s at δ = %s%s, so this client does not join. "+
 			"Give a larger max-epsilon, or join a run with more noise or fewer rounds", most,
 			decimal.Up(*cost.EpsilonUpper, 5), decimal.Exactly(p.Delta), with)
 	}
@@ -108,7 +109,7 @@ func (c *client) showCost(ctx context.Context) error {
 	if c.Agree == nil {
 		return nil
 	}
-	c.server.pause() // nothing is asked meanwhile
+	c.server.pause() // the client does not ask the server in that time
 	defer c.server.heard()
 	s, err := planned(ctx, c.prepared, c.journal.Replaced())
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *client) showCost(ctx context.Context) error {
 	return c.Agree(c.about, s)
 }
 
-// state states the cost of one client's events, those of all its rounds.
+// state returns the guarantee for one client's events, which are those of all its rounds.
 func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rng.Name) (Statement, error) {
 	m := p.Config.Mechanism
 	r, err := claim.NewReport(m.NoiseMultiplier, names, func(acc dp.Accountant) (claim.Privacy, error) {
@@ -128,7 +129,7 @@ func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rn
 }
 
 // shares reports whether all clients hold the records of this one. They do if the run's data set is
-// replicated, and never if the client has its own records.
+// replicated. They do not if the client has its own records.
 func shares(p *train.Prepared) bool {
 	own := slices.ContainsFunc(p.Config.Rows, func(rows data.Subset) bool { return rows.Data == nil })
 	return !own && !p.Config.Partition.Disjoint()
@@ -143,7 +144,7 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	}
 	events := ledger.Events()
 	names, _ := dp.Names(events)
-	anonymous := ledger.Named(dp.Noise{}) // as the others' noise is from secrets of their own
+	anonymous := ledger.Named(dp.Noise{}) // because the others' noise comes from their own secrets
 	addReplaced(&anonymous, l.Replaced, c.mechanism(), c.about.Rounds)
 	statement, err := state(context.WithoutCancel(ctx), c.prepared, anonymous.Events(), names)
 	if err != nil {
@@ -159,8 +160,9 @@ func (c *client) report(ctx context.Context) (*JoinReport, error) {
 	}, nil
 }
 
-// notesOf returns the notes of the client's report. With the run's data these are all notes of the
-// server's report, with its own records those that do not depend on how rows are dealt.
+// notesOf returns the notes of the client's report. If the client uses the run's data, these are all
+// notes of the server's report. With its own records, they are those that do not depend on the data
+// set.
 func notesOf(p *train.Prepared) []string {
 	spec, notes := train.Spec{Runner: p.Spec.Runner}, []string(nil)
 	if d := p.Test.Data; d != nil {
@@ -172,8 +174,8 @@ func notesOf(p *train.Prepared) []string {
 	return slices.Concat(notes, heldByAll(p), spec.Notes())
 }
 
-// heldByAll notes that a record also pays for the releases of other clients that hold it. Without the
-// note a reader could think that the client's own releases are all.
+// heldByAll returns a note that a record also pays for the releases of other clients that hold it.
+// Without the note, a reader could think that this client's releases are all.
 func heldByAll(p *train.Prepared) []string {
 	n := p.Config.Clients()
 	if n == 1 || !shares(p) {

@@ -33,7 +33,7 @@ func TestATrainingInOneProcess(t *testing.T) {
 		// Three clients hold each record: a client states of it what the server does.
 		checkClaim(t, "per record", j.Privacy.Certified.PerRecord, report.Privacy.Certified.PerRecord, 120)
 		notes := strings.Join(j.Notes, "; ")
-		if len(j.Notes) != 4 || !strings.Contains(notes, "older copy, it may release up to 40 rounds again") ||
+		if len(j.Notes) != 4 || !strings.Contains(notes, "older copy, the client may release up to 40 rounds again") ||
 			!strings.Contains(notes, "(ε, δ): the split") || !strings.Contains(notes,
 			"held by all 3 clients") || !strings.Contains(notes, "run as fast as they can") {
 			t.Errorf("client %d: notes %q", c, j.Notes)

@@ -23,13 +23,13 @@ type upstream struct {
 	done     sync.WaitGroup
 }
 
-// resubscribe makes the streams, if they do not exist, and reads the stream of updates from its
-// beginning. It cannot continue at a number: a broker that lost its newest messages gives their
-// numbers to others.
+// resubscribe creates the streams, if they do not exist, and reads the stream of updates from its
+// beginning. It cannot continue at the last number: a broker that lost its newest messages gives
+// their numbers to others.
 func (s *server) resubscribe(ctx context.Context) error {
 	s.unsubscribe()
-	// If the leading broker stops, a question to it is lost. So the first attempts after a success are
-	// given up soon and repeated.
+	// If the leading broker stops, a question to it is lost. So the first attempts after a success
+	// have a short timeout and are repeated.
 	ctx, cancel := context.WithTimeout(ctx, min(patience, upkeep<<s.failures))
 	defer cancel()
 	s.failures = min(s.failures+1, mostFailures)
@@ -71,10 +71,11 @@ func (s *server) resubscribe(ctx context.Context) error {
 	return nil
 }
 
-// mostFailures is the number of failures after which an attempt may take as long as any other answer.
+// mostFailures is the number of failures after which an attempt may take as long as any other
+// answer.
 const mostFailures = 3
 
-// readAhead is how many messages the server asks for at a time: few if they are long.
+// readAhead is how many messages the server asks for at a time. It is small if they are long.
 func readAhead(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 2 * window
@@ -108,7 +109,7 @@ func (u *upstream) read(messages jetstream.MessagesContext) {
 	})
 }
 
-// unsubscribe stops reading, if the server reads, and waits for the goroutine.
+// unsubscribe stops reading, if the server reads, and waits for the goroutine to end.
 func (s *server) unsubscribe() {
 	if s.up != nil && s.up.stop != nil {
 		s.up.stop()

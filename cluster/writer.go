@@ -8,16 +8,16 @@ import (
 	"proactivedp/cluster/internal/journal"
 )
 
-// writer writes a client's releases to its journal and gives them to the sender when they are on
+// writer writes a client's releases to its journal, and gives them to the sender when they are on
 // disk. A flush takes about as long for several releases as for one. So the client continues to
-// compute during a flush, as far as Υ allows, and the next flush has all releases since then.
+// compute during a flush, as far as Υ allows, and the next flush includes all releases since then.
 type writer struct {
 	c       *client
 	held    []journal.Entry      // not handed over yet; only the goroutine that computes uses it
-	most    int                  // with so many, they are handed over
+	most    int                  // as soon as there are this many, they are handed over
 	groups  chan []journal.Entry // releases to be written, in the order of rounds
 	took    atomic.Int64         // nanoseconds of the last flush
-	message []byte               // memory of the last message that was sent past the stream
+	message []byte               // buffer of the last message that was sent directly
 }
 
 const (
@@ -30,8 +30,9 @@ func newWriter(c *client) *writer {
 	return &writer{c: c, most: most, groups: make(chan []journal.Entry, 1)}
 }
 
-// hold takes a release that took so long to compute. If the next one probably takes longer than a
-// quarter of a flush, it is handed over at once, and otherwise together with those after it.
+// hold adds a release. took is how long it took to compute. If the next release will probably take
+// longer than a quarter of a flush, hold hands the release over at once. Otherwise it is handed over
+// together with those after it.
 func (w *writer) hold(e journal.Entry, took time.Duration) {
 	w.held = append(w.held, e)
 	if len(w.held) >= w.most || took > time.Duration(w.took.Load())/4 {
@@ -40,8 +41,8 @@ func (w *writer) hold(e journal.Entry, took time.Duration) {
 }
 
 // patience returns how long the held releases may wait for a broadcast that lets the client begin
-// another round. It is about the time of a flush, which is what the wait may save. It is 0 if the
-// server needs the held releases for its next broadcast; newest is the k of the last one.
+// another round. This is about the time of a flush, which the wait may save. It is 0 if the server
+// needs the held releases for its next broadcast. newest is the k of the last broadcast.
 func (w *writer) patience(newest int) time.Duration {
 	if len(w.held) == 0 || w.held[0].Round <= newest || !isShort(w.c.about.Params) {
 		return 0
@@ -61,7 +62,7 @@ func (w *writer) handOver() {
 		group = append(before, group...)
 	default:
 	}
-	w.groups <- group // does not block: nobody else hands over
+	w.groups <- group // does not block, because only this goroutine sends here
 }
 
 // run writes until the context ends.

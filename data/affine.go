@@ -8,45 +8,46 @@ import (
 	"strconv"
 )
 
-// Affine is a public map of rows, column by column: x becomes (x − Shift)·Scale. Its
-// constants are given, never found in the data, of which they would tell.
+// Affine is a public map of rows, column by column: x becomes (x − Shift)·Scale. Its constants must
+// be given. They must not be computed from the data, because they would then reveal something about
+// it.
 type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
-	// Low and High bound the values of each column before they are mapped, in float32, as these
-	// are; nil: nothing does.
+	// Low and High bound the values of each column before they are mapped. They are compared as
+	// float32, like the values. nil means no bounds.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 }
 
-// Dense reports whether mapped rows are dense: where a Shift is not 0 no entry stays 0.
+// Dense reports whether mapped rows are dense: if a Shift is not 0, no entry stays 0.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns the rows of d mapped, dense ones where m is. A value outside its bounds is
-// an error, and so is a result that is not finite; of each column the first is reported.
-// Entries that are not stored are 0: these are held against the bounds of columns with a
-// Shift alone, and of others 0 must be in them.
+// Mapped returns the mapped rows of d, which are dense if m is. A value outside its bounds and a
+// result that is not finite are errors; for each column the first one is reported. Entries that are
+// not stored are 0. In columns with a Shift they are checked against the bounds. In other columns
+// the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if d.Images != nil {
-		return nil, fmt.Errorf("%s is a set of images, must be of rows to be normalised column by column", d.Name)
+		return nil, fmt.Errorf("%s has images, must have rows to be normalised column by column", d.Name)
 	}
 	if len(m.Shift) != d.Features || len(m.Scale) != d.Features {
-		return nil, fmt.Errorf("constants of %d columns, must be of all %d", len(m.Scale), d.Features)
+		return nil, fmt.Errorf("constants for %d columns, must be for all %d", len(m.Scale), d.Features)
 	}
 	if low, high := len(m.Low), len(m.High); (m.Low != nil || m.High != nil) && (low != d.Features || high != low) {
-		return nil, fmt.Errorf("bounds of %d columns from below and of %d from above, must be of all %d", low,
+		return nil, fmt.Errorf("lower bounds of %d columns and upper bounds of %d, must be for all %d", low,
 			high, d.Features)
 	}
 	var errs []error
 	for j := range m.Scale {
 		if m.Low != nil && m.Shift[j] == 0 && !(m.Low[j] <= 0 && m.High[j] >= 0) {
-			errs = append(errs, fmt.Errorf("column %s: bounds [%v, %v], must hold 0 where nothing is shifted",
+			errs = append(errs, fmt.Errorf("column %s: bounds [%v, %v], must include 0 in a column without a shift",
 				d.ColumnName(j), m.Low[j], m.High[j]))
 		}
 		if !(math.Abs(m.Shift[j]) <= math.MaxFloat32) || !(m.Scale[j] != 0 && math.Abs(m.Scale[j]) <= math.MaxFloat32) {
-			errs = append(errs, fmt.Errorf("column %s: shift = %v, scale = %v, must be finite, the scale not 0",
+			errs = append(errs, fmt.Errorf("column %s: shift = %v, scale = %v, must be finite, and the scale not 0",
 				d.ColumnName(j), m.Shift[j], m.Scale[j]))
 		}
 	}
@@ -92,24 +93,24 @@ func (m Affine) row(i int, columns []int32, from, to []float32, bad *misfits) {
 		to[j] = float32((float64(x) - m.Shift[c]) * m.Scale[c])
 		switch {
 		case m.Low != nil && !(x >= float32(m.Low[c]) && x <= float32(m.High[c])):
-			bad.add(i, c, "%v, must be in the bounds [%v, %v] that were given", x, m.Low[c], m.High[c])
+			bad.add(i, c, "%v, must be in the given bounds [%v, %v]", x, m.Low[c], m.High[c])
 		case !finite(to[j]):
-			bad.add(i, c, "%v is out of the range of float32 once it is normalised", x)
+			bad.add(i, c, "%v, must be in the range of float32 after normalisation", x)
 		}
 	}
 }
 
-// mostMisfits is how many columns with one are reported.
+// mostMisfits is the largest number of columns for which a misfit is reported.
 const mostMisfits = 50
 
-// misfits are values that cannot be mapped, of each column the first.
+// misfits collects values that cannot be mapped, for each column the first.
 type misfits struct {
 	d    *Dataset
 	of   map[int32]bool
 	errs []error
 }
 
-// add takes what is wrong in row i.
+// add records a problem in row i.
 func (f *misfits) add(i int, c int32, format string, args ...any) {
 	if len(f.errs) == mostMisfits || f.of[c] {
 		return
@@ -119,8 +120,8 @@ func (f *misfits) add(i int, c int32, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("%s: row %d: column %s: %s", f.d.Name, i+1, f.d.ColumnName(int(c)), what))
 }
 
-// ColumnName names column j, from 0 on: quoted, or by its number from 1 on where it has no
-// name.
+// ColumnName returns the name of column j, which counts from 0: its name in quotes, or, if it has
+// none, its number counted from 1.
 func (d *Dataset) ColumnName(j int) string {
 	if d.Columns != nil {
 		return fmt.Sprintf("%.200q", d.Columns[j])

@@ -15,7 +15,7 @@ func TestMappedNeedsBoundsOfAllColumns(t *testing.T) {
 		{{0}, {5}}, {{0, 0}, nil}, {nil, {5, 5}}, {{0, 0}, {5}}, {{0, 0, 0}, {5, 5, 5}},
 	} {
 		m := Affine{Shift: []float64{0, 0}, Scale: []float64{1, 1}, Low: bounds[0], High: bounds[1]}
-		if _, err := d.Mapped(m); err == nil || !strings.Contains(err.Error(), "must be of all 2") {
+		if _, err := d.Mapped(m); err == nil || !strings.Contains(err.Error(), "must be for all 2") {
 			t.Errorf("bounds %v: error %v", bounds, err)
 		}
 	}

@@ -82,9 +82,9 @@ func TestMisfitsOfAllColumns(t *testing.T) {
 		m := Affine{Shift: []float64{0, 0, shift}, Scale: []float64{1, 1e38, 1}, Low: []float64{0, 0, 0},
 			High: []float64{2, 100, 5}}
 		for _, names := range [][]string{nil, {"age", "sex", "ward"}} {
-			want := []string{`own: row 1: column 2: 98 is out of the range of float32 once it is normalised`,
-				`own: row 2: column 3: -5, must be in the bounds [0, 5] that were given`,
-				`own: row 3: column 1: 7, must be in the bounds [0, 2] that were given`}
+			want := []string{`own: row 1: column 2: 98, must be in the range of float32 after normalisation`,
+				`own: row 2: column 3: -5, must be in the given bounds [0, 5]`,
+				`own: row 3: column 1: 7, must be in the given bounds [0, 2]`}
 			if d.Columns = names; names != nil {
 				for i, c := range []string{`2: 98`, `3: -5`, `1: 7`} {
 					j := c[0] - '1'

@@ -2,8 +2,8 @@ package data
 
 import "slices"
 
-// Batch is a view of some rows of a data set, in an order. It owns nothing:
-// Rows is the caller's and must not change while the batch is in use.
+// Batch is a view of some rows of a data set, in an order. It owns no memory: Rows belongs to the
+// caller and must not change while the batch is in use.
 type Batch struct {
 	Data *Dataset
 	Rows []int32
@@ -12,30 +12,29 @@ type Batch struct {
 // Len returns the number of examples.
 func (b Batch) Len() int { return len(b.Rows) }
 
-// Example returns example i of sparse rows and its label.
+// Example returns the sparse row of example i and its label.
 func (b Batch) Example(i int) (Row, int32) { return b.Data.Row(int(b.Rows[i])), b.Label(i) }
 
-// Image returns the pixels of example i of images; see Images.Image.
+// Image returns the pixels of example i of a set of images; see Images.Image.
 func (b Batch) Image(i int) []byte { return b.Data.Images.Image(int(b.Rows[i])) }
 
 // Label returns the label of example i.
 func (b Batch) Label(i int) int32 { return b.Data.Label[b.Rows[i]] }
 
-// Subset is the rows of a data set that somebody holds: the training rows, the
-// test rows, or one client's.
+// Subset is a part of a data set's rows: the training rows, the test rows, or one client's rows.
 type Subset struct {
 	Data *Dataset
-	Rows []int32 // which rows of Data are held, each at most once
+	Rows []int32 // the row numbers in Data, each at most once
 }
 
 // All returns all rows of d, in order.
 func (d *Dataset) All() Subset { return Subset{d, sequence(d.Len())} }
 
-// Len returns the number of rows held.
+// Len returns the number of rows.
 func (s Subset) Len() int { return len(s.Rows) }
 
-// MajorityShare returns the share of the rows that have the most frequent label, 0 of
-// no rows: the accuracy of always guessing it.
+// MajorityShare returns the share of rows with the most frequent label, and 0 if there are no rows.
+// It is the accuracy of always predicting that label.
 func (s Subset) MajorityShare() float64 {
 	if s.Len() == 0 {
 		return 0
@@ -47,11 +46,11 @@ func (s Subset) MajorityShare() float64 {
 	return float64(slices.Max(counts)) / float64(s.Len())
 }
 
-// All returns the whole of s as one batch.
+// All returns all rows of s as one batch.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch turns positions in s (0 ≤ p < s.Len()) into a batch of s.Data, in
-// place: the batch's Rows are the slice given.
+// Batch turns positions in s (0 ≤ p < s.Len()) into a batch of s.Data. It overwrites the given
+// slice, which becomes the batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

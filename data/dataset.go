@@ -1,9 +1,8 @@
-// Package data holds labelled data sets in memory, batches of them, and how
-// they are split and dealt to clients. It does no input or output: the parsers
-// below it do.
+// Package data holds labelled data sets in memory and batches of them. It splits data sets and
+// deals them to clients. It does no input or output; the packages below it parse files.
 //
 //	d, err := data.FromRows("own", rows, labels)      // or libsvm.ParseFile, mnist.Load, ...
-//	train, test, err := data.Split(d, root)           // four fifths and one, at random
+//	train, test, err := data.Split(d, root)           // four fifths and one fifth, at random
 //	parts, err := data.Shard.Deal(train, 10, root)    // disjoint, of equal size
 package data
 
@@ -19,19 +18,19 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Dataset is a labelled data set, of images or of rows. Rows are compressed sparse
-// ones: the entries of row i are Index[Start[i]:Start[i+1]] (strictly increasing
-// columns, from 0) and the Value of the same places. Or they are dense: Start is nil,
-// Index is the columns 0, …, Features−1 that all rows have, and Value has Features
-// numbers a row. It is read-only once built, and then safe for concurrent use.
+// Dataset is a labelled data set of images or of rows. Rows are stored in compressed sparse form:
+// row i has the entries Index[Start[i]:Start[i+1]], which are strictly increasing columns from 0,
+// and the elements of Value at the same positions. Or rows are dense: then Start is nil, Index is
+// the columns 0, …, Features−1 of every row, and Value has Features numbers per row. A Dataset is
+// read-only once it is built, and then safe for concurrent use.
 type Dataset struct {
 	Name     string
 	Features int // number of columns of a row
 	Classes  int
-	Columns  []string // names of the columns, where what was read has them; nil: it has none
-	Names    []string // names of the classes, likewise
+	Columns  []string // names of the columns, or nil if the source has none
+	Names    []string // names of the classes, or nil if the source has none
 	Label    []int32  // the class of each row, in [0, Classes)
-	Start    []int    // where each row starts in Index and Value: len(Label)+1 offsets
+	Start    []int    // the start of each row in Index and Value: len(Label)+1 offsets
 	Index    []int32
 	Value    []float32
 
@@ -39,16 +38,16 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
-	// Train is how many rows, the first ones, were published as the training set;
-	// the rest is the test set. 0: published as one.
+	// Train is the number of rows that were published as the training set; they come first. The
+	// other rows are the test set. 0 means that the set was published as one.
 	Train int
 
-	// Note is what a reader of a result must know of the rows, such as that some
-	// are missing; "" if there is nothing.
+	// Note is what a reader of a result must know about the rows, for example that some are
+	// missing. It is "" if there is nothing to know.
 	Note string
 
-	// Synthetic says that the rows were drawn, not observed. Every result made
-	// from them must repeat it.
+	// Synthetic means that the rows were generated, not observed. Every result from them must say
+	// so.
 	Synthetic bool
 }
 
@@ -61,8 +60,8 @@ type Row struct {
 // Len returns the number of rows.
 func (d *Dataset) Len() int { return len(d.Label) }
 
-// Row returns row i; its slices alias the data set and must not be written. It
-// panics for a set of images, which has none.
+// Row returns row i. Its slices alias the data set and must not be modified. Row panics for a set
+// of images.
 func (d *Dataset) Row(i int) Row {
 	if d.Start == nil {
 		n := d.Features
@@ -72,7 +71,7 @@ func (d *Dataset) Row(i int) Row {
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
 }
 
-// Shape says in words what an example is made of.
+// Shape describes an example in words.
 func (d *Dataset) Shape() string {
 	if m := d.Images; m != nil {
 		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
@@ -80,7 +79,7 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// LabelCounts returns how many rows each class has.
+// LabelCounts returns the number of rows of each class.
 func (d *Dataset) LabelCounts() []int {
 	counts := make([]int, d.Classes)
 	for _, l := range d.Label {
@@ -89,7 +88,7 @@ func (d *Dataset) LabelCounts() []int {
 	return counts
 }
 
-// Validate reports every way in which d breaks the type's description.
+// Validate returns an error for every way in which d breaks the type's description.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")
@@ -104,7 +103,7 @@ func (d *Dataset) Validate() error {
 		fail("classes = %d, must be at least 2", d.Classes)
 	}
 	if d.Train != 0 && (d.Train < 0 || d.Train >= n) {
-		fail("training rows = %d, must be in [1, %d), or 0 where the set was published as one", d.Train, n)
+		fail("training rows = %d, must be in [1, %d), or 0 if the set was published as one", d.Train, n)
 	}
 	for i, l := range d.Label {
 		if l < 0 || int(l) >= d.Classes {
@@ -140,7 +139,7 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 			return
 		}
 		if d.Start[i+1] > len(d.Index) {
-			fail("row %d: it ends at offset %d, must be at most %d", i, d.Start[i+1], len(d.Index))
+			fail("row %d: end offset = %d, must be at most %d", i, d.Start[i+1], len(d.Index))
 			return
 		}
 		prev := int32(-1)
@@ -160,10 +159,9 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 
 func finite(v float32) bool { return v-v == 0 }
 
-// Hash returns the SHA-256, in hexadecimal, of the content of d (features,
-// classes, labels, entries or images with what normalises them, and which rows
-// are for training; not its name or note), so that the same rows read from
-// differently formatted files compare equal.
+// Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels, entries
+// or images with their normalisation, and which rows are for training. It does not include name and
+// note. So rows read from differently formatted files have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
 	put := hasher{h: h}

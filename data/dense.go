@@ -1,11 +1,12 @@
 package data
 
-// Dense reports whether d has dense rows: every row has a value in every column.
+// Dense reports whether d has dense rows, in which every row has a value in every column.
 func (d *Dataset) Dense() bool { return d.Images == nil && d.Start == nil }
 
-// WithDense returns the records of d with other content: dense rows of so many
-// features, value[i·features+j] being feature j of record i, such as a map of features
-// makes of them. Labels, and what is known of the records, are d's; value is kept.
+// WithDense returns the records of d with dense rows instead of their content. Each row has the
+// given number of features, and value[i·features+j] is feature j of record i. So a map of features
+// can replace the content. Labels and everything else known about the records stay. WithDense keeps
+// value.
 func (d *Dataset) WithDense(features int, value []float32) *Dataset {
 	out := *d
 	out.Images, out.Start, out.Features, out.Value = nil, nil, features, value
@@ -22,7 +23,7 @@ func (d *Dataset) validateDense(fail func(format string, args ...any)) {
 	}
 	for j, c := range d.Index {
 		if int(c) != j {
-			fail("dense rows: column %d at place %d", c, j)
+			fail("dense rows: column %d at position %d, must be %[2]d", c, j)
 			return
 		}
 	}

@@ -11,50 +11,49 @@ import (
 
 const dirichlet = "dirichlet:"
 
-// MinAlpha and MaxAlpha bound the concentration of Dirichlet.
+// MinAlpha and MaxAlpha bound the concentration parameter of Dirichlet.
 const (
 	MinAlpha = 1e-3
 	MaxAlpha = 1e6
 )
 
-// Dirichlet deals the rows into disjoint parts of equal size, as Shard does, but
-// each client's labels have proportions of its own, drawn from the symmetric
-// Dirichlet distribution of this concentration: the smaller, the fewer classes a
-// client has (Hsu, Qi, Brown, "Measuring the Effects of Non-Identical Data
-// Distribution for Federated Visual Classification", 2019). Clients take a row
-// each in turn, of a class drawn by their proportions among the classes that are
-// left. A class that has run out is so made up for by the others. The paper
-// assumes that all clients' data has one distribution; here it has not. The deal
-// looks at labels: guarantees are of the parts as dealt.
+// Dirichlet deals the rows into disjoint parts of equal size, like Shard, but each client's labels
+// have their own proportions. These are drawn from the symmetric Dirichlet distribution with
+// concentration alpha: the smaller alpha, the fewer classes a client has (Hsu, Qi, Brown,
+// "Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification",
+// 2019). Clients take turns and take one row each. Its class is drawn by the client's proportions
+// among the classes that still have rows. So other classes replace a class that has run out. The
+// paper assumes that the data of all clients has one distribution; this partition does not. The
+// deal looks at labels, so guarantees are for the parts as dealt.
 func Dirichlet(alpha float64) Partition {
 	return Partition(dirichlet + strconv.FormatFloat(alpha, 'g', -1, 64))
 }
 
-// Skewed reports whether clients' labels are distributed differently.
+// Skewed reports whether the labels of clients have different distributions.
 func (p Partition) Skewed() bool {
 	_, skewed := p.alpha()
 	return skewed
 }
 
-// alpha returns the concentration; false if p is no Dirichlet partition.
+// alpha returns the concentration. ok is false if p is no Dirichlet partition.
 func (p Partition) alpha() (float64, bool) {
 	text, named := strings.CutPrefix(string(p), dirichlet)
 	alpha, err := strconv.ParseFloat(text, 64)
 	return alpha, named && err == nil && alpha >= MinAlpha && alpha <= MaxAlpha
 }
 
-// dealSkewed deals the rows of train to the parts, equally many to each, with
-// proportions of the labels that are drawn for each part.
+// dealSkewed deals the rows of train to the parts, equally many to each, with label proportions
+// that are drawn for each part.
 func dealSkewed(parts []Subset, train Subset, alpha float64, root *rng.Root) {
 	size := train.Len() / len(parts)
-	pools := make([][]int32, train.Data.Classes) // the rows of each class that are left, in random order
+	pools := make([][]int32, train.Data.Classes) // the remaining rows of each class, in random order
 	rows := slices.Clone(train.Rows)
 	rng.Shuffle(root.Stream(rng.Partition, 0, 0), rows)
 	for _, r := range rows {
 		class := train.Data.Label[r]
 		pools[class] = append(pools[class], r)
 	}
-	weights := make([][]float64, len(parts)) // how likely each client takes each class
+	weights := make([][]float64, len(parts)) // the probability that a client takes a class
 	var stream rng.Stream
 	for c := range parts {
 		root.Reseed(&stream, rng.Labels, uint32(c), 0)
@@ -76,8 +75,8 @@ func dealSkewed(parts []Subset, train Subset, alpha float64, root *rng.Root) {
 	}
 }
 
-// proportions draws from the symmetric Dirichlet distribution: Gamma(α) numbers
-// over their sum, by logarithms, as they may be tiny.
+// proportions draws from the symmetric Dirichlet distribution: Gamma(α) numbers divided by their
+// sum. It uses logarithms, because the numbers may be tiny.
 func proportions(s *rng.Stream, alpha float64, classes int) []float64 {
 	p := make([]float64, classes)
 	for i := range p {
@@ -94,8 +93,8 @@ func proportions(s *rng.Stream, alpha float64, classes int) []float64 {
 	return p
 }
 
-// pick draws a class by weight among those with rows left; if all their weights
-// are 0, by how many rows they have.
+// pick draws a class by weight among those with remaining rows. If all their weights are 0, it
+// draws by the number of remaining rows.
 func pick(s *rng.Stream, weights []float64, pools [][]int32) int {
 	weight := func(class int) float64 {
 		if len(pools[class]) == 0 {
@@ -119,7 +118,7 @@ func pick(s *rng.Stream, weights []float64, pools [][]int32) int {
 		if w == 0 {
 			continue
 		}
-		chosen = class // rounding may leave at above the last weight: then the last class is taken
+		chosen = class // rounding may leave at above the last weight; then the last class is taken
 		if at -= w; at < 0 {
 			break
 		}

@@ -4,27 +4,27 @@ import (
 	"math"
 )
 
-// Images is the content of a Dataset of pictures, all of one size.
+// Images is the content of a Dataset of images of equal size.
 type Images struct {
 	Channels, Height, Width int
 	// Pixels holds one image after another, each [channel][y][x].
 	Pixels []byte
-	// Mean and Std normalise, one a channel: a model sees (p/255 − Mean)/Std for
-	// the pixel p.
+	// Mean and Std normalise the pixels, with one number per channel: a model gets (p/255 −
+	// Mean)/Std for the pixel p.
 	Mean, Std []float32
 }
 
 // Size returns the number of pixels of one image, all channels.
 func (m *Images) Size() int { return m.Channels * m.Height * m.Width }
 
-// Image returns the pixels of image i, which alias m and must not be written.
+// Image returns the pixels of image i. They alias m and must not be modified.
 func (m *Images) Image(i int) []byte {
 	n := m.Size()
 	return m.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Moments returns the mean and the standard deviation of p/255 over the first n
-// ≥ 1 images, by channel: what would normalise them to 0 and 1.
+// Moments returns the mean and the standard deviation of p/255 over the first n ≥ 1 images, for
+// each channel. With them, pixels would be normalised to mean 0 and standard deviation 1.
 func (m *Images) Moments(n int) (mean, std []float64) {
 	area := m.Height * m.Width
 	for c := range m.Channels {
@@ -54,7 +54,7 @@ func (d *Dataset) validateImages(fail func(format string, args ...any)) {
 		return
 	}
 	if d.Features != m.Size() {
-		fail("features = %d, must be %d as the images are %s", d.Features, m.Size(), d.Shape())
+		fail("features = %d, must be %d because the images are %s", d.Features, m.Size(), d.Shape())
 	}
 	if len(m.Pixels)/m.Size() != d.Len() || len(m.Pixels)%m.Size() != 0 {
 		fail("%d bytes of pixels for %d images of %d", len(m.Pixels), d.Len(), m.Size())
@@ -91,6 +91,5 @@ func (d *Dataset) hashImages(put *hasher) {
 	put.bytes(m.Pixels)
 }
 
-// notALabel stands where sparse rows would begin with a label, so that images
-// and rows never hash alike.
+// notALabel replaces the first label in the hash, so that images and rows never have equal hashes.
 const notALabel = math.MaxUint32

@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// MaxClasses bounds the classes of data sets that are read from files.
+// MaxClasses is the largest number of classes of a data set that is read from files.
 const MaxClasses = 10_000
 
-// Labels says which class each label of a file stands for. It is public: given by whoever
-// reads the file, and not found in it. Labels that are numbers are compared as numbers, so
-// that 1, +1 and 1.0 are one label.
+// Labels maps the labels of a file to classes. The map is public: whoever reads the file gives it,
+// and it is not found in the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0
+// are the same label.
 type Labels struct {
 	class map[string]int32
-	names []string // of each class, the first label that stands for it
+	names []string // for each class, its first label
 }
 
-// ParseLabels reads a list, divided by commas, of LABEL=CLASS, with classes that are whole
-// numbers from 0 on, none left out, or of labels alone, the first of which is class 0; there
-// FIRST..LAST is all whole numbers from one to the other. A label with a comma or an equals
-// sign stands in double quotes, a double quote in it twice. Several labels may stand for one
-// class. At least two classes, at most MaxClasses.
+// ParseLabels reads a list that is separated by commas. It is in one of two forms. In the first,
+// each element is LABEL=CLASS; classes are integers from 0, none left out, and several labels may
+// have the same class. In the second, each element is a label, and the first label is class 0;
+// FIRST..LAST then stands for all integers from FIRST to LAST. A label with a comma or an equals
+// sign must be in double quotes, and a double quote in it is written twice. There must be at least
+// two classes, and at most MaxClasses.
 func ParseLabels(text string) (*Labels, error) {
 	l := &Labels{class: map[string]int32{}}
 	var errs []error
@@ -38,7 +39,7 @@ func ParseLabels(text string) (*Labels, error) {
 			return false
 		}
 		if _, twice := l.class[key]; twice {
-			fail("label %q stands there twice", label)
+			fail("label %q occurs twice", label)
 			return false
 		}
 		if _, known := named[class]; !known {
@@ -58,7 +59,7 @@ func ParseLabels(text string) (*Labels, error) {
 			numbered++
 			n, err := strconv.Atoi(strings.TrimSpace(part.class))
 			if err != nil || n < 0 || n >= MaxClasses {
-				fail("class %q of label %q, must be a whole number in [0, %d]; a label with an equals sign stands in "+
+				fail("class %q of label %q, must be a whole number in [0, %d]; put a label with an equals sign in "+
 					"double quotes", part.class, part.label, MaxClasses-1)
 				continue
 			}
@@ -85,7 +86,7 @@ func ParseLabels(text string) (*Labels, error) {
 		}
 	}
 	if numbered > 0 && alone > 0 {
-		fail("labels with a class and labels alone, must be one or the other")
+		fail("some labels have a class and some do not, must be all or none")
 	}
 	if len(errs) == 0 && most < 1 {
 		fail("classes = %d, must be at least 2", most+1)
@@ -108,7 +109,7 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
-// LabelsOf returns the labels of classes 0, 1, …, one a class.
+// LabelsOf returns a map in which names[i] is the only label of class i.
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -119,8 +120,8 @@ func LabelsOf(names []string) (*Labels, error) {
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
 
-// InList returns a label as it stands among others: in double quotes, as ParseLabels takes
-// it, where it has a comma or an equals sign.
+// InList returns a label as it is written in a list for ParseLabels: in double quotes if it has a
+// comma or an equals sign.
 func InList(label string) string {
 	if strings.ContainsAny(label, ",=") {
 		return quote(label)
@@ -128,14 +129,14 @@ func InList(label string) string {
 	return label
 }
 
-// labelPart is one of the parts of a label map.
+// labelPart is one element of a label map.
 type labelPart struct {
 	label, class   string
 	isPair, quoted bool
 }
 
-// nextLabel returns the first part of a label map, what is behind its comma, and whether
-// there was one.
+// nextLabel returns the first element of a label map and the text after its comma. more is false if
+// there is no comma.
 func nextLabel(text string) (part labelPart, rest string, more bool, err error) {
 	if quoted, ok := strings.CutPrefix(strings.TrimSpace(text), `"`); ok {
 		part.quoted = true
@@ -147,7 +148,7 @@ func nextLabel(text string) (part labelPart, rest string, more bool, err error) 
 		text, rest, more = strings.Cut(quoted[end+1:], ",")
 		behind := strings.TrimSpace(text)
 		if part.class, part.isPair = strings.CutPrefix(behind, "="); !part.isPair && behind != "" {
-			err = fmt.Errorf("%.40q behind label %q in quotes, must be =CLASS or a comma", behind, part.label)
+			err = fmt.Errorf("%.40q after label %q in quotes, must be =CLASS or a comma", behind, part.label)
 		}
 		return part, rest, more, err
 	}
@@ -159,7 +160,7 @@ func nextLabel(text string) (part labelPart, rest string, more bool, err error) 
 	return part, rest, more, nil
 }
 
-// closing returns where the double quote is that ends a text in quotes; -1 if it does not.
+// closing returns the position of the double quote that ends a quoted text, or -1.
 func closing(text string) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '"' {
@@ -173,22 +174,22 @@ func closing(text string) int {
 	return -1
 }
 
-// canonical returns a label so that equal numbers are equal texts.
+// canonical returns a form of the label in which equal numbers are equal texts.
 func canonical(label string) string {
 	label = strings.TrimSpace(label)
 	if v, err := strconv.ParseFloat(label, 64); err == nil && v == v {
 		if v == 0 {
-			v = 0 // of which there are two
+			v = 0 // +0 and -0 are equal
 		}
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return label
 }
 
-// ErrLabel reports a label that is not one of the given labels.
-var ErrLabel = errors.New("must be one of those that were given")
+// ErrLabel is wrapped for a label that is not one of the given labels.
+var ErrLabel = errors.New("must be one of the given labels")
 
-// Class returns the class of a label. The error wraps ErrLabel if the label is not one of l.
+// Class returns the class of a label. The error wraps ErrLabel if l does not have the label.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[canonical(label)]
 	if !ok {
@@ -197,10 +198,10 @@ func (l *Labels) Class(label string) (int32, error) {
 	return class, nil
 }
 
-// Names returns, by class, the first label that was given for it.
+// Names returns the first label of each class.
 func (l *Labels) Names() []string { return slices.Clone(l.names) }
 
-// String says in words which labels there are.
+// String lists the labels, or the first of many, as text.
 func (l *Labels) String() string {
 	if len(l.names) > 8 {
 		return fmt.Sprintf("%s, %s, … (%d classes)", InList(l.names[0]), InList(l.names[1]), len(l.names))

@@ -39,14 +39,14 @@ func TestParseLabels(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`"a,b`: "has no second double quote", `"a"b,c`: `"b" behind label "a" in quotes`, `"",a`: "a label is empty",
-		"<=50K,>50K": "a label with an equals sign stands in double quotes", `"a""`: "has no second double quote",
-		"": "a label is empty", "a": "classes = 1, must be at least 2", "a,a": "stands there twice",
-		"1,1.0": "stands there twice",
-		"a=0,b": "must be one or the other", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
+		`"a,b`: "has no second double quote", `"a"b,c`: `"b" after label "a" in quotes`, `"",a`: "a label is empty",
+		"<=50K,>50K": "put a label with an equals sign in double quotes", `"a""`: "has no second double quote",
+		"": "a label is empty", "a": "classes = 1, must be at least 2", "a,a": "occurs twice",
+		"1,1.0": "occurs twice",
+		"a=0,b": "must be all or none", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
 		"a=0,b=-1": `class "-1"`, "3..1": "FIRST..LAST", "1..": "FIRST..LAST", "0..99999999999": "FIRST..LAST",
 		"-9000000000000000000..9000000000000000000": "FIRST..LAST", "0..9999,10000..19999": "classes = 20000 or more",
-		"9223372036854775806..9223372036854775807": "stands there twice", // as numbers of 53 bits they are one
+		"9223372036854775806..9223372036854775807": "occurs twice", // as numbers of 53 bits they are one
 	} {
 		if _, err := ParseLabels(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)

@@ -1,8 +1,7 @@
 package data
 
-// RecordError is what went wrong at one record. Its text does not say at which: an error
-// goes into logs, and a number there would tell whoever reads them of a record that a
-// release hides.
+// RecordError is an error at one record. Its text does not name the record: errors appear in logs,
+// and a number there would reveal a record that a release hides.
 type RecordError struct {
 	Row int // number of the record in its data set, from 0
 	Err error

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// The range of Scaled.
+// The range of the factor of Scaled.
 const (
 	MinInputScale = 1e-6
 	MaxInputScale = 1e6
 )
 
-// Scaled returns the records of d with every input multiplied by x, a constant in
-// [MinInputScale, MaxInputScale] that is not chosen by the data: the values of rows, or
-// of images the numbers that a model sees of their pixels. It shares all else with d. A
-// product that is not finite is an error.
+// Scaled returns the records of d with every input multiplied by x: the values of rows, or the
+// normalised pixels of images. x must be a constant in [MinInputScale, MaxInputScale] that does not
+// depend on the data. Everything else is shared with d. A product that is not finite is an error.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	if !(x >= MinInputScale && x <= MaxInputScale) {
 		return nil, fmt.Errorf("input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
@@ -37,7 +36,7 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 		out.Value = scaled(d.Value, func(v float64) float64 { return v * x })
 	}
 	if !fits {
-		return nil, fmt.Errorf("input scale = %v takes numbers of %s out of the range of float32", x, d.Name)
+		return nil, fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
 	}
 	return &out, nil
 }

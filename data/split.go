@@ -12,15 +12,14 @@ import (
 	"proactivedp/rng"
 )
 
-// TrainFraction is the share of rows used for training where a set was published
-// as one: the paper's model files name accuracies in 2,211ths, a fifth of
-// phishing's 11,055 rows.
+// TrainFraction is the share of training rows if a set was published as one. The paper's model
+// files state accuracies in 2,211ths, which is a fifth of phishing's 11,055 rows.
 const TrainFraction = 0.8
 
-// Split returns the training and the test set of d, each in the order of the
-// file: as they were published (see Dataset.Train), else dealt at random,
-// ⌊0.8·rows⌋ for training. That needs a root and at least 5 rows, so that neither
-// part is empty. A data set that Validate refuses is not split.
+// Split returns the training and the test set of d, each in the order of the file. If d was
+// published in two parts (see Dataset.Train), these are the two. Otherwise ⌊0.8·rows⌋ random rows
+// are for training. That needs a root and at least 5 rows, so that neither part is empty. Split
+// returns an error if d is not valid.
 func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
@@ -42,12 +41,12 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord is [Split] where it is by each record alone: the test set has those of
-// which a hash, keyed by the root, is in the upper fifth. A record that leaves or comes
-// changes the side of no other, whereas Split deals anew for another number of rows; so
-// add-or-remove adjacency of the data set is that of its training set. Equal records are
-// on one side. The training set has 0.8·rows by expectation; that either part is
-// empty is an error.
+// SplitByRecord is [Split] such that the side of each record depends only on the record: the test
+// set has the records whose hash, keyed by the root, is in the upper fifth. So if a record is added
+// or removed, no other record changes sides, whereas Split deals all rows anew. Therefore,
+// add-or-remove adjacency of the data set is that of its training set. Equal records are on the
+// same side. The expected size of the training set is 0.8·rows. It is an error if either part is
+// empty.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -58,7 +57,7 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
 		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d "+
-			"into the test set, must be at least 1: take another seed, or more rows", train.Len(), d.Name, test.Len())
+			"into the test set, must be at least 1: use another seed, or more rows", train.Len(), d.Name, test.Len())
 	}
 	return train, test, nil
 }
@@ -84,22 +83,22 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	return rest, held, nil
 }
 
-// CheckHoldOut reports a part or a fold outside the range of [HoldOut].
+// CheckHoldOut returns an error if part or fold is outside the range of [HoldOut].
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
 			"out, such as 0.1, and not a number of records", part)
 	}
-	const whole = 1 + 1e-9 // as 1/k is rounded
+	const whole = 1 + 1e-9 // because 1/k is rounded
 	if fold < 0 || (float64(fold)+1)*part > whole {
 		return fmt.Errorf("fold = %d of holdout = %v, must be in [0, %.15g]", fold, part, math.Floor(whole/part)-1)
 	}
 	return nil
 }
 
-// byHash splits s by a hash of each record, a number in [0, 1), keyed by the stream: in has the
-// rows with a hash in [low, high). With copies, each copy of a record has its own hash; without,
-// all have the same.
+// byHash splits s by a hash of each record, a number in [0, 1) that is keyed by the stream. in has
+// the rows with a hash in [low, high). If copies is true, each copy of a record has its own hash;
+// otherwise all have the same.
 func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out, in Subset) {
 	var key [sha256.Size]byte
 	for i := range len(key) / 8 {
@@ -107,7 +106,7 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	}
 	out, in = Subset{Data: s.Data}, Subset{Data: s.Data}
 	put := hasher{h: hmac.New(sha256.New, key[:])}
-	before := map[[sha256.Size]byte]uint64{} // how many copies of a record came before
+	before := map[[sha256.Size]byte]uint64{} // number of earlier copies of a record
 	for _, i := range s.Rows {
 		hash := s.Data.recordHash(&put, i)
 		if first := [sha256.Size]byte(hash); copies {
@@ -121,7 +120,7 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 			before[first]++
 		}
 		part := &out
-		// The first 53 bits are a number in [0, 1).
+		// The first 53 bits, as a number in [0, 1).
 		if x := float64(binary.BigEndian.Uint64(hash)>>11) / (1 << 53); low <= x && x < high {
 			part = &in
 		}
@@ -130,7 +129,7 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	return out, in
 }
 
-// Distinct returns how many different records s has, and how often the most frequent one occurs.
+// Distinct returns how many different records s has, and how many copies the most frequent one has.
 // [SplitByRecord] splits records, not rows: all copies of a record are on one side.
 func (s Subset) Distinct() (records, copies int) {
 	times := map[[sha256.Size]byte]int{}
@@ -143,7 +142,7 @@ func (s Subset) Distinct() (records, copies int) {
 	return len(times), copies
 }
 
-// recordHash returns the hash of record i, by put's hash.
+// recordHash returns the hash of record i, computed with put's hash.
 func (d *Dataset) recordHash(put *hasher, i int32) []byte {
 	put.h.Reset()
 	d.hashRecord(put, int(i))
@@ -151,7 +150,7 @@ func (d *Dataset) recordHash(put *hasher, i int32) []byte {
 	return put.h.Sum(nil)
 }
 
-// hashRecord puts all of record i.
+// hashRecord writes all of record i to put.
 func (d *Dataset) hashRecord(put *hasher, i int) {
 	if d.Images != nil {
 		put.uint32(uint32(d.Label[i]))
@@ -174,17 +173,17 @@ type Partition string
 
 // The partitions.
 const (
-	// Replicate gives every client the whole training set, as the paper does:
-	// each client's own data set of N_c rows is stood in for by all of it. A
-	// record is then used by every client, and its privacy pays for all.
+	// Replicate gives every client the whole training set, as the paper does: it stands in for each
+	// client's own data set of N_c rows. Every client then uses each record, and its privacy pays
+	// for the rounds of all clients.
 	Replicate Partition = "replicate"
-	// Shard deals the rows at random into disjoint parts of equal size; up to
-	// clients-1 rows are left over and used by nobody.
+	// Shard deals the rows at random into disjoint parts of equal size. Up to clients-1 remaining
+	// rows are not used.
 	Shard Partition = "shard"
 )
 
-// ParsePartition turns a name, or "dirichlet:ALPHA" (see Dirichlet), into a
-// Partition.
+// ParsePartition returns the Partition with the given name, or that of "dirichlet:ALPHA" (see
+// Dirichlet).
 func ParsePartition(name string) (Partition, error) {
 	p := Partition(name)
 	if _, skewed := p.alpha(); skewed || p == Replicate || p == Shard {
@@ -194,14 +193,14 @@ func ParsePartition(name string) (Partition, error) {
 		Shard, dirichlet, MinAlpha, float64(MaxAlpha))
 }
 
-// Disjoint reports whether no two clients hold a record.
+// Disjoint reports whether each record is held by at most one client.
 func (p Partition) Disjoint() bool { return p != Replicate }
 
-// MaxParts bounds the clients that rows are dealt to.
+// MaxParts is the largest number of clients to which rows are dealt.
 const MaxParts = 1_000_000
 
-// Deal returns the rows of each of n clients. Every client holds the same
-// number of rows, N_c, and at least one. Only Replicate needs no root.
+// Deal returns the rows of each of n clients. All clients hold the same number of rows, N_c, which
+// is at least 1. Only Replicate needs no root.
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
@@ -245,11 +244,10 @@ func tooFew(train Subset, n int) error {
 	return fmt.Errorf("clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
-// Check reports in what way parts were not dealt as p says: a client that holds
-// a record twice or one that there is not, or shards that share one. What is claimed per record rests on
-// it.
+// Check returns an error if parts were not dealt as p says: if a client holds a record twice or one
+// that does not exist, or if disjoint clients share a record. Claims per record depend on this.
 func (p Partition) Check(parts []Subset) error {
-	holder := map[*Dataset][]int32{} // for each record 1 + the last client that holds it
+	holder := map[*Dataset][]int32{} // for each record, 1 + the last client that holds it
 	for i, part := range parts {
 		if i > 0 && p == Replicate && same(part, parts[i-1]) {
 			continue
@@ -279,7 +277,7 @@ func (p Partition) Check(parts []Subset) error {
 	return nil
 }
 
-// same reports whether two subsets are one slice of one data set.
+// same reports whether two subsets are the same slice of the same data set.
 func same(a, b Subset) bool {
 	return a.Data == b.Data && len(a.Rows) == len(b.Rows) && (len(a.Rows) == 0 || &a.Rows[0] == &b.Rows[0])
 }

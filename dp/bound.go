@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Kind says what a reported ε is.
+// Kind says how a reported ε relates to the true one.
 type Kind string
 
 // The kinds of statement.
@@ -15,17 +15,16 @@ const (
 	Exact         Kind = "exact"         // the true ε, to rounding
 	Interval      Kind = "interval"      // the true ε lies in [lower, upper]
 	Upper         Kind = "upper"         // the true ε is at most this
-	Approximation Kind = "approximation" // may underestimate: no guarantee
+	Approximation Kind = "approximation" // may be below the true ε: no guarantee
 )
 
-// Bound is what an accountant answers: ε at a given δ, or δ at a given ε, with
-// everything that such a number must say. Of the one that was given, lower,
-// value and upper are equal.
+// Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that
+// must be reported with such a number. The lower end, value and upper end of the given number are
+// equal.
 //
-// The true value is in [Lower, Upper]. Where nothing is proved from below the
-// lower end is 0; where nothing is proved from above, as for every
-// Approximation, the upper end is +Inf. The value between them is the best
-// single number: the upper end of an Upper bound.
+// The true value lies in [Lower, Upper]. If nothing is proved from below, the lower end is 0. If
+// nothing is proved from above, as for every Approximation, the upper end is +Inf. Epsilon and
+// Delta are the best single numbers: for an Upper bound, they are the upper end.
 type Bound struct {
 	EpsilonLower, Epsilon, EpsilonUpper float64
 	DeltaLower, Delta, DeltaUpper       float64
@@ -36,8 +35,8 @@ type Bound struct {
 	Sampling   Sampling
 }
 
-// BoundJSON is a Bound as it is written in JSON, to be embedded where more is said
-// beside it. A number that is infinite or none is nil, and null there.
+// BoundJSON is a [Bound] as it is written in JSON. It can be embedded in a larger object. A number
+// that is infinite or NaN is nil, which is null in JSON.
 type BoundJSON struct {
 	Accountant   string    `json:"accountant"`
 	Kind         Kind      `json:"kind"`
@@ -51,7 +50,7 @@ type BoundJSON struct {
 	DeltaUpper   *float64  `json:"delta_upper"`
 }
 
-// JSON returns b as it is written.
+// JSON returns b with pointers in place of numbers.
 func (b Bound) JSON() BoundJSON {
 	return BoundJSON{
 		b.Accountant, b.Kind, b.Adjacency, b.Sampling,
@@ -63,8 +62,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads what MarshalJSON writes. A number that is null, or missing, promises
-// nothing: it is 0 if it is a lower end, and +Inf else.
+// UnmarshalJSON reads what MarshalJSON writes. If a lower end is null or missing, it becomes 0; any
+// other number becomes +Inf, so that it promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -92,17 +91,19 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// ErrNotCovered is what accountants wrap when a release is outside what they
-// are proved for. It is an answer, not a fault: no ε is claimed then.
+// ErrNotCovered is wrapped by accountants if a release is outside what they are proved for. It is
+// an answer, not a fault: no ε is claimed then.
 var ErrNotCovered = errors.New("not covered")
 
-// Accountant turns a release, the composition of all the events, into an ε or
-// a δ. Implementations are stateless and safe for concurrent use. They fail with
-// ErrNotCovered, wrapped, where they have no proof, with another error for an
-// invalid release, and with context.Cause(ctx) soon after ctx is done: an
-// answer may take seconds, and nobody has to wait for one that is not wanted.
+// Accountant bounds the ε or δ of a release, which is the composition of all events.
+// Implementations are stateless and safe for concurrent use. Three kinds of error exist:
+//
+//   - an error that wraps [ErrNotCovered], if the accountant has no proof for the release;
+//   - another error, if the release or the argument is invalid;
+//   - context.Cause(ctx), soon after ctx is done. An answer may take seconds, so a caller can
+//     cancel it.
 type Accountant interface {
-	// Name is the accountant's name as printed beside its numbers.
+	// Name returns the accountant's name, which is printed with its numbers.
 	Name() string
 	// Epsilon bounds the least ε such that the release is (ε, δ)-differentially
 	// private, for δ in (0, 1).

@@ -1,6 +1,6 @@
-// Package dp holds what differential privacy is about in this project: which
-// data sets are neighbours, what one round of a client releases, and the
-// mechanism that a client samples and noises from and an accountant accounts.
+// Package dp holds the terms that all accountants share: which data sets are neighbours, what one
+// round of a client releases, and the mechanism. Clients sample records and add noise by the
+// mechanism, and accountants account for the same value.
 //
 //	released := dp.Event{
 //		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove,
@@ -9,12 +9,11 @@
 //	bound, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{released}, 1e-5)
 //	fmt.Println(bound.EpsilonLower, bound.EpsilonUpper)
 //
-// How much a release costs is the business of the packages below it; they get
-// Events and a δ and return a Bound.
+// The accountants are in the packages below this one. They take Events and a δ, and return a Bound.
 //
-// Noise is from a cryptographic stream. By default it is drawn in floating point, which serves
-// simulation and study, and does not protect a release against attacks on the low bits of
-// floating-point numbers (Mironov 2012; Haney et al. 2022); see [Mechanism.Exact].
+// Noise is drawn from a cryptographic stream. By default it is drawn in floating point, which is
+// meant for simulations and studies. It does not protect a release against attacks on the low bits
+// of floating-point numbers (Mironov 2012; Haney et al. 2022). For releases see [Mechanism.Exact].
 package dp
 
 import (
@@ -30,9 +29,9 @@ type Adjacency string
 
 // The neighbouring relations.
 const (
-	// AddOrRemove says that one data set has one record more. N is the larger size.
+	// AddOrRemove means that one data set has one record more than the other. N is the larger size.
 	AddOrRemove Adjacency = "add-or-remove"
-	// ReplaceOne says that the data sets have equal sizes and differ in one record.
+	// ReplaceOne means that the data sets have equal sizes and differ in one record.
 	ReplaceOne Adjacency = "replace-one"
 	// ZeroOut means that the gradient of one record is 0 in one of the two data sets. The record
 	// keeps its place, so N and all batches are equal.
@@ -48,8 +47,8 @@ const (
 	Poisson Sampling = "poisson"
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
-	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as
-	// most data loaders do. It is accounted for without amplification, see [Unamplified].
+	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as most
+	// data loaders do. It is accounted for without amplification; see [Unamplified].
 	Shuffle Sampling = "shuffle"
 )
 
@@ -59,10 +58,10 @@ func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle} }
 // Adjacencies lists the names that [ParseAdjacency] knows.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
-// ParseSampling turns a name into a Sampling.
+// ParseSampling returns the Sampling with the given name. The error lists all names.
 func ParseSampling(name string) (Sampling, error) { return parse("sampling", name, Samplings()) }
 
-// ParseAdjacency turns a name into an Adjacency.
+// ParseAdjacency returns the Adjacency with the given name. The error lists all names.
 func ParseAdjacency(name string) (Adjacency, error) { return parse("adjacency", name, Adjacencies()) }
 
 func parse[T ~string](what, name string, known []T) (T, error) {
@@ -77,10 +76,10 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 	return "", fmt.Errorf("%s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
-// Event is what Count rounds with one setting released, each: the sum of the
-// gradients, clipped to norm C, of the sampled records, plus N(0, C²σ²I). It
-// holds all that an accountant needs. The sample rate is given either by the
-// sizes, as a mechanism does, or by Rate with both sizes 0.
+// Event describes Count rounds with equal settings. Each of them released the sum of the sampled
+// records' gradients, clipped to norm C, plus N(0, C²σ²I). An Event holds all that an accountant
+// needs. The sample rate is given either by the two sizes, as a mechanism does, or by Rate, with
+// both sizes 0.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
@@ -89,8 +88,8 @@ type Event struct {
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
 	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N
 	Count           int       `json:"count"`                  // how many rounds
-	// Noise says whose noise it is, as far as that is known; a file says so of all of a
-	// Release. No accountant reads it.
+	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
+	// given once for all events of a Release.
 	Noise Noise `json:"-"`
 }
 
@@ -102,8 +101,8 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// Alike reports whether e and o are rounds of one mechanism on one data set: they
-// differ in nothing but sample size, count and noise.
+// Alike reports whether e and o are rounds of one mechanism on one data set, that is, whether they
+// are equal except for sample size, count and noise.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o

@@ -6,29 +6,30 @@ import (
 	"proactivedp/rng"
 )
 
-// lattice is the whole multiples of a spacing, to which an exact round rounds its sum, and on
-// which its noise lies. Noise that is drawn in floating point has gaps, which the sum moves:
-// near 0 a coordinate of 0 can take values that one of C cannot, and a single release then
-// tells two data sets apart (I. Mironov, "On Significance of the Least Significant Bits for
-// Differential Privacy", CCS 2012). Here every multiple can come of every sum.
+// lattice holds the whole multiples of a spacing. An exact round rounds its sum to a multiple and
+// adds noise that is a multiple. Floating-point noise has gaps, and the sum moves them: a
+// coordinate near 0 can take values if the sum is 0 that it cannot take if the sum is C. Then a
+// single release can tell two data sets apart (I. Mironov, "On Significance of the Least
+// Significant Bits for Differential Privacy", CCS 2012). On the lattice, every sum can lead to
+// every multiple.
 //
-// A release is the noise ⌊scale·X⌋ on a whole number k of multiples, that is, ⌊k + scale·X⌋
-// with a normal X: it is made from the Gaussian mechanism's by rounding, and costs what that
-// costs, by any accountant. Sums that differ by no more than C differ by at most C + spacing·√d
-// when each of d coordinates is rounded; the scale is for that.
+// For a sum of k multiples, the release is k + ⌊scale·X⌋ = ⌊k + scale·X⌋ with a normal X. It is the
+// Gaussian mechanism's release, rounded, so every accountant's bound for that mechanism holds. Two
+// sums that differ by at most C differ by at most C + spacing·√d after each of d coordinates is
+// rounded; scale is large enough for that.
 type lattice struct {
 	spacing float64 // a power of two
 	scale   uint64  // the standard deviation of the noise, in spacings
 }
 
-// latticeBits is how fine the lattice is: 2^40 to 2^41 spacings are the standard deviation.
+// latticeBits sets how fine the lattice is: the standard deviation is 2^40 to 2^41 spacings.
 const latticeBits = 40
 
-// MaxExactNoise is the largest noise multiplier of an exact mechanism. Up to it a lattice
-// adds σ·2^-40·√d of itself to the noise, which is 0.001 of 10^6 coordinates.
+// MaxExactNoise is the largest noise multiplier of an exact mechanism. The lattice makes the noise
+// larger by a relative σ·2^-40·√d. At this σ, that is 0.001 for 10^6 coordinates.
 const MaxExactNoise = 1e6
 
-// lattice returns that of releases of d coordinates; σ is above 0.
+// lattice returns the lattice for releases of d coordinates. σ must be above 0.
 func (m *Mechanism) lattice(d int) lattice {
 	std := m.ClipNorm * m.NoiseMultiplier
 	_, exp := math.Frexp(std) // std is in [2^(exp-1), 2^exp)
@@ -40,9 +41,9 @@ func (m *Mechanism) lattice(d int) lattice {
 // std is the standard deviation of the noise.
 func (l lattice) std() float64 { return l.spacing * float64(l.scale) }
 
-// add sets u to the sum, of the same length or nil for 0, plus noise. The sum in spacings is
-// exact, as they are a power of two, and rounded once; what is rounded behind the noise is
-// what is already private.
+// add sets u to the sum plus noise. A nil sum means 0; otherwise its length is that of u. Dividing
+// the sum by the spacing is exact, because the spacing is a power of two, and the quotient is
+// rounded once. Rounding after the noise was added touches only what is already private.
 func (l lattice) add(u []float32, sum []float64, s *rng.Stream) {
 	var noise [256]int64
 	for first := 0; first < len(u); first += len(noise) {

@@ -13,11 +13,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Mechanism is one client's private release, round after round: sample
-// records, sum their gradients clipped to ClipNorm, add Gaussian noise. What is
-// sampled and noised and what is accounted both come from this one value.
-// It is immutable and safe for concurrent use. Its zero value, and any that Validate refuses,
-// is of no use.
+// Mechanism is one client's private release. In each round it samples records, sums their gradients
+// clipped to ClipNorm, and adds Gaussian noise. Clients release by this value, and accountants
+// account for this value, so the two cannot differ. It is immutable and safe for concurrent use.
+// The zero value is not usable, and neither is one that Validate refuses.
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
@@ -25,22 +24,21 @@ type Mechanism struct {
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
 	DatasetSize     int     // N, the records that the client holds
 	Sizes           Sizes   // s_i, expected under Poisson sampling
-	// Exact has samples and noise drawn by whole numbers alone, as their distributions say and
-	// not nearly so: nothing shows in low bits, but it takes longer. For a release, where it is
-	// attacked, against a simulation.
+	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
+	// distributions. It is meant for real releases: an attacker cannot learn anything from low
+	// bits. It takes longer than floating point, which is enough for a simulation.
 	Exact bool
 }
 
-// MinScale and MaxScale bound the numbers that scale a release, C and C·σ: well
-// inside the range of a normal float32, so that neither the gradients nor the
-// noise vanish or overflow when they are rounded.
+// MinScale and MaxScale bound C and C·σ, which scale a release. They are well inside the range of
+// float32, so that neither gradients nor noise vanish or overflow when they are rounded.
 const (
 	MinScale = 1e-30
 	MaxScale = 1e30
 )
 
-// Validate reports every field of m that is outside its range. Sizes are
-// checked for the first rounds rounds.
+// Validate reports every field of m that is outside its range. It checks the sample sizes of the
+// given number of rounds.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -51,7 +49,7 @@ func (m Mechanism) Validate(rounds int) error {
 			std, MinScale, MaxScale)
 	}
 	if m.Exact && m.NoiseMultiplier > MaxExactNoise {
-		fail("noise multiplier = %v of exact noise, must be at most %g", m.NoiseMultiplier, float64(MaxExactNoise))
+		fail("noise multiplier = %v, must be at most %g with exact noise", m.NoiseMultiplier, float64(MaxExactNoise))
 	}
 	if m.Sizes == nil {
 		fail("no sample sizes")
@@ -89,8 +87,8 @@ func isConstant(s Sizes) bool {
 // Event returns what round i releases.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf returns what a round releases that samples size records, as SampleOf
-// does.
+// EventOf returns what a round with size sampled records releases. [Mechanism.SampleOf] draws such
+// a sample.
 func (m Mechanism) EventOf(size int) Event {
 	return Event{
 		Sampling:        m.Sampling,
@@ -102,7 +100,7 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns what the first rounds rounds release.
+// Events returns what the given number of rounds release, beginning with round 0.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
@@ -111,30 +109,27 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// SampleScratch is the memory of Sample, owned by the caller. The zero value
-// is ready.
+// SampleScratch is memory that Sample reuses. The caller owns it. The zero value is ready.
 type SampleScratch struct {
-	taken []uint64 // for samples of fixed size: a bit a record, all clear between calls
+	taken []uint64 // for fixed-size samples: one bit a record, all clear between calls
 	rate  float64  // for Poisson samples: the last sample rate q
-	gap   float64  // and its mean gap, -1/ln(1-q)
+	gap   float64  // the mean gap at that rate, -1/ln(1-q)
 }
 
-// Sample appends to dst the positions in [0, N) that round i uses, each at
-// most once, and returns it. Poisson samples come in increasing order and may
-// be empty; fixed-size ones have exactly s_i elements. It allocates only to
-// grow dst or the scratch.
+// Sample appends to dst the positions in [0, N) that round i uses, each at most once, and returns
+// dst. Poisson samples are in increasing order and may be empty. Fixed-size samples have exactly
+// s_i elements. Sample allocates only to grow dst or the scratch.
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
 
-// SampleOf is Sample for a round of the given size in [1, N], where sizes are not
-// the sequence's.
+// SampleOf is Sample for a round of the given size in [1, N] instead of the size in m.Sizes.
 func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	switch {
 	case m.Sampling == FixedSize:
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
 	case m.Sampling != Poisson:
-		panic(fmt.Sprintf("dp: sampling = %q is not drawn; Mechanism.Validate says so", m.Sampling))
+		panic(fmt.Sprintf("dp: sampling = %q cannot be drawn; Mechanism.Validate refuses it", m.Sampling))
 	case m.Exact:
 		return s.AppendTrials(dst, size, m.DatasetSize)
 	case size == m.DatasetSize:
@@ -143,10 +138,10 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 		}
 		return dst
 	}
-	// Each of N positions is taken with probability q by drawing the geometric gaps between
-	// them: P(gap ≥ g) = (1-q)^g, the floor of an exponential number of mean -1/ln(1-q). That
-	// has 31 bits, so a position is taken with probability q to 2^-31 (a test of rng works it
-	// out of the table).
+	// To take each of N positions with probability q, draw the geometric gaps between taken
+	// positions: P(gap ≥ g) = (1-q)^g. A gap is the floor of an exponential number with mean
+	// -1/ln(1-q). That number has 31 bits, so the probability is q to within 2^-31. A test of rng
+	// computes it from the table.
 	if q := float64(size) / float64(m.DatasetSize); scratch.rate != q {
 		scratch.rate, scratch.gap = q, -1/math.Log1p(-q)
 	}
@@ -175,9 +170,9 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
-// Noise sets u to the round's noise N(0, C²σ²I), as a start for what is added to it
-// in float64. Of an exact mechanism it is the noise alone, for comparison: a sum that is added
-// to it later has not been rounded to the lattice, as AddNoise does.
+// Noise sets u to the round's noise N(0, C²σ²I). The caller can add a float64 sum to it. For an
+// exact mechanism, use AddNoise for releases: it rounds the sum to the lattice, and a sum that is
+// added to Noise later is not rounded.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):
@@ -189,9 +184,9 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	}
 }
 
-// AddNoise sets u, of the sum's length, to the sum plus the round's noise N(0,
-// C²σ²I). They are added in float64, so that rounding to float32 touches only what
-// is private; of an exact mechanism by whole multiples of some 2^-40 of Cσ.
+// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). The lengths must be equal. The
+// addition is in float64, so that rounding to float32 touches only what is already private. An
+// exact mechanism adds whole multiples of a spacing of about Cσ·2^-40.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)
@@ -201,13 +196,14 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	f32.AddNarrow(u, sum)
 }
 
-// roundingOfRelease is by how much a release may be longer than in exact arithmetic,
-// relative to its parts: each of its coordinates is rounded to float32 once.
+// roundingOfRelease bounds how much rounding each coordinate to float32 lengthens a release,
+// relative to the norms of its parts.
 const roundingOfRelease = 1e-6
 
-// CheckRelease reports that u is no release of a round that has sampled so many records,
-// with noise from s: without the noise it is longer than C times the records. So another
-// σ is seen, wherever more than their gradients is left of the noise.
+// CheckRelease returns an error if u cannot be the release of a round that sampled the given number
+// of records, with noise from s. It subtracts the noise; the rest must have at most norm C for each
+// record. So it detects another σ, unless the wrong part of the noise is smaller than the gradients
+// may be.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -227,17 +223,17 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a norm that the release of a round of params coordinates, of
-// the expected size, exceeds with probability at most tail in (0, 1), whatever the records
-// are. With L = ln(2/tail) and the sample size B, by Bernstein's inequality for Poisson
-// samples, whose variance is at most s,
+// LargestRelease returns a norm that the release of a round exceeds with probability at most tail
+// in (0, 1), whatever the records are. The release has d = params coordinates, and size is the
+// expected sample size s. With L = ln(2/tail) and the sample size B, Bernstein's inequality for
+// Poisson samples, whose variance is at most s, gives
 //
 //	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
 //
-// each but for probability tail/2 (Boucheron, Lugosi and Massart, "Concentration
-// Inequalities", 2013, Theorems 2.10 and 5.6), and ‖U‖ ≤ C·B + ‖noise‖, but for rounding. Of
-// an exact mechanism the noise is larger than Cσ, by what its lattice takes. A sampling that
-// is not drawn is an error.
+// each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities",
+// 2013, Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖, up to rounding. The noise of an exact
+// mechanism is slightly larger than Cσ, because of its lattice. A sampling that no mechanism draws
+// is an error.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	if m == nil {
 		return 0, errors.New("no Mechanism")
@@ -258,13 +254,14 @@ func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, err
 	return (1 + roundingOfRelease) * (float64(m.ClipNorm*records) + noise), nil
 }
 
-// Ledger is what one client has released so far, in order, equal rounds
-// counted together. The zero value is an empty ledger.
+// Ledger lists what one client has released so far, in order. Equal consecutive rounds are counted
+// together. The zero value is an empty ledger.
 type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. Equal rounds are not counted together where their number is no int.
+// Record adds an event. It is counted with an equal previous event, unless an int cannot hold the
+// sum.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 {
 		last, count := &l.events[n-1], e.Count
@@ -277,8 +274,8 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records one more round like the last, if that was of the given size and an int counts
-// one more, and reports whether it was: for the ledger of one mechanism.
+// Repeat records another round equal to the last one, if the last one had the given size and an int
+// can hold the count. It reports whether it did. It is for ledgers of a single mechanism.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].SampleSize != size || l.events[n-1].Count == math.MaxInt {
@@ -288,7 +285,7 @@ func (l *Ledger) Repeat(size int) bool {
 	return true
 }
 
-// Events returns a copy of what was recorded.
+// Events returns a copy of the recorded events.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
 // Run returns the recorded rounds as one Run, with nothing left over. It panics if an int cannot
@@ -310,7 +307,7 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which all rounds are of the noise given.
+// Named returns a copy of l in which all rounds have the given noise.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {
@@ -319,7 +316,7 @@ func (l *Ledger) Named(noise Noise) Ledger {
 	return named
 }
 
-// ledgerRow is an event of a ledger in JSON, with whose noise it is.
+// ledgerRow is an event of a ledger in JSON, with the name of its noise.
 type ledgerRow struct {
 	Event
 	Noise Noise `json:"noise,omitzero"`
@@ -335,7 +332,7 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. Unknown keys, missing keys and invalid events are
-// errors, because a round that is not understood must not be counted as another.
+// errors: a round that is not understood must not be counted as a different one.
 func (l *Ledger) UnmarshalJSON(text []byte) error {
 	var rows []struct {
 		givenEvent
@@ -357,7 +354,7 @@ func (l *Ledger) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// givenEvent is an event in JSON. A noise multiplier that is not given is not 0.
+// givenEvent is an event in JSON. The pointer tells a missing noise multiplier from 0.
 type givenEvent struct {
 	Event
 	NoiseMultiplier *float64 `json:"noise_multiplier"`

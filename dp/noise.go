@@ -9,19 +9,19 @@ import (
 	"proactivedp/rng"
 )
 
-// Noise says in public where the noise of an event is from: which run of which root,
-// and which client of it. Rounds of one client of one run have one noise, whatever σ
-// they are at: of two trainings with seed 1, at σ = 10 and 20, 2U − U′ is the sum of
-// gradients without any. The zero value says nothing.
+// Noise names the source of an event's noise: which run of which root, and which client. The name
+// is public. The rounds of one client in one run have the same noise at every σ. For example, let U
+// and U′ be releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of
+// gradients without noise. The zero value means that the source is not known.
 type Noise struct {
 	rng.Name
 	Client int `json:"client"` // or AllClients, for rounds of any client of the run
 }
 
-// AllClients is the Client of noise that is not said to be of one client.
+// AllClients is the Client of noise that may be that of any client.
 const AllClients = -1
 
-// String returns the name for people, such as "seed 1, run 0, client 2".
+// String returns the name as text, such as "seed 1, run 0, client 2".
 func (a Noise) String() string {
 	if !a.Known() || a.Client == AllClients {
 		return a.Name.String()
@@ -29,14 +29,15 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is what composing releases wraps where two of them are of one run of
-// one root. No ε can be claimed for them together.
+// ErrSharedNoise is wrapped when releases are composed that share noise, because they are from one
+// run of one root. No ε can be claimed for them together.
 var ErrSharedNoise = errors.New("releases share their noise")
 
-// Compose returns the events of several releases together, in order. A list holds all
-// that is counted of a release; where two lists name the same noise the error wraps
-// ErrSharedNoise and says which two, counted from 0. So it is where a list has events of
-// two mechanisms under one name, which a run never has.
+// Compose concatenates the events of several releases, in order. Each list must hold all rounds
+// that are counted of its release. The error wraps ErrSharedNoise if
+//
+//   - two lists name the same noise; the error gives their indexes, counted from 0;
+//   - one list has events of two mechanisms under one name, because a run has only one mechanism.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := map[rng.Name]*composed{}
 	for i, events := range releases {
@@ -53,7 +54,7 @@ func Compose(releases ...[]Event) ([]Event, error) {
 				return nil, sharedBy(fmt.Sprintf("releases %d and %d", j, i), e.Noise)
 			}
 			if !e.Alike(c.first) {
-				return nil, sharedBy(fmt.Sprintf("rounds of two mechanisms in %d", i), e.Noise)
+				return nil, sharedBy(fmt.Sprintf("rounds of two mechanisms in release %d", i), e.Noise)
 			}
 			c.lists[e.Noise.Client] = i
 		}
@@ -61,19 +62,19 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// composed is what Compose has met of a run.
+// composed is what Compose has found so far about one run.
 type composed struct {
 	first Event
-	lists map[int]int // by client, the list that it is in
+	lists map[int]int // for each client, the index of its list
 }
 
-// sharedBy reports that what shares the noise.
+// sharedBy returns the error for two releases that share noise; what names them.
 func sharedBy(what string, noise Noise) error {
-	return fmt.Errorf("%s are of %s: rounds of one number have one noise there, at any σ, and who has both takes "+
-		"it off; a release needs a run of its own: %w", what, noise, ErrSharedNoise)
+	return fmt.Errorf("%s share the noise of %s: rounds with equal numbers have equal noise, at any σ, so it can be "+
+		"subtracted; give each release a run of its own: %w", what, noise, ErrSharedNoise)
 }
 
-// sharing returns the first list other than i that has the client's noise.
+// sharing returns the index of a list, other than i, that has the client's noise.
 func (c *composed) sharing(client, i int) (int, bool) {
 	if client == AllClients {
 		first := i
@@ -90,8 +91,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the runs that the events' noise is from, each once, in order, and
-// whether there are events that name none.
+// Names returns the runs that the events' noise is from, each once, in order. unnamed reports
+// whether some events name no run.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -106,14 +107,14 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 	return names, unnamed
 }
 
-// Release is a release as it stands in a file: its rounds under one name.
+// Release is a release as files describe it: rounds with one source of noise.
 type Release struct {
-	Noise  rng.Name `json:"noise,omitzero"` // absent: not known
+	Noise  rng.Name `json:"noise,omitzero"` // absent if it is not known
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release, of which every event has its noise then: of whatever client,
-// as the file does not say which. A key that a release has not is an error.
+// UnmarshalJSON reads a release and gives each event the release's noise, with AllClients, because
+// the file does not name the client. An unknown key is an error.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`
@@ -137,8 +138,8 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Releases returns the events by the name of their noise, those of equal names
-// together.
+// Releases groups the events by the name of their noise, in the order of the first event of each
+// name.
 func Releases(events []Event) []Release {
 	var out []Release
 	at := map[rng.Name]int{}

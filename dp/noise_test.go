@@ -35,7 +35,7 @@ func TestComposeRefusesSharedNoise(t *testing.T) {
 		{"nothing", nil, ""},
 		{"one release of many rounds", [][]dp.Event{slices.Concat(of(whole(0), 9), of(whole(0), 9), of(seed(0, 3), 9))},
 			""},
-		{"two in one list", [][]dp.Event{of(other, 1), slices.Concat(of(seed(0, 3), 10), of(seed(0, 4), 20))}, "in 1"},
+		{"two in one list", [][]dp.Event{of(other, 1), slices.Concat(of(seed(0, 3), 10), of(seed(0, 4), 20))}, "in release 1"},
 		{"two clients", [][]dp.Event{of(seed(0, 0), 10), of(seed(0, 1), 10)}, ""},
 		{"two runs", [][]dp.Event{of(whole(0), 10), of(whole(1), 20), of(seed(2, 0), 20)}, ""},
 		{"two roots", [][]dp.Event{of(whole(0), 10), of(other, 20)}, ""},
@@ -54,7 +54,7 @@ func TestComposeRefusesSharedNoise(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, dp.ErrSharedNoise) || got != nil || !strings.Contains(err.Error(), c.shared+" are") ||
+		if !errors.Is(err, dp.ErrSharedNoise) || got != nil || !strings.Contains(err.Error(), c.shared+" share") ||
 			!strings.Contains(err.Error(), "seed 1, run 0") {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
@@ -105,7 +105,7 @@ func TestComposeNamesTheSameListsEveryTime(t *testing.T) {
 	}
 	lists = append(lists, of(dp.Noise{Name: name, Client: dp.AllClients}, 1))
 	for range 20 {
-		if _, err := dp.Compose(lists...); err == nil || !strings.Contains(err.Error(), "releases 0 and 8 are") {
+		if _, err := dp.Compose(lists...); err == nil || !strings.Contains(err.Error(), "releases 0 and 8 share") {
 			t.Fatal(err)
 		}
 	}

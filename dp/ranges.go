@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// CheckRange reports a number that is not in [least, most]. The name says what the number is.
+// CheckRange returns an error if v is not in [least, most]. The name says what the number is.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -13,7 +13,7 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount is CheckRange for a whole number, which it prints in full.
+// CheckCount is [CheckRange] for an integer, whose digits the error shows in full.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -21,7 +21,7 @@ func CheckCount(name string, n, least, most int) error {
 	return nil
 }
 
-// CheckPositive reports a number that is not finite or not above 0.
+// CheckPositive returns an error unless v is finite and above 0.
 func CheckPositive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and positive", name, v)
@@ -29,8 +29,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative reports a number that is not finite or is below 0: an ε that is asked about, or
-// a noise multiplier σ.
+// CheckNotNegative returns an error unless v is finite and at least 0. It is for an ε that a
+// question names and for noise multipliers.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)
@@ -38,7 +38,7 @@ func CheckNotNegative(name string, v float64) error {
 	return nil
 }
 
-// CheckDelta reports a δ that is not in (0, 1) or, if least is above 0, in [least, 1).
+// CheckDelta returns an error unless δ is in (0, 1) or, if least is above 0, in [least, 1).
 func CheckDelta(delta, least float64) error {
 	switch {
 	case delta >= least && delta > 0 && delta < 1:
@@ -49,7 +49,7 @@ func CheckDelta(delta, least float64) error {
 	return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
 }
 
-// CheckRate reports a sample rate q that is not in (0, 1].
+// CheckRate returns an error unless the sample rate q is in (0, 1].
 func CheckRate(q float64) error {
 	if !(q > 0 && q <= 1) {
 		return fmt.Errorf("sample rate = %v, must be in (0, 1]", q)

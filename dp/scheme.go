@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// Scheme is a sampling together with an adjacency. It is the one classification that accountants,
-// statements, samplers, exports, audits and servers share: each of them switches over a Scheme,
-// names the values that it covers and refuses all others. A Scheme comes from [SchemeOf] only. The
-// zero value is not a Scheme.
+// Scheme is a sampling together with an adjacency. All code that depends on both switches over a
+// Scheme: accountants, statements, samplers, exports, audits and servers. Each names the values
+// that it covers and refuses all others. Only [SchemeOf] makes a Scheme. The zero value is invalid.
 //
-// To add a sampling or an adjacency, add its name to [ParseSampling] or [ParseAdjacency] and its
-// pairs here. Until a package names the new pairs, it refuses them.
+// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies] and its pairs
+// here. Packages refuse the new pairs until they name them.
 type Scheme int
 
-// These are the schemes for which something is proved.
+// These are the schemes for which some accountant has a proof.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -25,8 +24,8 @@ const (
 	ShuffleReplaceOne
 )
 
-// SchemeOf classifies a sampling and an adjacency. The error names what is unknown. For two
-// known names that do not go together, it says why and wraps [ErrNotCovered].
+// SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
+// both are known but do not go together, the error says why and wraps [ErrNotCovered].
 func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	_, samplingErr := ParseSampling(string(s))
 	_, adjacencyErr := ParseAdjacency(string(a))
@@ -54,17 +53,17 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	case s == FixedSize && a == AddOrRemove:
 		why = ": a fixed sample size reveals N"
 	case s == Shuffle && a == AddOrRemove:
-		why = ": with one record more, other batches would change too"
+		why = ": one more record would change other batches too"
 	}
 	return 0, fmt.Errorf("%s sampling under %s adjacency%s, use %s adjacency: %w", s, a, why,
 		NaturalAdjacency(s), ErrNotCovered)
 }
 
-// Scheme classifies the rounds of e, see [SchemeOf].
+// Scheme returns the Scheme of e's rounds; see [SchemeOf].
 func (e Event) Scheme() (Scheme, error) { return SchemeOf(e.Sampling, e.Adjacency) }
 
-// Sensitivity returns the largest difference of the sum of one round between neighbours, in
-// clipping norms C: 2 if a record is replaced, else 1. For an invalid Scheme it is NaN.
+// Sensitivity returns the largest difference between the sums of one round on neighbours, in
+// clipping norms C: 2 if a record is replaced, otherwise 1. For an invalid Scheme it returns NaN.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
 	case PoissonAddOrRemove, ShuffleZeroOut:
@@ -75,11 +74,11 @@ func (s Scheme) Sensitivity() float64 {
 	return math.NaN()
 }
 
-// NaturalAdjacency is the neighbouring relation that goes with a sampling. Poisson sampling does
-// not depend on N, so a record may be added or removed. Fixed-size sampling, exactly s of N, does,
-// so N stays and a record is replaced. With shuffled batches the record keeps its place, and its
-// gradient becomes 0. For an unknown sampling it is "", which [Event.Validate] and [SchemeOf]
-// refuse.
+// NaturalAdjacency returns the neighbouring relation that goes with a sampling. Poisson sampling
+// does not depend on N, so a record may be added or removed. Fixed-size sampling takes exactly s of
+// N records, so N must stay and a record is replaced. With shuffled batches the record keeps its
+// place, and its gradient becomes 0. For an unknown sampling NaturalAdjacency returns "", which
+// [Event.Validate] and [SchemeOf] refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson:
@@ -92,21 +91,21 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn reports a sampling that no [Mechanism] draws, though some accountant may cover it.
+// CheckDrawn returns an error if no [Mechanism] draws s. Accountants may still cover it.
 func (s Sampling) CheckDrawn() error {
 	switch s {
 	case Poisson, FixedSize:
 		return nil
 	case Shuffle:
-		return fmt.Errorf("sampling = %q, must be %q or %q: shuffled batches are accounted for, but not drawn here",
+		return fmt.Errorf("sampling = %q, must be %q or %q: shuffled batches can be accounted for, but not drawn",
 			s, Poisson, FixedSize)
 	}
 	return fmt.Errorf("sampling = %q, must be %q or %q", s, Poisson, FixedSize)
 }
 
-// Batches returns t, the number of whole batches in one pass over the shuffled records: the sample
-// rate is 1/t, or each batch has s of N records. A loader that also makes a batch of the remaining
-// records has one more. The event must be valid.
+// Batches returns t, the number of whole batches in one pass over the shuffled records. The sample
+// rate is 1/t, or each batch has s of N records. A data loader that also makes a batch of the
+// remaining records has t+1 batches. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if t := (1 + 1e-12) / e.Rate; t < math.MaxInt { // 1/t was rounded
@@ -117,26 +116,29 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns E, how many passes over the records shuffled rounds begin, at most, if the first
-// of them begins one: ⌈T/t⌉. The event must be valid.
+// Epochs returns E = ⌈T/t⌉: how many passes over the records the shuffled rounds begin, if the
+// first round begins one. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
 }
 
-// Unamplified returns, for valid shuffled rounds, rounds without sampling that cost at least as
-// much, and reports whether it did. Other events are returned as they are.
+// Unamplified replaces shuffled rounds with rounds that do not sample and cost at least as much.
+// Other events are returned unchanged. others reports whether an event was replaced. The shuffled
+// events must be valid.
 //
-// Given the permutations, a record is in one batch of each of E epochs, so two neighbours
-// differ in E Gaussian rounds, by 1·C (zero-out) or 2·C (replace-one) each. Divergences are
-// jointly convex, so the mixture over the permutations, which do not depend on the data, costs
-// no more. Nothing is counted for the shuffling, and no better upper bound is known
-// (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024).
+// Why the replacement costs at least as much: fix the permutations. Then a record is in one batch
+// of each of E epochs, so two neighbours differ in E Gaussian rounds, by C (zero-out) or 2C
+// (replace-one) in each. The permutations do not depend on the data, and divergences are jointly
+// convex, so the mixture over all permutations costs no more. Shuffling itself is not counted as
+// protection: no better upper bound is known (Chua et al., "How Private are DP-SGD
+// Implementations?", ICML 2024).
 //
-// The rounds are those of one data loader. Where they change within an epoch (1. an epoch begins at
-// noise σ₁, 2. the noise becomes σ₂, 3. the epoch ends and the next one begins at σ₂) a record can be
-// in two of t rounds of σ₂. So where rounds differ, all but the last must be whole epochs; others are
-// an error that wraps [ErrNotCovered].
+// The rounds must be those of one data loader. If the noise changes within an epoch, a record may
+// be in more rounds than epochs begin: an epoch begins at noise σ₁, then the noise becomes σ₂, then
+// the epoch ends and the next one begins at σ₂. Now a record can be in two of t rounds at σ₂. So if
+// rounds differ, all events but the last must be whole epochs. Otherwise the error wraps
+// [ErrNotCovered].
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	all = slices.Clone(events)
 	shuffled := func(e Event) bool {
@@ -152,8 +154,8 @@ func Unamplified(events []Event) (all []Event, others bool, err error) {
 			continue
 		}
 		if differ && i != len(events)-1 && e.Count%e.Batches() != 0 {
-			return nil, false, fmt.Errorf("event %d: %d rounds of shuffled batches, must be whole epochs of %d: other "+
-				"rounds follow, and a record may be in more of them than epochs begin: %w", i, e.Count, e.Batches(),
+			return nil, false, fmt.Errorf("event %d: %d rounds of shuffled batches, must be whole epochs of %d: different "+
+				"rounds follow, and a record could be in more rounds than epochs begin: %w", i, e.Count, e.Batches(),
 				ErrNotCovered)
 		}
 		if others = true; e.Adjacency == ZeroOut {

@@ -9,16 +9,16 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Sizes is a sample size sequence s_0, s_1, …: what a client of Algorithm
-// LocalSGDwithDP samples in round i. Implementations are immutable.
+// Sizes is a sequence of sample sizes s_0, s_1, …: a client of Algorithm LocalSGDwithDP samples s_i
+// records in round i. Implementations are immutable.
 type Sizes interface {
 	// At returns s_i ≥ 1 for a round i ≥ 0.
 	At(i int) int
-	// String is the sequence as ParseSizes reads it.
+	// String returns the sequence in the form that ParseSizes reads.
 	String() string
 }
 
-// ConstantSizes is s_i = s.
+// ConstantSizes is the sequence s_i = s.
 type ConstantSizes int
 
 // At returns s.
@@ -26,13 +26,12 @@ func (s ConstantSizes) At(int) int { return int(s) }
 
 func (s ConstantSizes) String() string { return strconv.Itoa(int(s)) }
 
-// PolynomialSizes is s_i = ⌊First + Slope·i^Power⌋. Power 1 is the linear
-// sequence.
+// PolynomialSizes is the sequence s_i = ⌊First + Slope·i^Power⌋. With Power 1 it is linear.
 type PolynomialSizes struct {
 	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
 }
 
-// At returns s_i, at most 2^31-1, or 0 if that is not a size. No mechanism may have size 0.
+// At returns s_i, at most 2^31-1, or 0 if that is not a size. Mechanisms refuse size 0.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
 	if s.Slope != 0 { // 0 times an infinite power is 0 here
@@ -50,10 +49,10 @@ func (s PolynomialSizes) String() string {
 	return "poly:" + f(s.First) + "," + f(s.Slope) + "," + f(s.Power)
 }
 
-// ListSizes is a sequence given term by term; its last term repeats.
+// ListSizes lists the sizes one by one. The last one repeats.
 type ListSizes []int
 
-// At returns the i-th term, or 0, which no mechanism may have, of an empty list.
+// At returns the i-th size. For an empty list it returns 0, which mechanisms refuse.
 func (s ListSizes) At(i int) int {
 	if len(s) == 0 {
 		return 0
@@ -69,7 +68,7 @@ func (s ListSizes) String() string {
 	return "list:" + strings.Join(parts, ",")
 }
 
-// ParseSizes reads "26", "linear:10,0.5", "poly:10,0.5,1.5" or "list:5,10,20".
+// ParseSizes reads a sequence such as "26", "linear:10,0.5", "poly:10,0.5,1.5" or "list:5,10,20".
 func ParseSizes(text string) (Sizes, error) {
 	bad := func(want string) (Sizes, error) {
 		return nil, fmt.Errorf("sample size = %q, must be %s", text, want)
@@ -116,21 +115,21 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds bounds the rounds of one client: what is kept for each round of a
-// run (step sizes, the server's counts) then stays below 200 MB.
+// MaxRounds is the largest number of rounds of one client. What a run keeps for each round (step
+// sizes, the server's counts) then stays below 200 MB.
 const MaxRounds = 10_000_000
 
-// Run is a sequence cut to a number of gradient computations.
+// Run says how many rounds of a sequence fit into K gradient computations.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
-	Computed  int // K', that sum
-	Remainder int // K - K', what is left of K
-	Max       int // the largest s_i that is used
+	Computed  int // K' = s_0 + … + s_{T-1}
+	Remainder int // K - K', the computations that are left
+	Max       int // the largest s_i of these rounds
 }
 
-// Cut returns how many whole rounds of s fit into k gradient computations. It
-// stops looking above MaxRounds, which no run may have, and after a round of a size below 1,
-// which Mechanism.Validate refuses.
+// Cut returns how many whole rounds of s fit into k gradient computations. It stops above
+// MaxRounds, which every run refuses, and after a round with a size below 1, which
+// Mechanism.Validate refuses.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {
@@ -158,8 +157,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ = s_max/s̄ ≥ 1 of the run (1 if it has no rounds), as in
-// Theorem Main: 1 exactly for constant sizes.
+// Theta returns θ = s_max/s̄ ≥ 1 of the run, as in Theorem Main. It is exactly 1 for constant sizes
+// and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

@@ -6,7 +6,7 @@ import (
 	"proactivedp/train"
 )
 
-// clockLabel returns what axes and titles call the time of a spec's runs.
+// clockLabel returns the name of the time of a spec's runs, for axes and titles.
 func clockLabel(s train.Spec) string {
 	if s.Runner == train.HogwildRunner {
 		return "time on a real clock"
@@ -14,7 +14,7 @@ func clockLabel(s train.Spec) string {
 	return "time on the virtual clock"
 }
 
-// clockColumns returns the header of a table of such times.
+// clockColumns returns the header of a table with such times.
 func clockColumns(s train.Spec, columns []string) []string {
 	if s.Runner != train.HogwildRunner {
 		return columns

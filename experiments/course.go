@@ -1,5 +1,5 @@
-// This file holds how a proactive loop went, stage by stage and client by client, as
-// data and in words: held-out accuracy, noise and spent budget.
+// This file describes a run of package auto's loop, stage by stage and client by client: held-out
+// accuracy, noise and spent budget.
 
 package experiments
 
@@ -9,43 +9,43 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is what a client wants.
+// CourseClient is the request of one client.
 type CourseClient struct {
-	Epsilon  float64 `json:"epsilon"`         // target epsilon of all that is released of its records
-	Accuracy float64 `json:"target_accuracy"` // with which it is satisfied, on its held-out records
+	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
+	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
 }
 
-// Course is how a loop went.
+// Course describes one run of the loop.
 type Course struct {
 	Clients    []CourseEnd   `json:"clients"`
 	Stages     []CourseStage `json:"stages"`
-	Probe      string        `json:"probe"` // what its utility graph looked at, in words
+	Probe      string        `json:"probe"` // description of the data of its utility graph
 	Accountant string        `json:"accountant"`
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 }
 
-// CourseEnd is what became of a client.
+// CourseEnd is the result for one client.
 type CourseEnd struct {
-	EpsilonUpper float64 `json:"epsilon_upper"` // guaranteed of all releases, per record
+	EpsilonUpper float64 `json:"epsilon_upper"` // guarantee for all releases, per record
 	Delta        float64 `json:"delta"`
 	Satisfied    bool    `json:"satisfied"`
-	TestAccuracy float64 `json:"test_accuracy"` // on test records, which decided nothing
+	TestAccuracy float64 `json:"test_accuracy"` // on test records, which decide nothing
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is a stage of the loop. Lists are by client.
+// CourseStage is a stage of the loop. Its lists have an element for each client.
 type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`
 	Clip       float64   `json:"clip"`
 	Eta0       float64   `json:"eta0"`
-	Sigma      []float64 `json:"sigma"`             // 0: the client took no part
-	HeldOut    []float64 `json:"held_out_accuracy"` // of the model at its end
-	Used       []float64 `json:"used"`              // the part of the budget that is spent at its end
+	Sigma      []float64 `json:"sigma"`             // 0 if the client did not take part
+	HeldOut    []float64 `json:"held_out_accuracy"` // of the model after the stage
+	Used       []float64 `json:"used"`              // fraction of the budget that is spent after the stage
 }
 
-// Validate reports a course without stages, or with lists that are not of n clients.
+// Validate reports a course without stages, or with lists that do not have n elements.
 func (c *Course) Validate(n int) error {
 	if len(c.Clients) != n || len(c.Stages) == 0 {
 		return fmt.Errorf("%d clients and %d stages, must be of %d, at least one", len(c.Clients),
@@ -60,12 +60,12 @@ func (c *Course) Validate(n int) error {
 	return nil
 }
 
-// satisfied reports whether the client with this number has its target accuracy at a stage's end.
+// satisfied reports whether the client has its target accuracy after a stage.
 func (c CourseClient) satisfied(s CourseStage, client int) bool {
 	return s.HeldOut[client] >= c.Accuracy
 }
 
-// returns is how often a client took part again after it had stopped.
+// returns counts how often a client took part again after it had stopped.
 func (c *Course) returns(client int) int {
 	n, taken, stopped := 0, false, false
 	for _, s := range c.Stages {

@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// CourseTable is the data of courses, of seeds from 1 on: a row for each client of each stage, the
-// header first.
+// CourseTable returns the data of courses with seeds from 1 on: a header, and a row for each client of
+// each stage.
 func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
@@ -36,8 +36,8 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 	return table
 }
 
-// CourseRows says what became of each client, in the first course and in all,
-// for people to read, the header first.
+// CourseRows returns a table of the result of each client, in the first course and in all, after a
+// header.
 func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
 		"test", "satisfied at end", "in all courses"}}
@@ -68,7 +68,8 @@ func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	return out
 }
 
-// stretches writes numbers that rise, those in a row as a range; "–" for none.
+// stretches formats increasing numbers, with consecutive ones as a range. It returns "–" if there are
+// none.
 func stretches(numbers []int) string {
 	var texts []string
 	for i := 0; i < len(numbers); {
@@ -89,8 +90,8 @@ func stretches(numbers []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// Caption says of a picture of the first course what is drawn, how clients decide, and what
-// holds of their budgets.
+// Caption returns the caption for a picture of the first course: what is drawn, how clients decide, and
+// the guarantee of their budgets.
 func Caption(courses []Course) string {
 	c := courses[0]
 	return fmt.Sprintf("Drawn: seed 1; the last column of the table counts over %s. Points: the ends of stages, at "+

@@ -16,29 +16,30 @@ import (
 	"proactivedp/train/pool"
 )
 
-// DelaySpec compares permissible delays Υ for one training, each with the same seeds: on the virtual clock
-// or, with the hogwild runner and a time scale, on a real one. The synchronous delay is the
-// reference. It is run first, whether it is listed or not.
+// DelaySpec compares permissible delays Υ for one training with the same seeds. It uses the virtual
+// clock or, with the hogwild runner and a time scale, a real clock. The synchronous delay is the
+// reference. It always runs first, even if it is not listed.
 type DelaySpec struct {
-	Train  train.Spec `json:"train"` // all that is the same in all runs; its delay and seed are not used
+	Train  train.Spec `json:"train"` // what all runs have in common; its delay and seed are not used
 	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"` // seeds 1 to this one are run
+	Seeds  int        `json:"seeds"` // seeds 1 to Seeds are run
 }
 
-// DefaultDelays are the delays that are compared unless others are named.
+// DefaultDelays are the delays that are compared by default.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
-// DefaultDelaySpec returns the comparison for a model on a data set, with the paper's parameters and compute
-// times with stragglers. Either name may be "" for the one that usually goes with the other.
+// DefaultDelaySpec returns the comparison for a model on a data set. It has the paper's parameters, and
+// compute times with stragglers. Either name may be "", which means the usual one for the other.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
 	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
 }
 
-// UsualTimeScale is the default time scale of comparisons by hogwild. A round of the paper's plan for
-// phishing then takes some milliseconds, which timers can measure.
+// UsualTimeScale is the default time scale of comparisons by hogwild. With it, a round of the paper's
+// plan for phishing takes a few milliseconds, which timers can measure.
 const UsualTimeScale = 20
 
-// Validate reports every problem that it can find without the data, some of them more than once.
+// Validate reports every problem that can be found without the data. Some may be reported more than
+// once.
 func (s DelaySpec) Validate() error {
 	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
 	if n := len(s.Delays); n < 1 || n > maxSweep {
@@ -64,15 +65,16 @@ func (s DelaySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// DelayOptions says how a comparison is run.
+// DelayOptions say how a comparison runs.
 type DelayOptions struct {
-	Out      string // folder for the pictures; with "" there are none, and finished runs are not kept
-	Workers  int    // runs at the same time, if the memory allows
+	Out      string // folder for pictures and finished runs; "" for none
+	Workers  int    // largest number of runs at the same time; memory may limit it further
 	Progress io.Writer
 	Drawing  results.Drawing // how the pictures are drawn
-	// Command, unless it is nil, returns the command that makes the comparison again, for the manifests.
+	// Command, unless it is nil, returns the command that repeats the comparison, for the manifests.
 	Command func(DelaySpec) string
-	// Memory limits the process, in bytes. 0 is what the machine, control group and GOMEMLIMIT allow.
+	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
+	// group and GOMEMLIMIT.
 	Memory int64
 	// Elsewhere, unless it is nil, computes trainings in other processes.
 	Elsewhere pool.Elsewhere
@@ -80,12 +82,12 @@ type DelayOptions struct {
 
 // DelayReport is the result of a comparison.
 type DelayReport struct {
-	Delays     []Summary    `json:"delays"`           // how each delay did, the synchronous one first
-	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the synchronous end
-	Looks      int          `json:"looks"`            // how often each run was looked at, the first time at its start
+	Delays     []Summary    `json:"delays"`           // result of each delay, the synchronous one first
+	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the final accuracy of the synchronous run
+	Looks      int          `json:"looks"`            // how often the accuracy of each run was measured, including its start
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
-	Majority   float64      `json:"majority_share"` // accuracy of guessing their most frequent class
+	Majority   float64      `json:"majority_share"` // accuracy of always predicting their most frequent class
 	JudgedOn   string       `json:"judged_on"`
 	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
 	Synthetic  bool         `json:"synthetic_data"`
@@ -97,8 +99,8 @@ type DelayReport struct {
 	comparison *comparison
 }
 
-// Compare runs the delays and, if there is a folder, writes the pictures. It keeps finished runs there in
-// .cells, so that a call after an interruption continues.
+// Compare runs the delays and, if there is a folder, writes the pictures. Finished runs are kept in its
+// subfolder .cells, so that an interrupted comparison can continue.
 func (s DelaySpec) Compare(ctx context.Context, source *train.Source, o DelayOptions) (*DelayReport, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -119,10 +121,10 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	if err != nil {
 		return nil, err
 	}
-	s.Train = p.Spec // the spec now names the content of its traces
+	s.Train = p.Spec // the spec now has the digest of its traces
 	start := time.Now()
 	f := &figureConfig{source: source, seeds: s.Seeds, scale: 1}
-	if s.Train.Runner == train.HogwildRunner { // which pictures and manifests say
+	if s.Train.Runner == train.HogwildRunner { // pictures and manifests mention it
 		f.runner, f.timeScale = s.Train.Runner, s.Train.TimeScale
 	}
 	all := delaySeries(s.Train, s.Delays)
@@ -159,11 +161,11 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}, nil
 }
 
-// oneOfMany says that an ε is of one training, and not of the whole comparison.
+// oneOfMany says that an ε covers one training, and not the whole comparison.
 const oneOfMany = "(ε, δ) is of one of these trainings by itself: those of one seed share their noise, and no ε " +
 	"covers them together"
 
-// command returns the command that makes the comparison again, or "".
+// command returns the command that repeats the comparison, or "".
 func (o DelayOptions) command(s DelaySpec) string {
 	if o.Command == nil {
 		return ""
@@ -179,7 +181,7 @@ func (o DelayOptions) cells() string {
 	return filepath.Join(o.Out, pool.Folder)
 }
 
-// write writes the pictures, each in a folder like a figure's.
+// write writes the pictures, each to its own folder like a figure.
 func (s DelaySpec) write(ctx context.Context, o DelayOptions, f *figureConfig, c *comparison, windows []json.RawMessage,
 	origin results.Origin) error {
 	for _, picture := range []struct {

@@ -13,10 +13,10 @@ import (
 	"proactivedp/train"
 )
 
-// textWidth is the width of running text on a terminal.
+// textWidth is the width of text on a terminal.
 const textWidth = 100
 
-// WriteText writes the report for people to read.
+// WriteText writes the report as text.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
@@ -45,7 +45,7 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
-// majorityText states the baseline for accuracies.
+// majorityText states the majority-class baseline.
 func (r *DelayReport) majorityText() string {
 	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {
@@ -55,7 +55,7 @@ func (r *DelayReport) majorityText() string {
 	return text
 }
 
-// wrapped breaks text into lines of the terminal's width.
+// wrapped breaks text into lines of textWidth.
 func wrapped(text string) string {
 	return strings.Join(message.Wrap(text, func(line string) bool { return utf8.RuneCountInString(line) <= textWidth }),
 		"\n")

@@ -126,7 +126,7 @@ func TestADivergedReferenceSetsNoTarget(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there no") {
+	if text := c.goalText(); !strings.Contains(text, "With 2 of 3 seeds the synchronous run diverged: there is no target for them") {
 		t.Error(text)
 	}
 	f := &figureConfig{source: train.NewSource(drawn()), seeds: 3, scale: 1}
@@ -167,7 +167,7 @@ func TestCaptionsSayWhatIsUnusual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"; 1 seed.", "outside the paper's assumption", " rows (held-out training rows)",
+	for _, want := range []string{"; 1 seed.", "unlike the paper's assumption", " rows (held-out training rows)",
 		"lost with probability 0.1",
 		"sent again after 1ms", "twice with probability 0.2", "for 1s and 50ms on average", "per record ε ≤",
 		"certified by pld for N = ", "add-or-remove adjacency, poisson sampling: per client"} {
@@ -423,7 +423,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"Real clock, each second of which really takes 10 s", "All times are measured",
-		"Another run of the seed gives another model"} {
+		"Another run with the same seed gives another model"} {
 		if !strings.Contains(oneLine(text.String()), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}

@@ -9,7 +9,7 @@ import (
 	"proactivedp/sim"
 )
 
-// These are the colours of a timeline.
+// The colours of a timeline.
 var (
 	lagColours      = plots.Palette[:5]
 	waitColour      = color.Gray{228}
@@ -20,10 +20,9 @@ var (
 	broadcastColour = color.NRGBA{200, 0, 0, 150}
 )
 
-// addWindow draws a window, of so many clients and rounds of each, with the server in
-// the row top and client c in the row top - 1 - c. A client that has done these
-// rounds is not shown to wait. It returns the number of the last colour of a lag
-// in use.
+// addWindow draws a window with the given number of clients and rounds of each. The server is in row
+// top, and client c in row top - 1 - c. A client that has done its rounds is not shown as waiting.
+// addWindow returns the number of the last lag colour that it used.
 func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return float64(at) / 1e6 }
 	row := func(client int) float64 { return top - 1 - float64(client) }
@@ -80,8 +79,8 @@ func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, round
 	return most
 }
 
-// windowKey returns what the colours mean, up to the last colour of a lag in use, and whether
-// clients are away.
+// windowKey returns the meaning of the colours, up to the last lag colour in use. away says whether
+// clients may be away.
 func windowKey(most int, away bool) []plots.KeyEntry {
 	var key []plots.KeyEntry
 	for lag := range most + 1 {
@@ -94,7 +93,7 @@ func windowKey(most int, away bool) []plots.KeyEntry {
 	key = append(key, plots.KeyEntry{Name: "waits for a broadcast", Colour: waitColour})
 	if away {
 		key = append(key, plots.KeyEntry{Name: "is away", Colour: awayColour},
-			plots.KeyEntry{Name: "gave a round up", Colour: abortedColour})
+			plots.KeyEntry{Name: "gave up a round", Colour: abortedColour})
 	}
 	return key
 }

@@ -5,7 +5,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// epsilonText writes ε rounded up, or "" if nothing is claimed.
+// epsilonText formats ε rounded up. It returns "" if nothing is claimed.
 func epsilonText(e *float64) string {
 	if e == nil {
 		return ""
@@ -13,7 +13,7 @@ func epsilonText(e *float64) string {
 	return decimal.Up(*e, 6)
 }
 
-// epsilonAtMost writes an upper bound of ε in words, or that nothing is claimed.
+// epsilonAtMost describes an upper bound on ε, or says that nothing is claimed.
 func epsilonAtMost(e *float64) string {
 	if e == nil {
 		return report.NotCovered

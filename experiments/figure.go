@@ -14,22 +14,22 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Figure is an entry of the registry: something that one command makes.
+// Figure is an entry of the registry of figures.
 type Figure struct {
-	Name  string // name of its folder and on the command line
-	Data  string // the data set it needs
-	Title string // what it shows, in a line
-	Long  bool   // whether it takes long at full size, so that it is made only if named
-	// Fixed says that the figure has its own runners, so that no other can be asked for.
+	Name  string // name of its folder, also used on the command line
+	Data  string // name of its data set
+	Title string // what it shows, in one line
+	Long  bool   // whether it takes long at full size; then it is only made if it is named
+	// Fixed says that the figure has fixed runners, so that no other can be chosen.
 	Fixed bool
 	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool
 
-	first  bool // whether it only has the first seed, however many are asked for
+	first  bool // whether it uses only the first seed, however many there are
 	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
 	finish func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error)
-	// redraw returns the same as finish, from the figure's folder. It is nil if the folder does not have
-	// everything that the picture needs.
+	// redraw returns the same as finish, from the figure's folder. It is nil if the folder does not
+	// have everything that the picture needs.
 	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
 }
 
@@ -43,8 +43,11 @@ func Figures() []Figure {
 		all = append(all, l.delayFigures()...)
 	}
 	for _, s := range experimentList() {
-		if s.Train.Model != train.Plain { // it differs from ridge only by the penalty
+		if s.Train.Model != train.Plain { // it differs from ridge only in the penalty
 			all = append(all, s.equalFigure(), s.budgetFigure())
+		}
+		if s.Train.Data == "mnist" {
+			all = append(all, s.defaultsFigure())
 		}
 	}
 	for _, s := range experimentList() {
@@ -60,14 +63,14 @@ func (l delayExperiment) delayFigures() []Figure {
 	all := []Figure{l.delayFigure(), l.stragglerFigure("-stragglers", l.with),
 		l.stragglerFigure("-stragglers-without-noise", l.without), l.runnersFigure(), l.throughputFigure()}
 	if train.IsNetwork(l.with.Model) {
-		return all // the other figures are about the protocol, whatever it trains
+		return all // the other figures show the protocol, for which the model does not matter
 	}
 	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
 }
 
-// Select returns the figures that match any of the patterns (names, or globs
-// such as "phishing-*"), in the order of the registry; all that do not take long
-// if there are none.
+// Select returns the figures that match any of the patterns, in the order of the registry. A pattern is
+// a name or a glob such as "phishing-*". Without patterns, Select returns all figures that do not take
+// long.
 func Select(patterns []string) ([]Figure, error) {
 	all := Figures()
 	if len(patterns) == 0 {
@@ -102,15 +105,15 @@ func Select(patterns []string) ([]Figure, error) {
 	return chosen, nil
 }
 
-// noFigure says that there is no such figure and suggests the most similar name. If no name is similar, it
-// lists all.
+// noFigure returns the error for a pattern without a figure. It suggests the most similar name, or
+// lists all names.
 func noFigure(name string, all []Figure) error {
 	names := make([]string, len(all))
 	for i, f := range all {
 		names[i] = f.Name
 	}
 	if like := message.Nearest(name, names); like != "" {
-		return fmt.Errorf("figure = %q is none of the %d: did you mean %s?", name, len(all), like)
+		return fmt.Errorf("figure = %q is not one of the %d figures: did you mean %s?", name, len(all), like)
 	}
 	return fmt.Errorf("figure = %q matches none of: %s", name, strings.Join(names, ", "))
 }

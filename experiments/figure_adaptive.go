@@ -10,14 +10,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// adaptMost is how far sizes may adapt: beyond the clients' differences in speed.
+// adaptMost is the largest factor of adapted sizes. It is larger than the clients' differences in
+// speed.
 const adaptMost = 8
 
 // adaptiveDelays are the permissible delays under which sizes adapt.
 var adaptiveDelays = []string{"0", "1", "16"}
 
-// adaptiveFigure compares sample sizes that adapt to the clients' speeds with
-// constant ones.
+// adaptiveFigure compares adaptive sample sizes with constant ones.
 func (l delayExperiment) adaptiveFigure() Figure {
 	fig := l.comparisonFigure("-adaptive", "Sample sizes that adapt to clients of unequal speed",
 		func(f *figureConfig) []series {
@@ -28,7 +28,7 @@ func (l delayExperiment) adaptiveFigure() Figure {
 			return append(all, l.delays(f, spec, adaptiveDelays)...)
 		},
 		adaptiveContent)
-	fig.Fixed = true // only the virtual clock has sizes that adapt
+	fig.Fixed = true // only the virtual clock has adaptive sizes
 	return fig
 }
 
@@ -80,8 +80,8 @@ func adaptiveContent(ctx context.Context, f *figureConfig, c *comparison) (*cont
 	return out, nil
 }
 
-// paid returns what a run pays. fixed is the cost with fixed sizes. It returns nil for a run with sizes that
-// adapt and that diverged, because nobody knows how much it computed until then.
+// paid returns the cost of a run. fixed is the cost with constant sizes. paid returns nil for a run
+// with adaptive sizes that diverged, because it is unknown how much it computed.
 func (c *comparison) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
 	if c.all[i].spec.Adapt == 0 {
 		return fixed
@@ -89,7 +89,7 @@ func (c *comparison) paid(i, seed int, fixed *pool.Paid) *pool.Paid {
 	return c.runs[i][seed].Paid
 }
 
-// fixedSizes returns what a run of the first series pays, whose sizes are fixed.
+// fixedSizes returns the cost of a run of the first series, which has constant sizes.
 func (c *comparison) fixedSizes(ctx context.Context, f *figureConfig) (*pool.Paid, error) {
 	p, err := f.source.Prepare(c.all[0].spec)
 	if err != nil {

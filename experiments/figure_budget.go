@@ -17,20 +17,20 @@ import (
 	"proactivedp/train/pool"
 )
 
-// budgetEpsilons are the certified ε, per record, of the figures of budgets.
+// budgetEpsilons are the certified ε per record in the figures of budgets.
 var budgetEpsilons = []float64{0.03, 0.05, 0.1, 0.2, 0.5, 1, 2}
 
-// priced is a training of a figure of budgets with its privacy cost.
+// priced is a training in a figure of budgets, with its privacy cost.
 type priced struct {
 	Series  string       `json:"series"`
-	Train   train.Spec   `json:"train"` // but for the seed
+	Train   train.Spec   `json:"train"` // without the seed
 	Privacy claim.Report `json:"privacy"`
 
-	accuracy  []float64 // of each seed, on the test set
+	accuracy  []float64 // on the test set, by seed
 	gradients int       // of all clients
 }
 
-// epsilon returns the certified ε of a record, or +Inf if nothing is claimed.
+// epsilon returns the certified ε of a record. It is +Inf if nothing is claimed.
 func (p *priced) epsilon() float64 {
 	if e := p.Privacy.Certified.PerRecord.EpsilonUpper; e != nil {
 		return *e
@@ -38,10 +38,10 @@ func (p *priced) epsilon() float64 {
 	return math.Inf(1)
 }
 
-// budgetPlan returns the trainings of a figure of budgets, for its cells and for its picture.
+// budgetPlan returns the trainings of a figure of budgets.
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
-// cells returns a training for each seed of each.
+// cells returns a cell for each training and seed.
 func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -71,8 +71,8 @@ func (f *figureConfig) price(ctx context.Context, series string, spec train.Spec
 	out := priced{Series: series, Train: spec, Privacy: privacy,
 		gradients: p.Config.Run().Computed * p.Config.Clients()}
 	if e := out.epsilon(); !(e > 0 && e <= math.MaxFloat64) {
-		return out, fmt.Errorf("%s: certified ε = %v, must be above 0 and finite to stand on a "+
-			"logarithmic axis", series, e)
+		return out, fmt.Errorf("%s: certified ε = %v, must be above 0 and finite to be shown on a logarithmic "+
+			"axis", series, e)
 	}
 	return out, nil
 }
@@ -95,7 +95,7 @@ func (b budgetPlan) results(ctx context.Context, f *figureConfig, results []json
 	return all, nil
 }
 
-// budgetTable is the data of a figure of budgets, a row for each run.
+// budgetTable returns the data of a figure of budgets, with a row for each run.
 func budgetTable(f *figureConfig, all []priced) [][]string {
 	table := [][]string{{"data", "series", "model", "features", "seed", "clients", "sample_size", "rounds", "sigma",
 		"clip", "eta0", "schedule", "gradients_of_all_clients", "delta", "certified_epsilon_per_record",
@@ -141,8 +141,8 @@ func budgetCaption(f *figureConfig, all []priced) string {
 		p.Adjacency, p.Sampling) + note
 }
 
-// budgetFigure shows what accuracy a budget buys, and so what ε the accuracies that
-// the paper states really need.
+// budgetFigure shows the accuracy for each budget, and therefore the ε that the accuracies stated in
+// the paper need.
 func (s experiment) budgetFigure() Figure {
 	return s.pricedFigure("-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
 		func(f *figureConfig, all []priced, p *plots.Picture) {
@@ -158,7 +158,7 @@ func (s experiment) budgetFigure() Figure {
 		})
 }
 
-// pricedFigure returns a figure of trainings with their costs. draw sets what the logarithmic x axis shows.
+// pricedFigure returns a figure of trainings with their costs. draw sets the logarithmic x axis.
 func (s experiment) pricedFigure(kind, title string, plan budgetPlan,
 	draw func(f *figureConfig, all []priced, p *plots.Picture)) Figure {
 	drawn := func(f *figureConfig, all []priced) *content {
@@ -194,8 +194,8 @@ func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }
 
-// overBudgets returns the rows of the paper's table with its one step size, and each
-// model with a step size for each budget.
+// overBudgets returns the rows of the paper's table with one step size, and each model with a step size
+// for each budget.
 func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	if !s.heavy {
@@ -236,7 +236,7 @@ func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced,
 	return all, nil
 }
 
-// linesOver returns a line for each series, over x of its trainings.
+// linesOver returns a line for each series. x is its coordinate of a training.
 func linesOver(all []priced, x func(*priced) float64) []plots.Line {
 	var lines []plots.Line
 	for i := range all {
@@ -261,7 +261,7 @@ func (s experiment) statedLines(lines []plots.Line) []plots.Line {
 	return out
 }
 
-// levelLine returns a horizontal line at y, as wide as the others.
+// levelLine returns a horizontal line at y, as wide as the other lines.
 func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, l := range lines {
@@ -273,7 +273,7 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 	return level
 }
 
-// needs returns a table of the ε that each line needs for the accuracies stated.
+// needs returns a table of the ε that each line needs for the stated accuracies.
 func (s experiment) needs(lines []plots.Line) [][]string {
 	header := []string{"stated by the paper"}
 	for _, l := range lines {
@@ -294,7 +294,7 @@ func (s experiment) needs(lines []plots.Line) [][]string {
 	return rows
 }
 
-// needed returns the least ε at which the line reaches an accuracy, in words.
+// needed describes the least ε at which the line reaches an accuracy.
 func needed(l plots.Line, accuracy float64) string {
 	for i, y := range l.Y {
 		if y < accuracy {

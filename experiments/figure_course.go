@@ -15,30 +15,30 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LoopRequest is what a Loop is asked for.
+// LoopRequest is the request to a Loop.
 type LoopRequest struct {
-	// Train is the training, with the held-out records by which clients judge. The loop finds its noise.
+	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
 	Train    train.Spec     `json:"config"`
 	Strategy string         `json:"strategy"` // how stages are planned, see auto.Strategy
-	Clients  []CourseClient `json:"clients"`  // as many as Train.Clients
+	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
 }
 
-// Loop runs the proactive loop, from budgets and target accuracies to a model. Equal
-// requests on the same data have equal courses, whatever perf is.
+// Loop runs the loop of package auto, from budgets and target accuracies to a model. Equal requests on
+// the same data give equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
-// courseClients have budgets and targets for a course in which clients stop and one spends its whole budget.
+// courseClients have budgets and targets for which some clients stop and one spends its whole budget.
 var courseClients = []CourseClient{
 	{Epsilon: 0.3, Accuracy: 0.85}, {Epsilon: 0.5, Accuracy: 0.89}, {Epsilon: 1, Accuracy: 0.9},
 	{Epsilon: 2, Accuracy: 0.87}, {Epsilon: 3, Accuracy: 0.95},
 }
 
-// courseFigures returns the courses of the loop, by strategy.
+// courseFigures returns the figures of courses, one for each strategy.
 func (s experiment) courseFigures() []Figure {
 	return []Figure{s.courseFigure("", "tight"), s.courseFigure("-paper", "paper")}
 }
 
-// courseFigure shows the loop's stages for clients of unequal budgets and targets.
+// courseFigure shows the loop's stages for clients with different budgets and targets.
 func (s experiment) courseFigure(suffix, strategy string) Figure {
 	return Figure{
 		Name: s.Train.Data + "-course" + suffix, Data: s.Train.Data, Long: true, Fixed: true,
@@ -70,15 +70,15 @@ func (s experiment) courseFigure(suffix, strategy string) Figure {
 			}
 			table := CourseTable(r.Strategy, r.Clients, courses)
 			return &content{picture: coursePicture(f, r, courses), table: table, config: struct {
-				Request LoopRequest `json:"request"` // but for the seed
+				Request LoopRequest `json:"request"` // without the seed
 				Courses []Course    `json:"courses"` // of seeds from 1 on
 			}{r, courses}}, nil
 		},
 	}
 }
 
-// courseRequest returns the figure's request. The partition is shards, so that a client's records pay only
-// for its own rounds.
+// courseRequest returns the figure's request. It uses the partition Shard, so that a record pays only
+// for the rounds of one client.
 func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64) (LoopRequest, error) {
 	if f.scale != 1 {
 		return LoopRequest{}, fmt.Errorf("scale = %v, must be 1: a loop plans its own rounds", f.scale)
@@ -89,7 +89,7 @@ func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64)
 	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, nil
 }
 
-// coursePicture draws the first of courses: accuracy, noise and budget over rounds.
+// coursePicture draws accuracy, noise and budget over the rounds of the first course.
 func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Picture {
 	c := courses[0]
 	accuracy := plots.Picture{YLabel: "held-out accuracy"}
@@ -141,7 +141,7 @@ type courseSpec struct {
 	Data    string      `json:"data_sha256"`
 }
 
-// courseCell is a loop by the Loop of the configuration.
+// courseCell returns a cell that runs the loop.
 func (f *figureConfig) courseCell(r LoopRequest) (pool.Cell, error) {
 	if f.loop == nil {
 		return pool.Cell{}, errors.New("loop = nil, must be given: the figure shows its course")

@@ -20,10 +20,10 @@ import (
 // member is one line of a figure of training curves.
 type member struct {
 	name      string
-	legend    string     // the text of the legend after the certified ε
-	spec      train.Spec // the runs' spec but for the seed
-	stated    float64    // the ε that the paper states for its N, or 0
-	reference bool       // whether it is the run without noise, drawn as a reference
+	legend    string     // text of the legend after the certified ε
+	spec      train.Spec // spec of the runs, without the seed
+	stated    float64    // ε that the paper states for its N, or 0
+	reference bool       // whether it is the run without noise, which is a reference
 }
 
 // sampleSizeFigure returns the paper's figure (b): test accuracy during training, for several constant
@@ -35,7 +35,8 @@ func (s experiment) sampleSizeFigure() Figure {
 	return fig
 }
 
-// sizeMembers returns a line for each sample size of the configuration, or else of the experiment.
+// sizeMembers returns a line for each sample size of the configuration, or of the experiment if it has
+// none.
 func (s experiment) sizeMembers(f *figureConfig) []member {
 	sizes := s.sizes
 	if len(f.sizes) > 0 {
@@ -52,15 +53,15 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 	return members
 }
 
-// epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its budget
-// table and without noise.
+// epsilonFigure returns the paper's figure (c): test accuracy during training, for the rows of its
+// budget table and without noise.
 func (s experiment) epsilonFigure() Figure {
 	plain := s.WithoutNoise()
 	members := []member{{name: fmt.Sprintf("no noise (s %s)", plain.SampleSize), spec: plain, reference: true}}
 	for _, b := range s.paper.Budgets.Rows {
 		spec := s.Train
 		spec.SampleSize, spec.NoiseMultiplier = string(b.Size), b.Sigma.Value()
-		// Rounded up: a reader who copies this σ pays no more than the ε next to it.
+		// Rounded up, so that a reader who copies this σ does not pay more than the ε next to it.
 		sigma := decimal.Up(spec.NoiseMultiplier, 4)
 		members = append(members, member{
 			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
@@ -73,10 +74,10 @@ func (s experiment) epsilonFigure() Figure {
 		func(*figureConfig) []member { return members })
 }
 
-// curves is what a figure of training curves shows.
+// curves describes a figure of training curves.
 type curves struct {
 	experiment
-	members func(f *figureConfig) []member // without what the configuration changes in their specs
+	members func(f *figureConfig) []member // before the configuration changes their specs
 }
 
 func (s experiment) curveFigure(kind, title string, members func(f *figureConfig) []member) Figure {
@@ -92,7 +93,7 @@ func (s experiment) curveFigure(kind, title string, members func(f *figureConfig
 	return fig.redrawn(func(f *figureConfig) int { return len(members(f)) * f.seeds }, storedCurves)
 }
 
-// within returns the members as the configuration has them run.
+// within returns the members with the changes of the configuration.
 func (c curves) within(f *figureConfig) []member {
 	out := slices.Clone(c.members(f))
 	for i := range out {
@@ -102,7 +103,7 @@ func (c curves) within(f *figureConfig) []member {
 	return out
 }
 
-// cells returns a training for each seed of each member.
+// cells returns a cell for each member and seed.
 func (c curves) cells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, m := range c.within(f) {
@@ -165,7 +166,7 @@ func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawM
 	}, nil
 }
 
-// curveRows is the data of a run, a row for each of its points.
+// curveRows returns the data of a run, with a row for each point.
 func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim.Report) [][]string {
 	var rows [][]string
 	for j, target := range c.Target {
@@ -180,7 +181,7 @@ func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim
 	return rows
 }
 
-// memberLine returns the mean over seeds, named by what a record pays.
+// memberLine returns the mean over seeds. Its name has the cost to a record.
 func memberLine(m member, bySeed []*pool.Curve, planned claim.Report) plots.Line {
 	line := averageCurves(m, bySeed)
 	if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
@@ -189,7 +190,7 @@ func memberLine(m member, bySeed []*pool.Curve, planned claim.Report) plots.Line
 	return line
 }
 
-// finalAccuracy returns the mean accuracy at the end with its spread over seeds.
+// finalAccuracy returns the mean final accuracy with its spread over seeds.
 func finalAccuracy(curves []*pool.Curve) string {
 	var ends []float64
 	for _, c := range curves {
@@ -199,7 +200,7 @@ func finalAccuracy(curves []*pool.Curve) string {
 	return report.SpreadText(mean, sd, len(ends))
 }
 
-// averageCurves returns the mean over seeds with a band of one standard deviation.
+// averageCurves returns the mean over seeds, with a band of one standard deviation.
 func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
@@ -212,16 +213,16 @@ func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	return l
 }
 
-// addMean appends the mean of y at x with a band of one standard deviation. within is added to the variance
-// of y: it is the variance inside each of y's members.
+// addMean appends the mean of y at x, with a band of one standard deviation. within is the variance
+// inside each value of y, and is added.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
 	mean, sd := report.Spread(y)
 	sd = math.Sqrt(sd*sd + within)
 	l.Add(x, mean, mean-sd, mean+sd)
 }
 
-// curveCaption says by which plan the runs were made, and how to read their table: what holds for the N that
-// was used, and what the paper states for its own N.
+// curveCaption describes the plan of the runs and explains their table: the ε for the N that was used,
+// and the one that the paper states for its own N.
 func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.Report) string {
 	last := all[len(all)-1].spec
 	stated := fmt.Sprintf("The ε in a name is the one that the paper states for N = %d, δ = %s.", s.paper.N,
@@ -255,7 +256,7 @@ func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
-// heldBy says which clients hold a record. It pays for the rounds of all of them.
+// heldBy says which clients hold a record, because it pays for the rounds of all of them.
 func heldBy(s train.Spec) string {
 	switch {
 	case data.Partition(s.Partition).Disjoint():
@@ -266,7 +267,7 @@ func heldBy(s train.Spec) string {
 	return fmt.Sprintf("all %d clients hold", s.Clients)
 }
 
-// privacyRows returns a table of every member's accuracy at the end and ε, the header first.
+// privacyRows returns a table of the final accuracy and the ε of every member, after a header.
 func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string {
 	rows := [][]string{{"", "accuracy at the end", "T", "certified: per client", "per record",
 		"closed form: per client", "per record"}}
@@ -290,8 +291,8 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 	return rows
 }
 
-// foundBy returns the words after a step size that say where it is from, if it is not the paper's. With
-// custom data it follows from the noise.
+// foundBy says where a step size comes from if it is not the paper's. With custom data it follows from
+// the noise.
 func (s experiment) foundBy() string {
 	if s.own == "" && train.IsNetwork(s.Train.Model) {
 		return ", searched on held-out records"
@@ -299,7 +300,7 @@ func (s experiment) foundBy() string {
 	return ""
 }
 
-// behindText says how far behind a round may be, by a permissible delay.
+// behindText describes how far behind a round may be under a permissible delay.
 func behindText(delay string) string {
 	if _, err := strconv.Atoi(delay); err != nil {
 		return "permissible delay " + delayName(delay)

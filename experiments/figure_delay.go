@@ -28,8 +28,7 @@ func (l delayExperiment) comparisonFigure(kind, title string, all func(f *figure
 	}
 }
 
-// delayFigure shows the accuracy at the end against the permissible delay, with
-// and without noise.
+// delayFigure shows the final accuracy against the permissible delay, with and without noise.
 func (l delayExperiment) delayFigure() Figure {
 	return l.comparisonFigure("-delay", "Accuracy against the permissible delay",
 		func(f *figureConfig) []series {

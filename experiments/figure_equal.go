@@ -10,8 +10,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// equalFigure shows, at the certified ε of the paper's plan, the accuracy of other
-// plans against the gradients that each computes.
+// equalFigure shows the accuracy of several plans with the certified ε of the paper's plan, against the
+// gradients that each computes.
 func (s experiment) equalFigure() Figure {
 	return s.pricedFigure("-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
 		func(f *figureConfig, all []priced, p *plots.Picture) {
@@ -55,7 +55,7 @@ func (s experiment) atEqualEpsilon(ctx context.Context, f *figureConfig) ([]pric
 	return all, nil
 }
 
-// equalRows is the table below the picture.
+// equalRows returns the table below the picture.
 func equalRows(all []priced) [][]string {
 	rows := [][]string{{"", "clients", "s", "T", "σ", "gradients", "test accuracy", "certified"}}
 	for _, p := range all {

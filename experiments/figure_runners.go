@@ -15,8 +15,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// runnersFigure compares the paper's own runner, goroutines on a real clock, with the virtual clock's
-// prediction.
+// runnersFigure compares the paper's own runner, goroutines on a real clock, with the prediction of the
+// virtual clock.
 func (l delayExperiment) runnersFigure() Figure {
 	n := len(timedDelays)
 	allSeries := func(f *figureConfig) []series {
@@ -43,10 +43,10 @@ func (l delayExperiment) runnersFigure() Figure {
 	}
 }
 
-// ends returns when the last update of the run was applied.
+// ends returns the time at which the last update of the run was applied.
 func ends(t *pool.Timed) float64 { return clockSeconds(t.At[len(t.At)-1]) }
 
-// The quantities that are compared: accuracy at the end, time, staleness and idle time.
+// The quantities that are compared: final accuracy, time, staleness and idle time.
 const (
 	comparedAccuracy = iota
 	comparedTime
@@ -55,23 +55,23 @@ const (
 	comparedCount
 )
 
-// compared returns the numbers of a run that are compared.
+// compared returns these quantities for a run.
 func compared(t *pool.Timed) [comparedCount]float64 {
 	lag, _ := t.Lag()
 	return [comparedCount]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}
 }
 
-// runnersConfig is what a manifest says of both runners.
+// runnersConfig is the manifest's description of both runners.
 type runnersConfig struct {
 	Virtual comparisonConfig `json:"virtual"`
 	Hogwild comparisonConfig `json:"hogwild"`
-	// The relative difference between a run's time and its prediction, over all delays and seeds.
+	// The relative difference between the time of a run and its prediction, over all delays and seeds.
 	MedianOff  float64 `json:"median_off"`
 	LargestOff float64 `json:"largest_off"`
 }
 
-// runnersContent draws accuracy, time and staleness over the delays, of the virtual runner
-// and of hogwild on a real clock.
+// runnersContent draws accuracy, time and staleness against the delays, for the virtual runner and for
+// hogwild on a real clock.
 func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison) (*content, error) {
 	virtual, real := both[0], both[1]
 	spec := real.all[0].spec
@@ -149,7 +149,7 @@ func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison) (
 		config: runnersConfig{virtual.config(), real.config(), median(off), slices.Max(off)}}, nil
 }
 
-// comparedText writes a number that is compared, of so many seeds.
+// comparedText formats the mean and the deviation of a quantity.
 func comparedText(what int, mean, sd float64, seeds int) string {
 	switch what {
 	case comparedAccuracy:
@@ -162,8 +162,11 @@ func comparedText(what int, mean, sd float64, seeds int) string {
 	return report.Share(mean)
 }
 
-// median returns the middle of x, of an even number the mean of the two in the middle.
+// median returns the median of x, or 0 if x is empty.
 func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
 	sorted := slices.Sorted(slices.Values(x))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -17,16 +17,16 @@ import (
 	"proactivedp/train/pool"
 )
 
-// rateClients are the numbers of clients whose updates are counted.
+// rateClients are the numbers of clients for which updates are counted.
 var rateClients = []int{1, 2, 5, 20, 100}
 
-// The approximate number of updates that are counted, which takes a second or more.
+// The approximate numbers of updates that are counted. They take a second or more.
 const (
 	rateUpdates        = 400_000
 	networkRateUpdates = 100
 )
 
-// rateSpec is a training whose speed is measured, on one machine.
+// rateSpec is a training whose speed is measured on one machine.
 type rateSpec struct {
 	Kind    string     `json:"kind"`
 	Train   train.Spec `json:"train"`
@@ -35,13 +35,14 @@ type rateSpec struct {
 	Machine string     `json:"machine"`
 }
 
-// rate is the speed of a training.
+// rate is the measured speed of a training.
 type rate struct {
 	Updates int     `json:"updates"`
 	Seconds float64 `json:"seconds"`
 }
 
-// rateCell measures updates a second on so many cores: nothing else may run at the same time.
+// rateCell measures the updates per second on the given number of cores. Nothing else may run at the
+// same time.
 func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
 	return pool.Cell{
 		Spec:    rateSpec{Kind: "rate", Train: spec, Data: source.Hash(), Cores: cores, Machine: cpu.Describe()},
@@ -72,7 +73,7 @@ func rateCell(spec train.Spec, cores int, source *train.Source) pool.Cell {
 	}
 }
 
-// rated is a line of the figure: a runner on so many cores.
+// rated is a line of the figure: a runner on a number of cores.
 type rated struct {
 	runner string
 	cores  int
@@ -89,7 +90,7 @@ func rateds() []rated {
 	return all
 }
 
-// rateTraining returns the training of so many clients, of about equally many updates.
+// rateTraining returns a training of the given number of clients. All have about equally many updates.
 func (l delayExperiment) rateTraining(f *figureConfig, of rated, clients int) (train.Spec, error) {
 	spec := l.experiment.Train
 	size, err := strconv.Atoi(spec.SampleSize)
@@ -105,7 +106,7 @@ func (l delayExperiment) rateTraining(f *figureConfig, of rated, clients int) (t
 	return spec, nil
 }
 
-// throughputFigure shows updates a second against clients and cores, free-running.
+// throughputFigure shows updates per second against clients and cores, without a clock.
 func (l delayExperiment) throughputFigure() Figure {
 	return Figure{
 		Name: l.name() + "-throughput", Data: l.with.Data, Long: true, Fixed: true,

@@ -11,12 +11,12 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The timeline shows the first rounds of a few clients.
+// The extent of a timeline: the first rounds of a few clients.
 const timelineRounds = 8
 
 var timelineDelays = []string{"0", "1", "4"}
 
-// timelineFigure shows how the first rounds go, for several delays.
+// timelineFigure shows the first rounds for several delays.
 func (l delayExperiment) timelineFigure() Figure {
 	allSeries := func(f *figureConfig) []series { return l.delays(f, l.with, timelineDelays) }
 	return Figure{
@@ -42,7 +42,7 @@ func windowCells(all []series, f *figureConfig) []pool.Cell {
 	return cells
 }
 
-// windowContent returns the figure that the results of windowCells make.
+// windowContent returns the content of the figure from the results of windowCells.
 func windowContent(f *figureConfig, all []series, results []json.RawMessage) (*content, error) {
 	table := [][]string{clockColumns(all[0].spec, []string{"delay", "client", "round", "lag", "aborted",
 		"begins_virtual_seconds", "ends_virtual_seconds", "update_arrives_virtual_seconds"})}

@@ -14,8 +14,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// utilityFigure returns the paper's figure (a): how much test accuracy is left when
-// noise is added to a trained model, against σ, for several clipping norms.
+// utilityFigure returns the paper's figure (a): how much test accuracy is left when noise is added to a
+// trained model, against σ, for several clipping norms.
 func (s experiment) utilityFigure() Figure {
 	fig := Figure{
 		Name: s.name() + "-utility",
@@ -30,7 +30,7 @@ func (s experiment) utilityFigure() Figure {
 		func(k *storedFigure, n int) ([]json.RawMessage, error) { return storedUtilities(k, n, "clip", "seed") })
 }
 
-// utilityCells returns a line of the graph for each clipping norm and seed.
+// utilityCells returns a cell for each clipping norm and seed.
 func (s experiment) utilityCells(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 	var cells []pool.Cell
 	for _, spec := range s.utilitySpecs(f) {
@@ -75,10 +75,10 @@ func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []
 	}, nil
 }
 
-// ownPrivacy is the privacy statement about a graph of w* + n, after "This".
+// ownPrivacy is the privacy statement about a graph of w* + n. It follows the word "This".
 const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
-// utilityCaption says how w* was trained and what was added to it.
+// utilityCaption says how w* was trained and what noise was added.
 func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms []string) string {
 	t := spec.Train
 	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
@@ -90,8 +90,7 @@ func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms
 		seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 }
 
-// utilitySpecs lists the specs that are run, clipping norm by clipping norm and
-// seed by seed.
+// utilitySpecs lists the specs that are run, by clipping norm and then by seed.
 func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	for _, clip := range s.Clips {
 		for seed := range f.seeds {
@@ -104,8 +103,8 @@ func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	return out
 }
 
-// utilityLine returns the mean over seeds; the band is one standard deviation over
-// seeds and draws together.
+// utilityLine returns the mean over seeds. The band is one standard deviation over seeds and draws
+// together.
 func utilityLine(clip float64, bySeed []*pool.Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {
@@ -114,7 +113,7 @@ func utilityLine(clip float64, bySeed []*pool.Utility) plots.Line {
 	return l
 }
 
-// addLeft appends what is left of the accuracy of each seed's w* at its point i, at x.
+// addLeft appends a point at x: the fraction of the accuracy of w* that is left at point i, over seeds.
 func addLeft(l *plots.Line, x float64, bySeed []*pool.Utility, i int) {
 	var means []float64
 	within := 0.0

@@ -15,14 +15,14 @@ import (
 	"proactivedp/train/pool"
 )
 
-// recipe says how to train the w* of a utility graph. The paper says little about that.
+// recipe says how to train the w* of a utility graph. The paper says little about it.
 type recipe struct {
 	name    string
-	train   train.Spec // but for its length and seed
-	lengths []float64  // in lengths of the utility graph's w*
+	train   train.Spec // without its length and seed
+	lengths []float64  // relative to the length of the utility graph's w*
 }
 
-// recipes returns those that an experiment tries, the utility graph's own first.
+// recipes returns the recipes that an experiment tries. The utility graph's own recipe is the first.
 func (s experiment) recipes() []recipe {
 	own := s.WithoutNoise()
 	if train.IsNetwork(own.Model) {
@@ -44,16 +44,16 @@ func (s experiment) recipes() []recipe {
 		{"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
 }
 
-// wstar is the figure of how much accuracy w* keeps under noise, depending on how it was trained. The verdicts
-// on utility graphs rest on it.
+// wstar is the figure that shows how much accuracy w* keeps under noise, depending on how it was
+// trained. The verdicts on utility graphs use it.
 type wstar struct {
 	experiment
-	sigmas []float64 // the noise multipliers that the paper's text names for the clipping norm
-	stated float64   // the fraction of the accuracy that is left there, as the paper says
+	sigmas []float64 // noise multipliers that the paper's text names for the clipping norm
+	stated float64   // fraction of the accuracy that is left there according to the paper
 }
 
-// wstarFigure returns the figure of an experiment for whose clipping norm the paper's text names
-// noise multipliers.
+// wstarFigure returns this figure for an experiment. The paper's text must name noise multipliers for
+// the clipping norm.
 func (s experiment) wstarFigure() Figure {
 	w := wstar{experiment: s}
 	for _, c := range paper.Claims() {
@@ -73,14 +73,14 @@ func (s experiment) wstarFigure() Figure {
 		})
 }
 
-// trained is the w* of a recipe at a length, one for each seed.
+// trained is the w* of a recipe with one length, for each seed.
 type trained struct {
 	recipe string
 	length float64
 	specs  []pool.UtilitySpec
 }
 
-// all returns every w* that the figure has, recipe by recipe and length by length.
+// all returns every w* of the figure, by recipe and then by length.
 func (w wstar) all(f *figureConfig) []trained {
 	var all []trained
 	for _, recipe := range w.recipes() {
@@ -142,7 +142,7 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 	return &content{picture: picture, table: table, config: config}, nil
 }
 
-// rows is the data of a w*, a row for each σ.
+// rows returns the data of a w*, with a row for each σ.
 func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	t := one.specs[seed].Train
 	var rows [][]string
@@ -155,8 +155,8 @@ func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	return rows
 }
 
-// addBorne adds a point to a line: the fraction of accuracy that is left at the first σ, over the norm of w*, as
-// the mean over seeds. It returns norm, accuracy and fraction in words.
+// addBorne adds a point to a line: the fraction of the accuracy that is left at the first σ, against
+// the norm of w*, as means over seeds. It returns norm, accuracy and fraction as text.
 func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {
@@ -170,7 +170,7 @@ func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
 }
 
-// caption says what was tried.
+// caption describes what was tried.
 func (w wstar) caption(f *figureConfig) string {
 	var sigmas []string
 	for _, sigma := range w.sigmas {

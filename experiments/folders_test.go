@@ -128,13 +128,13 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, after, _ := strings.Cut(string(all), "|---|---|---|---|---|---|---|\n")
+		_, after, _ := strings.Cut(string(all), "manifest names accountant, adjacency, sampling and δ.\n")
 		return after
 	}
-	want := "\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file of " +
-		"somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
+	want := "\n## Made by other commands\n\nMade by `propose`, `utility` or `train`, or from your own file." +
+		"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n" +
 		`| <img src="own-utility/figure.png" width="160" alt=""> | own-utility | U | own.csv, 3 rows, **0.05 of K**, ` +
-		"**runner hogwild**: no other run has the same | `make own` | [picture](own-utility/figure.png), " +
+		"**runner hogwild**: another run gives another result | `make own` | [picture](own-utility/figure.png), " +
 		"[data](own-utility/data.csv), [manifest](own-utility/manifest.json) |\n" +
 		`| <img src="proposed/figure.svg" width="160" alt=""> | proposed | Settings \| ranked | ` +
 		`a\|b.csv, 7 rows (some \| left out); synth-phishing, 1 row, **synthetic stand-in** | ` +
@@ -166,7 +166,7 @@ func TestIndexOfNoFiles(t *testing.T) {
 	if err := writeIndex(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	want := `| T \| U |  | a\|b.csv, 2 rows (short), **runner hogwild**: no other run has the same | ` +
+	want := `| T \| U |  | a\|b.csv, 2 rows (short), **runner hogwild**: another run gives another result | ` +
 		"`make 'a\\|b'` |"
 	if index, err := os.ReadFile(filepath.Join(dir, indexFile)); err != nil || !bytes.Contains(index, []byte(want)) {
 		t.Errorf("the index is %q, %v; want %q", index, err, want)

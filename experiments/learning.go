@@ -1,4 +1,4 @@
-// This file shows how the accuracy of one training grows, over several seeds.
+// This file shows how the accuracy of a training grows, over several seeds.
 //
 //	curve, err := experiments.TrainCurve(ctx, source, spec, 5, pool.Options{Workers: 2})
 
@@ -24,19 +24,19 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LearningCurve is how the accuracy of the broadcast models grew in trainings of one spec
-// with several seeds.
+// LearningCurve is the accuracy of the broadcast models during trainings of one spec with several
+// seeds.
 type LearningCurve struct {
-	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean of the seeds
-	TestSD       float64         `json:"test_accuracy_sd"` // its standard deviation over the seeds; 0 of one
+	TestAccuracy float64         `json:"test_accuracy"`    // at the end, mean over seeds
+	TestSD       float64         `json:"test_accuracy_sd"` // standard deviation over seeds; 0 for one seed
 	TestRows     int             `json:"test_rows"`
 	JudgedOn     string          `json:"judged_on"`
-	Seeds        int             `json:"seeds"` // from the spec's on
+	Seeds        int             `json:"seeds"` // number of seeds, beginning with the spec's
 	Points       []LearningPoint `json:"points"`
 	Privacy      claim.Report    `json:"privacy"` // of the training that costs most; all together cost more
 	Synthetic    bool            `json:"synthetic_data"`
 	DataNote     string          `json:"data_note,omitempty"`
-	Notes        []string        `json:"notes,omitempty"` // what is to be known of the setting
+	Notes        []string        `json:"notes,omitempty"` // warnings about the setting
 	DataSHA256   string          `json:"data_sha256"`
 	Spec         train.Spec      `json:"config"`
 
@@ -44,40 +44,40 @@ type LearningCurve struct {
 	took   time.Duration
 }
 
-// LearningPoint is the accuracy of the first broadcast that holds so many gradients of
-// every client.
+// LearningPoint is the accuracy of the first broadcast that includes GradComps gradients of every
+// client.
 type LearningPoint struct {
-	GradComps int       `json:"grad_computations"` // of a client
-	Accuracy  float64   `json:"accuracy"`          // mean of the seeds
+	GradComps int       `json:"grad_computations"` // of one client
+	Accuracy  float64   `json:"accuracy"`          // mean over seeds
 	SD        float64   `json:"accuracy_sd"`
 	BySeed    []float64 `json:"by_seed"`
 }
 
-// mostPoints is how many points a curve has after its first.
+// mostPoints is the largest number of points of a curve after its first.
 const mostPoints = 50
 
-// maxLearningSeeds bounds how many trainings a curve is of.
+// maxLearningSeeds is the largest number of trainings of a curve.
 const maxLearningSeeds = 10_000
 
-// CheckLearning reports why no curves can be made of so many trainings of a spec.
+// CheckLearning reports why no curve can be made from the given number of trainings of a spec.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	if seeds < 1 || seeds > maxLearningSeeds {
 		errs = append(errs, fmt.Errorf("seeds = %d, must be in [1, %d]", seeds, maxLearningSeeds))
 	}
 	if spec.SeedFromOS {
-		errs = append(errs, errors.New("learning curves are of numbered seeds, must not be of the operating "+
+		errs = append(errs, errors.New("a learning curve needs numbered seeds, must not use the operating "+
 			"system's randomness"))
 	}
 	if spec.Averages() {
-		errs = append(errs, fmt.Errorf("average = %q, must be none: a learning curve is of what is broadcast",
+		errs = append(errs, fmt.Errorf("average = %q, must be none: a learning curve shows the broadcast models",
 			spec.Average))
 	}
 	return errors.Join(errs...)
 }
 
-// TrainCurve trains the spec with so many seeds, from its own on, and returns how their accuracy
-// grew. Finished trainings are kept, as those of [pool.Trials].
+// TrainCurve trains the spec with the given number of seeds, beginning with its own, and returns how
+// the accuracy grew. Finished trainings are kept like those of [pool.Trials].
 func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seeds int, o pool.Options) (
 	*LearningCurve, error,
 ) {
@@ -129,10 +129,10 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 	return l, nil
 }
 
-// shownPoints is about how many points a text has.
+// shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
-// WriteText writes the curve for people to read, and what one of the trainings guarantees.
+// WriteText writes the curve as text, and the guarantee of one training.
 func (l *LearningCurve) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,
 		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,
@@ -159,7 +159,7 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 	return l.Privacy.WriteText(w)
 }
 
-// Write writes the curve as a figure to a folder: the picture as d says, data and manifest.
+// Write writes the curve as a figure to a folder: the picture drawn as d says, the data and a manifest.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
 	return results.WriteFigure(dir, l.draw, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
@@ -189,7 +189,7 @@ func (l *LearningCurve) picture() plots.Picture {
 	return p
 }
 
-// epsilonName is what a legend calls a training with its privacy.
+// epsilonName returns the name of a training with its privacy, for a legend.
 func epsilonName(r claim.Report) string {
 	if r.NoiseMultiplier == 0 {
 		return "no noise"
@@ -200,7 +200,7 @@ func epsilonName(r claim.Report) string {
 	return "training, no ε claimed"
 }
 
-// learningEpsilon says what a caption's ε is of, or that there is none.
+// learningEpsilon describes the ε in a caption, or says that no ε is claimed.
 func learningEpsilon(r claim.Report) string {
 	if r.NoiseMultiplier == 0 || r.Certified.PerRecord.EpsilonUpper == nil {
 		return "No ε is claimed."

@@ -1,7 +1,6 @@
-// Package experiments makes the paper's experiments: it turns specs of trainings
-// into grids of runs, runs into figures, and figures into files. There is one
-// registry of figures, one runner of grids × seeds that can be interrupted, and
-// beside each picture its data and a manifest of how it was made.
+// Package experiments makes the paper's experiments. It turns specs of trainings into grids of runs,
+// runs into figures, and figures into files. All figures are in one registry. Runs can be interrupted
+// and continued. Next to each picture are its data, and a manifest that says how it was made.
 //
 //	figures, err := experiments.Select([]string{"phishing-*"})
 //	…
@@ -24,66 +23,65 @@ import (
 	"proactivedp/train/pool"
 )
 
-// MakeOptions says how figures are made.
+// MakeOptions say how figures are made.
 type MakeOptions struct {
-	Out     string  // folder for the figures, one folder each
-	Seeds   int     // how many seeds, from 1 on; in [1, maxSeeds]
-	Scale   float64 // which part of K is run, in (0, 1]
-	Sizes   []int   // sample sizes that sweeps of them compare; nil: the paper's, or what is usual for one's own data
-	Workers int     // how many cells are computed at the same time, if the memory allows
-	// Runner is what trains: "" or train.VirtualRunner, or train.HogwildRunner, whose results
-	// are kept but not repeatable. Delays are then compared on a real clock, of which a second
-	// takes TimeScale.
+	Out     string  // folder that gets a folder for each figure
+	Seeds   int     // number of seeds, from 1 on; in [1, maxSeeds]
+	Scale   float64 // fraction of K that is run, in (0, 1]
+	Sizes   []int   // sample sizes of sweeps; nil means the paper's, or the usual ones for custom data
+	Workers int     // largest number of cells at the same time; memory may limit it further
+	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner, whose
+	// results cannot be repeated. With hogwild, delays are compared on a real clock, on which one
+	// virtual second takes TimeScale seconds.
 	Runner    string
 	TimeScale float64
 	Drawing   results.Drawing // how the pictures are drawn
 	Progress  io.Writer
-	// Command returns what makes a figure again, for its manifest: from data that
-	// are a stand-in, or not. nil: nothing is said of that.
+	// Command returns the command that makes a figure again, for its manifest. synthetic says whether
+	// the data are a synthetic stand-in. If Command is nil, the manifest has no command.
 	Command func(figure Figure, synthetic bool) string
-	// the most that the process may take, in bytes; 0: what the machine, control group and GOMEMLIMIT allow
+	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
+	// group and GOMEMLIMIT.
 	Memory int64
-	// Elsewhere computes trainings in other processes; nil: they are computed here.
+	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
 	Elsewhere pool.Elsewhere
-	// Choose returns a training for a budget, which figures of budgets need; nil: those
-	// figures are refused.
+	// Choose returns a training for a budget. Figures of budgets need it, and are refused if it is nil.
 	Choose Chooser
-	// Loop runs the proactive loop, whose course figures show; nil: those figures are refused.
+	// Loop runs the loop of package auto. Figures of its course need it, and are refused if it is nil.
 	Loop Loop
-	// Load returns a data set by name. A stand-in it returns must be marked
-	// Synthetic.
+	// Load returns a data set by name. A synthetic stand-in must be marked Synthetic.
 	Load func(ctx context.Context, name string) (*data.Dataset, error)
 }
 
-// Trials returns how a Chooser is to run its own trainings: finished ones are kept with
-// the figures' cells.
+// Trials returns the options for the trainings of a Chooser. Finished ones are kept with the figures'
+// cells.
 func (o MakeOptions) Trials() pool.Options {
 	return pool.Options{Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Progress: o.Progress,
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
 }
 
-// Manifest is how a figure was made, beside the figure.
+// Manifest says how a figure was made.
 type Manifest struct {
 	Figure  string  `json:"figure"`
 	Title   string  `json:"title"`
 	Command string  `json:"command"`
 	Config  any     `json:"config"`
-	Seeds   int     `json:"seeds"`           // seeds 1 to this one were run
-	Scale   float64 `json:"scale"`           // which part of K was run
-	Sizes   []int   `json:"sizes,omitempty"` // those of MakeOptions, of figures that compare sample sizes
-	// Runner and TimeScale are those of MakeOptions; "" and 0: the virtual runner, or what the
-	// figure says itself. What hogwild has made no other run repeats.
+	Seeds   int     `json:"seeds"`           // seeds 1 to Seeds were run
+	Scale   float64 `json:"scale"`           // fraction of K that was run
+	Sizes   []int   `json:"sizes,omitempty"` // MakeOptions.Sizes, for figures that compare sample sizes
+	// Runner and TimeScale are those of MakeOptions. "" and 0 mean the virtual runner, or the figure's
+	// own runners. Results of hogwild cannot be repeated.
 	Runner    string       `json:"runner,omitempty"`
 	TimeScale float64      `json:"time_scale,omitempty"`
 	Data      results.Data `json:"data"`
 	results.Origin
 	Drawing results.Drawing `json:"drawing,omitzero"`
-	Files   []string        `json:"files"`                  // the first is a picture
+	Files   []string        `json:"files"`                  // the first one is a picture
 	Table   string          `json:"table_sha256,omitempty"` // see results.Digest; "" in some committed results
 	SHA256  string          `json:"manifest_sha256"`        // see results.WriteManifest
 }
 
-// command returns what makes the figure again, if that can be said.
+// command returns the command that makes the figure again, or "".
 func (o MakeOptions) command(figure Figure, synthetic bool) string {
 	if o.Command == nil {
 		return ""
@@ -91,10 +89,10 @@ func (o MakeOptions) command(figure Figure, synthetic bool) string {
 	return o.Command(figure, synthetic)
 }
 
-// hogwild reports whether the trainings are by goroutines.
+// hogwild reports whether goroutines run the trainings.
 func (o MakeOptions) hogwild() bool { return o.Runner == train.HogwildRunner }
 
-// Validate reports every option outside its range.
+// Validate reports every option that is outside its range.
 func (o MakeOptions) Validate() error {
 	var errs []error
 	if o.Out == "" {
@@ -112,7 +110,7 @@ func (o MakeOptions) Validate() error {
 		checkSizes(o.Sizes))...)
 }
 
-// checkLoad reports that there is nothing to load data sets by.
+// checkLoad reports that Load is missing.
 func (o MakeOptions) checkLoad() error {
 	if o.Load == nil {
 		return errors.New("load = nil, must be given")
@@ -120,9 +118,9 @@ func (o MakeOptions) checkLoad() error {
 	return nil
 }
 
-// Make computes and writes the figures. Finished cells are kept in Out/.cells,
-// so an interrupted call goes on where it was; a figure's files appear whole. One
-// call at a time writes to Out.
+// Make computes the figures and writes them. Finished cells are kept in Out/.cells, so that an
+// interrupted call can continue. The files of a figure are written all or none. Only one call at a time
+// may write to Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return err
@@ -143,8 +141,7 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 			return fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
 		}
 		if fig.Fixed && o.hogwild() {
-			return fmt.Errorf("figure = %q with runner %s, must be without: it says itself which "+
-				"runners it has", fig.Name, o.Runner)
+			return fmt.Errorf("figure = %q with runner %s, must be without: it has its own runners", fig.Name, o.Runner)
 		}
 		f := configs[fig.Data]
 		if f == nil {

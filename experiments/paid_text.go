@@ -13,7 +13,7 @@ import (
 var paidColumns = []string{"grad_computations_min", "grad_computations_max", "largest_sample_size", "theta",
 	"certified_epsilon_per_client_worst", "certified_epsilon_per_record"}
 
-// paidRecord returns sizes and the certified ε as cells of a table. The cells of nil are empty.
+// paidRecord returns sizes and the certified ε as cells of a table. For nil the cells are empty.
 func paidRecord(p *pool.Paid) []string {
 	if p == nil {
 		return make([]string, len(paidColumns))
@@ -24,7 +24,7 @@ func paidRecord(p *pool.Paid) []string {
 		epsilonText(certified.PerClient.EpsilonUpper), epsilonText(certified.PerRecord.EpsilonUpper)}
 }
 
-// paidRow returns the same cells for people to read.
+// paidRow returns the same numbers for the table below a picture.
 func paidRow(p *pool.Paid) []string {
 	if p == nil {
 		return slices.Repeat([]string{report.NoAnswer}, 5)

@@ -13,7 +13,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// heading returns what the pictures of a comparison have in common.
+// heading returns the common parts of the pictures of a comparison.
 func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 	return plots.Picture{
 		Title:  fmt.Sprintf("%s, %s: %s", f.data().Name, train.ModelTitle(c.all[0].spec.Model), what),
@@ -21,8 +21,8 @@ func heading(f *figureConfig, c *comparison, what string) plots.Picture {
 	}
 }
 
-// delayContent draws accuracy at the end against the permissible delay, a line for
-// each comparison; all have the same delays.
+// delayContent draws the final accuracy against the permissible delay, with a line for each comparison.
+// All comparisons must have the same delays.
 func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparison) (*content, error) {
 	p := heading(f, comparisons[0], "accuracy against the permissible delay")
 	p.XLabel, p.YLabel = delayLabel, accuracyLabel(comparisons[0].all[0].spec)+" at the end (fraction)"
@@ -55,7 +55,7 @@ func delayContent(ctx context.Context, f *figureConfig, comparisons ...*comparis
 	return &content{picture: p, table: table, config: config}, err
 }
 
-// accuracyAxis makes the axis of accuracies begin at the next tenth below the lowest accuracy.
+// accuracyAxis lets the axis of accuracies begin at the next tenth below the lowest accuracy.
 func accuracyAxis(p *plots.Picture) {
 	p.YMin, p.YMax = 1, 1
 	for _, l := range p.Lines {
@@ -117,8 +117,8 @@ func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	return &content{picture: p, table: c.curves(f), config: c.config()}, err
 }
 
-// stalenessContent draws a histogram of the lags i − k for each delay. Each row has twice as many lags as the
-// one before.
+// stalenessContent draws a histogram of the lags i − k for each delay. Each row covers twice as many
+// lags as the one before.
 func stalenessContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	p := heading(f, c, "staleness of rounds against its bound")
 	p.XLabel, p.YLabel = delayLabel, "staleness of a round: i − k"
@@ -149,7 +149,7 @@ func stalenessContent(ctx context.Context, f *figureConfig, c *comparison) (*con
 	return &content{picture: p, table: c.stalenessTable(f), config: c.config()}, err
 }
 
-// lagRow returns the row of a lag; the rows are 0, 1, 2, 3–4, 5–8, …
+// lagRow returns the row of a lag. The rows are 0, 1, 2, 3–4, 5–8, …
 func lagRow(lag int) int {
 	row := 0
 	for top := 0; lag > top; row++ {
@@ -165,7 +165,7 @@ func lagRowName(row int) string {
 	return strconv.Itoa(row)
 }
 
-// idleContent draws how much of its time each client waits, for each delay.
+// idleContent draws the fraction of its time that each client waits, for each delay.
 func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 	p := heading(f, c, "idle time of each client")
 	p.XLabel, p.YLabel = delayLabel, "waiting, part of the time to its last round"
@@ -183,7 +183,7 @@ func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 			if len(waits) > 0 {
 				addMean(&l, float64(i), waits, 0)
 				last := len(l.X) - 1
-				l.Lo[last], l.Hi[last] = max(l.Lo[last], 0), min(l.Hi[last], 1) // a share is in [0, 1]
+				l.Lo[last], l.Hi[last] = max(l.Lo[last], 0), min(l.Hi[last], 1) // a fraction is in [0, 1]
 			}
 		}
 		if len(l.X) > 0 {
@@ -196,14 +196,14 @@ func idleContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 	return &content{picture: p, table: c.idleTable(f), config: c.config()}, err
 }
 
-// idler is a client, or the mean of all, whose idle time a line shows.
+// idler is a line of idle time: one client, or the mean of all.
 type idler struct {
 	name string
 	of   func(r *pool.Timed) float64
 }
 
-// idlers returns every client. If there are too many for lines, it returns the mean of all, the client that
-// waits most and the one that waits least.
+// idlers returns all clients. If they are too many, it returns the mean of all, the client that waits
+// most and the one that waits least.
 func (c *comparison) idlers() []idler {
 	var out []idler
 	clients := c.all[0].spec.Clients

@@ -10,14 +10,14 @@ import (
 	"proactivedp/train"
 )
 
-// A timeline shows the first of many clients and delays.
+// The largest numbers of clients and delays in a timeline.
 const (
 	shownClients = 8
 	shownDelays  = 3
 )
 
-// windowPicture draws the timelines of several delays below each other, on one
-// clock, of runs that have so many rounds.
+// windowPicture draws the timelines of several delays below each other, with a common clock. rounds is
+// the number of rounds of the runs.
 func windowPicture(f *figureConfig, all []series, windows []timeline.Window, rounds int) plots.Picture {
 	spec := all[0].spec
 	clients := min(spec.Clients, shownClients)

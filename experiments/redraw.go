@@ -16,19 +16,21 @@ import (
 	"proactivedp/train"
 )
 
-// ErrNotRedrawn is wrapped by the error of Redraw for a figure whose picture shows more than its data hold. Make
-// the figure again; finished trainings are kept.
-var ErrNotRedrawn = errors.New("its data do not hold all that its picture shows")
+// ErrNotRedrawn is wrapped by the error of Redraw for a figure whose picture needs more than its data.
+// Such a figure must be made again; finished trainings are kept.
+var ErrNotRedrawn = errors.New("its data do not have everything that its picture shows")
 
 // Redrawable reports whether [Redraw] can draw the figure from its data.
 func (fig Figure) Redrawable() bool { return fig.redraw != nil }
 
-// Redraw draws figures of o.Out again, in the style of o.Drawing, from the data and the manifest in their
-// folders. Nothing is trained, and the data, their origin and their configuration do not change by a
-// byte. Seeds, scale, sizes and runner are the manifest's. Of o, only Out, Drawing and Load are used.
-// Redraw returns the names of the figures that it drew. It is an error if a figure was never made, is
-// damaged, has another configuration or data set, or if this program would write its data
-// differently. Such a figure does not change.
+// Redraw draws figures in o.Out again in the style of o.Drawing, from the data and the manifest in
+// their folders. Nothing is trained. The data, their origin and their configuration stay the same to
+// the byte. Seeds, scale, sizes and runner are those of the manifest. Of o, only Out, Drawing and Load
+// are used.
+//
+// Redraw returns the names of the figures that it drew. It returns an error for a figure that was never
+// made, is damaged, has another configuration or data set, or whose data this program would write
+// differently. Such a figure is not changed.
 func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, error) {
 	if err := errors.Join(o.Drawing.Validate(), checkOut(o.Out), o.checkLoad()); err != nil {
 		return nil, err
@@ -49,17 +51,17 @@ func Redraw(ctx context.Context, figures []Figure, o MakeOptions) ([]string, err
 		}
 		err := errors.Join(errs...)
 		if len(drawn) == 0 || errors.Is(err, results.ErrDamaged) {
-			return err // the index would report the same
+			return err // the index would report the same error
 		}
 		return errors.Join(err, writeIndexAgain(o.Out, figures))
 	})
 	return drawn, err
 }
 
-// writeIndexAgain writes the index that names the pictures, if the folder has one.
+// writeIndexAgain writes the index, which names the pictures, if the folder has one.
 func writeIndexAgain(dir string, figures []Figure) error {
 	if ours, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures"); err != nil || !ours {
-		return nil // the file is not an index, so it stays
+		return nil // the file is not an index, so it is kept
 	}
 	return writeIndex(dir, figures)
 }
@@ -76,7 +78,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns those of the figures that a folder has.
+// Made returns the figures that exist in the folder out.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))
@@ -95,7 +97,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	}
 	source := sources[k.Data.Name]
 	if source == nil {
-		d, err := o.Load(ctx, k.Data.Name) // which names a stand-in, if it was one
+		d, err := o.Load(ctx, k.Data.Name) // the name says whether it was a stand-in
 		if err != nil {
 			return err
 		}
@@ -113,23 +115,23 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return err
 	}
 	if other := k.table.Differs(out.table); other != "" {
-		return fmt.Errorf("%s %s, as this program would write: the figure must be made anew", results.TableFile, other)
+		return fmt.Errorf("%s %s, as this program would write: the figure must be made again", results.TableFile, other)
 	}
 	other, err := results.OtherSettings(k.config, out.config)
 	if err != nil {
 		return err
 	}
 	if other != "" {
-		return fmt.Errorf("%s %s, as is asked for now: the figure must be made anew", results.ManifestFile, other)
+		return fmt.Errorf("%s %s, as requested now: the figure must be made again", results.ManifestFile, other)
 	}
 	return k.replace(dir, o.Drawing, out)
 }
 
-// replace writes the pictures, and the manifest if the style has changed.
+// replace writes the pictures, and also the manifest if the style has changed.
 func (k *storedFigure) replace(dir string, d results.Drawing, out *content) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, asPicture(out.picture), nil)
 	}
-	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // which results.WriteManifest fills in
+	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // results.WriteManifest sets SHA256
 	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
 }

@@ -199,7 +199,7 @@ func badRedraws(t *testing.T, dir string, figures []Figure, o MakeOptions, files
 	write(curves.Name+"/"+results.ManifestFile, files[curves.Name+"/"+results.ManifestFile])
 	for name, c := range map[string]struct{ file, text, want string }{
 		"row gone": {table, strings.Join(lines[:len(lines)-2], ""), "rows of run"},
-		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have the"},
+		"run gone": {table, lines[0] + lines[1], "has 1 runs, must have"},
 		"other ε":  {table, strings.Replace(files[table], ",0.1,", ",0.2,", 1), "as this program would write"},
 		"column":   {table, strings.Replace(files[table], "seed", "sed", 1), "no column seed"},
 		"no number": {table, strings.Replace(files[table], lines[1], strings.Replace(lines[1], ",0,", ",x,", 1), 1),

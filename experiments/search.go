@@ -1,5 +1,5 @@
-// This file finds what the paper does not give of its networks, the model's variant
-// and the step size, by trainings judged on records held out of the training set.
+// This file finds the settings of networks that the paper does not give, the model's variant and the
+// step size. Its trainings are judged by records held out of the training set.
 //
 //	spec := experiments.PaperSearch("", "mnist")
 //	…
@@ -20,32 +20,31 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SearchSpec is a grid search over what the paper does not give of its networks:
-// the model's variant and the step size. Every point is trained with each noise
-// multiplier, by proxies where there is noise, and judged by records held out of the
-// training set, never by the test set.
+// SearchSpec is a grid search over the settings of networks that the paper does not give: the model's
+// variant and the step size. Every point is trained with each noise multiplier, by proxies if there is
+// noise. It is judged by records held out of the training set, never by the test set.
 type SearchSpec struct {
-	Train  train.Spec `json:"train"` // all that is the same in all runs; Holdout > 0
+	Train  train.Spec `json:"train"` // what all runs have in common; Holdout > 0
 	Models []string   `json:"models"`
 	Eta0   []float64  `json:"eta0"`
 	Beta   []float64  `json:"beta"`
 	Sigmas []float64  `json:"sigmas"`
-	Scale  float64    `json:"scale"` // which part of K is run, in (0, 1]
-	// Proxy is the f of the proxies that are run in the place of points with noise, in
-	// (0, 1], see [train.Spec.Proxy]; 1 runs them whole, as points without noise are.
+	Scale  float64    `json:"scale"` // fraction of K that is run, in (0, 1]
+	// Proxy is the f of the proxies that replace trainings with noise, in (0, 1], see
+	// [train.Spec.Proxy]. 1 means whole trainings. Trainings without noise are always whole.
 	Proxy float64 `json:"proxy"`
-	Seeds int     `json:"seeds"` // seeds 1 to this one are run
+	Seeds int     `json:"seeds"` // seeds 1 to Seeds are run
 }
 
-// What a search runs where nothing is said: proxies at a sixteenth of the cost, so that
-// three seeds of each cost less than one whole training.
+// The defaults of a search: proxies at a sixteenth of the cost, so that three seeds cost less than one
+// whole training.
 const (
 	usualProxy = 1. / 16
 	usualSeeds = 3
 )
 
-// PaperSearch returns the search for a data set of the paper's networks, over all
-// models for it if none is named.
+// PaperSearch returns the search for a data set of the paper's networks. If model is "", it searches
+// all models for that data set.
 func PaperSearch(model, dataset string) SearchSpec {
 	s := pool.Of(model, dataset)
 	spec := SearchSpec{
@@ -59,11 +58,11 @@ func PaperSearch(model, dataset string) SearchSpec {
 	return spec
 }
 
-// maxRuns bounds the runs of a search.
+// maxRuns is the largest number of runs of a search.
 const maxRuns = 100_000
 
-// Validate reports every problem that shows without the data, some of them more
-// than once.
+// Validate reports every problem that can be found without the data. Some may be reported more than
+// once.
 func (s SearchSpec) Validate() error {
 	parts := errors.Join(CheckPart("scale", s.Scale), CheckPart("proxy", s.Proxy))
 	errs := []error{CheckSeeds(s.Seeds), parts, s.Train.Validate()}
@@ -78,7 +77,7 @@ func (s SearchSpec) Validate() error {
 		for i := range n {
 			t := s.Train
 			if len(s.Sigmas) > 0 {
-				t.NoiseMultiplier = slices.Max(s.Sigmas) // without noise there would be no proxy to check
+				t.NoiseMultiplier = slices.Max(s.Sigmas) // without noise there is no proxy to check
 			}
 			set(&t, i)
 			err := t.Validate()
@@ -96,18 +95,18 @@ func (s SearchSpec) Validate() error {
 	with("beta", len(s.Beta), func(t *train.Spec, i int) { t.Beta = s.Beta[i] })
 	with("sigmas", len(s.Sigmas), func(t *train.Spec, i int) { t.NoiseMultiplier = s.Sigmas[i] })
 	if runs > maxRuns {
-		errs = append(errs, fmt.Errorf("the search has more than %d runs, which is the most", maxRuns))
+		errs = append(errs, fmt.Errorf("the search has more than %d runs, which is the largest number allowed", maxRuns))
 	}
 	return errors.Join(errs...)
 }
 
-// whole returns the training with as many gradients as the search's scale says.
+// whole returns the training with the search's fraction of its gradients.
 func (s SearchSpec) whole(t train.Spec) train.Spec {
 	t.GradComps = int(math.Round(float64(t.GradComps) * s.Scale))
 	return t
 }
 
-// trained returns what is trained to judge a whole training: its proxy if it has noise.
+// trained returns the training that is run for a whole training: its proxy if it has noise.
 func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 	if whole.NoiseMultiplier == 0 {
 		return whole, nil
@@ -120,8 +119,8 @@ func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 	return proxy, nil
 }
 
-// points lists the grid but for the seeds, noise multipliers outermost, with what is
-// run for each point.
+// points lists the grid without the seeds, by noise multiplier first, with the training that is run for
+// each point.
 func (s SearchSpec) points() ([]found, error) {
 	var out []found
 	for _, sigma := range s.Sigmas {
@@ -143,16 +142,16 @@ func (s SearchSpec) points() ([]found, error) {
 	return out, nil
 }
 
-// found is a point of a search with its trials, one a seed.
+// found is a point of a search with its trials, one for each seed.
 type found struct {
 	spec     train.Spec // the whole training
-	run      train.Spec // what was trained for it: itself or its proxy
+	run      train.Spec // what was run for it: itself or its proxy
 	trials   []pool.Trial
-	mean, sd float64 // of the accuracies, where a diverged run counts as 0
+	mean, sd float64 // of the accuracies; a diverged run counts as 0
 }
 
-// proxy returns the f of what was run, 1 for a whole training. It is not quite what was
-// asked for, as sample sizes are whole.
+// proxy returns the f of the training that was run, or 1 for a whole training. It differs slightly from
+// the requested f, because sample sizes are integers.
 func (f found) proxy() float64 {
 	if f.run == f.spec {
 		return 1
@@ -160,11 +159,11 @@ func (f found) proxy() float64 {
 	return f.run.NoiseMultiplier / f.spec.NoiseMultiplier
 }
 
-// how tells what was run.
+// how describes what was run.
 func (f found) how() string {
 	switch {
 	case f.spec.NoiseMultiplier == 0:
-		return fmt.Sprintf("trained whole, K = %d: what has no noise has no proxy", f.run.GradComps)
+		return fmt.Sprintf("trained whole, K = %d: without noise there is no proxy", f.run.GradComps)
 	case f.run == f.spec:
 		return fmt.Sprintf("trained whole, K = %d", f.run.GradComps)
 	}
@@ -203,8 +202,8 @@ func (s SearchSpec) search(ctx context.Context, source *train.Source, o pool.Opt
 	return all, spent, nil
 }
 
-// best returns the points with this noise multiplier, the best first; of equal
-// ones the first of the grid.
+// best returns the points with this noise multiplier, best first. Equal ones are in the order of the
+// grid.
 func best(all []found, sigma float64) []found {
 	var out []found
 	for _, f := range all {

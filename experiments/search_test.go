@@ -35,7 +35,7 @@ func TestSearchSaysHowMuchItRan(t *testing.T) {
 	text := searchLine(spec.readme(all, synth.Digits(rng.New(1), 70), o))
 	for _, want := range []string{"K = 1800 gradients for each of 4 clients (0.005 of the paper's K)",
 		"Each point was trained by proxies at f = 0.06667: s = 6, K = 120, σ times f, η₀ over f, in as many rounds.",
-		"Each point was trained whole, K = 1800: what has no noise has no proxy.", "how it was made: `the command`"} {
+		"Each point was trained whole, K = 1800: without noise there is no proxy.", "how it was made: `the command`"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

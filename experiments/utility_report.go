@@ -22,17 +22,17 @@ import (
 type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
-	JudgedOn   string           `json:"judged_on"`      // which rows TestRows are
-	Majority   float64          `json:"majority_share"` // accuracy of guessing their most frequent class
+	JudgedOn   string           `json:"judged_on"`      // description of the TestRows
+	Majority   float64          `json:"majority_share"` // accuracy of always predicting their most frequent class
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 	DataSHA256 string           `json:"data_sha256"` // digest of the parsed content
-	Spec       pool.UtilitySpec `json:"config"`      // the spec with clipping norm 0: each line has its own
+	Spec       pool.UtilitySpec `json:"config"`      // spec with clipping norm 0; each line has its own
 }
 
-// Graph runs the spec of a utility graph with each clipping norm, of which there is one at least. A long run shows its
-// progress; nil: none.
+// Graph runs the spec of a utility graph with each clipping norm. There must be at least one. A long
+// run shows its progress on progress, unless that is nil.
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {
@@ -67,8 +67,7 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	return r, nil
 }
 
-// WriteText writes the report for people to read: accuracies of w* + n over that
-// of w*.
+// WriteText writes the report as text: accuracies of w* + n over that of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %s of %s\n",
 		r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
@@ -106,7 +105,7 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Write writes the graph as a figure to a folder: the picture as d says, data and manifest.
+// Write writes the graph as a figure to a folder: the picture drawn as d says, the data and a manifest.
 func (r *UtilityReport) Write(
 	dir, command string, d results.Drawing, source *train.Source, took time.Duration,
 ) error {

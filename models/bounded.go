@@ -8,69 +8,66 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Bounded is a Model whose sum, as computed and not only in exact arithmetic, has
-// the sensitivity that noise is measured by.
+// Bounded is a Model whose computed sum has the sensitivity C that the noise is scaled to,
+// including rounding.
 //
-// Sums of floating-point numbers are rounded by what they have grown to, so one
-// record more or less may move all that is added behind it: a clipped sum in
-// float32 can change by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C.
-// Wagaman, "Widespread Underestimation of Sensitivity in Differentially Private
-// Libraries and How to Fix It", CCS 2022). A Bounded model proves what rounding
-// can do at the worst, and clips each example below C by as much.
+// Sums of floating-point numbers are rounded according to their size. So one record more or less
+// may change the rounding of everything that is added after it: a clipped sum in float32 can change
+// by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C. Wagaman, "Widespread Underestimation of
+// Sensitivity in Differentially Private Libraries and How to Fix It", CCS 2022). A Bounded model
+// proves a bound of what rounding can do, and clips each example below C by that amount.
 //
-// A Model that is not Bounded can be trained, but its rounding is then unknown,
-// and the statement of what is private says so.
+// A Model that is not Bounded can be trained. Its rounding is then unknown, and the privacy
+// statement says so.
 type Bounded interface {
 	Model
-	// WideGradSum sets sum, of length d, to the sum of ClippedGradSum before it
-	// is rounded to float32. For all params and data, if one record is taken from
-	// a sample, and the others keep their numbers (the places in the data set
-	// that Batch.Rows names), no norm of a difference of sums exceeds clip; nor
-	// 2·clip if one record is replaced; and the order of a batch changes no bit, but
-	// for clip = +Inf. A finite clip is in [dp.MinScale, dp.MaxScale]; a sample
-	// larger than MaxSample, or than a smaller limit of the model, is an error.
+	// WideGradSum sets sum, of length d, to the sum of ClippedGradSum before it is rounded to
+	// float32. Let one record be removed from a sample, while the others keep their numbers (the
+	// rows of the data set in Batch.Rows). For all params and data, the norm of the difference of
+	// the two sums is at most clip. If one record is replaced, it is at most 2·clip. For a finite
+	// clip, the order of a batch changes no bit. A finite clip must be in [dp.MinScale,
+	// dp.MaxScale]. A sample larger than MaxSample, or than a smaller limit of the model, is an
+	// error.
 	WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error
-	// Shade returns the bound on what rounding adds, as a fraction ρ of C: each
-	// example is clipped to C/(1+ρ). It depends on no data and is at most
-	// MaxShade.
+	// Shade returns the bound on what rounding adds, as a fraction ρ of C: each example is clipped
+	// to C/(1+ρ). It does not depend on data and is at most MaxShade.
 	Shade() float64
 }
 
-// Adder is a Bounded model that can add its sum to noise, without writing it down
-// in between.
+// Adder is a Bounded model that can add its sum to noise without storing the sum.
 type Adder interface {
 	Bounded
-	// AddGradSum adds to u, of length d, the sum of WideGradSum: in float64, and
-	// rounded to float32 then. If it fails for an example u is as it was.
+	// AddGradSum adds the sum of WideGradSum to u, of length d. It adds in float64 and then rounds
+	// to float32. If it fails for an example, u is unchanged.
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
-// Reader is a Model that gains from knowing a sample before it sums its gradients.
+// Reader is a Model that is faster if it knows a sample before it sums the sample's gradients.
 type Reader interface {
 	Model
-	// Ahead brings near what is read first of the batch. It changes no result.
+	// Ahead prefetches the first data of the batch. It changes no result.
 	Ahead(b data.Batch)
 }
 
-// Sensitivity says what is known of the sensitivity of m's sums as computed, as a
-// statement of privacy should.
+// Sensitivity says for a privacy statement what is known about the sensitivity of m's computed
+// sums.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
-		return "is rounded in ways that the model does not bound; ε takes them to move it by nothing"
+		return "is rounded in ways that the model does not bound; ε assumes that rounding changes nothing"
 	}
-	return fmt.Sprintf("moves by C at most as a record comes or goes, rounding included: gradients are clipped to "+
+	return fmt.Sprintf("changes by at most C if a record is added or removed, including rounding: gradients are clipped to "+
 		"C/(1 + %s)", decimal.Up(b.Shade(), 2))
 }
 
-// MaxShade is the largest fraction of C that a Bounded model may give up for
-// rounding, and MaxSample the largest sample for which it bounds it.
+// MaxShade is the largest fraction of C that a Bounded model may give up for rounding. MaxSample is
+// the largest sample for which it bounds rounding.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
 )
 
-// CheckSample reports an error if a sample is larger than MaxSample.
+// CheckSample returns an error if a sample is larger than MaxSample.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
 		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+
@@ -79,8 +76,8 @@ func CheckSample(b data.Batch) error {
 	return nil
 }
 
-// Narrow is ClippedGradSum by WideGradSum: it sets sum to wide, which is of the
-// same length and overwritten, rounded to float32.
+// Narrow computes ClippedGradSum by WideGradSum. It overwrites wide and sets sum to wide rounded to
+// float32. The two must have the same length.
 func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.Batch, clip float64, s Scratch) error {
 	if err := m.WideGradSum(wide, params, b, clip, s); err != nil {
 		return err
@@ -89,18 +86,18 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums makes sums of clipped gradients of any Model, by the best that it can do, for
-// one caller at a time.
+// Sums computes sums of clipped gradients of any Model, by the best of the model's methods. It is
+// for one caller at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
 	adder   Adder   // the model, or nil
 	reader  Reader  // the model, or nil
 	wide    []float64
-	narrow  []float32 // of models that are not Bounded
+	narrow  []float32 // for models that are not Bounded
 }
 
-// NewSums returns sums of the model. Their memory grows when it is used.
+// NewSums returns Sums for the model. Its memory grows with use.
 func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)
@@ -117,15 +114,15 @@ func (s *Sums) Wide() []float64 {
 	return s.wide
 }
 
-// Ahead says which batch GradSum or AddGradSum will be called with next.
+// Ahead announces the batch of the next call of GradSum or AddGradSum.
 func (s *Sums) Ahead(b data.Batch) {
 	if s.reader != nil {
 		s.reader.Ahead(b)
 	}
 }
 
-// GradSum sets sum, of length d, to the sum of clipped gradients: by WideGradSum if
-// the model is Bounded, else by ClippedGradSum.
+// GradSum sets sum, of length d, to the sum of clipped gradients. It uses WideGradSum if the model
+// is Bounded, and ClippedGradSum otherwise.
 func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.bounded != nil {
 		return s.bounded.WideGradSum(sum, params, b, clip, scratch)
@@ -140,8 +137,8 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds to u, of length d, what GradSum sets its sum to: in float64, and
-// rounded to float32 then.
+// AddGradSum adds the sum of GradSum to u, of length d. It adds in float64 and then rounds to
+// float32.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

@@ -10,9 +10,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Network is a neural network under softmax cross-entropy. Its batches must be of
-// data sets of images of the network's shape, or of rows with as many features,
-// [channel][y][x], with at most its number of classes; see Check. Others panic.
+// Network is a neural network with softmax cross-entropy. It takes batches of images of the
+// network's shape, or of rows with as many features, in the order [channel][y][x]. The data set may
+// have at most the network's number of classes. Check reports other data sets; with them, methods
+// panic.
 type Network struct {
 	name string
 	net  *nn.Net
@@ -25,26 +26,23 @@ var _ interface {
 	Stochastic
 } = (*Network)(nil)
 
-// Stochastic is a Model with randomness in its gradient (dropout). The sum of
-// clipped gradients is then that of a network drawn anew for each batch. What is
-// drawn for an example depends on its place in the batch, so a record that leaves
-// changes what others draw; but all draws are independent and alike, so those of
-// neighbours can be paired example by example, and given the pairs the sums differ
-// as a Bounded model says. The guarantee of the noise holds for every pair, and so,
-// by joint convexity, for the mixture.
+// Stochastic is a Model whose gradient is random (dropout). The sum of clipped gradients is then
+// that of a network that is drawn anew for each batch. What is drawn for an example depends on its
+// place in the batch. So if a record is removed, the draws of other examples change. But all draws
+// are independent and identically distributed. So the draws of two neighbours can be paired example
+// by example, and given the pairs, the sums differ as a Bounded model says. The guarantee of the
+// noise holds for every pair, and therefore, by joint convexity, for the mixture.
 type Stochastic interface {
 	Model
-	// Draw makes the ClippedGradSums that follow with this scratch draw from
-	// the stream, in order; nil makes them deterministic, as they are with a
-	// new scratch.
+	// Draw sets the stream for dropout in later calls of ClippedGradSum with this scratch. They
+	// draw from it in order. nil makes them deterministic, as with a new scratch.
 	Draw(scratch Scratch, s *rng.Stream)
 }
 
-// NewNetwork gives a network the name it has on the command line.
+// NewNetwork returns a model that evaluates net. name is its name on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
-// WithPrecision returns the network with products of the given numbers: see
-// nn.Net.WithPrecision.
+// WithPrecision returns the network with the given precision of products; see nn.Net.WithPrecision.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
@@ -53,16 +51,16 @@ func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	return NewNetwork(m.name, net), nil
 }
 
-// networkScratch is a Network's Scratch.
+// networkScratch is the Scratch of a Network.
 type networkScratch struct {
 	nn      *nn.Scratch
 	dropout *rng.Stream
-	clip    float64   // what it clips to …
-	factor  nn.Factor // … by this
-	wide    []float64 // of ClippedGradSum; nil until it is needed
+	clip    float64   // the clipping norm …
+	factor  nn.Factor // … and the function that clips to it
+	wide    []float64 // for ClippedGradSum; nil until it is needed
 }
 
-// whole returns the network's scratch for what no gradient is clipped in.
+// whole returns the nn.Scratch for methods that clip no gradients.
 func (s *networkScratch) whole() *nn.Scratch {
 	s.nn.WithoutTiles(false)
 	return s.nn
@@ -88,10 +86,10 @@ func (m *Network) Check(d *data.Dataset) error {
 	return nil
 }
 
-// Net returns the network: its layers, their sizes and their cost.
+// Net returns the network, which has its layers, their sizes and their cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
-// FLOPs returns the floating-point operations of one example's clipped gradient.
+// FLOPs returns the number of floating-point operations for one example's clipped gradient.
 func (m *Network) FLOPs() int { return m.net.FLOPs() }
 
 // Init implements Model: see nn.Net.Init.
@@ -119,9 +117,8 @@ func (m *Network) ClippedGradSum(sum, params []float32, b data.Batch, clip float
 	return Narrow(m, sum[:m.NumParams()], s.wide, params, b, clip, s)
 }
 
-// WideGradSum implements Bounded. Without clipping (clip = +Inf) no norms are
-// computed. A finite clip must be at least nn.LeastNorm, and a sample have at most
-// nn.MaxBatch records.
+// WideGradSum implements Bounded. Without clipping (clip = +Inf) it computes no norms. A finite
+// clip must be at least nn.LeastNorm, and a sample may have at most nn.MaxBatch records.
 func (m *Network) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	s := scratch.(*networkScratch)
 	factor, err := m.factor(b, clip, s)
@@ -141,7 +138,7 @@ func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, sc
 	return m.diverged(m.net.AddGradSum(u, params, b, factor, s.dropout, s.nn))
 }
 
-// factor returns what clips, or nil.
+// factor returns the function that clips, or nil.
 func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Factor, error) {
 	switch n := b.Len(); {
 	case n > nn.MaxBatch:
@@ -150,7 +147,7 @@ func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Fact
 	case math.IsInf(clip, 1):
 		s.whole()
 		return nil, nil
-	case !(clip >= nn.LeastNorm): // as a NaN is
+	case !(clip >= nn.LeastNorm): // includes NaN
 		return nil, fmt.Errorf("%s: clipping norm = %v, must be at least %v for a network", m.name, clip,
 			nn.LeastNorm)
 	}
@@ -171,12 +168,12 @@ func (m *Network) Loss(params []float32, b data.Batch, scratch Scratch) float64 
 	return m.net.Loss(params, b, scratch.(*networkScratch).whole())
 }
 
-// Predict implements Model: the class of the largest logit.
+// Predict implements Model. It predicts the class of the largest logit.
 func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }
 
-// Scores implements Scorer, of two classes: the difference of the logits.
+// Scores implements Scorer for two classes. The score is the difference of the logits.
 func (m *Network) Scores(scores []float64, params []float32, b data.Batch, scratch Scratch) {
 	m.net.Margins(scores, params, b, scratch.(*networkScratch).whole())
 }

@@ -8,21 +8,21 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Rows are the sparse rows of a data set as linear models need them: for products with
-// vectors of parameters and for sums on a Grid, of rows by their numbers. Vectors of
-// float64 have Columns columns, of which those that the data set does not have are 0.
+// Rows holds a data set's sparse rows in the form that linear models need: for products with
+// parameter vectors and for sums on a Grid, by row number. Vectors of float64 have Columns columns.
+// Columns that the data set does not have are 0.
 //
-// The results are the same bits however the rows are kept. A row is kept dense where
-// vectors of instructions make up for its zeros.
+// The results have the same bits however rows are stored. A row is stored dense if vector
+// instructions make up for its zeros.
 type Rows struct {
 	data    *data.Dataset
-	value   []float32 // Value of the data set when the rows were read
+	value   []float32 // the data set's Value when the rows were read
 	squares []float64
 	columns int
 	dense   []float32 // [row][columns], or nil
 }
 
-// NewRows reads the rows of a data set that is not of images, and that must stay as it is.
+// NewRows reads the rows of a data set, which must not have images and must not change later.
 func NewRows(d *data.Dataset) *Rows {
 	r := &Rows{data: d, value: d.Value, squares: make([]float64, d.Len()), columns: columns(d)}
 	copied := copied(d)
@@ -45,10 +45,10 @@ func NewRows(d *data.Dataset) *Rows {
 	return r
 }
 
-// denseGain is how many columns of a dense row take the time of an entry of a sparse one.
+// denseGain is the number of columns of a dense row that take as long as one entry of a sparse row.
 const denseGain = 8
 
-// copied reports whether there are copies of the rows, dense and in whole vectors.
+// copied reports whether the rows are copied, dense and padded to whole vectors.
 func copied(d *data.Dataset) bool {
 	return f32.Kernels() != cpu.Portable && columns(d)*d.Len() <= denseGain*len(d.Value) &&
 		!(d.Dense() && columns(d) == d.Features)
@@ -58,7 +58,7 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how much memory the Rows of a data set take.
+// RowBytes returns how many bytes the Rows of a data set take.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
@@ -67,25 +67,24 @@ func RowBytes(d *data.Dataset) int64 {
 	return int64(bytes)
 }
 
-// of reports whether the rows are those of d.
+// of reports whether r holds the rows of d.
 func (r *Rows) of(d *data.Dataset) bool {
 	return r.data == d && len(r.value) == len(d.Value) && len(r.squares) == d.Len() &&
 		(len(r.value) == 0 || &r.value[0] == &d.Value[0])
 }
 
-// Columns returns the length of vectors of parameters and of sums: the number of features,
-// rounded up.
+// Columns returns the length of parameter vectors and of sums: the number of features, rounded up.
 func (r *Rows) Columns() int { return r.columns }
 
 // Squares returns ‖x‖² of a row.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters sets w, of Columns columns, to one number for each feature of the data set,
-// and 0 behind them.
+// Parameters sets w, of Columns columns, to the first parameters, one for each feature of the data
+// set, and sets the other columns to 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
-// Ahead asks memory for some rows, which Dots will be called for, if they are few: of many,
-// most come while those before them are multiplied.
+// Ahead prefetches some rows for a later call of Dots, if they are few. If they are many, most of
+// them arrive while earlier ones are multiplied.
 func (r *Rows) Ahead(rows []int32) {
 	if r.dense != nil && len(rows) <= rowsAhead {
 		f32.AheadRows(r.dense, r.columns, rows)
@@ -94,8 +93,8 @@ func (r *Rows) Ahead(rows []int32) {
 
 const rowsAhead = 4
 
-// Dots sets z[i] to the product of the row with number rows[i] and w, whose numbers are
-// those of float32.
+// Dots sets z[i] to the product of the row with number rows[i] and w. The numbers in w must be
+// float32 values.
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	if r.dense != nil {
 		f32.RowDots(z, r.dense, r.columns, rows, w)
@@ -104,7 +103,7 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	for i, n := range rows {
 		row := r.data.Row(int(n))
 		value := row.Value[:len(row.Index)]
-		// As f32.RowDots adds them.
+		// In the same order as f32.RowDots.
 		var lanes [f32.WideLanes]float64
 		for j, c := range row.Index {
 			lanes[c%f32.WideLanes] += float64(float64(value[j]) * w[c])
@@ -113,8 +112,8 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	}
 }
 
-// AddRounded adds to sum each row with number rows[i] times f[i], each product rounded to
-// the grid, of which it may be at most 16·C.
+// AddRounded adds to sum each row with number rows[i] times f[i]. Each product is rounded to the
+// grid, and may be at most 16·C.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)
@@ -129,14 +128,14 @@ func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	}
 }
 
-// RowCache keeps the Rows of the data sets that a model met last, so that they are read
-// once for all its callers. The zero value is empty; it is safe for concurrent use.
+// RowCache keeps the Rows of the data sets that a model used last, so that they are read once for
+// all its callers. The zero value is empty. It is safe for concurrent use.
 type RowCache struct {
 	kept [4]atomic.Pointer[Rows]
 	next atomic.Uint32
 }
 
-// Of returns the rows of a data set that is not of images.
+// Of returns the rows of a data set, which must not have images.
 func (c *RowCache) Of(d *data.Dataset) *Rows {
 	for i := range c.kept {
 		if r := c.kept[i].Load(); r != nil && r.of(d) {

@@ -8,19 +8,19 @@ import (
 	"proactivedp/data"
 )
 
-// Scorer is a Model of two classes that ranks examples, as [AUC] needs it.
+// Scorer is a Model of two classes that can rank examples, as [AUC] needs.
 type Scorer interface {
 	Model
-	// Scores sets scores[i] to a number that grows with how likely example i is of
-	// class 1, such as the logit.
+	// Scores sets scores[i] to a number that grows with the probability that example i is of class
+	// 1, such as the logit.
 	Scores(scores []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
-// AUC returns the area under the ROC curve of a model on the batch: the probability
-// that an example of class 1 is scored above one of class 0, a tie counted half (Mann
-// and Whitney 1947). 0.5 is a guess; unlike the accuracy it does not grow with the
-// share of a class. ok is false where there is none: for a model that does not score,
-// labels of one class alone or beyond two, and scores that are not a number.
+// AUC returns the area under the ROC curve of a model on the batch. This is the probability that an
+// example of class 1 gets a higher score than one of class 0, where a tie counts half (Mann and
+// Whitney 1947). Guessing gives 0.5. Unlike accuracy, it does not grow with the share of a class.
+// ok is false if there is no such area: the model is not a Scorer, the labels are all of one class
+// or beyond two classes, or a score is NaN.
 func AUC(m Model, params []float32, b data.Batch, scratch Scratch) (area float64, ok bool) {
 	scorer, ok := m.(Scorer)
 	if !ok || b.Len() == 0 || b.Data.Classes != 2 {

@@ -2,34 +2,34 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// across is a product for small maps with many channels. The columns of its tiles
-// are the same position of several blocks, so that each position has exactly the
-// taps that fall on the map. What it reads is first brought into the order
-// [y][x][channel][block][lane] and the weights, where the terms do not follow
-// them, into panels of a tile's rows: then all that a tile reads lies in a row.
+// across is a product for small maps with many channels. The columns of a tile are the same
+// position of several blocks, so each position uses exactly the taps that fall on the map. The
+// input is first copied to the order [y][x][channel][block][lane]. If the weights are not in the
+// order of the terms, they are copied into panels of a tile's rows. Then everything that a tile
+// reads is contiguous.
 type across struct {
 	product
-	places []f32.Patch // of one column each: the position in every block
-	source layout      // how what it reads lies
-	packed int         // slot: what it reads, in order
+	places []f32.Patch // one column each: the position in every block
+	source layout      // the layout of the input
+	packed int         // slot: the reordered input
 	panels int         // slot: the weights [row/TileRows][tap][channel][TileRows], or none
-	panel  int         // floats of one of them
+	panel  int         // floats of one panel
 }
 
-// acrossBlocks is how many blocks go through a net with small maps together, and
-// none is no slot.
+// acrossBlocks is the number of blocks that a net with small maps processes together. none means
+// that there is no slot.
 const (
 	acrossBlocks = f32.TileCols
 	none         = -1
 )
 
-// packed returns how a map is read once it is in order.
+// packed returns how to read a map after it was reordered.
 func packed(s Shape) grid {
 	const vector = acrossBlocks * f32.Lanes
 	return grid{s.Channels, vector, s.Width * s.Channels * vector, s.Channels * vector, 0}
 }
 
-// acrossAhead is the forward pass of c, acrossBack the derivative by its input.
+// acrossAhead is the forward pass of c. acrossBack is the derivative by its input.
 func acrossAhead(n *Net, c *conv) contraction {
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
 	p := &across{
@@ -103,7 +103,7 @@ func (p *across) run(s *Scratch, a, bias []float32, first, end int) {
 	}
 }
 
-// weights returns where those of the rows from m on start.
+// weights returns the offset of the weights of the rows from m on.
 func (p *across) weights(m int) int {
 	if p.panels != none {
 		return m / f32.TileRows * p.panel
@@ -111,7 +111,7 @@ func (p *across) weights(m int) int {
 	return m * p.rowA
 }
 
-// pack brings some blocks into order.
+// pack reorders the input of some blocks.
 func (p *across) pack(s *Scratch, first, columns int) {
 	l, to, out := p.source, packed(p.source.Shape), s.float(p.packed, 0)
 	for j := range columns {

@@ -33,7 +33,7 @@ func newActivation(in *value, l Layer) *activation {
 
 func (n *Net) activate(a *activation) error {
 	if a.in.activated {
-		return errors.New("it stands behind another activation function")
+		return errors.New("must not follow another activation function")
 	}
 	a.in.activated = true
 	n.append(a)

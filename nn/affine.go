@@ -7,17 +7,17 @@ import (
 	"proactivedp/rng"
 )
 
-// affine is what convolutions and dense layers have in common: weights
-// [out][in] and then biases [out] in the vector of parameters.
+// affine is the common part of convolutions and dense layers: weights [out][in], followed by biases
+// [out], in the parameter vector.
 type affine struct {
-	out, in      int // outputs, and the inputs of each: the fan-in
-	weight, bias int // where weights and biases start
+	out, in      int // number of outputs, and of inputs of each output (the fan-in)
+	weight, bias int // offsets of weights and biases
 	fanOut       int
-	mulAdds      int // what the forward pass takes for one example
+	mulAdds      int // multiply-adds of the forward pass for one example
 	rectified    bool
 }
 
-// newAffine takes the next parameters of n.
+// newAffine reserves the next parameters of n.
 func newAffine(n *Net, out, in, fanOut, positions int) affine {
 	a := affine{out: out, in: in, weight: n.params, bias: n.params + out*in, fanOut: fanOut,
 		mulAdds: out * in * positions}
@@ -30,13 +30,13 @@ func (a *affine) parameters() *affine { return a }
 // size returns the number of parameters.
 func (a *affine) size() int { return a.out * (a.in + 1) }
 
-// weights and biases return the layer's part of params.
+// weights and biases return the layer's parts of params.
 func (a *affine) weights(params []float32) []float32 { return params[a.weight:a.bias] }
 func (a *affine) weights64(sum []float64) []float64  { return sum[a.weight:a.bias] }
 func (a *affine) biases(params []float32) []float32  { return params[a.bias : a.bias+a.out] }
 
-// collect sets the sum's parameters from one on to a slot of sums of lanes, and
-// releases them.
+// collect sets the sum's parameters, beginning at from, to the slot's sums over lanes, and releases
+// them.
 func (a *affine) collect(s *Scratch, from, slot int) {
 	lanes := s.wide(slot)
 	to := from + len(lanes)/f32.WideLanes
@@ -44,14 +44,15 @@ func (a *affine) collect(s *Scratch, from, slot int) {
 	a.release(s, from, to)
 }
 
-// release adds a part of the sum to what is released, if anything is.
+// release adds a part of the sum to the release, if there is one.
 func (a *affine) release(s *Scratch, from, to int) {
 	if s.out != nil {
 		f32.AddNarrow(s.out[from:to], s.sum[from:to])
 	}
 }
 
-// deposit sets the sum's parameters from one on to x, or adds x to what is released.
+// deposit sets the sum's parameters, beginning at from, to x. If there is a release, it adds x to
+// it.
 func (a *affine) deposit(s *Scratch, from int, x []float64) {
 	if s.out != nil {
 		f32.AddNarrow(s.out[from:from+len(x)], x)

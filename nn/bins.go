@@ -5,50 +5,48 @@ import (
 	"sort"
 )
 
-// Where matrix products add examples in float32, a sum's rounding depends on what it
-// has grown to, and one record more or less would move the rounding of all that comes
-// behind it. So a batch is put into the order of its records' numbers and summed in
-// bins, each by itself in float32 and all together in float64: the largest intervals
-// [i·2^j, (i+1)·2^j) of record numbers of which the batch has at most binSize. What a
-// bin sums to depends on its own records alone. A record that comes splits at most
-// one bin, that of 64 records it falls into, or lengthens one by one, or is a bin by
-// itself; a record that goes does the reverse.
+// Matrix products add examples in float32, and the rounding of such a sum depends on its size. So
+// one record more or less would change the rounding of everything that is added after it. To
+// prevent that, a batch is sorted by record number and divided into bins. Each bin is summed in
+// float32, and the bins are added in float64. The bins are the largest intervals [i·2^j, (i+1)·2^j)
+// of record numbers in which the batch has at most binSize records. So a bin's sum depends only on
+// its own records. Adding a record lengthens one bin by one, splits one bin of 64 records, or makes
+// a new bin. Removing a record does the reverse.
 
-// binSize is how many examples are added in float32.
+// binSize is the largest number of examples that are added in float32.
 const binSize = 64
 
-// MaxBatch is the largest batch whose rounding is bounded.
+// MaxBatch is the largest batch for which rounding is bounded.
 const MaxBatch = 1 << 18
 
-// Rounding bounds, as a part of C, by how much more than C the sum of GradSum can
-// move when a record comes or goes, with factors that bring every gradient's norm to
-// at most C as computed, and a batch of at most MaxBatch.
+// Rounding bounds, as a fraction of C, by how much more than C the sum of GradSum can move when a
+// record is added or removed. It holds if the factors bring every gradient's computed norm to at
+// most C, and for batches of at most MaxBatch.
 //
-// The changed bin is of n ≤ 64 examples before and of n+1, in one or more bins of at
-// most 64, after. The kernels of every class but that of matrix tiles add in the order of
-// the terms, a product rounded by itself (portable) or with its sum (AVX2, AVX-512, NEON).
-// Adding n numbers in float32, each perhaps a product rounded before, is off by at most
-// (n+1)·u·Σ|·| in every coordinate to first order, u = 2^-24 (N. Higham, "Accuracy and
-// Stability of Numerical Algorithms", Eq. 3.5), so the vector by at most (n+1)·u·n·C, in
-// all layers together since the norms of an example's parts are those of orthogonal
-// vectors: 65·64·u·C before and 65·65·u·C after. The rest of the first term is for the
-// second order. Other bins are the same bits, and so are gradients of other examples,
-// wherever they stand.
+// One bin changes: it has n ≤ 64 examples before the record is added, and n+1 after, in one or more
+// bins of at most 64. The kernels of every class except matrix tiles add in the order of the terms.
+// They round a product by itself (portable) or together with its sum (AVX2, AVX-512, NEON). Let u =
+// 2^-24. To first order, adding n numbers in float32, each perhaps a rounded product, has an error
+// of at most (n+1)·u·Σ|·| in every coordinate (N. Higham, "Accuracy and Stability of Numerical
+// Algorithms", Eq. 3.5). So the error of the vector is at most (n+1)·u·n·C. This includes all
+// layers together, because the parts of an example are orthogonal vectors. It is 65·64·u·C before
+// and 65·65·u·C after. The rest of the first term of Rounding covers the second order. Other bins
+// have the same bits, and so do gradients of other examples, wherever they are in the batch.
 //
-// Sums by matrix tiles keep to it: those of a bin's examples that a dense layer makes
-// add 16 terms in a row, two such sums, and then at most 12 of them, of magnitudes that
-// are at most 1 + 2^-6 of those of the products, and leave out 2^-22.9, so they are off
-// by less than 34·u·Σ|·|. What a convolution adds is at newTiledGhost.
+// Sums by matrix tiles satisfy the same bound. Those of a bin's examples in a dense layer add 16
+// terms in a row, then two such sums, then at most 12 of these. Their magnitudes are at most 1 +
+// 2^-6 of those of the products, and they leave out 2^-22.9. So their error is less than 34·u·Σ|·|.
+// For convolutions see newTiledGhost.
 //
-// In float64 at most MaxBatch/2 bins are added (of two intervals that make up one of
-// more than 64 records at most 31 in a row can be small), to at most MaxBatch·C: by
-// 2^17·2^-53·2^18·C before and after.
+// In float64, at most MaxBatch/2 bins are added: of two intervals that form one of more than 64
+// records, at most 31 in a row can be small. Their sum is at most MaxBatch·C, so the error is at
+// most 2^17·2^-53·2^18·C before and after.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
-// appendBins appends where the bins of rows, in ascending order, end.
+// appendBins appends the ends of the bins of rows, which must be in ascending order.
 func appendBins(ends []int, rows []int32) []int { return splitBins(ends, rows, 0, len(rows), 30) }
 
-// splitBins appends the ends of the bins of rows[from:to], which agree in all bits
+// splitBins appends the ends of the bins of rows[from:to], whose numbers are equal in all bits
 // above the given one.
 func splitBins(ends []int, rows []int32, from, to, bit int) []int {
 	switch {
@@ -56,14 +54,14 @@ func splitBins(ends []int, rows []int32, from, to, bit int) []int {
 		return ends
 	case to-from <= binSize:
 		return append(ends, to)
-	case bit < 0: // one record many times, which no sample has
+	case bit < 0: // a repeated record, which no sample has
 		return splitBins(append(ends, from+binSize), rows, from+binSize, to, bit)
 	}
 	middle := from + sort.Search(to-from, func(i int) bool { return rows[from+i]>>bit&1 != 0 })
 	return splitBins(splitBins(ends, rows, from, middle, bit-1), rows, middle, to, bit-1)
 }
 
-// order puts the batch's records in order, in the scratch, and makes the bins.
+// order sorts the batch's records into the scratch and computes the bins.
 func (s *Scratch) order(rows []int32) []int32 {
 	s.rows = append(s.rows[:0], rows...)
 	if !slices.IsSorted(s.rows) {
@@ -73,15 +71,15 @@ func (s *Scratch) order(rows []int32) []int32 {
 	return s.rows
 }
 
-// segment is a part of a bin, [from, to) in a batch: whether it has the first of the
-// bin's examples, and the last.
+// segment is the part [from, to) of a bin, as positions in a batch. begins and ends say whether it
+// has the bin's first and last example.
 type segment struct {
 	from, to     int
 	begins, ends bool
 }
 
-// segments returns what the bins have of the examples [from, to) of the batch. They
-// are valid until the next call.
+// segments returns the parts of bins in the examples [from, to) of the batch. They are valid until
+// the next call.
 func (s *Scratch) segments(from, to int) []segment {
 	s.parts = s.parts[:0]
 	for i := sort.SearchInts(s.ends, from+1); from < to; i++ {
@@ -93,7 +91,7 @@ func (s *Scratch) segments(from, to int) []segment {
 	return s.parts
 }
 
-// binStart returns where the bin begins that is at a place of the batch, or that place if
+// binStart returns where the bin begins that contains a position of the batch, or that position if
 // a bin ends there.
 func (s *Scratch) binStart(at int) int {
 	if i := sort.SearchInts(s.ends, at+1); i > 0 {
@@ -102,7 +100,8 @@ func (s *Scratch) binStart(at int) int {
 	return 0
 }
 
-// runs is segments of the bins' runs of so many examples each, the last of a bin shorter.
+// runs divides bins into runs of most examples each, the last run of a bin being shorter, and
+// returns the segments of these runs.
 func (s *Scratch) runs(from, to, most int) []segment {
 	s.cut = s.cut[:0]
 	for _, p := range s.segments(from, to) {
@@ -117,7 +116,7 @@ func (s *Scratch) runs(from, to, most int) []segment {
 	return s.cut
 }
 
-// pieces is segments cut to at most so many examples.
+// pieces returns segments, cut to at most the given number of examples.
 func (s *Scratch) pieces(from, to, most int) []segment {
 	s.cut = s.cut[:0]
 	for _, p := range s.segments(from, to) {

@@ -5,15 +5,15 @@ type conv struct {
 	affine
 	Conv
 	in, out   *value
-	across    bool        // the maps are small: see across
+	across    bool        // whether the maps are small, see across
 	ahead     contraction // the forward pass
 	back      contraction // the derivative by the input, or nil
 	gradients gradients
-	pool      *pool // by maxima and right behind, or nil
+	pool      *pool // the max pooling that directly follows, or nil
 }
 
-// contraction is a sum over taps for all positions of the blocks [from, to) with
-// the weights w, which it is shown before.
+// contraction is a sum over taps for all positions of the blocks [from, to), with the weights w.
+// prepare gets the weights before.
 type contraction interface {
 	prepare(s *Scratch, w []float32)
 	run(s *Scratch, w, bias []float32, from, to int)
@@ -21,7 +21,7 @@ type contraction interface {
 
 var _ learner = (*conv)(nil)
 
-// gradients is a way to a convolution's norms and clipped sum: see learner.
+// gradients computes a convolution's norms and clipped sum, see learner.
 type gradients interface {
 	start(s *Scratch)
 	norms(s *Scratch, from, to int)
@@ -43,7 +43,7 @@ func (l Conv) add(n *Net, in *value) (*value, error) {
 	return c.out, nil
 }
 
-// check reports what is wrong with the layer behind in.
+// check returns the problems of the layer with input in.
 func (l Conv) check(n *Net, in *value) error {
 	var p problems
 	p.need(l.Out > 0, "out", l.Out, "at least 1")
@@ -52,7 +52,7 @@ func (l Conv) check(n *Net, in *value) error {
 	p.need(l.Pad >= 0 && l.Pad < max(l.Kernel, 1), "pad", l.Pad, "in [0, kernel)")
 	p.need(min(in.Height, in.Width)+2*l.Pad >= l.Kernel, "kernel", l.Kernel,
 		"at most the padded input's height and width")
-	p.need(len(n.features) == 0, "its place", "behind a dense layer", "before")
+	p.need(len(n.features) == 0, "position", "after a dense layer", "before all dense layers")
 	p.within(mostWeights, "weights", l.Out, l.Kernel, l.Kernel, in.Channels)
 	p.within(mostMap, "padded input", in.Channels, in.Height+2*l.Pad, in.Width+2*l.Pad)
 	if l.Stride > 0 {
@@ -62,25 +62,25 @@ func (l Conv) check(n *Net, in *value) error {
 	return p.join()
 }
 
-// output returns the shape of what a layer without problems puts out.
+// output returns the shape of the output of a valid layer.
 func (l Conv) output(in Shape) Shape {
 	size := func(in int) int { return (in+2*l.Pad-l.Kernel)/l.Stride + 1 }
 	return Shape{l.Out, size(in.Height), size(in.Width)}
 }
 
-// newConv takes the parameters of a layer without problems.
+// newConv reserves the parameters of a valid layer.
 func newConv(n *Net, l Conv, in *value) *conv {
 	taps, out := l.Kernel*l.Kernel, l.output(in.Shape)
 	return &conv{Conv: l, in: in, affine: newAffine(n, l.Out, taps*in.Channels, taps*l.Out, out.Height*out.Width)}
 }
 
-// borders asks for the zeros that the tiles and gradients want to read.
+// borders requests the zeros that the tiles and gradients read around the maps.
 func (c *conv) borders() {
 	if !c.across || !c.ghostly() {
 		c.in.border = max(c.in.border, c.Pad)
 	}
 	if c.in.derived && !c.across && c.Kernel > 1 {
-		c.out.border = 1 // which backAxis reads
+		c.out.border = 1 // backAxis reads it
 	}
 }
 
@@ -127,5 +127,5 @@ func (c *conv) norms(s *Scratch, from, to int) { c.gradients.norms(s, from, to) 
 func (c *conv) sums(s *Scratch, from, to int)  { c.gradients.sums(s, from, to) }
 func (c *conv) finish(s *Scratch)              { c.gradients.finish(s) }
 
-// tap returns where the weight of a tap stands in its filter.
+// tap returns the offset of a tap's weight in its filter.
 func (c *conv) tap(ky, kx, channel int) int { return (ky*c.Kernel+kx)*c.in.Channels + channel }

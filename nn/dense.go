@@ -12,9 +12,9 @@ type dense struct {
 	affine
 	in, out *value
 	bias64  int  // slot: the sum of the biases' gradients, [out][f32.WideLanes]
-	tiled   bool // whether matrix tiles make the products, where there are any
-	// The examples of the chunk, behind those before it whose bin is not full yet.
-	room    int // how many they can be
+	tiled   bool // whether matrix tiles compute the products if the machine has them
+	// The examples of the chunk, after those of earlier chunks whose bin is not full yet.
+	room    int // capacity for these examples
 	scaled  int // slot: the derivative times the clip factors, [out][example]
 	swapped int // slot: the input, [in/16][example][16]
 }
@@ -45,8 +45,8 @@ func (d *dense) place(n *Net) {
 	d.bias64 = n.newWides(d.affine.out * f32.WideLanes)
 }
 
-// parts returns how numbers are taken apart for matrix tiles, or 0 if they do not make
-// the products.
+// parts returns into how many parts numbers are split for matrix tiles, or 0 if tiles do not
+// compute the products.
 func (d *dense) parts(s *Scratch) int {
 	if d.tiled && s.tiles {
 		return s.net.parts
@@ -84,8 +84,8 @@ func (d *dense) ready(*Scratch) {}
 
 func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 
-// norms adds (‖a‖² + 1)·‖δ‖²: the gradient is the outer product of δ with the
-// input a and, for the bias, 1.
+// norms adds (‖a‖² + 1)·‖δ‖². The gradient is the outer product of δ with the input a, extended by
+// 1 for the bias.
 func (d *dense) norms(s *Scratch, from, to int) {
 	if !s.private {
 		return
@@ -105,15 +105,15 @@ func (d *dense) norms(s *Scratch, from, to int) {
 	}
 }
 
-// twoParts is by how much of its length a gradient can be longer, or off, that is made of
-// numbers of two parts: three times 2^-16, and what is of second order.
+// twoParts bounds the relative error of a gradient that is computed from numbers of two parts:
+// three times 2^-16, and terms of second order.
 const twoParts = 0x1p-14
 
-// withinRange returns the squared norm of an activation, or +Inf, which no factor
-// takes, if it is beyond 2^100: what a factor times a derivative loses below the least
-// float32 then matters to no clipping norm of LeastNorm or more. To matrix tiles numbers
-// below 2^-126 are nothing: of mostDense = 2^20 derivatives they lose 2^-125·2^10·2^50,
-// which is less than 2^-21 of LeastTiledNorm.
+// withinRange returns the squared norm of an activation, or +Inf, which every factor refuses, if it
+// is above 2^100. Products of a factor and a derivative below the least float32 are lost. With this
+// limit, the loss does not matter for clipping norms of LeastNorm or more. Matrix tiles treat
+// numbers below 2^-126 as 0. For mostDense = 2^20 derivatives the loss is 2^-125·2^10·2^50, which
+// is less than 2^-21 of LeastTiledNorm.
 func withinRange(norm2 float64) float64 {
 	if norm2 > 0x1p100 {
 		return math.Inf(1)
@@ -121,8 +121,8 @@ func withinRange(norm2 float64) float64 {
 	return norm2
 }
 
-// sums adds Σ f·δ·(a, 1) over the examples of the bins that end with the chunk or in
-// it, and keeps the others.
+// sums adds Σ f·δ·(a, 1) over the examples of the bins that end in the chunk, and keeps the other
+// examples.
 func (d *dense) sums(s *Scratch, from, to int) {
 	scaled, swapped := s.float(d.scaled, 0), s.float(d.swapped, 0)
 	done := sort.SearchInts(s.ends, s.first+1) // the bins before the chunk
@@ -172,6 +172,5 @@ func (d *dense) sums(s *Scratch, from, to int) {
 
 func (d *dense) finish(s *Scratch) { d.collect(s, d.bias, d.bias64) }
 
-// square is the size of a block that is transposed: the room for features is a
-// multiple of it.
+// square is the size of a transposed block. The capacity for features is a multiple of it.
 const square = f32.Lanes * f32.Lanes

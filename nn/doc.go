@@ -1,33 +1,30 @@
-// Package nn evaluates small convolutional networks and the sum of their
-// clipped per-example gradients.
+// Package nn evaluates small convolutional networks and computes the sum of their clipped
+// per-example gradients.
 //
 //	net, err := nn.New(nn.Shape{Channels: 4, Height: 1, Width: 1}, // rows of 4 numbers
 //		nn.Dense{Out: 16}, nn.ReLU{}, nn.Dense{Out: 3}) // 3 classes
 //	...
-//	model := models.NewNetwork("own", net) // to be trained by package sim
+//	model := models.NewNetwork("own", net) // package sim trains it
 //
 // Examples are images, or rows of numbers of the same size.
 //
-// Sixteen examples (f32.Lanes) form a block and lie side by side: a map is
-// [channel][y][x][lane], so that every kernel does the same to all of them and
-// nothing is reduced across examples before it must be. A batch is worked off in
-// chunks of a few blocks, in order; a short last block repeats its last example
-// with weight 0.
+// Sixteen examples (f32.Lanes) form a block. A map of a block is stored as [channel][y][x][lane],
+// so every kernel does the same to all examples, and examples are reduced as late as possible. A
+// batch is processed in chunks of a few blocks, in order. If the last block is short, it repeats
+// its last example with weight 0.
 //
-// Per-example gradients are never held as such. A dense layer's norm is that of
-// an outer product, (‖a‖²+1)‖δ‖² with a the layer's input and δ the loss's
-// derivative by its output (I. Goodfellow, "Efficient Per-Example Gradient
-// Computations", arXiv:1510.01799), and its clipped sum one matrix product with
-// δ scaled by the clip factors. A convolution's gradients stay in lanes for one
-// block at a time, or, where that would be large, their norms come from Gram
-// matrices over positions ("ghost norms": Z. Bu, J. Mao, S. Xu, "Scalable and
-// Efficient Training of Large Convolutional Neural Networks with Differential
-// Privacy", arXiv:2205.10683). Either way there is one forward and one
-// backward pass.
+// Per-example gradients of a whole network are never stored. For a dense layer, the squared norm is
+// that of an outer product, (‖a‖²+1)‖δ‖², with the layer's input a and the loss's derivative δ by
+// its output (I. Goodfellow, "Efficient Per-Example Gradient Computations", arXiv:1510.01799). Its
+// clipped sum is one matrix product with δ scaled by the clip factors. A convolution's gradients
+// are kept in lanes for one block at a time. Where that would be large, their norms are computed
+// from Gram matrices over positions ("ghost norms": Z. Bu, J. Mao, S. Xu, "Scalable and Efficient
+// Training of Large Convolutional Neural Networks with Differential Privacy", arXiv:2205.10683).
+// Either way there is one forward and one backward pass.
 //
-// Where the machine has matrix tiles (AMX), they make the products of large layers from
-// numbers taken apart: see Precision and Net.Tiled. Which bits a network gives then
-// depends on that class of kernels; what is promised of its sums does not.
+// If the machine has matrix tiles (AMX), they compute the products of large layers from numbers
+// that are split into parts; see Precision and Net.Tiled. The bits of such a network's results
+// depend on that class of kernels. The guarantees for its sums do not.
 //
-// Everything is serial, and its result depends on nothing but the arguments.
+// Everything runs in one goroutine, and results depend only on the arguments.
 package nn

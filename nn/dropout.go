@@ -10,12 +10,12 @@ import (
 // dropout multiplies features by 0 or 1/(1−rate).
 type dropout struct {
 	in, out *value
-	kept    int // slot: the factors
+	kept    int // slot: the factors, 0 or 1/(1−rate)
 	below   uint64
 	scale   float32
 }
 
-// dropoutUnits is what a rate is counted in: the draws have 16 bits.
+// dropoutUnits is the unit of a rate: draws have 16 bits.
 const dropoutUnits = 1 << 16
 
 func (l Dropout) add(n *Net, in *value) (*value, error) {
@@ -26,7 +26,7 @@ func (l Dropout) add(n *Net, in *value) (*value, error) {
 		return nil, p.join()
 	}
 	if len(n.features) == 0 {
-		return nil, errors.New("it must stand behind a dense layer")
+		return nil, errors.New("must follow a dense layer")
 	}
 	d := &dropout{in: in, out: n.newValue(in.Shape), below: uint64(units), scale: float32(1 / (1 - l.Rate))}
 	n.append(d)
@@ -51,7 +51,7 @@ func (d *dropout) backward(s *Scratch, from, to int) {
 	}
 }
 
-// multiply sets dst to x, times the factors if dropout is on.
+// multiply sets dst to x, multiplied by the factors if dropout is on.
 func (d *dropout) multiply(s *Scratch, dst, x, kept []float32) {
 	if s.dropout == nil {
 		copy(dst, x)
@@ -62,7 +62,7 @@ func (d *dropout) multiply(s *Scratch, dst, x, kept []float32) {
 	}
 }
 
-// draw sets kept to 0 or the scale, 16 bits of the stream each.
+// draw sets each element of kept to 0 or the scale, from 16 bits of the stream.
 func (d *dropout) draw(kept []float32, stream *rng.Stream) {
 	const perWord = 4
 	for i := 0; i < len(kept); i += perWord {

@@ -1,6 +1,6 @@
 package nn
 
-// flatten copies maps out of their border.
+// flatten copies maps without their border.
 type flatten struct{ in, out *value }
 
 // flat returns in, or a copy of it without a border.

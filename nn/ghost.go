@@ -6,58 +6,57 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// ghostGradients never makes the gradients of single examples. With x_p what
-// the kernel sees at the position p of the output, and δ_p the derivative there,
-// an example's gradient is Σ_p δ_p x_pᵀ, and
+// ghostGradients never computes the gradients of single examples. Let x_p be the input under the
+// kernel at output position p, and δ_p the derivative there. An example's gradient is Σ_p δ_p x_pᵀ,
+// and
 //
 //	‖Σ_p δ_p (x_p, 1)ᵀ‖² = Σ_{p,q} ⟨δ_p, δ_q⟩·(⟨x_p, x_q⟩ + 1),
 //
-// where ⟨x_p, x_q⟩ is a sum over taps of products of single positions of the
-// input. The clipped sum is a product over examples and positions: that over the
-// positions of one example by itself, which is added to those of its bin.
+// where ⟨x_p, x_q⟩ is a sum over taps of products of single input positions. The clipped sum is a
+// product over examples and positions. For each example it is first summed over positions, and then
+// added to the example's bin.
 type ghostGradients struct {
 	c              *conv
 	inputs, deltas *gram
 	pairs          []ghostPair
-	margin, tiny   float64 // what rounding may take from a norm: see newGhostGradients
+	margin, tiny   float64 // how much rounding may decrease a norm, see newGhostGradients
 
-	// Slots that bring together what one example is summed over:
+	// Slots that collect what is summed for one example:
 	swapped int // the input as [channel/16][lane][y][x][16 channels]
-	scaled  int // the derivative times the clip factor as [out][lane][room], borders too
-	room    int // for its positions, in whole vectors
+	scaled  int // the derivative times the clip factor as [out][lane][room], with borders
+	room    int // capacity for its positions, in whole vectors
 
 	bias   int // slot: the derivatives summed over positions, [out][lane]
 	bias64 int // slot: their sum over the examples, [out][f32.WideLanes]
 	bin    int // slot: the weights' sum over the examples of a bin so far, [group][tap][row/TileRows] tiles
-	wide   int // slot: their sum over the bins, as many tiles or as tiledGhost has them
+	wide   int // slot: their sum over the bins, in as many tiles, or in the order of tiledGhost
 	taps   []ghostTap
-	groups []part // of 16 channels each
-	near   int    // examples of which what tiles of a group read stays in the first-level cache
+	groups []part // groups of 16 channels
+	near   int    // number of examples whose input to a group's tiles fits the first-level cache
 
-	tiled *tiledGhost // the sums by matrix tiles, or nil
+	tiled *tiledGhost // computes the sums by matrix tiles, or nil
 }
 
-// ghostPair is two positions of the output, the first not behind the second:
-// where their product stands in the Gram matrix of the derivatives, and those
-// of the inputs under each tap in theirs.
+// ghostPair is a pair of output positions, of which the first does not follow the second. It has
+// the offset of their product in the Gram matrix of the derivatives, and for each tap the offset of
+// the inputs' product in theirs.
 type ghostPair struct {
 	delta  int
 	inputs []int
 	same   bool
 }
 
-// ghostTap is one tap's part of the clipped sum, over 1, 2, … blocks: first the
-// positions of the first example.
+// ghostTap is one tap's part of the clipped sum, over 1, 2, … blocks. The positions of the first
+// example come first.
 type ghostTap struct {
-	write     int // where its weights for the first channel stand
+	write     int // offset of its weights for the first channel
 	positions int
 	terms     [acrossBlocks]*f32.Terms
 }
 
-// ghostly reports whether the Gram matrices cost less than to write down and
-// add every example's gradient.
+// ghostly reports whether Gram matrices cost less than writing and adding every example's gradient.
 func (c *conv) ghostly() bool {
-	// element is what it costs to write, square and add an element of a gradient, in
+	// element is the cost of writing, squaring and adding one element of a gradient, in
 	// multiplications of the Gram matrices.
 	const element = 6
 	half := func(s Shape) int { return s.Channels * s.Height * s.Width * s.Height * s.Width / 2 }
@@ -88,13 +87,12 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 		g.tiled.bin = g.bin
 	}
 
-	// Rounding. With u = 2^-24, M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and k-term sums off by at most
-	// k·u·Σ|·|, the inner products of pairs, their sums over taps and one product are
-	// off by (out + in + taps + 2)·u·M² in all; what sums adds for one example is off
-	// by at most (positions + 1)·u·M of the gradient, which is at most M long itself,
-	// so its square by twice that times M. Both are to first order, for which there
-	// is the part of a hundredth. Below the least float32 nothing is relative: a product
-	// of two δ may lose 2^-149.
+	// Rounding. Let u = 2^-24 and M = Σ_p ‖δ_p‖‖(x_p, 1)‖. A k-term sum has an error of at most
+	// k·u·Σ|·|. So the inner products of pairs, their sums over taps and one product have a total
+	// error of at most (out + in + taps + 2)·u·M². What sums adds for one example has an error of
+	// at most (positions + 1)·u·M. The gradient is at most M long, so its square has an error of at
+	// most twice that times M. Both are to first order; the part of a hundredth covers the rest.
+	// Below the least float32, errors are not relative: a product of two δ may lose 2^-149.
 	positions := c.out.Height * c.out.Width
 	terms := c.affine.out + c.in.Channels + c.Kernel*c.Kernel + 2*positions + 4
 	g.margin = 1.01 * float64(terms) * 0x1p-24
@@ -102,7 +100,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	return g
 }
 
-// listPairs pairs the positions of the output.
+// listPairs lists the pairs of output positions.
 func (g *ghostGradients) listPairs(ys, xs []stretch) {
 	c := g.c
 	index := func(s Shape, y, x int) int { return y*s.Width + x }
@@ -135,13 +133,13 @@ func common(a, b stretch) [][2]int {
 	return out
 }
 
-// listTaps lists, for every tap, what the derivatives are multiplied with.
+// listTaps lists for every tap the inputs with which the derivatives are multiplied.
 func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 	c := g.c
 	plane := c.in.Height * c.in.Width
 	for ky := range c.Kernel {
 		for kx := range c.Kernel {
-			var one []f32.Term // of lane 0 of block 0
+			var one []f32.Term // terms of lane 0 of block 0
 			for y, py := range ys {
 				for x, px := range xs {
 					if iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx; py.has(ky) && px.has(kx) {
@@ -181,7 +179,7 @@ func (s *stretch) has(kernel int) bool {
 }
 
 func (g *ghostGradients) start(s *Scratch) {
-	if s.out == nil { // not every tap must have a position
+	if s.out == nil { // a tap may have no position
 		clear(g.c.weights64(s.sum))
 	}
 	clear(s.wide(g.wide))
@@ -197,7 +195,7 @@ func (g *ghostGradients) finish(s *Scratch) {
 	g.c.collect(s, g.c.bias, g.bias64)
 }
 
-// deposit brings the tiles of the weights' sum to where they belong.
+// deposit copies the tiles of the weights' sum to their places in the sum.
 func (g *ghostGradients) deposit(s *Scratch, tiles []float64) {
 	c := g.c
 	for _, group := range g.groups {
@@ -252,7 +250,7 @@ func (g *ghostGradients) norms(s *Scratch, from, to int) {
 	}
 }
 
-// tiles reports whether matrix tiles make the sums.
+// tiles reports whether matrix tiles compute the sums.
 func (g *ghostGradients) tiles(s *Scratch) bool { return g.tiled != nil && s.tiles }
 
 func (g *ghostGradients) sums(s *Scratch, from, to int) {
@@ -293,8 +291,8 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 	}
 }
 
-// add adds to the bins' sums, for 16 channels each of a group and a tap, what some
-// examples of a bin have.
+// add adds the examples of a segment to the sums of their bin, for one tap and the 16-channel
+// groups of group.
 func (g *ghostGradients) add(
 	s *Scratch, block int, group part, p segment, terms *f32.Terms, positions int, bin []float32, wide []float64,
 ) {
@@ -319,16 +317,16 @@ func (g *ghostGradients) add(
 	}
 }
 
-// rowTiles returns how many tiles there are of a tap and a group.
+// rowTiles returns the number of tiles for a tap and a group.
 func (g *ghostGradients) rowTiles() int { return (g.c.affine.out + f32.TileRows - 1) / f32.TileRows }
 
-// ghostTile is the floats of a tile of a bin, and ghostRow those of a row of it.
+// ghostTile is the number of floats in a tile of a bin, ghostRow that in a row of the tile.
 const (
 	ghostRow  = f32.TileCols * f32.Lanes
 	ghostTile = f32.TileRows * ghostRow
 )
 
-// gather brings the positions of a derivative's planes side by side.
+// gather makes the positions of a derivative's planes contiguous.
 func (g *ghostGradients) gather(dst, delta []float32) {
 	plane := g.c.out.plane()
 	for ; len(delta) >= plane && len(dst) > 0; delta, dst = delta[plane:], dst[f32.Lanes*g.room:] {
@@ -342,8 +340,7 @@ func (g *ghostGradients) gather(dst, delta []float32) {
 	}
 }
 
-// swap brings the input into the order in which channels lie side by side, and
-// examples one behind the other.
+// swap reorders the input so that channels are contiguous and examples follow one another.
 func (g *ghostGradients) swap(dst, x []float32) {
 	in := g.c.in
 	plane := in.Height * in.Width * f32.Lanes

@@ -12,28 +12,27 @@ import (
 // ErrNotFinite reports a gradient that is not finite.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor returns the weight of an example in the sum, given its gradient's
-// norm, or false if that is not a norm.
+// Factor returns the weight of an example in the sum for the norm of its gradient. ok is false if
+// the number is not a norm.
 type Factor func(norm float64) (float64, bool)
 
-// GradSum sets sum to Σ_b factor(‖g_b‖)·g_b with g_b the gradient of the
-// objective of example b of the batch. If factor is nil the sum is plain and
-// norms are not computed. dropout, nil for none, is where dropout draws from.
-// Fails with ErrNotFinite if factor refuses a norm, or if a plain sum is not
-// finite.
+// GradSum sets sum to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for example
+// b of the batch. If factor is nil, the gradients are summed without weights and no norms are
+// computed. Dropout draws from the stream dropout; nil turns it off. The error is ErrNotFinite if
+// factor refuses a norm, or if a sum without weights is not finite.
 //
-// The sum does not depend on the order of the batch, and by how much a record more
-// or less can move it is Rounding's to say. A norm that factor sees is an upper bound
-// of that of what is added.
+// The sum does not depend on the order of the batch. [Rounding] bounds how much more than exact
+// arithmetic a record can move it. The norm that factor gets is an upper bound of the norm of what
+// is added.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
 	return n.gradSum(sum[:n.params], nil, params, batch, factor, dropout, s)
 }
 
-// AddGradSum adds to u what GradSum sets its sum to: in float64, and rounded to
-// float32 then. It is faster than GradSum, since much of the sum is never written
-// down. If a norm is refused u is as it was.
+// AddGradSum adds the sum of GradSum to u. It adds in float64 and then rounds to float32. It is
+// faster than GradSum, because much of the sum is never stored. If a norm is refused, u is
+// unchanged.
 func (n *Net) AddGradSum(
 	u, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {
@@ -87,21 +86,21 @@ func (n *Net) Loss(params []float32, batch data.Batch, s *Scratch) float64 {
 	return total / float64(batch.Len())
 }
 
-// Predict sets labels[i] to the class of the largest logit of example i, the
-// first of equals.
+// Predict sets labels[i] to the class of the largest logit of example i. If several are equal, it
+// is the first one.
 func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scratch) {
 	labels = labels[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Margins sets scores[i] to the logit of class 1 less that of class 0, of example i.
+// Margins sets scores[i] to the logit of class 1 minus the logit of class 0 of example i.
 func (n *Net) Margins(scores []float64, params []float32, batch data.Batch, s *Scratch) {
 	scores = scores[:batch.Len()]
 	n.evaluate(params, batch, s, func(at, b int) { n.margins(scores[at:min(at+f32.Lanes, len(scores))], s, b) })
 }
 
-// evaluate is the forward pass of the batch. It calls f with the first example of every block
-// and the block's place in its chunk, where the logits are.
+// evaluate runs the forward pass of the batch. It calls f with the first example of every block and
+// the block's place in its chunk, where the logits are.
 func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at, b int)) {
 	s.begin(params, batch)
 	defer s.end()
@@ -112,8 +111,8 @@ func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at
 	}
 }
 
-// ahead is the forward pass of the chunk that starts at the example first. It
-// returns how many blocks there are.
+// ahead runs the forward pass of the chunk that begins with example first. It returns the number of
+// blocks.
 func (n *Net) ahead(s *Scratch, batch data.Batch, first int) int {
 	blocks := n.blocks(batch.Len() - first)
 	for from := 0; from < blocks; from += n.group {
@@ -131,8 +130,8 @@ func (n *Net) ahead(s *Scratch, batch data.Batch, first int) int {
 	return blocks
 }
 
-// behind is the backward pass of the chunk: derivatives and norms from the last
-// stage to the first; then, with the clip factors known, the sums.
+// behind runs the backward pass of the chunk. It computes derivatives and norms from the last stage
+// to the first. Then the clip factors are known, and it computes the sums.
 func (n *Net) behind(s *Scratch, batch data.Batch, first, blocks int, factor Factor) error {
 	clear(s.norm2[:blocks])
 	for b := range blocks {
@@ -168,8 +167,7 @@ func sums(s *Scratch, stages []stage, from, to int) {
 	}
 }
 
-// factors turns the squared norms of the blocks into clip factors, 0 in the
-// lanes behind the last example.
+// factors turns the blocks' squared norms into clip factors. Lanes after the last example get 0.
 func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) error {
 	for b := from; b < to; b++ {
 		s.factor[b] = [f32.Lanes]float32{}
@@ -188,8 +186,8 @@ func factors(s *Scratch, batch data.Batch, first, from, to int, factor Factor) e
 	return nil
 }
 
-// roundDown returns the largest float32 that is at most f ≥ 0: a factor that is
-// rounded up, far below 1e-38, would not clip.
+// roundDown returns the largest float32 that is at most f ≥ 0. For f far below 1e-38, rounding up
+// would undo the clipping.
 func roundDown(f float64) float32 {
 	r := float32(f)
 	if float64(r) > f {
@@ -200,7 +198,7 @@ func roundDown(f float64) float32 {
 
 func finite(x float64) bool { return x-x == 0 }
 
-// allFinite reports whether all numbers are finite: 0 times anything else is NaN.
+// allFinite reports whether all numbers are finite. 0 times any other number is NaN.
 func allFinite(x []float64) bool {
 	sum := 0.0
 	for _, v := range x {

@@ -2,9 +2,8 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// gram makes the inner products, over the channels, of what stands at pairs of
-// positions of a map, [position][position][lane]. It makes those whose first
-// position is not behind the second.
+// gram computes the inner products over the channels for pairs of positions of a map, as
+// [position][position][lane]. It computes those whose first position does not follow the second.
 type gram struct {
 	layout
 	slot  int
@@ -32,7 +31,7 @@ func newGram(n *Net, l layout) *gram {
 	return g
 }
 
-// at returns where the product of two positions stands.
+// at returns the offset of the product of two positions.
 func (g *gram) at(p, q int) int { return (p*g.Height*g.Width + q) * f32.Lanes }
 
 // fill computes the products of a block and returns them.

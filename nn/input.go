@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// input brings examples into lanes.
+// input copies examples into lanes.
 type input struct {
 	out   *value
-	rows  int // slot: examples of a block, one a row, images normalised
+	rows  int // slot: examples of a block, one per row; images are normalised
 	short int // slot: a row of a map that is shorter than a square
 }
 
@@ -19,9 +19,8 @@ func (in *input) place(n *Net) {
 	in.short = n.newFloats(square, 1)
 }
 
-// load sets the input of block b to the examples of the batch from first on. A
-// short block repeats its last example, so that no lane ever holds anything but
-// what an example in use does.
+// load sets the input of block b to the examples of the batch, beginning with first. A short block
+// repeats its last example, so every lane always holds values of an example in use.
 func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
 	rows := s.float(in.rows, 0)
 	width := len(rows) / f32.Lanes
@@ -37,7 +36,7 @@ func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
 			copy(x[start:end], short)
 		} else {
 			for i := 0; i < n; i += f32.Lanes {
-				at := max(0, min(i, n-f32.Lanes)) // the last square overlaps the one before it
+				at := max(0, min(i, n-f32.Lanes)) // the last square overlaps the previous one
 				f32.Transpose(x[start+at*f32.Lanes:], f32.Lanes, rows[at:], width)
 			}
 		}
@@ -62,7 +61,7 @@ func (in *input) read(x []float32, batch data.Batch, i int) {
 			f32.FromBytes(x[c*pixels:][:pixels], image[c*pixels:][:pixels], float32(1/(255*std)), float32(-mean/std))
 		}
 	default:
-		panic(fmt.Sprintf("nn: the data set is not of images of %v, nor of rows of %d features", shape, shape.Size()))
+		panic(fmt.Sprintf("nn: the data set must have images of %v or rows of %d features", shape, shape.Size()))
 	}
 }
 

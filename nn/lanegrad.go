@@ -2,31 +2,30 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// laneGradients makes a convolution's gradients for one example a lane, as
-// [parameter][lane], block by block. As computed they are what is measured, clipped
-// and then added in float64.
+// laneGradients computes a convolution's gradients with one example per lane, as [parameter][lane],
+// block by block. These computed gradients are measured, clipped and then added in float64.
 type laneGradients struct {
 	c      *conv
 	grad   int // slot: the gradients of a block
 	sum    int // slot: their clipped sum, [parameter][f32.WideLanes]
-	biases int // slot: the biases' gradients of a block under way, [out][f32.LaneSums]
+	biases int // slot: the biases' gradients of the current block, [out][f32.LaneSums]
 	all    laneProduct
 
-	// Behind pooling by maxima, where it pays, only the positions that maxima came from
-	// are summed over, of two side by side at most one: see f32.MaxPoolHalves.
-	halves    laneProduct // of no strips if there is no such pooling
-	half, odd int         // slots: what MaxPoolHalves gives, [out][y][x/2]
+	// After max pooling, only the positions of maxima have derivatives, at most one of two
+	// neighbours. If it is faster, only these are summed; see f32.MaxPoolHalves.
+	halves    laneProduct // without strips if there is no such pooling
+	half, odd int         // slots: the results of MaxPoolHalves, [out][y][x/2]
 }
 
 // laneProduct is the product of a derivative with the input, over positions.
 type laneProduct struct {
-	layout                // the derivative's
-	rows   []part         // some filters each
-	strips []*f32.Patches // of taps, over the positions of some rows
+	layout                // the layout of the derivative
+	rows   []part         // groups of filters
+	strips []*f32.Patches // strips of taps, over the positions of some rows
 }
 
-// cacheBytes is what a strip may take of the maps so that it stays in the
-// first-level cache, 32 KiB or more.
+// cacheBytes is how much of the maps a strip may use. It then stays in the first-level cache, which
+// has at least 32 KiB.
 const cacheBytes = 32 << 10
 
 func newLaneGradients(n *Net, c *conv) *laneGradients {
@@ -43,8 +42,8 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 	return g
 }
 
-// newLaneProduct compiles the product with a derivative that lies so. Tiles are of at most
-// so many filters, and of taps of the same run of so many.
+// newLaneProduct compiles the product with a derivative of layout d. A tile has at most mostRows
+// filters, and its taps are all in the same run of run taps.
 func newLaneProduct(c *conv, d layout, mostRows, run int) laneProduct {
 	p := laneProduct{layout: d, rows: split(c.affine.out, mostRows)}
 	var read, write []int // where a tap reads, relative to a position, and writes the first filter's gradient
@@ -71,8 +70,8 @@ func newLaneProduct(c *conv, d layout, mostRows, run int) laneProduct {
 	return p
 }
 
-// positions returns the terms of the sum over the derivative's positions, in strips
-// of rows that fit the cache for a tile's filters and one map of the input.
+// positions returns the terms of the sum over the derivative's positions, in strips of rows. For a
+// tile's filters and one map of the input, a strip fits the cache.
 func (p *laneProduct) positions(c *conv) []*f32.Terms {
 	const bytes = 4
 	perRow, step := bytes*(p.rows[0].len*p.row()+c.Stride*c.in.row()), c.out.Width/p.Width*c.Stride
@@ -107,13 +106,13 @@ func (g *laneGradients) norms(s *Scratch, from, to int) {
 	}
 }
 
-// halved reports whether the halves are summed.
+// halved reports whether the halves are summed instead of all positions.
 func (g *laneGradients) halved() bool { return len(g.halves.strips) > 0 && f32.PrefersOdd() }
 
 func (g *laneGradients) odds(s *Scratch) []int32 { return s.ints[g.odd].block(0) }
 
-// weights sets the weights' part of grad from the input x and the derivative d of
-// a block, or adds to it. odd is nil, or d is halves.
+// weights sets the weights' part of grad from the input x and the derivative d of a block, or adds
+// to it. If odd is not nil, d holds halves.
 func (g *laneGradients) weights(p *laneProduct, grad, x, d []float32, odd []int32, add bool) {
 	t := f32.LaneTile{RowA: p.plane(), RowC: g.c.affine.in * f32.Lanes, B: x}
 	for i, strip := range p.strips {
@@ -131,8 +130,8 @@ func (g *laneGradients) weights(p *laneProduct, grad, x, d []float32, odd []int3
 	}
 }
 
-// bias sums the derivative d of a block for the biases' gradient, from 0 on or behind
-// what it has.
+// bias sums the derivative d of a block for the biases' gradient. It begins a new sum or adds to
+// the current one.
 func (g *laneGradients) bias(s *Scratch, d []float32, begins bool) {
 	sums, plane := s.float(g.biases, 0), len(d)/g.c.affine.out
 	if begins {
@@ -143,7 +142,7 @@ func (g *laneGradients) bias(s *Scratch, d []float32, begins bool) {
 	}
 }
 
-// close adds to the weights' gradient of block b that of the biases and takes the norms.
+// close adds the biases' gradient of block b to the weights' gradient, and computes the norms.
 func (g *laneGradients) close(s *Scratch, b int) {
 	grad, sums := s.float(g.grad, b), s.float(g.biases, 0)
 	bias := grad[(g.c.bias-g.c.weight)*f32.Lanes:]

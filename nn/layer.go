@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Layer is one layer of a network as it is written down: Conv, Dense, ReLU,
-// Tanh, MaxPool, AvgPool or Dropout.
+// Layer describes one layer of a network: Conv, Dense, ReLU, Tanh, MaxPool, AvgPool or Dropout.
 type Layer interface {
 	fmt.Stringer
-	// add compiles the layer behind in and returns what it puts out.
+	// add compiles the layer with input in and returns its output.
 	add(n *Net, in *value) (*value, error)
 }
 
@@ -19,7 +18,7 @@ type Layer interface {
 // map. Parameters: weights [out][ky][kx][in], then biases [out].
 type Conv struct{ Out, Kernel, Stride, Pad int }
 
-// Dense is an affine map to Out features of all inputs, [channel][y][x].
+// Dense is an affine map from all inputs, in the order [channel][y][x], to Out features.
 // Parameters: weights [out][in], then biases [out].
 type Dense struct{ Out int }
 
@@ -29,16 +28,16 @@ type ReLU struct{}
 // Tanh is the hyperbolic tangent.
 type Tanh struct{}
 
-// MaxPool is the largest of each 2×2 window; the first of equals counts.
+// MaxPool takes the largest value of each 2×2 window. If several are equal, it is the first one.
 type MaxPool struct{}
 
-// AvgPool is the mean of each 2×2 window.
+// AvgPool takes the mean of each 2×2 window.
 type AvgPool struct{}
 
-// Dropout sets features to 0 with probability Rate, a multiple of 2⁻¹⁶ in (0, 1),
-// and divides the others by 1−Rate (N. Srivastava et al., "Dropout", JMLR 15,
-// 2014, inverted so that nothing is to do when it is off). It is on in GradSum
-// with a scratch that holds a stream, and off elsewhere.
+// Dropout sets features to 0 with probability Rate and divides the others by 1−Rate (N. Srivastava
+// et al., "Dropout", JMLR 15, 2014; dividing means that nothing needs to be done when it is off).
+// Rate must be a multiple of 2⁻¹⁶ in (0, 1). Dropout is on only in GradSum and AddGradSum with a
+// stream.
 type Dropout struct{ Rate float64 }
 
 func (l Conv) String() string {
@@ -58,7 +57,7 @@ func (l MaxPool) String() string { return "max pool" }
 func (l AvgPool) String() string { return "average pool" }
 func (l Dropout) String() string { return fmt.Sprintf("dropout %v", l.Rate) }
 
-// problems collects what is wrong with a layer.
+// problems collects the errors of a layer.
 type problems []error
 
 // need adds "what = value, must be …" unless ok.
@@ -68,16 +67,16 @@ func (p *problems) need(ok bool, what string, value any, must string) {
 	}
 }
 
-// Limits of a network. Terms of a product count places in 31 bits: in the maps of four blocks,
-// and among the weights of a layer. What a dense layer makes is limited for withinRange.
+// Limits of a network. The terms of a product hold offsets of 31 bits, in the maps of four blocks
+// and among the weights of a layer. The size of a dense layer is limited because of withinRange.
 const (
 	mostFeatures = 1 << 26
 	mostDense    = 1 << 20
-	mostMap      = 1 << 24 // numbers that a convolution reads or makes, with their border
+	mostMap      = 1 << 24 // numbers that a convolution reads or writes, with their border
 	mostWeights  = 1<<31 - 1
 )
 
-// within adds "what = the factors, must be …" unless their product is at most most.
+// within adds "what = the factors, must be …" unless the product of the factors is at most most.
 func (p *problems) within(most float64, what string, factors ...int) {
 	product, text := 1.0, make([]string, len(factors))
 	for i, f := range factors {

@@ -7,11 +7,11 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// The objective is softmax cross-entropy: ln Σ_c e^{z_c} − z_y of the logits z
-// for an example of class y, and its derivative p − onehot(y) with p the softmax.
+// The objective is softmax cross-entropy. For an example of class y with logits z it is ln Σ_c
+// e^{z_c} − z_y. Its derivative is p − onehot(y), where p is the softmax of z.
 
-// losses returns the objective of the used lanes of block b, summed, whose
-// examples start at first.
+// losses returns the sum of the objective over the used lanes of block b, whose examples begin at
+// first.
 func (n *Net) losses(s *Scratch, batch data.Batch, first, b int) float64 {
 	z, total := s.float(n.logits().act, b), 0.0
 	for l := range min(f32.Lanes, batch.Len()-first) {
@@ -29,7 +29,7 @@ func (n *Net) losses(s *Scratch, batch data.Batch, first, b int) float64 {
 	return total
 }
 
-// derive sets the derivative of the objective by the logits of block b.
+// derive computes the derivative of the objective by the logits of block b.
 func (n *Net) derive(s *Scratch, batch data.Batch, first, b int) {
 	out := n.logits()
 	z, p := s.float(out.act, b)[:out.size()], s.float(out.delta, b)[:out.size()]
@@ -62,7 +62,7 @@ func (n *Net) derive(s *Scratch, batch data.Batch, first, b int) {
 	}
 }
 
-// predict sets labels to the classes of the largest logits of block b.
+// predict sets labels to the classes of the largest logits in block b.
 func (n *Net) predict(labels []int32, s *Scratch, b int) {
 	z := s.float(n.logits().act, b)
 	for l := range labels {
@@ -76,7 +76,7 @@ func (n *Net) predict(labels []int32, s *Scratch, b int) {
 	}
 }
 
-// margins sets scores to the differences of the logits of classes 1 and 0 of block b.
+// margins sets scores to the logits of class 1 minus those of class 0 in block b.
 func (n *Net) margins(scores []float64, s *Scratch, b int) {
 	z := s.float(n.logits().act, b)
 	for l := range scores {

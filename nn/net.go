@@ -8,46 +8,46 @@ import (
 	"proactivedp/rng"
 )
 
-// Net is a network, compiled. It is immutable and safe for concurrent use.
+// Net is a compiled network. It is immutable and safe for concurrent use.
 type Net struct {
-	// values are the activations, from the input to the logits; those before
-	// flat are maps, passed on within a group of blocks.
+	// values are the activations, from the input to the logits. Those before index flat are maps,
+	// which are passed on within a group of blocks.
 	values []*value
 	flat   int
 
-	// The stages up to the first dense layer work on maps, a group of blocks at
-	// a time, because their memory must fit the cache; the others on a whole
-	// chunk, because their weights must not be read too often.
+	// The stages up to the first dense layer work on maps. They process one group of blocks at a
+	// time, because the maps must fit the cache. The other stages process a whole chunk, so that
+	// their weights are read less often.
 	input          input
 	maps, features []stage
 	learners       []learner // the stages that have parameters
-	chunk, group   int       // counted in blocks; group divides chunk
+	chunk, group   int       // numbers of blocks; group divides chunk
 
 	layers []LayerInfo
 	params int
-	parts  int // what matrix tiles take numbers apart into
+	parts  int // number of parts into which matrix tiles split numbers
 	tiled  bool
 
-	floats []slot // what a scratch holds of float32 …
+	floats []slot // a scratch's memory of float32 …
 	ints   []slot // … of int32 …
 	wides  []slot // … of float64 …
-	pairs  []slot // … and, where there are matrix tiles, of what they multiply
+	pairs  []slot // … and of the factors of matrix tiles, if there are any
 }
 
-// A chunk is fewBlocks, so that what is kept for the way back stays in a
-// second-level cache, or nearly; or manyBlocks if the dense layers have more than
-// manyWeights, too many for that cache: then reading them is what counts.
+// A chunk has fewBlocks, so that what the backward pass needs stays in a second-level cache, or
+// nearly. It has manyBlocks if the dense layers have more than manyWeights. These weights do not
+// fit that cache, so reading them dominates the time.
 const (
 	fewBlocks   = 4
 	manyBlocks  = 16
 	manyWeights = 1 << 20
 )
 
-// stage is a step of the forward pass and its derivative. Both work on the
-// blocks [from, to) of a chunk.
+// stage is a step of the forward pass and its derivative. Both process the blocks [from, to) of a
+// chunk.
 type stage interface {
 	forward(s *Scratch, from, to int)
-	// backward takes the derivative by the output to that by the input.
+	// backward computes the derivative by the input from the derivative by the output.
 	backward(s *Scratch, from, to int)
 	// place is called once, when all borders are known.
 	place(n *Net)
@@ -57,40 +57,40 @@ type stage interface {
 type learner interface {
 	stage
 	parameters() *affine
-	// norms makes the blocks' gradients, or what is needed of them, and adds
-	// their squared norms to the scratch's if it wants them: upper bounds, where
-	// they are rounded, of what sums adds.
+	// norms computes the blocks' gradients, or what is needed of them. If norms are wanted, it adds
+	// the squared norms to those of the scratch. Rounded norms are upper bounds of what sums adds.
 	norms(s *Scratch, from, to int)
-	// sums adds the blocks' gradients, each times its clip factor, to what the
-	// scratch collects, or to the sum.
+	// sums adds the blocks' gradients, each times its clip factor, to what the scratch collects, or
+	// to the sum.
 	sums(s *Scratch, from, to int)
-	// ready readies the scratch for the parameters.
+	// ready prepares the scratch for the parameters.
 	ready(s *Scratch)
-	// start readies the scratch for the way back, and what sums adds to of the sum.
+	// start prepares the scratch for the backward pass, and the parts of the sum to which sums
+	// adds.
 	start(s *Scratch)
 	// finish sets the rest of the sum to what was collected.
 	finish(s *Scratch)
 }
 
-// LayerInfo describes a layer for one example.
+// LayerInfo describes a layer, with its cost for one example.
 type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
 	Params int
-	// Forward, Weights and Inputs count multiplications with an addition, those with
-	// padding included: of the forward pass, of the weights' gradient, and of the
-	// derivative by the layer's input, which the first layer does not have.
+	// Forward, Weights and Inputs count multiply-adds, including those with padding: of the forward
+	// pass, of the weights' gradient, and of the derivative by the layer's input, which the first
+	// layer does not have.
 	Forward, Weights, Inputs int
 }
 
-// New compiles a network for inputs of the given shape. Its last layer must put
-// out the logits, one feature a class. Errors name the layer by its place, from
-// 1, and all that is wrong with it.
+// New compiles a network for inputs of the given shape. The last layer must output the logits, one
+// feature per class. The error names the layer by its number, beginning with 1, and lists all of
+// its problems.
 func New(input Shape, layers ...Layer) (*Net, error) {
 	return compile(input, f32.ThreeParts, layers)
 }
 
-// compile is New for matrix tiles that take numbers apart into so many parts.
+// compile is New with the number of parts into which matrix tiles split numbers.
 func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	var p problems
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")
@@ -126,7 +126,7 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 		at = next
 	}
 	if len(n.features) == 0 {
-		return nil, fmt.Errorf("%d layers without a dense one, which must give the logits", len(layers))
+		return nil, fmt.Errorf("%d layers, must end with a dense layer that outputs the logits", len(layers))
 	}
 	weights := 0
 	for _, l := range n.learners {
@@ -141,8 +141,7 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	return n, nil
 }
 
-// append adds a stage behind the others; from the first dense one on they work
-// on features.
+// append adds a stage at the end. From the first dense stage on, stages work on features.
 func (n *Net) append(s stage) {
 	if l, ok := s.(learner); ok {
 		n.learners = append(n.learners, l)
@@ -156,7 +155,7 @@ func (n *Net) append(s stage) {
 	n.features = append(n.features, s)
 }
 
-// newValue adds a value behind the others.
+// newValue adds a value at the end.
 func (n *Net) newValue(shape Shape) *value {
 	v := &value{layout: layout{Shape: shape}, derived: len(n.learners) > 0}
 	n.values = append(n.values, v)
@@ -174,16 +173,16 @@ func (n *Net) logits() *value { return n.values[len(n.values)-1] }
 // NumParams returns the number of parameters.
 func (n *Net) NumParams() int { return n.params }
 
-// Tiled reports whether matrix tiles (AMX), where the machine has them, make some of the
-// network's products: its bits are then those of that class of kernels.
+// Tiled reports whether matrix tiles (AMX), if the machine has them, compute some of the network's
+// products. The bits of its results are then those of that class of kernels.
 func (n *Net) Tiled() bool { return n.tiled }
 
 // Layers describes the layers.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
-// FLOPs returns the floating-point operations of one example in a step of
-// private training, two for each multiplication with an addition: the forward
-// pass, the derivatives by the activations, and the weights' gradients.
+// FLOPs returns the number of floating-point operations for one example in a step of private
+// training, two for each multiply-add: forward pass, derivatives by the activations, and the
+// weights' gradients.
 func (n *Net) FLOPs() int {
 	sum := 0
 	for _, l := range n.layers {
@@ -192,12 +191,11 @@ func (n *Net) FLOPs() int {
 	return sum
 }
 
-// Init sets params, of length NumParams, to random weights and biases of 0. The
-// weights of a layer with a ReLU behind it are normal with variance 2/fan-in (K.
-// He et al., "Delving Deep into Rectifiers", ICCV 2015, Eq. 10); those of others
-// uniform with variance 2/(fan-in + fan-out) (X. Glorot and Y. Bengio,
-// "Understanding the difficulty of training deep feedforward neural networks",
-// AISTATS 2010, Eq. 16).
+// Init sets params, of length NumParams, to random weights and zero biases. The weights of a layer
+// that is followed by a ReLU are normal with variance 2/fan-in (K. He et al., "Delving Deep into
+// Rectifiers", ICCV 2015, Eq. 10). Other weights are uniform with variance 2/(fan-in + fan-out) (X.
+// Glorot and Y. Bengio, "Understanding the difficulty of training deep feedforward neural
+// networks", AISTATS 2010, Eq. 16).
 func (n *Net) Init(params []float32, s *rng.Stream) {
 	params = params[:n.params]
 	clear(params)

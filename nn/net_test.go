@@ -21,7 +21,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	}{
 		{nn.Shape{0, -1, 3}, nil, []string{"input: channels = 0, must be at least 1",
 			"height = -1, must be at least 1"}},
-		{image, nil, []string{"0 layers without a dense one"}},
+		{image, nil, []string{"0 layers, must end with a dense layer"}},
 		// Sizes whose products are beyond 64 bits, or 32.
 		{nn.Shape{1 << 62, 4, 1}, []nn.Layer{nn.Dense{10}}, []string{
 			"input: size = 4611686018427387904×4×1, must be at most 67108864"}},
@@ -44,12 +44,12 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		{image, []nn.Layer{nn.Conv{Out: 1, Kernel: 9, Stride: 1}},
 			[]string{"kernel = 9, must be at most the padded input's"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Conv{Out: 1, Kernel: 1, Stride: 1}},
-			[]string{"layer 2 (conv 1×1): its place"}},
+			[]string{"layer 2 (conv 1×1): position"}},
 		{image, []nn.Layer{nn.ReLU{}, nil}, []string{"layer 2 is nil"}},
 		{image, []nn.Layer{nn.MaxPool{}}, []string{"layer 1 (max pool): width = 7, must be even"}},
 		{image, []nn.Layer{nn.Dense{-3}}, []string{"layer 1 (dense): out = -3, must be at least 1"}},
-		{image, []nn.Layer{nn.ReLU{}, nn.Tanh{}}, []string{"layer 2 (tanh): it stands behind another activation"}},
-		{image, []nn.Layer{nn.Dropout{0.5}}, []string{"layer 1 (dropout 0.5): it must stand behind a dense layer"}},
+		{image, []nn.Layer{nn.ReLU{}, nn.Tanh{}}, []string{"layer 2 (tanh): must not follow another activation"}},
+		{image, []nn.Layer{nn.Dropout{0.5}}, []string{"layer 1 (dropout 0.5): must follow a dense layer"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{1}},
 			[]string{"layer 2 (dropout 1): rate = 1, must be a multiple of 2^-16 in (0, 1)"}},
 		{image, []nn.Layer{nn.Dense{2}, nn.Dropout{0.1}}, []string{"rate = 0.1"}},

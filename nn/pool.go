@@ -2,15 +2,15 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// pool takes the largest or the mean of 2×2 windows.
+// pool takes the maximum or the mean of 2×2 windows.
 type pool struct {
 	in, out *value
 	largest bool
-	which   int // slot: where each largest came from
+	which   int // slot: where each maximum came from
 }
 
-// add puts a ReLU before the maximum behind it: the two commute, and that leaves
-// a quarter of the work.
+// add moves a preceding ReLU after the max pooling. The two commute, and the ReLU then has a
+// quarter of the work.
 func (MaxPool) add(n *Net, in *value) (*value, error) {
 	last := len(n.maps) - 1
 	if last < 0 {
@@ -86,7 +86,7 @@ func (p *pool) backward(s *Scratch, from, to int) {
 	}
 }
 
-// halve is the way back of a block by f32.MaxPoolHalves, of all channels.
+// halve is the backward pass of a block by f32.MaxPoolHalves, for all channels.
 func (p *pool) halve(s *Scratch, b int, half []float32, odd []int32) {
 	d, which, windows := s.float(p.out.delta, b), s.ints[p.which].block(b), p.out.Height*p.out.Width
 	for c := range p.out.Channels {

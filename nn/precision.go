@@ -6,28 +6,28 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Precision says of what numbers matrix tiles make a network's products. It matters
-// where the machine has tiles, and to networks that are Tiled.
+// Precision says from which numbers matrix tiles compute a network's products. It matters only on
+// machines with tiles and for networks that are Tiled.
 type Precision string
 
 const (
-	// Float32 takes each number apart into three bfloat16, whose sum it is: gradients are
-	// those of float32, to 1e-5 of the sums of magnitudes.
+	// Float32 splits each number into three bfloat16 whose sum it is. Gradients are those of
+	// float32, to within 1e-5 of the sums of magnitudes.
 	Float32 Precision = ""
-	// BF16x3 takes each number apart into two bfloat16 and a product into three: a product
-	// is off by up to 3·2^-16 of it, and made in half the time. What that adds to an
-	// example's gradient is added to the norm that it is clipped by.
+	// BF16x3 splits each number into two bfloat16 and each product into three. It takes half the
+	// time. A product has a relative error of up to 3·2^-16. The error that results for an
+	// example's gradient is added to the norm by which it is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns the network with products of the given numbers.
+// WithPrecision returns the network with the given precision of products.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	parts := map[Precision]int{Float32: f32.ThreeParts, BF16x3: f32.TwoParts}[p]
 	if parts == 0 {
-		return nil, fmt.Errorf("precision = %q, must be %q, or %q for that of float32", p, BF16x3, Float32)
+		return nil, fmt.Errorf("precision = %q, must be %q, or %q for float32", p, BF16x3, Float32)
 	}
 	if !n.tiled && p != Float32 {
-		return nil, fmt.Errorf("precision = %q, must be %q: matrix tiles make none of the network's products", p,
+		return nil, fmt.Errorf("precision = %q, must be %q: matrix tiles compute none of this network's products", p,
 			Float32)
 	}
 	var layers []Layer

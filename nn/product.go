@@ -6,17 +6,16 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// product is a convolution's sum over taps for all positions of a map: what it
-// reads and writes, and the tiles it is cut into. Their columns are positions
-// of one block.
+// product is a convolution's sum over taps for all positions of a map: its input and output, and
+// the tiles into which it is divided. The columns of its tiles are positions of one block.
 type product struct {
-	rows       int // how many channels it makes
-	rowA, rowC int // floats from the weights, or the map, of one to the next
-	from, to   int // slots: what it reads and what it makes
+	rows       int // number of output channels
+	rowA, rowC int // floats from one channel's weights, or map, to the next
+	from, to   int // slots: input and output
 	patches    *f32.Patches
 }
 
-// productAhead is the forward pass of c, productBack the derivative by its input.
+// productAhead is the forward pass of c. productBack is the derivative by its input.
 func productAhead(c *conv) *product {
 	return &product{
 		rows: c.affine.out, rowA: c.affine.in, rowC: c.out.plane(), from: c.in.act, to: c.out.act,
@@ -25,8 +24,8 @@ func productAhead(c *conv) *product {
 	}
 }
 
-// Rows that all of the kernel reaches are many, so that in each column they fill tiles by
-// themselves. In the others two columns share one, and the taps that either has.
+// Many rows are reached by the whole kernel, so they fill tiles in each column. Other rows are
+// fewer. There two columns share a tile, and its taps are those that either column has.
 func productBack(c *conv) *product {
 	ys := c.backAxis(c.in.Height, c.out.Height, true)
 	slices.SortStableFunc(ys, func(a, b stretch) int { return len(b.taps) - len(a.taps) })
@@ -52,7 +51,7 @@ func (p *product) run(s *Scratch, w, bias []float32, first, end int) {
 	}
 }
 
-// tiles makes the map y from x.
+// tiles computes the map y from x.
 func (p *product) tiles(w, bias, x, y []float32) {
 	t := f32.Tile{RowA: p.rowA, RowC: p.rowC, B: x}
 	for m := 0; m < p.rows; m += f32.TileRows {

@@ -8,56 +8,55 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is the working memory of one caller at a time. It grows to what the
-// largest batch needs, which is bounded by a chunk.
+// Scratch is the working memory of one caller at a time. It grows to what the largest batch needs.
+// A chunk bounds that.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]
 	ints   []store[int32]
 	wides  []store[float64]
 	pairs  []store[f32.Pair]
-	norm2  [][f32.Lanes]float64 // one a block of the chunk: squared norms …
-	factor [][f32.Lanes]float32 // … and clip factors, 0 in lanes not in use
+	norm2  [][f32.Lanes]float64 // for each block of the chunk: squared norms …
+	factor [][f32.Lanes]float32 // … and clip factors, 0 in unused lanes
 
-	// The fields below are what the stages work on in this call.
+	// The fields below are what the stages work on during a call.
 	params  []float32
 	sum     []float64
-	out     []float32   // what the sum is added to, or nil
+	out     []float32   // the vector to which the sum is added, or nil
 	rows    []int32     // the batch's records, in order
-	ends    []int       // where its bins end
-	first   int         // where in the batch the chunk begins
-	private bool        // whether norms are wanted
+	ends    []int       // the ends of the batch's bins
+	first   int         // the chunk's first example in the batch
+	private bool        // whether norms are computed
 	tiles   bool        // whether matrix tiles are in use
-	dropout *rng.Stream // where dropout draws from; nil if it is off
+	dropout *rng.Stream // the stream of dropout; nil if it is off
 
-	squares  [2][f32.Lanes]float64 // kept here, as calls through a table would move them to the heap
-	laneSums [f32.LaneSums]float32 // likewise
+	squares  [2][f32.Lanes]float64 // a field, because calls through a table would move it to the heap
+	laneSums [f32.LaneSums]float32 // for the same reason
 	product  f32.ProductScratch
 	parts    []segment
-	cut      []segment // what pieces returns
-	own      []float64 // AddGradSum's sum; nil until it is needed
+	cut      []segment // the result of pieces
+	own      []float64 // the sum of AddGradSum; nil until it is needed
 	untiled  bool      // see WithoutTiles
-	full     []int     // where the bins end that a dense layer adds
+	full     []int     // the ends of the bins that a dense layer adds
 
-	window     f32.WindowTile // kept here for the same reason
+	window     f32.WindowTile // a field for the same reason
 	windowSum  [f32.WindowFloats]float32
 	windowWork f32.WindowWork
 }
 
-// LeastNorm is the least norm that a Factor may bring gradients to: what is below the least
-// float32 is lost. LeastTiledNorm is that where matrix tiles make the sums, which lose
-// what is below 2^-126.
+// LeastNorm is the least norm to which a Factor may clip gradients, because numbers below the least
+// float32 are lost. LeastTiledNorm is the same limit if matrix tiles compute the sums; they lose
+// numbers below 2^-126.
 const (
 	LeastNorm      = 1e-21
 	LeastTiledNorm = 1e-13
 )
 
-// WithoutTiles makes what follows with this scratch do without matrix tiles, or again
-// with them where the machine has them.
+// WithoutTiles turns off matrix tiles for later calls with this scratch, or turns them on again.
 func (s *Scratch) WithoutTiles(without bool) { s.untiled = without }
 
-// slot is the size of a piece of scratch: floats or ints a block, for this many
-// blocks. Block b lies at b mod blocks.
+// slot is the size of a piece of scratch memory: the number of elements per block, and for how many
+// blocks. Block b is stored at b mod blocks.
 type slot struct{ size, blocks int }
 
 // store is a slot's memory.
@@ -68,7 +67,7 @@ type store[T any] struct {
 
 func (m *store[T]) grow(blocks int) {
 	if need := m.size * min(blocks, m.blocks); len(m.data) < need {
-		m.data = make([]T, need) // borders are zeros from here on
+		m.data = make([]T, need) // borders are zero from now on
 	}
 }
 
@@ -77,7 +76,7 @@ func (m *store[T]) block(b int) []T {
 	return m.data[b*m.size : (b+1)*m.size : (b+1)*m.size]
 }
 
-// from returns block b and those behind it.
+// from returns block b and the blocks after it.
 func (m *store[T]) from(b int) []T { return m.data[b%m.blocks*m.size:] }
 
 // float returns block b of a slot.
@@ -113,7 +112,7 @@ func (n *Net) newPairs(size int) int {
 	return len(n.pairs) - 1
 }
 
-// allot gives every value its slots and lets the stages plan.
+// allot reserves slots for every value and lets the stages plan.
 func (n *Net) allot() {
 	for i, v := range n.values {
 		span := n.chunk
@@ -124,7 +123,7 @@ func (n *Net) allot() {
 			v.delta = n.newFloats(v.size(), span)
 		}
 		if v.act = v.delta; !v.passing {
-			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // in whole squares, as dense.sums transposes it
+			v.act = n.newFloats(roundUp(v.size(), square), n.chunk) // in whole squares, because dense.sums transposes it
 		}
 	}
 	n.input.place(n)
@@ -151,8 +150,8 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how much memory a scratch holds once it has met a batch
-// of this size, but for what f32.Product takes.
+// ScratchBytes returns how many bytes a scratch holds after a batch of this size, without the
+// memory of f32.Product.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0
 	for _, f := range slices.Concat(n.floats, n.ints) {
@@ -169,15 +168,15 @@ func (n *Net) ScratchBytes(batch int) int64 {
 	return 4 * int64(words)
 }
 
-// blocks returns how many blocks of the chunk a batch uses.
+// blocks returns the number of blocks of a chunk that a batch uses.
 func (n *Net) blocks(batch int) int {
 	return min((batch+f32.Lanes-1)/f32.Lanes, n.chunk)
 }
 
-// end lets go of what is the caller's.
+// end drops references to the caller's memory.
 func (s *Scratch) end() { s.params, s.sum, s.out, s.dropout = nil, nil, nil, nil }
 
-// begin readies s for a call.
+// begin prepares s for a call.
 func (s *Scratch) begin(params []float32, b data.Batch) {
 	blocks := s.net.blocks(b.Len())
 	for i := range s.floats {

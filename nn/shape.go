@@ -6,14 +6,13 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Shape is the size of one example's activation. A vector of n features is
-// n×1×1.
+// Shape is the size of one example's activation. A vector of n features has the shape n×1×1.
 type Shape struct{ Channels, Height, Width int }
 
 // Size returns the number of floats.
 func (s Shape) Size() int { return s.Channels * s.Height * s.Width }
 
-// String writes 6×28×28, or 120 for a vector.
+// String returns text such as 6×28×28, or 120 for a vector.
 func (s Shape) String() string {
 	if s.Height == 1 && s.Width == 1 {
 		return fmt.Sprint(s.Channels)
@@ -21,22 +20,22 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%d×%d×%d", s.Channels, s.Height, s.Width)
 }
 
-// layout is where the maps of a block lie: [channel][y][x][lane], each plane
-// inside a border of zeros that nothing writes.
+// layout says where the maps of a block are: [channel][y][x][lane]. Each plane has a border of
+// zeros, to which nothing writes.
 type layout struct {
 	Shape
 	border int
 }
 
-// row, plane and size are counted in floats.
+// row, plane and size count floats.
 func (l layout) row() int   { return (l.Width + 2*l.border) * f32.Lanes }
 func (l layout) plane() int { return (l.Height + 2*l.border) * l.row() }
 func (l layout) size() int  { return l.Channels * l.plane() }
 
-// inside returns the height and width of a map as a kernel wants them.
+// inside returns the height and width of a map in the form that kernels take.
 func (l layout) inside() f32.Plane { return f32.Plane{H: l.Height, W: l.Width, Row: l.row()} }
 
-// at returns where the lanes of a place start; y and x may lie in the border.
+// at returns the offset of the lanes of a place. y and x may be in the border.
 func (l layout) at(c, y, x int) int {
 	return c*l.plane() + (y+l.border)*l.row() + (x+l.border)*f32.Lanes
 }
@@ -44,7 +43,7 @@ func (l layout) at(c, y, x int) int {
 // part is a part of a range.
 type part struct{ start, len int }
 
-// split cuts n into the fewest parts of at most most, as equal as can be.
+// split divides n into the fewest parts of at most most, as equal as possible.
 func split(n, most int) []part {
 	count := (n + most - 1) / most
 	out := make([]part, count)
@@ -55,8 +54,7 @@ func split(n, most int) []part {
 	return out
 }
 
-// runs calls f with the start and end of every run of floats that is map and
-// not border.
+// runs calls f with the start and end of every run of floats that is not border.
 func (l layout) runs(f func(start, end int)) {
 	if l.border == 0 {
 		f(0, l.size())
@@ -70,16 +68,15 @@ func (l layout) runs(f func(start, end int)) {
 	}
 }
 
-// value is an activation between two stages: its layout and where a scratch
-// keeps it and the loss's derivative by it.
+// value is an activation between two stages: its layout, and the slots of the activation and of the
+// loss's derivative by it.
 type value struct {
 	layout
 	act, delta int
-	// derived says that parameters lie before it, so that the derivative is
-	// wanted.
+	// derived says that stages before it have parameters, so that the derivative is needed.
 	derived bool
-	// activated says that an activation function worked on it in place, which
-	// needs its result for the way back. A value that nobody needs then is
-	// passing, and shares its memory with the derivative.
+	// activated says that an activation function changed it in place and needs its result for the
+	// backward pass. A value that nothing needs after that is passing: it shares its memory with
+	// the derivative.
 	activated, passing bool
 }

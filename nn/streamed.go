@@ -2,28 +2,27 @@ package nn
 
 import "proactivedp/internal/f32"
 
-// streamed is the first convolution with the pooling behind it and, if one stands
-// between the two, the activation. The largest map of all is made two rows at a time, in
-// a band that stays in the first cache, and pooled; on the way back the derivative of
-// a band is spread out and brought into the weights' gradient. There is no derivative
-// by the input to need more.
+// streamed is the first convolution together with the pooling after it and, if there is one, the
+// activation between the two. Their map is the largest of all. It is made two rows at a time, in a
+// band that stays in the first-level cache, and pooled at once. In the backward pass, a band's
+// derivative is spread out and added to the weights' gradient. A derivative by the input is not
+// needed.
 type streamed struct {
 	*conv
 	pool   *pool
 	lanes  *laneGradients
 	bands  int
-	step   int        // floats of the input from what a band reads to the next
+	step   int        // input floats from one band to the next
 	active activation // between convolution and pooling, if its layer is not nil …
-	kept   int        // … and slot: what it makes, [band], which its derivative needs
+	kept   int        // … and its output as a slot, [band], which its derivative needs
 }
 
 var _ learner = (*streamed)(nil)
 
-// addStreamed compiles the first layers as one stage if they are a convolution
-// whose maps are not small and pooling, with or without an activation between the
-// two. It returns what the stage puts out and how many layers it has taken:
-// none if they are others, or if something is wrong with them, which they say
-// when they are compiled one by one.
+// addStreamed compiles the first layers as one stage if they are a convolution with maps that are
+// not small, and pooling, with or without an activation in between. It returns the stage's output
+// and the number of layers that it used. It uses none if the layers are different, or if they have
+// problems, which are reported when the layers are compiled one by one.
 func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	l, active, largest, ok := opening(layers)
 	if !ok || l.check(n, in) != nil {
@@ -36,7 +35,7 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	}
 	f := &streamed{conv: newConv(n, l, in), bands: pooled.Height}
 	n.append(f)
-	f.out = n.newValue(Shape{between.Channels, 2, between.Width}) // one band of it
+	f.out = n.newValue(Shape{between.Channels, 2, between.Width}) // one band
 	f.out.passing = true
 	f.borders()
 	f.step = 2 * l.Stride * in.row()
@@ -50,7 +49,7 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 		f.conv.pool = f.pool
 	}
 	f.rectified = active == (ReLU{})
-	if f.rectified && largest { // the ReLU goes behind the pooling, as in MaxPool.add
+	if f.rectified && largest { // the ReLU moves after the pooling, as in MaxPool.add
 		f.pool.out.activated = true
 		n.append(newActivation(f.pool.out, active))
 	} else if active != nil {
@@ -60,8 +59,8 @@ func addStreamed(n *Net, in *value, layers []Layer) (out *value, taken int) {
 	return f.pool.out, len(n.layers)
 }
 
-// opening returns the convolution with which the layers begin and the activation
-// behind it, or nil, if pooling is next: by maxima or by means.
+// opening reports whether the layers begin with a convolution that is followed by pooling, possibly
+// with an activation in between. largest says whether it is max pooling.
 func opening(layers []Layer) (l Conv, active Layer, largest, ok bool) {
 	if len(layers) < 2 {
 		return l, nil, false, false
@@ -104,9 +103,9 @@ func (f *streamed) forward(s *Scratch, from, to int) {
 	}
 }
 
-// norms is the whole way back.
+// norms is the whole backward pass.
 func (f *streamed) norms(s *Scratch, from, to int) {
-	// Pooling by maxima moves derivatives, and keeps their sum.
+	// Max pooling only moves derivatives, so their sum stays the same.
 	moved, halved := f.conv.pool != nil, f.lanes.halved()
 	for b := from; b < to; b++ {
 		x, between, dy, grad := s.float(f.in.act, b), s.float(f.out.delta, b), s.float(f.pool.out.delta,
@@ -139,7 +138,7 @@ func (f *streamed) norms(s *Scratch, from, to int) {
 	}
 }
 
-// band is a band of what the convolution makes, or of what the activation makes of it.
+// band returns a band of the convolution's output, or of the activation's output.
 func (f *streamed) band(s *Scratch, b, band int) []float32 {
 	if f.active.layer == nil {
 		return s.float(f.out.act, b)
@@ -148,7 +147,7 @@ func (f *streamed) band(s *Scratch, b, band int) []float32 {
 	return s.float(f.kept, b)[band*n : (band+1)*n]
 }
 
-// plane is a band, pooled: a row of every channel.
+// plane is the shape of a pooled band: one row of every channel.
 func (f *streamed) plane() f32.Plane {
 	return f32.Plane{H: f.out.Channels, W: f.pool.out.Width, Row: f.pool.out.plane()}
 }

@@ -7,16 +7,15 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// stretch is one or two positions along an axis, and the taps through which they
-// read the other side.
+// stretch is one or two positions along an axis, and the taps through which they read the other
+// map.
 type stretch struct {
 	at    []int // the positions
-	start int   // what the first position reads through the first tap
+	start int   // the place that the first position reads through the first tap
 	taps  []tapAt
 }
 
-// tapAt is a tap along an axis: its place in the kernel, and how far behind the
-// first it reads.
+// tapAt is a tap along an axis: its index in the kernel, and how far after the first tap it reads.
 type tapAt struct{ kernel, step int }
 
 // reach adds a tap through which the first position reads the place to.
@@ -27,9 +26,8 @@ func (s *stretch) reach(kernel, to int) {
 	s.taps = append(s.taps, tapAt{kernel, to - s.start})
 }
 
-// small reports whether so much of the kernel hangs over the edges that every
-// position shall have its own list of taps. The columns of a tile are then the
-// same position of several blocks.
+// small reports whether so much of the kernel extends beyond the edges that every position should
+// have its own list of taps. The columns of a tile are then the same position of several blocks.
 func (l Conv) small(in, out Shape) bool {
 	const worth = 0.9
 	used := 1.0
@@ -43,8 +41,8 @@ func (l Conv) small(in, out Shape) bool {
 	return used < worth
 }
 
-// aheadAxis lists the positions of the output along an axis, with the taps that
-// fall on the input, or with all of them.
+// aheadAxis lists the output positions along an axis with their taps: those that fall on the input
+// if exact, otherwise all of them.
 func (l Conv) aheadAxis(in, out int, exact bool) []stretch {
 	all := make([]stretch, out)
 	for i := range all {
@@ -58,10 +56,9 @@ func (l Conv) aheadAxis(in, out int, exact bool) []stretch {
 	return all
 }
 
-// backAxis lists the positions of the input along an axis, with the taps that
-// bring them to the output: exactly those of one position, or those that either
-// of two has, a stride apart. The other of the two then reads at most one place
-// beyond the output.
+// backAxis lists the input positions along an axis with the taps that lead from them to the output.
+// If exact, a stretch is one position with exactly its taps. Otherwise it is two positions, a
+// stride apart, with the taps that either has; each then reads at most one place beyond the output.
 func (c *conv) backAxis(in, out int, exact bool) []stretch {
 	width := 2
 	if exact {
@@ -89,19 +86,19 @@ func (c *conv) backAxis(in, out int, exact bool) []stretch {
 	return all
 }
 
-// grid is how a map is read: how many floats a channel, a row and a column are
-// from the next, and where the first position's first channel starts.
+// grid says how to read a map: the number of floats from one channel, row and column to the next,
+// and the offset of the first position's first channel.
 type grid struct{ channels, channel, row, column, start int }
 
-// grid returns how l is read.
+// grid returns how to read a map of layout l.
 func (l layout) grid() grid { return grid{l.Channels, l.plane(), l.row(), f32.Lanes, l.at(0, 0, 0)} }
 
-// patches covers a map with the rectangles of stretches, whose positions are the
-// columns of tiles; those with the same taps share tiles, unless their columns are
-// blocks. weight says where the weight of a tap and a channel of from stands.
+// patches covers a map with the rectangles of stretches. Their positions are the columns of tiles.
+// Rectangles with the same taps share tiles, unless the columns are blocks. weight returns the
+// offset of the weight of a tap and a channel of from.
 func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel int) int, single bool) []f32.Patch {
 	made := map[string]*f32.Terms{}
-	latest := map[*f32.Terms]int{} // the patch of these terms that may have room
+	latest := map[*f32.Terms]int{} // the patch with these terms that may have free columns
 	var out []f32.Patch
 	for _, y := range ys {
 		for _, x := range xs {
@@ -129,8 +126,8 @@ func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel
 	return out
 }
 
-// terms lists the products of weights with what the taps read, relative to what
-// the first one does, in the order of the weights.
+// terms lists the products of weights with the places that the taps read, relative to the first
+// place, in the order of the weights.
 func (g grid) terms(ys, xs []tapAt, weight func(ky, kx, channel int) int) *f32.Terms {
 	var list []f32.Term
 	for _, y := range ys {

@@ -6,34 +6,34 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// tiledAcross is across by matrix tiles, where the machine has them: a tile's columns are
-// a position of one block, its terms 32 channels under a tap. The weights are taken
-// apart once a step, what is read once for each group of blocks.
+// tiledAcross is across by matrix tiles, if the machine has them. A tile's columns are a position
+// of one block, and its terms are 32 channels under a tap. The weights are split once per step, and
+// the input once for each group of blocks.
 type tiledAcross struct {
 	*across
 	back    bool // weights are read transposed, as [channel][tap][row]
 	weights int  // slot: [row/16][tap][channel/32][part], in tiles
-	read    int  // slot: what it reads, [channel/32][y][x][block][part], in tiles
+	read    int  // slot: the input, [channel/32][y][x][block][part], in tiles
 	kernel  int
 	places  []tiledPlace
-	width   int    // of a line of places
-	chunks  []part // of groups of 32 channels: each is summed before the next rows are made
-	blocks  int    // how many are worked on at a time
+	width   int    // number of positions in a line
+	chunks  []part // groups of 32 channels; each chunk is summed before the next rows
+	blocks  int    // number of blocks processed at a time
 }
 
-// tiledPlace is a position of what is made: where it is written, and the tiles that are
-// multiplied for it, those of the first 32 channels first.
+// tiledPlace is an output position: where it is written, and the tiles that are multiplied for it,
+// those of the first 32 channels first.
 type tiledPlace struct {
 	write int
 	taps  int // per 32 channels
 	terms *f32.Terms
 }
 
-// tiledBytes is what may be read of a group of blocks before the next rows are made, so
-// that it stays in the second cache beside the weights.
+// tiledBytes is how much of a group of blocks is read before the next rows are computed. It then
+// stays in the second-level cache together with the weights.
 const tiledBytes = 5 << 18
 
-// tiles returns p by matrix tiles, or p if they do not fit its numbers.
+// tiles returns p by matrix tiles, or p itself if its sizes do not fit them.
 func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
 	if !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
 		return p
@@ -80,7 +80,7 @@ func idle(axis []stretch) bool {
 	return slices.ContainsFunc(axis, func(s stretch) bool { return len(s.taps) == 0 })
 }
 
-// prepare takes the weights apart.
+// prepare splits the weights into parts.
 func (t *tiledAcross) prepare(s *Scratch, w []float32) {
 	if !s.tiles {
 		t.across.prepare(s, w)
@@ -129,8 +129,7 @@ func (t *tiledAcross) run(s *Scratch, w, bias []float32, first, end int) {
 	}
 }
 
-// spread sets every position of a block to the biases. The places of a map's line lie side
-// by side.
+// spread sets every position of a block to the biases. The places of a map's line are contiguous.
 func (t *tiledAcross) spread(y, bias []float32) {
 	line := t.width * f32.Lanes
 	for o, v := range bias[:t.rows] {
@@ -149,7 +148,7 @@ func (t *tiledAcross) spread(y, bias []float32) {
 	}
 }
 
-// takeApart brings what some blocks are read as into tiles.
+// takeApart splits the input of some blocks into tiles.
 func (t *tiledAcross) takeApart(s *Scratch, first, blocks int) {
 	l, size, tiles := t.source, s.net.parts*f32.TilePairs, s.pair(t.read)
 	for b := range blocks {
@@ -165,15 +164,15 @@ func (t *tiledAcross) takeApart(s *Scratch, first, blocks int) {
 	}
 }
 
-// sum makes, or adds to, all rows and positions of the blocks [first, end): the products of
-// some groups of 32 channels.
+// sum computes, for all rows and positions of the blocks [first, end), the products of some groups
+// of 32 channels, or adds them.
 func (t *tiledAcross) sum(s *Scratch, y []float32, block, first, end int, g part, add bool) {
 	size := s.net.parts * f32.TilePairs
 	weights, read := s.pair(t.weights), s.pair(t.read)
 	groups := t.source.Channels / f32.TileTerms
 	rowTiles := len(weights) / (t.rows / f32.Lanes)
 	q := f32.SplitTile{Parts: s.net.parts, RowC: t.rowC, Accumulate: add}
-	run := g.len * size // pairs of weights that lie in a row
+	run := g.len * size // contiguous pairs of weights
 	for m := 0; m < t.rows; m += 2 * f32.Lanes {
 		next := (m/f32.Lanes + 2) * rowTiles
 		q.A, q.DownA, q.DownC = weights[m/f32.Lanes*rowTiles:], 0, 0
@@ -190,7 +189,7 @@ func (t *tiledAcross) sum(s *Scratch, y []float32, block, first, end int, g part
 				}
 				q.C = y[b*block+m*t.rowC+p.write:]
 				q.Ahead(nil)
-				if next+run <= len(weights) && next < (m/f32.Lanes+4)*rowTiles { // of the rows that come next
+				if next+run <= len(weights) && next < (m/f32.Lanes+4)*rowTiles { // of the next rows
 					q.Ahead(weights[next+g.start*size:])
 					next += groups * size
 				}

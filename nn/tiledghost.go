@@ -6,56 +6,56 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// tiledGhost makes the clipped sums of ghostGradients by matrix tiles: their terms are
-// 16 positions of one example, each in two of its parts, as f32.WindowTile reads them.
-// The windows of the input's tiles are the taps above each other: a line of the map
-// stands once, and those above and below the map are zeros.
+// tiledGhost computes the clipped sums of ghostGradients by matrix tiles. Their terms are 16
+// positions of one example, each in two of its parts, as f32.WindowTile reads them. The windows of
+// the input's tiles are the taps above each other. So a line of the map is stored once, and the
+// lines above and below the map are zeros.
 type tiledGhost struct {
 	c        *conv
 	deltas   int    // slot: [out/16][example][16 positions], tiles
 	inputs   int    // slot: [channel/16][tap in x][example][high and middle, low and high][line]
-	channels []part // groups of 16 whose inputs are taken apart together
+	channels []part // groups of 16 whose inputs are split together
 	nothing  int    // slot: zeros, as far apart as channels
-	blocks   int    // how many of them are made at a time
-	room     int    // for examples: those of the blocks, and before them of the last one before: see cut
-	bin      int    // slot: the sums of a bin that goes on in the next blocks, as WindowTile.Sum has them
-	heldX    int    // slot: of the last block before, the input …
-	heldD    int    // … and the derivative times the clip factor
-	steps    int    // of 16 positions of an example
-	line     int    // pairs of a line of the map in two parts, of 16 channels
-	lines    int    // of the input, with those that are zeros
-	exampleA int    // pairs from an example to the next
+	blocks   int    // number of blocks processed at a time
+	room     int    // capacity for examples: those of the blocks, and before them those of the previous block, see cut
+	bin      int    // slot: the sums of a bin that continues in the next blocks, in the order of WindowTile.Sum
+	heldX    int    // slot: the input of the previous block …
+	heldD    int    // … and its derivative times the clip factor
+	steps    int    // number of groups of 16 positions of an example
+	line     int    // pairs in a line of the map, in two parts, for 16 channels
+	lines    int    // lines of the input, including the lines of zeros
+	exampleA int    // pairs from one example to the next
 	exampleB int
-	groupB   int     // pairs from 16 channels to the next
-	extra    float64 // what may be off, as a part of Σ_p ‖δ_p‖‖(x_p, 1)‖: see newTiledGhost
+	groupB   int     // pairs from one group of 16 channels to the next
+	extra    float64 // error bound relative to Σ_p ‖δ_p‖‖(x_p, 1)‖, see newTiledGhost
 }
 
-// windowBytes is what may be taken apart of the input before it is multiplied, so that it
-// stays in the second cache beside the derivatives of some rows, which are then read as
-// seldom from behind it.
+// windowBytes is how much of the input is split before it is multiplied. It then stays in the
+// second-level cache together with the derivatives of some rows, which are then read less often
+// from memory beyond it.
 const windowBytes = 5 << 18
 
-// stretched is how much longer than an example's gradient the sum of the lengths of what
-// it is summed from can be before that sum, and not the gradient, is clipped: where an
-// example is added by several multiplications of tiles, each is rounded to what the
-// sum has grown to.
+// stretched limits the sum of the lengths of an example's terms, relative to the length of its
+// gradient. If the sum is larger, the sum is clipped instead of the gradient. This is needed
+// because several multiplications of tiles may add an example, and each of them rounds to the size
+// of the sum so far.
 const stretched = 24
 
-// newTiledGhost returns the sums by matrix tiles, or nil if they do not fit the maps.
+// newTiledGhost returns the sums by matrix tiles, or nil if the maps do not fit them.
 //
-// Rounding. With M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and u = 2^-24, what an example adds is off from
-// its gradient by taking numbers apart, of two parts by 2·2^-16 + 2^-32 of M and of
-// three parts by 5u, and by sums of 16 terms, of their halves and of a step's tiles, by
-// (18 + parts·steps)·u, of magnitudes that are at most 1 + 2^-6 of M. That depends on
-// the example alone: extra·M is added to its norm.
+// Rounding. Let M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and u = 2^-24. What an example adds differs from its
+// gradient for two reasons. Splitting numbers has an error of at most 2·2^-16 + 2^-32 of M with two
+// parts, and 5u with three parts. Sums of 16 terms, of their halves and of a step's tiles have an
+// error of at most (18 + parts·steps)·u of their magnitudes, which are at most 1 + 2^-6 of M. Both
+// depend only on the example: extra·M is added to its norm.
 //
-// What examples are rounded to is the sum of their bin, in part: at most 4 additions to
-// the sum in memory, and, where an example is one step, 3·f32.WindowRun = 48 in a tile. What is
-// added there are its tiles: of the largest parts, and others which are at most
-// 2·2^-8·1.01·M long together, as is by how much the first is longer than the gradient. As
-// M/stretched is at most the norm, they are at most 1.2 of it, and 52·1.2 < 65: they
-// are off by less than Rounding takes for n = 64 and 65 examples. The same holds
-// for examples of more steps, which are added one by one.
+// The rounding of additions depends partly on the sum of the example's bin: at most 4 additions to
+// the sum in memory and, if an example is one step, 3·f32.WindowRun = 48 in a tile. The terms of
+// these additions are the example's tiles: those of the largest parts, and others that together are
+// at most 2·2^-8·1.01·M long. The first may be longer than the gradient by the same length.
+// M/stretched is at most the norm, so the terms are at most 1.2 of it, and 52·1.2 < 65. So the
+// error is less than what Rounding allows for n = 64 and n = 65 examples. The same holds for
+// examples of more steps, which are added one by one.
 func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	w, h := c.out.Width, c.out.Height
 	if c.Stride != 1 || c.affine.out%f32.Lanes != 0 || c.in.Channels%f32.Lanes != 0 || w%2 != 0 || f32.Lanes%w != 0 ||
@@ -90,8 +90,8 @@ func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	return t
 }
 
-// norm returns what is clipped of an example whose gradient is as long as norm at most,
-// as Gram matrices have it, and whose M is bound.
+// norm returns the norm by which an example is clipped. The gradient's norm is at most norm,
+// according to the Gram matrices, and bound is M.
 func (t *tiledGhost) norm(norm, bound float64) float64 {
 	norm += t.extra * bound
 	if t.steps == 1 {
@@ -100,8 +100,8 @@ func (t *tiledGhost) norm(norm, bound float64) float64 {
 	return norm
 }
 
-// sums adds the blocks' gradients, whose derivatives are scaled already, to the sums: see
-// deposit. Examples whose run goes on in the next blocks are held, and added with those.
+// sums adds the blocks' gradients, whose derivatives are already scaled, to the sums; see deposit.
+// Examples whose run continues in the next blocks are held and added with those.
 func (t *tiledGhost) sums(s *Scratch, wide []float64, from, to int) {
 	lead := t.room/f32.Lanes - t.blocks // blocks that there is room for before these
 	for ; from < to; from += t.blocks {
@@ -137,9 +137,9 @@ func (t *tiledGhost) sums(s *Scratch, wide []float64, from, to int) {
 	}
 }
 
-// cut returns the place in the batch at, or where the run begins that at is amid: the tiles
-// add f32.WindowRun examples of a bin to each other, from its first one on, wherever
-// blocks end, so that what a bin sums to depends on its own records alone.
+// cut returns the place at of the batch, or the start of the run that contains it. The tiles add
+// f32.WindowRun examples of a bin to each other, beginning with the bin's first example, wherever
+// blocks end. So the sum of a bin depends only on its own records.
 func (t *tiledGhost) cut(s *Scratch, at int) int {
 	if t.steps > 1 {
 		return at
@@ -147,8 +147,8 @@ func (t *tiledGhost) cut(s *Scratch, at int) int {
 	return at - (at-s.binStart(at))%f32.WindowRun
 }
 
-// parts returns what is added in float32 of the examples [first, last) and those held:
-// bins, or, of examples that are added one by one, runs of them.
+// parts returns which of the examples [first, last) and the held ones are added in float32:
+// segments of bins, or, if examples are added one by one, runs of them.
 func (t *tiledGhost) parts(s *Scratch, first, last int) []segment {
 	if t.steps > 1 {
 		return s.runs(first, last, f32.WindowRun)
@@ -156,8 +156,8 @@ func (t *tiledGhost) parts(s *Scratch, first, last int) []segment {
 	return s.segments(t.cut(s, first), t.cut(s, last))
 }
 
-// operands returns the input of block b and the derivative by its output, or, before the
-// block from, those that are held.
+// operands returns the input of block b and the derivative by its output. For a block before from,
+// it returns those that are held.
 func (t *tiledGhost) operands(s *Scratch, b, from int) (x, delta []float32) {
 	if b < from {
 		return s.float(t.heldX, 0), s.float(t.heldD, 0)
@@ -165,12 +165,12 @@ func (t *tiledGhost) operands(s *Scratch, b, from int) (x, delta []float32) {
 	return s.float(t.c.in.act, b), s.float(t.c.out.delta, b)
 }
 
-// takeDeltas takes a block's derivatives apart, for the examples from the given one on.
+// takeDeltas splits a block's derivatives. They become the examples beginning with the given one.
 func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 	out, parts, half := t.c.out, s.net.parts, t.c.out.Width/2
 	tiles := s.pair(t.deltas)
 	var split, terms [(f32.ThreeParts + 1) * f32.TilePairs]f32.Pair
-	lines := f32.Lanes / out.Width // of a step
+	lines := f32.Lanes / out.Width // lines in a step
 	for o := range t.c.affine.out {
 		to := tiles[(o/f32.Lanes*t.room+example)*t.exampleA+o%f32.Lanes*f32.Lanes:]
 		for step := range t.steps {
@@ -184,7 +184,7 @@ func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 				for part := range parts {
 					tile := terms[part*f32.TilePairs+2*line:]
 					second := part
-					if part == 2 { // the high part, and beside it the low one
+					if part == 2 { // the high part, and next to it the low part
 						copy(tile[:n], split[line:])
 					} else {
 						copy(tile[:n], split[part*f32.TilePairs+line:])
@@ -200,7 +200,7 @@ func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 	}
 }
 
-// takeInputs takes 16 channels of a block's input apart.
+// takeInputs splits 16 channels of a block's input.
 func (t *tiledGhost) takeInputs(s *Scratch, x []float32, group int, tiles []f32.Pair, example int) {
 	in, parts, half := t.c.in, s.net.parts, t.c.out.Width/2
 	nothing := s.float(t.nothing, 0)
@@ -232,28 +232,28 @@ func (t *tiledGhost) takeInputs(s *Scratch, x []float32, group int, tiles []f32.
 	}
 }
 
-// windowRow is the numbers of a row of a block of sums, and windowBlock those of the block.
+// windowRow is the number of floats in a row of a block of sums, windowBlock that in the block.
 const (
 	windowRow   = f32.Windows * f32.Lanes
 	windowBlock = 2 * f32.Lanes * windowRow
 )
 
-// ofRows returns how many sums there are of 32 rows and 16 channels.
+// ofRows returns the number of sums for 32 rows and 16 channels.
 func (t *tiledGhost) ofRows() int {
 	return t.c.Kernel * ((t.c.Kernel + f32.Windows - 1) / f32.Windows) * windowBlock
 }
 
-// ofChannels returns how many sums there are of 16 channels.
+// ofChannels returns the number of sums for 16 channels.
 func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 2 * t.ofRows() }
 
-// wides returns how many sums there are.
+// wides returns the number of sums.
 func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
 
-// narrows returns how many numbers they are while a bin is summed.
+// narrows returns how many floats the sums are while a bin is summed.
 func (t *tiledGhost) narrows() int { return t.wides() / windowBlock * f32.WindowFloats }
 
-// deposit brings the sums, in the order in which multiply adds to them, to where they belong:
-// rows by rows, so that their pages are visited once.
+// deposit copies the sums from the order in which multiply adds to them to their places in the
+// gradient. It goes row by row, so that each page of memory is visited once.
 func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
 	c := t.c
 	for o := 0; o < c.affine.out; o += 2 * f32.Lanes {
@@ -275,8 +275,8 @@ func (t *tiledGhost) deposit(s *Scratch, wide []float64) {
 	}
 }
 
-// multiply adds to the sums from at on what the weights of 32 rows and 16 channels get.
-// origin is the example whose tiles are the first.
+// multiply adds to the sums from at on: the weights of 32 rows and 16 channels. origin is the
+// example of the first tiles.
 func (t *tiledGhost) multiply(
 	s *Scratch, wide []float64, at int, inputs []f32.Pair, o, origin int, parts []segment,
 ) {
@@ -300,7 +300,7 @@ func (t *tiledGhost) multiply(
 				q.B = inputs[(kx*t.room+p.from-origin)*t.exampleB:]
 				q.Sum = bin
 				if p.begins && p.ends {
-					q.Sum = s.windowSum[:] // which is nearer
+					q.Sum = s.windowSum[:] // closer memory
 				}
 				if p.begins {
 					clear(q.Sum[:f32.WindowFloats])

@@ -12,29 +12,28 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse is the filter that all rounds of a record go through, and how much of
-// it they take.
+// FilterUse is the Rényi filter that all rounds of a record go through, and how much of it they use.
 type FilterUse struct {
 	rdp.Limits
-	Recorded bool `json:"recorded"` // if not, they are assumed to have been fixed before the first release
+	Recorded bool `json:"recorded"` // if false, the filter is only assumed to have been fixed before the first release
 
-	// Past and All are the parts of it that the rounds run already use up, and with
-	// the next leg, see [rdp.Limits.Used]. All is nil without a next leg.
+	// Past is the fraction of the filter that the past rounds use. All is the fraction that they use
+	// together with the next leg, or nil without a next leg. See [rdp.Limits.Used].
 	Past float64  `json:"used_by_past"`
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside is what Theorem simpleF says of rounds that are fixed
-// beforehand; nil where it has no ε.
+// ClosedFormBeside is the ε of Theorem simpleF, which holds for rounds that were fixed beforehand. A
+// field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
-	Past *float64 `json:"past"` // of the rounds run already
-	All  *float64 `json:"all"`  // with the next leg
+	Past *float64 `json:"past"` // of the past rounds
+	All  *float64 `json:"all"`  // of the past rounds and the next leg
 }
 
-// costing says what a release costs, by composition or in a filter.
+// costing returns the cost of all events of a record, by composition or in a filter.
 type costing func(events []dp.Event) (dp.Bound, error)
 
-// throughFilter fixes the filter and returns what it asks for.
+// throughFilter sets p.Filter and returns the cost of events in that filter.
 func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late bool) (costing, error) {
 	p.Filter = &FilterUse{Recorded: recorded != nil && !late}
 	if recorded != nil {
@@ -64,8 +63,8 @@ func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late boo
 	return cost, nil
 }
 
-// setBeside completes a leg that was found: what is guaranteed of it, and what the
-// other ways of accounting say.
+// setBeside completes a leg that was found. It sets the guarantee, and what the other ways of
+// accounting give.
 func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	all := p.release(p.Event())
 	p.ClosedForm.All, _ = closedUpper(ctx, all, p.Delta)
@@ -88,14 +87,13 @@ func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	return nil
 }
 
-// isInBudget reports whether all rounds are within one closed-form budget of
-// ε_target and δ.
+// isInBudget reports whether all rounds fit into one closed-form budget of ε_target and δ.
 func (p *Next) isInBudget(all []dp.Event) bool {
 	b, err := closedform.NewBudget(p.N, p.TargetEpsilon, p.Delta)
 	return err == nil && b.Spend("past and next", all) == nil
 }
 
-// closedUpper is the ε of Theorem simpleF, nil if it has none.
+// closedUpper returns the ε of Theorem simpleF, or nil if it gives none.
 func closedUpper(ctx context.Context, events []dp.Event, delta float64) (*float64, error) {
 	b, err := closedform.Accountant{}.Epsilon(ctx, events, delta)
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) {
@@ -104,8 +102,7 @@ func closedUpper(ctx context.Context, events []dp.Event, delta float64) (*float6
 	return &b.EpsilonUpper, nil
 }
 
-// pastIsTooMuch reports whether the rounds run already are beyond the target by
-// themselves.
+// pastIsTooMuch reports whether the past rounds exceed the target without the next leg.
 func (p *Next) pastIsTooMuch() bool {
 	if p.Filter != nil {
 		return p.Filter.Past > 1
@@ -113,26 +110,26 @@ func (p *Next) pastIsTooMuch() bool {
 	return p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon
 }
 
-// alreadySpent says what the rounds run already cost, the tight figure first.
+// alreadySpent says what the past rounds cost, with the tightest number first.
 func (p *Next) alreadySpent() string {
 	if p.Filter == nil {
-		return fmt.Sprintf("the rounds run already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),
+		return fmt.Sprintf("the past rounds already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),
 			down(p.TargetEpsilon, 6))
 	}
 	part := fmt.Sprintf("%s of the filter of ε = %s at order %s", percent(p.Filter.Past),
 		decimal.Exactly(p.TargetEpsilon), claim.Orders(p.Filter.Orders))
 	if p.Past == nil || math.IsInf(p.Past.EpsilonUpper, 1) {
-		return "the rounds run already use " + part
+		return "the past rounds already use " + part
 	}
-	return fmt.Sprintf("the rounds run already cost ε = %s by %s if they were fixed beforehand, and %s if they were "+
-		"chosen by results", up(p.Past.EpsilonUpper, 5), p.Past.Accountant, part)
+	return fmt.Sprintf("the past rounds already cost ε = %s by %s if they were fixed beforehand, and %s if they "+
+		"depended on results", up(p.Past.EpsilonUpper, 5), p.Past.Accountant, part)
 }
 
-// percent shows a part of a filter, rounded up.
+// percent formats a fraction of a filter as a percentage, rounded up.
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
-// History returns the past and the next leg, and the filter, to be written before
-// the leg runs; Run must not be nil.
+// History returns the past rounds, the next leg and the filter. It must be saved before the leg runs.
+// p.Run must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
@@ -142,17 +139,18 @@ func (p *Next) History() History {
 	return h
 }
 
-// History returns the rounds of p's run and a filter for them and for all that will
-// be chosen after them, of budget ε in [1e-8, 1e4] and the plan's δ, to be written
-// before the first round. Its orders, if none are given, are the [rdp.PlannedOrder] of
-// the run. A budget that does not let the run through is an error; so is a plan
-// without a run. What the run needs of a budget is in a [*BudgetError].
+// History returns the rounds of p's run, with a filter for them and for all rounds that are chosen
+// later. The filter has the given budget ε in [1e-8, 1e4] and the plan's δ. It must be saved before the
+// first round. If no orders are given, the filter has the [rdp.PlannedOrder] of the run.
+//
+// History returns an error if the plan has no run. If the budget does not admit the run, the error is a
+// [*BudgetError], which says what the run needs.
 func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
 	if err := p.made(); err != nil {
 		return History{}, err
 	}
 	if p.Run == nil {
-		return History{}, fmt.Errorf("no history: there is no run: %s", p.Reason)
+		return History{}, fmt.Errorf("no history, because the plan has no run: %s", p.Reason)
 	}
 	if err := CheckBudget(budget); err != nil {
 		return History{}, err
@@ -176,13 +174,13 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError reports a budget ε of a filter that does not let a run through.
+// BudgetError reports that the budget ε of a filter is too small for a run.
 type BudgetError struct {
 	Budget float64
-	Needs  float64 // the least ε that does, at the filter's orders
+	Needs  float64 // the least ε that admits the run, at the filter's orders
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("budget = %v, must be at least what the run needs of a filter, ε = %s", e.Budget,
+	return fmt.Sprintf("budget = %v, must be at least the ε = %s that the run needs of a filter", e.Budget,
 		up(e.Needs, 5))
 }

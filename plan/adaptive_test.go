@@ -98,7 +98,7 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
-	if p.Feasible || !strings.HasPrefix(p.Reason, "the rounds run already cost ε = "+up(tight.EpsilonUpper, 5)+
+	if p.Feasible || !strings.HasPrefix(p.Reason, "the past rounds already cost ε = "+up(tight.EpsilonUpper, 5)+
 		" by pld if they were fixed beforehand, and ") || !strings.Contains(p.Reason,
 		"of the filter of ε = 0.3 at order") ||
 		p.Adaptive || !(p.Filter.Past > 1) || p.Filter.All != nil {
@@ -112,12 +112,12 @@ func TestReplanSaysTheTightCost(t *testing.T) {
 	// fixed sizes under add-or-remove.
 	past[0].Adjacency = dp.ReplaceOne
 	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, closedform.Accountant{})
-	if !strings.HasPrefix(p.Reason, "the rounds run already use ") || p.Past != nil || p.ClosedForm.Past != nil {
+	if !strings.HasPrefix(p.Reason, "the past rounds already use ") || p.Past != nil || p.ClosedForm.Past != nil {
 		t.Errorf("%+v", p)
 	}
 	past[0].Adjacency, past[0].Sampling = dp.AddOrRemove, dp.FixedSize
 	p = replan(t, NextRequest{Past: past, Epochs: 2, Epsilon: 0.3}, pld.Accountant{})
-	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "rounds run: event 0: ") ||
+	if text := p.text(t); p.Feasible || p.Filter != nil || !strings.Contains(p.Reason, "past rounds: event 0: ") ||
 		!strings.Contains(text, "no ε if fixed beforehand") || !strings.Contains(text, "by a Rényi filter") {
 		t.Errorf("%+v", p)
 	}
@@ -248,15 +248,15 @@ func TestHistory(t *testing.T) {
 		t.Error(err)
 	}
 	for budget, want := range map[float64]string{
-		0: "budget = 0, must be in [1e-08, 10000]", 0.001: "budget = 0.001, must be at least what the run needs of a " +
-			"filter",
+		0: "budget = 0, must be in [1e-08, 10000]", 0.001: "budget = 0.001, must be at least the " +
+			"ε = ",
 	} {
 		if _, err := p.History(t.Context(), budget); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	infeasible := solve(t, Request{Method: ClosedForm, N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})
-	if _, err := infeasible.History(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "there is no run") {
+	if _, err := infeasible.History(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the plan has no run") {
 		t.Errorf("%+v: %v", infeasible.Run, err)
 	}
 	done, cancel := context.WithCancelCause(t.Context())

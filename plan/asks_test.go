@@ -33,7 +33,7 @@ func TestTextSaysWhatTheTheoremAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(text.String(), c.asks) ||
-			strings.Contains(text.String(), "Main, which is simpler, need not hold") != c.beyond {
+			strings.Contains(text.String(), "The simpler theorem Main need not hold") != c.beyond {
 			t.Errorf("%+v: %s", c.request, &text)
 		}
 	}

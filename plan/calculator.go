@@ -14,22 +14,22 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// calculator finds what is missing of σ, s and T, or what they cost.
+// calculator finds whichever of σ, s and T is missing, or the cost of the run if none is.
 type calculator struct {
 	p      *Plan
-	price  pricing // what all rounds that use one record cost
-	target float64 // the ε that is allowed
-	rough  pricing // nil, or a faster and less sharp price that finds where to start
+	price  pricing // cost of all rounds that use one record
+	target float64 // largest ε allowed
+	rough  pricing // a faster and less sharp price, with which a search starts; may be nil
 }
 
-// calculator returns that of the plan's method and ε.
+// calculator returns the calculator of the plan's method for a target ε.
 func (p *Plan) calculator(ctx context.Context, target float64) (calculator, error) {
 	price, err := p.pricing(ctx, p.copies())
 	return calculator{p, price, target, p.rough(ctx)}, err
 }
 
-// rough returns the price by which a search for the noise by pld starts, as that of a
-// calibration does; nil for another method.
+// rough returns the price with which a search by pld starts, as a calibration does. It returns nil for
+// other methods.
 func (p *Plan) rough(ctx context.Context) pricing {
 	if p.Method != PLD {
 		return nil
@@ -37,7 +37,7 @@ func (p *Plan) rough(ctx context.Context) pricing {
 	return p.priceBy(ctx, pld.Accountant{Accuracy: Coarse}, p.copies())
 }
 
-// calculate finds the plan for any other combination than solveJointly.
+// calculate finds the plan for every combination of fields that solveJointly does not handle.
 func (p *Plan) calculate(ctx context.Context, r Request) error {
 	c, err := p.calculator(ctx, p.Epsilon)
 	if err != nil {
@@ -63,8 +63,8 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 	return c.accept(ctx, a, k)
 }
 
-// answer is the release that was found, or the safest one if none is within the
-// target. Then what describes it, and unknown is what was sought.
+// answer is the setting that was found, or the safest one if none meets the target. what describes the
+// setting, and unknown is the JSON key of the quantity that was solved for.
 type answer struct {
 	stop
 	sigma         float64
@@ -72,7 +72,8 @@ type answer struct {
 	what, unknown string
 }
 
-// find turns what is not given; k is K, or 0 if it is not.
+// find solves for the quantity that is missing. k is the number K of gradient computations, or 0 if it
+// is not given.
 func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err error) {
 	a = answer{sigma: c.p.Sigma, s: r.SampleSize, rounds: r.Rounds}
 	if k != 0 && a.s != 0 {
@@ -93,11 +94,11 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	case a.s != 0:
 		a.stop, err = c.rounds(ctx, a.sigma, a.s)
 		a.rounds = int(a.value)
-		a.what, a.unknown = fmt.Sprintf("one round of s = %d already", a.s), "rounds"
+		a.what, a.unknown = fmt.Sprintf("even one round of s = %d", a.s), "rounds"
 	case a.rounds != 0:
 		a.stop, err = c.size(ctx, a.sigma, a.rounds, c.largestMean())
 		a.s = int(a.value)
-		a.what, a.unknown = fmt.Sprintf("s = 1 in %s already", rounds(a.rounds)), "sample_size"
+		a.what, a.unknown = fmt.Sprintf("even s = 1 in %s", rounds(a.rounds)), "sample_size"
 	case a.sigma == 0:
 		var b Batch
 		b, a.stop, err = c.recommend(ctx, k)
@@ -110,13 +111,13 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 		a.stop, err = c.sizeFor(ctx, a.sigma, k)
 		a.s = max(int(a.value), 1)
 		a.rounds = roundsOf(k, a.s)
-		a.what, a.unknown = fmt.Sprintf("s = 1 in %s, for k = %.6g epochs, already", rounds(a.rounds),
+		a.what, a.unknown = fmt.Sprintf("even s = 1 in %s, for k = %.6g epochs,", rounds(a.rounds),
 			r.Epochs), "sample_size"
 	}
 	return a, err
 }
 
-// pricing is the method's.
+// pricing returns the function by which the plan's method computes costs.
 func (p *Plan) pricing(ctx context.Context, copies int) (pricing, error) {
 	if p.Method.isClosedForm() {
 		return p.priceByForm(p.Method.form(), copies), nil
@@ -125,7 +126,7 @@ func (p *Plan) pricing(ctx context.Context, copies int) (pricing, error) {
 	return p.priceBy(ctx, acc, copies), err
 }
 
-// accept sets the run and everything that is said of it.
+// accept sets the run and everything that follows from it.
 func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	p, b, s, rounds := c.p, a.bound, a.s, a.rounds
 	client := b
@@ -148,7 +149,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 		p.Kind = record.Kind
 		return nil
 	}
-	// Rounding may put the limits of this run beyond the run itself.
+	// Because of rounding, the limits may exclude this run by a little.
 	l, err := p.limits(float64(p.copies()) * float64(s*rounds) / float64(p.N))
 	if err != nil {
 		return err
@@ -163,8 +164,7 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	return nil
 }
 
-// refuse sets the reason: what the safest release costs, and what would be
-// within the budget.
+// refuse sets the reason: the cost of the safest setting, and changes that would meet the budget.
 func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if a.err != nil && !errors.Is(a.err, dp.ErrNotCovered) {
 		return a.err
@@ -173,7 +173,7 @@ func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if failing := c.failing(a); len(failing) > 0 {
 		e.Cost += ", by (" + strings.Join(failing, "), (") + ")"
 	}
-	if a.s <= c.largestMean() { // else θ is too large, whatever else is changed
+	if a.s <= c.largestMean() { // otherwise θ is too large, and no other change helps
 		if a.unknown != "epsilon" {
 			e.Remedies = c.remedies(ctx, r, a)
 		}
@@ -183,8 +183,8 @@ func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	return nil
 }
 
-// failing are the conditions of Theorem simpleF that a release which it covers does not meet at
-// the target; none of another method.
+// failing returns the names of the conditions of Theorem simpleF that a does not meet at the target. It
+// returns nil for other methods and for settings that the theorem does not cover.
 func (c calculator) failing(a answer) (names []string) {
 	if a.err != nil || !c.p.Method.isClosedForm() {
 		return nil
@@ -203,8 +203,8 @@ func (c calculator) failing(a answer) (names []string) {
 	return names
 }
 
-// sharper is another method where the closed form has no answer, or none within
-// the target, for a release of which RDP has one.
+// sharper suggests the methods RDP and PLD, if the closed form gives no answer within the target and
+// RDP does.
 func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 	if !c.p.Method.isClosedForm() {
 		return nil
@@ -213,9 +213,9 @@ func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) || a.unknown != "epsilon" && b.EpsilonUpper > c.target {
 		return nil
 	}
-	text := fmt.Sprintf("take method %q, by which that costs ε = %s", RDP, up(b.EpsilonUpper, 5))
-	if a.unknown == "sigma" { // of the largest σ that is 0, and nobody asks for it
-		text = fmt.Sprintf("take method %q, which has a σ for that", RDP)
+	text := fmt.Sprintf("use method %q, by which this costs ε = %s", RDP, up(b.EpsilonUpper, 5))
+	if a.unknown == "sigma" { // the ε is that of the largest σ: it is near 0 and of no interest
+		text = fmt.Sprintf("use method %q, which has a σ for this", RDP)
 	}
 	e := c.p.event(a.sigma, a.s, c.p.copies()*a.rounds)
 	if c.p.Delta >= pld.MinDelta && e.SampleRate() >= pld.MinRate && float64(e.Count) <= pld.MaxRounds {
@@ -224,9 +224,8 @@ func (c calculator) sharper(ctx context.Context, a answer) Remedies {
 	return Remedies{{Change: "method", Method: RDP, Text: text}}
 }
 
-// remedies are changes of one number that bring a within the target. Where the request
-// has another number that follows from it, the text says so, and the change is of the
-// field that was given.
+// remedies returns changes of a single number that bring a within the target. If another number of the
+// request must follow, the text mentions both, and the remedy changes the one that was given.
 func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies {
 	var tell Remedies
 	m := c.p.Method
@@ -253,7 +252,7 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 			if r.SampleSize == 0 {
 				change, to = ifGiven("epochs", r.Epochs != 0), number(epochs(s.value, float64(a.rounds)))
 			} else if r.Epochs != 0 {
-				change = "" // the rounds would grow
+				change = "" // a smaller s would increase the number of rounds
 			}
 			tell.add(change, to, m, fmt.Sprintf("lower s to %.0f", s.value))
 		}
@@ -261,8 +260,8 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 	return tell
 }
 
-// shortEpochs are the epochs of so many rounds of size s of N records, rounded down to six
-// digits, or to as many more as leave a whole round and a size of 1.
+// shortEpochs returns the epochs of the given rounds of size s over the given records, rounded down to
+// six digits. It uses more digits if six would lose a whole round or a size of 1.
 func shortEpochs(records int, s, rounds float64) string {
 	n := float64(records)
 	for digits := 6; digits < 17; digits++ {
@@ -274,12 +273,13 @@ func shortEpochs(records int, s, rounds float64) string {
 	return decimal.Exactly(rounds * s / n)
 }
 
-// tooLittle is the reason of epochs that are not one gradient computation.
+// tooLittle returns the reason why epochs that amount to less than one gradient computation are
+// refused.
 func tooLittle(kn float64) string {
 	return fmt.Sprintf("k·N = %s is less than one gradient computation", down(kn, 3))
 }
 
-// ifGiven is the name of a field that was given, or "".
+// ifGiven returns name if is is true, and "" otherwise.
 func ifGiven(name string, is bool) string {
 	if is {
 		return name

@@ -259,12 +259,12 @@ func TestReasonsNameRemedies(t *testing.T) {
 		{Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01},
 			[]string{"less than one record (treq3): allow ε = ", ", that is σ = ", ", or lower k to "}},
 		{Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD},
-			[]string{"s = 1 in 500 rounds, for k = 5 epochs, already costs ε = ", ", above 0.01: raise σ to ",
+			[]string{"even s = 1 in 500 rounds, for k = 5 epochs, costs ε = ", ", above 0.01: raise σ to ",
 				", or lower T to "}},
 		{Request{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP},
-			[]string{"one round of s = 50 already costs ε = ", "raise σ to ", "or lower s to "}},
+			[]string{"even one round of s = 50 costs ε = ", "raise σ to ", "or lower s to "}},
 		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
-			[]string{"s = 1 in 1000000 rounds already costs ε = ", "raise σ to ", "or lower T to "}},
+			[]string{"even s = 1 in 1000000 rounds costs ε = ", "raise σ to ", "or lower T to "}},
 		{Request{Method: ClosedForm, N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
 			[]string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
 		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
@@ -274,7 +274,7 @@ func TestReasonsNameRemedies(t *testing.T) {
 		{Request{Method: ClosedForm, N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq1): lower s to "}}, // (treq3) is met
 		{Request{Method: ClosedForm, N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
-			[]string{"one round of s = 1 already costs ε = ", ", by (treq4): raise σ to 13.6"}},
+			[]string{"even one round of s = 1 costs ε = ", ", by (treq4): raise σ to 13.6"}},
 		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"k·N = 0.5 is less than one gradient computation"}},
 		{Request{Method: ClosedForm, N: 1000, Epochs: 0.00099999, Epsilon: 0.1},
@@ -326,18 +326,18 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 		{N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5, Method: Printed},                // none in this form either
 	} {
 		p := solve(t, r)
-		if p.Feasible || !strings.Contains(p.Reason, `take method "rdp"`) || !strings.Contains(p.Reason, `or "pld"`) {
+		if p.Feasible || !strings.Contains(p.Reason, `use method "rdp"`) || !strings.Contains(p.Reason, `or "pld"`) {
 			t.Errorf("%+v: %v, %q", r, p.Feasible, p.Reason)
 			continue
 		}
 		// Where σ is what there is none of, that of the largest one says nothing.
 		eps := math.Inf(1)
 		if r.Sigma == 0 {
-			if !strings.Contains(p.Reason, `take method "rdp", which has a σ for that`) {
+			if !strings.Contains(p.Reason, `use method "rdp", which has a σ for this`) {
 				t.Errorf("%+v: %q", r, p.Reason)
 			}
 		} else {
-			eps = after(t, p.Reason, `take method "rdp", by which that costs ε = `)
+			eps = after(t, p.Reason, `use method "rdp", by which this costs ε = `)
 		}
 		for _, r.Method = range []Method{RDP, PLD} {
 			if q := solve(t, r); !q.Feasible || r.Epsilon == 0 && q.Epsilon > eps {
@@ -350,7 +350,7 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 		{Method: ClosedForm, N: 10, Theta: 100, Rounds: 5, Sigma: 5, Epsilon: 1, Delta: 0.01}, // uneven beyond the data
 		{Method: ClosedForm, N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.01},                 // too dear for RDP too
 	} {
-		if p := solve(t, r); strings.Contains(p.Reason, "take method") {
+		if p := solve(t, r); strings.Contains(p.Reason, "use method") {
 			t.Errorf("%+v: %q", r, p.Reason)
 		}
 	}
@@ -508,7 +508,7 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 				"held by 5 clients: 3000 rounds", "certified"}, "γ"},
 		{Request{N: 60000, Rounds: 600, Sigma: 3, Epsilon: 2, Theta: 2, Method: RDP},
 			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ",
-				"of which none is above"}, "γ"},
+				"none of which is above"}, "γ"},
 		{Request{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
 			[]string{"γ", "; ε = 0.1 is allowed", "simpleF  treq3      met"}, "APPROX"},
 		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
@@ -518,7 +518,7 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 		{Request{Method: ClosedForm, N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
 			[]string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
 		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
-			[]string{"N = 10000, θ = 1", "one round of s = 5000 already costs"}, "epochs"},
+			[]string{"N = 10000, θ = 1", "even one round of s = 5000 costs"}, "epochs"},
 	} {
 		var b strings.Builder
 		if err := solve(t, tt.r).WriteText(&b); err != nil {

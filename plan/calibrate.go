@@ -10,8 +10,7 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// What a calibration may answer, and is asked with. Above maxSteps rounds no
-// accountant here is tested.
+// The ranges of a Target. No accountant was tested above maxSteps rounds.
 const (
 	minSigma, maxSigma = 0.05, 1e6
 	minRate            = 1e-9
@@ -19,17 +18,17 @@ const (
 	maxRecords         = 1_000_000_000 // 1/minRate
 )
 
-// Target is a budget and two of the three quantities of a release of equal
-// rounds. The third, which is 0, is solved for.
+// Target is a budget and two of three quantities: noise multiplier, sample rate, steps. The third is 0
+// and is solved for. All rounds are equal.
 type Target struct {
 	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
 	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier σ in [0.05, 1e6]
 	SampleRate float64 `json:"sample_rate,omitempty"` // q in [1e-9, 1]
-	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], the rounds of all clients that hold the record
+	Steps      int     `json:"steps,omitempty"`       // T in [1, 1e9], counting the rounds of all clients that hold the record
 
-	// SampleSize, s in [1, N], and DatasetSize, N, are in the place of SampleRate. N in
-	// [1, 1e9] alone, beside Sigma and Steps: s is solved for.
+	// SampleSize, s in [1, N], and DatasetSize, N in [1, 1e9], may be given instead of SampleRate. If
+	// DatasetSize is given with Sigma and Steps, SampleSize is solved for.
 	SampleSize  int `json:"sample_size,omitempty"`
 	DatasetSize int `json:"dataset_size,omitempty"`
 
@@ -73,16 +72,17 @@ func (t Target) Validate() error {
 		errs.counts("steps", t.Steps, 1, maxSteps)
 	}
 	if unknown != 1 {
-		errs.fail("sigma = %v, sample rate = %v and steps = %d, must be two given and one, to be solved for, 0",
+		errs.fail("sigma = %v, sample rate = %v and steps = %d, two of them must be given, and the one to solve "+
+			"for must be 0",
 			t.Sigma, t.SampleRate, t.Steps)
 	}
-	if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // which acc says
+	if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // ErrNotCovered is left to the accountant
 		errs.add(err)
 	}
 	return errs.join()
 }
 
-// ofSizes returns t with the sample rate that its sizes are, where it has both.
+// ofSizes returns t with SampleRate = SampleSize/DatasetSize, if both are given.
 func (t Target) ofSizes() Target {
 	if t.SampleSize != 0 {
 		t.SampleRate = float64(t.SampleSize) / float64(t.DatasetSize)
@@ -90,20 +90,19 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is a release of equal rounds that meets a target.
+// Calibration is a sequence of equal rounds that meets a Target.
 //
-// A Calibration is made by Calibrate. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Calibration is made by Calibrate. On any other Calibration, methods return an error, or may panic
+// if they return no error.
 type Calibration struct {
-	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if it is solved for
-	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if it is solved for, or s/N
-	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if it is solved for
+	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if solved for
+	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if solved for, or s/N
+	Steps      int     `json:"steps"`       // T of all clients that hold the record, rounded down if solved for
 
-	SampleSize  int `json:"sample_size,omitempty"`  // s, and
-	DatasetSize int `json:"dataset_size,omitempty"` // N, if N was given
+	SampleSize  int `json:"sample_size,omitempty"`  // s, if N was given
+	DatasetSize int `json:"dataset_size,omitempty"` // N, if it was given
 
-	// The three ε are what the accountant says of it. EpsilonUpper is at most
-	// TargetEpsilon.
+	// The accountant's ε: lower bound, value and upper bound. EpsilonUpper is at most TargetEpsilon.
 	EpsilonLower  float64 `json:"epsilon_lower"`
 	Epsilon       float64 `json:"epsilon"`
 	EpsilonUpper  float64 `json:"epsilon_upper"`
@@ -117,16 +116,16 @@ type Calibration struct {
 	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
 }
 
-// Calibrate solves t for its unknown: the least σ, the largest q, s or T, within
-// a relative 2e-4 beside what acc leaves uncertain (s and T below 5000 to the last
-// one). The answer is accounted by acc, and its upper ε is at most
-// the target; an accountant that gives none, as an approximation, is refused.
+// Calibrate solves t for its unknown: the least σ, or the largest q, s or T. The relative error is at
+// most 2e-4, plus the uncertainty of acc; s and T below 5000 are exact. The result is accounted by acc,
+// and its upper bound on ε is at most the target. If acc gives no upper bound, as an approximation
+// does, Calibrate returns an error.
 //
-// coarse may be nil, or an accountant that is faster and less sharp: it finds
-// where to start, and decides nothing.
+// coarse is nil, or a faster and less sharp accountant. It only provides a starting point and does not
+// affect the result.
 //
-// A budget that cannot be met is an *Infeasible error; it wraps dp.ErrNotCovered
-// if acc has no answer for such releases at all.
+// If the budget cannot be met, Calibrate returns an *Infeasible error. The error wraps dp.ErrNotCovered
+// if acc does not cover such rounds at all.
 func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	}, nil
 }
 
-// Event returns what the calibrated release releases.
+// Event returns the calibrated rounds.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate,
 		Count: c.Steps}
@@ -166,7 +165,7 @@ func (c *Calibration) Event() dp.Event {
 	return e
 }
 
-// Bound returns what the accountant says of the calibrated release.
+// Bound returns the accountant's bound for the calibrated rounds.
 func (c *Calibration) Bound() dp.Bound {
 	return dp.Bound{
 		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper,
@@ -175,12 +174,12 @@ func (c *Calibration) Bound() dp.Bound {
 	}
 }
 
-// tolerance is how near to the budget a noise multiplier comes, relative to it, and
-// roughly where a search has to find out only whether there is one, and about where.
+// tolerance is the relative accuracy of a noise multiplier. roughly is the accuracy of searches that
+// only need an approximate answer.
 const tolerance, roughly = 1e-4, 2e-3
 
-// quantity is one of the three of a release of equal rounds; of rounds of so many
-// records a size is in the place of the rate.
+// quantity is one of the quantities of equal rounds that can be solved for, by its JSON key. The sample
+// size replaces the sample rate if the number of records is given.
 type quantity string
 
 const (
@@ -240,10 +239,10 @@ func (t Target) dial(ctx context.Context, q quantity, acc dp.Accountant, tol flo
 		slope: 0.5, tol: 2 * tol}
 }
 
-// noiseDial turns σ. As log ε falls with log σ at least as fast as in one
-// Gaussian release, where the slope is -1, a cost that is near enough in log ε
-// is so in log σ. It starts with the slope of the central limit; ε falls a
-// little faster than μ.
+// noiseDial searches for σ. In terms of log σ, log ε falls at least as fast as for a single Gaussian
+// release, where the slope is -1. Therefore an ε that is close enough to the target implies a σ that is
+// close enough. The search starts with the slope of the central limit theorem, times 1.3, because ε
+// falls a little faster than μ.
 func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) dial {
 	start = min(max(start, minSigma), maxSigma)
 	u := 1 / (start * start)
@@ -253,12 +252,12 @@ func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) 
 	}
 }
 
-// infeasible explains that the safest value of q, where s stands, is too dear.
+// infeasible explains that even s, the safest value of q, exceeds the budget.
 func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accountant) error {
 	t = t.with(q, s.value)
 	what := map[quantity]string{
 		noise: fmt.Sprintf("even σ = %g", s.value), rate: fmt.Sprintf("even q = %g",
-			s.value), size: "even s = 1", steps: "one step already",
+			s.value), size: "even s = 1", steps: "even one step",
 	}[q]
 	e := &Infeasible{SolvedFor: string(q), Cost: s.cost(what, t.Epsilon), why: s.err}
 	if s.err != nil {
@@ -285,7 +284,7 @@ func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accou
 	return e
 }
 
-// made reports that there is no calibration.
+// made returns an error if c was not made by Calibrate.
 func (c *Calibration) made() error {
 	if c == nil || c.Accountant == "" {
 		return errors.New("this Calibration was not made by Calibrate")

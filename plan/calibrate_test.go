@@ -288,8 +288,8 @@ func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 		target Target
 		want   string
 	}{
-		{Target{Epsilon: 1e3, Delta: 1e-5, SampleRate: 0.01, Steps: 1}, "0.05, the least that is covered"},
-		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1e-6, Sigma: 1e6}, "1000000000, the most that is looked for"},
+		{Target{Epsilon: 1e3, Delta: 1e-5, SampleRate: 0.01, Steps: 1}, "0.05, the least that the accountants cover"},
+		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1e-6, Sigma: 1e6}, "1000000000, the most that is searched"},
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, ""},
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1, Sigma: 4}, ""}, // two rounds would cost far more
 	} {
@@ -312,7 +312,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		want   []string
 	}{
 		{Target{Epsilon: 0.1, Delta: 1e-6, Sigma: 1, SampleRate: 0.5},
-			[]string{"no steps meets the budget: one step already costs ε = ", ", above 0.1: raise σ to ",
+			[]string{"no steps meets the budget: even one step costs ε = ", ", above 0.1: raise σ to ",
 				", or lower q to "}},
 		{Target{Epsilon: 1e-4, Delta: 1e-15, SampleRate: 1, Steps: 1_000_000},
 			[]string{"no sigma", "even σ = 1e+06 costs ε = ", "lower q to ", "lower the steps to "}},
@@ -356,8 +356,8 @@ func TestTargetRefusals(t *testing.T) {
 		{func(t *Target) { t.Delta = 1 }, "delta = 1, must be in [1e-300, "},
 		{func(t *Target) { t.SampleRate = 1.5 }, "sample rate = 1.5, must be in [1e-09, 1]"},
 		{func(t *Target) { t.Steps = -1 }, "steps = -1, must be in [1, 1000000000]"},
-		{func(t *Target) { t.Sigma = 1 }, "sigma = 1, sample rate = 0.01 and steps = 1000, must be two given"},
-		{func(t *Target) { t.Steps = 0 }, "sigma = 0, sample rate = 0.01 and steps = 0, must be two given"},
+		{func(t *Target) { t.Sigma = 1 }, "sigma = 1, sample rate = 0.01 and steps = 1000, two of them must be given"},
+		{func(t *Target) { t.Steps = 0 }, "sigma = 0, sample rate = 0.01 and steps = 0, two of them must be given"},
 		{func(t *Target) { t.Steps, t.Sigma = 0, 0.01 }, "sigma = 0.01, must be in [0.05, 1e+06]"},
 		{func(t *Target) { t.Sampling = "" }, `sampling = "", must be`},
 		{func(t *Target) { t.Adjacency = "" }, `adjacency = "", must be`},

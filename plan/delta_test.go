@@ -12,7 +12,7 @@ import (
 func TestDeltaDoesNotChangeFromLegToLeg(t *testing.T) {
 	r := NextRequest{N: 20_000, Past: []dp.Event{leg(26, 10_000, 500, 19.3)}, Epochs: 2, Sigma: 19.3, Epsilon: 0.5}
 	err := r.Validate()
-	if want := "delta is missing, must be given: 1/N would be another than before, for N = 20000 after rounds of " +
+	if want := "delta is missing, must be given: the default 1/N is ambiguous for N = 20000 after rounds of " +
 		"N = 10000"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -15,26 +15,25 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Frontier is the trade of sample size against noise against rounds, for one
-// (N, k, ε, δ): each row's σ is the least within the budget, that which the plan was
-// allowed.
+// Frontier shows the trade-off between sample size, noise and rounds for fixed N, k, ε and δ. In each
+// row, σ is the least that meets the plan's budget.
 //
-// A Frontier is made by Plan.Frontier. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Frontier is made by Plan.Frontier. On any other Frontier, methods return an error, or may panic if
+// they return no error.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
 	Theta      float64 `json:"theta"`
-	Epsilon    float64 `json:"epsilon"` // the budget of a record
+	Epsilon    float64 `json:"epsilon"` // budget of a record
 	Delta      float64 `json:"delta"`
-	Accountant string  `json:"accountant"` // by which the tight columns are found
+	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne
 	Rows       []Row   `json:"rows"`
 }
 
-// Row is one sample size of a Frontier, in increasing order. A σ that does not
-// exist, or that the accountant has no answer for, is nil.
+// Row is one sample size of a Frontier. Rows are in increasing order of size. A noise multiplier is nil
+// if no σ meets the budget or the accountant does not cover the row.
 type Row struct {
-	SampleSize  int      `json:"sample_size"` // s, the mean if θ > 1
+	SampleSize  int      `json:"sample_size"` // s; the mean size if θ > 1
 	Rounds      int      `json:"rounds"`      // T = ⌈K/s⌉
 	SampleRate  float64  `json:"sample_rate"` // s/N
 	ClosedForm  *float64 `json:"sigma_closed_form"`
@@ -47,17 +46,16 @@ type Row struct {
 	Signal       *float64 `json:"signal"`
 }
 
-// smallest is how far, as a quotient, a Frontier goes below the plan's own
-// sample size: below it is the range where many rounds buy hardly less noise.
+// smallest is the plan's sample size over the least size of a Frontier. For smaller sizes, more rounds
+// hardly reduce the noise.
 const smallest = 32
 
-// MaxPoints is how many sizes a Frontier may be asked for.
+// MaxPoints is the largest number of sizes that a Frontier can be asked for.
 const MaxPoints = 1000
 
-// Frontier returns the rows for about the given number of sizes, in [1, MaxPoints], in a
-// geometric grid up to N or K, whatever is less, and from a thirty-second of the plan's
-// own size, which is among them; from 1 if the plan has no run. acc gives the
-// columns AddOrRemove and ReplaceOne.
+// Frontier returns about the given number of rows, in [1, MaxPoints]. The sizes form a geometric grid
+// from 1/32 of the plan's own size, or from 1 if the plan has no run, to N or K, whichever is less. The
+// plan's own size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -86,7 +84,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	sizes := append(geometric(max(own/smallest, 1), most, points), min(own, most))
 	slices.Sort(sizes)
 	f.Rows = make([]Row, 0, len(sizes))
-	off := []float64{1, 1, 1} // the last σ of each column over its first guess
+	off := []float64{1, 1, 1} // for each column, the last σ found over its first guess
 	for _, s := range slices.Backward(slices.Compact(sizes)) {
 		row := Row{SampleSize: s, Rounds: roundsOf(k, s), SampleRate: float64(s) / float64(p.N)}
 		row.Computations = s * row.Rounds
@@ -124,8 +122,8 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	return f, nil
 }
 
-// leastNoise returns what Tighten found by the accountant for the plan's own run and column
-// 1 or 2 of a frontier; nil if nothing.
+// leastNoise returns what Tighten found with the accountant for the plan's own run, for column 1 or 2 of
+// a frontier. It returns nil if Tighten was not called.
 func (p *Plan) leastNoise(column int, acc dp.Accountant) *Setting {
 	switch {
 	case p.Tight == nil || p.Tight.Accountant != acc.Name():
@@ -137,9 +135,9 @@ func (p *Plan) leastNoise(column int, acc dp.Accountant) *Setting {
 	return nil
 }
 
-// geometric returns about points whole numbers from least ≥ 1 to most, each
-// once, in order and with equal quotients where that can be; none if most is
-// below least.
+// geometric returns about the given number of distinct integers in [least, most], in increasing order
+// and with equal ratios as far as possible. least must be at least 1. The result is empty if most <
+// least.
 func geometric(least, most, points int) []int {
 	var grid []int
 	quotient := float64(most) / float64(least)
@@ -152,8 +150,7 @@ func geometric(least, most, points int) []int {
 	return grid
 }
 
-// WriteCSV writes the rows with a header of their JSON keys; what is nil is
-// empty.
+// WriteCSV writes a header with the JSON keys, and the rows. A nil value is an empty cell.
 func (f *Frontier) WriteCSV(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
@@ -177,7 +174,7 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// made reports that there is no frontier.
+// made returns an error if f was not made by Plan.Frontier.
 func (f *Frontier) made() error {
 	if f == nil || f.N < 1 {
 		return errors.New("this Frontier was not made by Plan.Frontier")

@@ -22,20 +22,21 @@ import (
 	"proactivedp/rng"
 )
 
-// History is what a record paid for so far, and what may still be spent on it.
+// History is what was released of a record so far, and the filter that limits further releases.
 type History struct {
-	// Filter is what was fixed before the first release, nil if nothing is recorded.
+	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
+	// recorded.
 	Filter *rdp.Limits
-	// Late says that there were releases when Filter was written down: that it was fixed
-	// before them is assumed.
+	// Late reports that Filter was recorded after the first release. That it was fixed before is then
+	// only an assumption.
 	Late   bool
-	Events []dp.Event // in their order, the first release first
-	// Notes are what the reports of the rounds say of their ε that is in no event, such as
-	// what of the data it does not cover. A statement repeats them.
+	Events []dp.Event // in the order of release
+	// Notes are warnings from the reports of the rounds that no event expresses, for example data that
+	// ε does not cover. A privacy statement repeats them.
 	Notes []string
 }
 
-// AddNotes adds those of the notes that h does not have.
+// AddNotes adds the notes that h does not have yet.
 func (h *History) AddNotes(notes ...string) {
 	for _, note := range notes {
 		if !slices.Contains(h.Notes, note) {
@@ -44,17 +45,17 @@ func (h *History) AddNotes(notes ...string) {
 	}
 }
 
-// Fixed returns the events if no filter is recorded. If one is they may have been
-// chosen by results, which composition says nothing of: that is an error.
+// Fixed returns the events of a history without a filter. If a filter is recorded, the rounds may
+// depend on earlier results, so that plain composition does not cover them, and Fixed returns an error.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
-		return nil, errors.New("events: a filter is recorded, so that rounds may have been chosen by results: " +
-			"only a next leg can be planned after them")
+		return nil, errors.New("events: a filter is recorded, so rounds may depend on earlier results: only a " +
+			"next leg can be planned after them")
 	}
 	return h.Events, nil
 }
 
-// ReadEvents reads rounds of a file: JSON, one of
+// ReadEvents reads events from JSON in one of these forms:
 //
 //	[event, …]
 //	{"events": [event, …]}
@@ -67,16 +68,19 @@ func (h History) Fixed() ([]dp.Event, error) {
 //	sample_rate, or sample_size and dataset_size,
 //	sampling, adjacency
 //
-// The last two may be left out: sampling and adjacency say what they are then,
-// for an empty adjacency what goes with the sampling. Of a release, noise names the
-// root and the run that all its rounds are from, see [rng.Name]; two releases of one
-// run are an error that wraps dp.ErrSharedNoise. The run must be given. Unknown keys, anything after the
-// value, an empty list, a key given twice and events outside their ranges are errors,
-// which say which event it is; so are more than MaxEventsBytes. An object that has
-// releases may be any report of the program: what else stands beside them is not read,
-// but for what [History] notes, and a key that is like "filter" is refused.
+// The last two may be omitted. Then the arguments sampling and adjacency apply; an empty adjacency
+// stands for the usual one of the sampling.
 //
-// A history that records a filter is refused: see [ReadHistory].
+// The noise of a release names the root and the run of all its rounds, see [rng.Name]. The run is
+// required. Two releases of the same run are an error that wraps dp.ErrSharedNoise.
+//
+// Unknown keys, repeated keys, an empty list, data after the value, more than MaxEventsBytes, and
+// events outside their ranges are errors. The error names the event.
+//
+// An object with the key "releases" may be any report of this program. Its other keys are ignored,
+// except for the notes of [History]. A key that is similar to "filter" is an error.
+//
+// A history that records a filter is an error, see [ReadHistory].
 func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
 	h, err := ReadHistory(r, sampling, adjacency)
 	if err != nil {
@@ -85,9 +89,9 @@ func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 	return h.Fixed()
 }
 
-// ReadHistory reads what [ReadEvents] does, and of an object the key "filter", too:
-// an object with epsilon, delta and orders, the [rdp.Limits] that were fixed before
-// the first release. One with "recorded": false is [History.Late].
+// ReadHistory is like [ReadEvents], but also reads the key "filter" of an object. Its value has the
+// keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If it also
+// has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
@@ -120,20 +124,20 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 		return History{}, err
 	}
 	if digest := file.Report.SHA256; digest != "" && digest != h.digest() {
-		return History{}, errors.New("record: its sha256 is not that of its content: it is damaged, or was " +
-			"edited, and who has edited it removes that key")
+		return History{}, errors.New("record: its sha256 does not match its content: the file is damaged or was " +
+			"edited. If you edited it, remove the key sha256")
 	}
 	return h, nil
 }
 
-// historyFile is a file, however it is written.
+// historyFile is the content of a file, whichever form it has.
 type historyFile struct {
 	Filter   *filterRow
 	Releases []releaseRow
 	Report   report
 }
 
-// report is what is read of a training's report, or of a record, beside its rounds.
+// report holds the keys of a report or a record that are read in addition to its rounds.
 type report struct {
 	Notes     []string `json:"notes"`
 	DataNote  string   `json:"data_note"`
@@ -144,10 +148,11 @@ type report struct {
 	} `json:"privacy"`
 }
 
-// maxNote and maxNotes bound what a file may have a statement say.
+// maxNote and maxNotes limit the notes of a file: bytes of each, and how many.
 const maxNote, maxNotes = 1000, 30
 
-// notes lists what the report says. It must be text for people, which is printed.
+// notes returns the notes of the report. It refuses notes that are not printable, because they become
+// part of a statement.
 func (r report) notes() ([]string, error) {
 	var notes []string
 	if r.Synthetic {
@@ -174,12 +179,12 @@ func (r report) notes() ([]string, error) {
 	return notes, nil
 }
 
-// filterRow is a filter as it stands in a file.
+// filterRow is a filter in a file.
 type filterRow struct {
 	rdp.Limits
-	Recorded *bool `json:"recorded,omitempty"` // before the first release; so it is if nothing is said
+	Recorded *bool `json:"recorded,omitempty"` // whether it was recorded before the first release; true if missing
 
-	// What a report has beside them, see FilterUse, is not read.
+	// These keys of FilterUse, which reports contain, are ignored.
 	Past json.RawMessage `json:"used_by_past,omitempty"`
 	All  json.RawMessage `json:"used_by_all,omitempty"`
 }
@@ -228,14 +233,14 @@ func readFile(text []byte) (file historyFile, err error) {
 	return historyFile{Filter: one.Filter, Releases: []releaseRow{one.releaseRow}}, err
 }
 
-// decodePart decodes a part of text. Errors count the lines of all of it.
+// decodePart decodes part, which is a part of text. Line numbers in errors refer to text.
 func decodePart(text, part []byte, v any) error {
 	above := bytes.Count(text[:bytes.Index(text, part)], []byte("\n"))
 	return strictjson.Decode(append(bytes.Repeat([]byte("\n"), above), part...), v)
 }
 
-// refuseMisspelt reports a key that seems to be meant for "filter": among the keys of a
-// report, which are not read, the bound that all rounds go through would be lost unseen.
+// refuseMisspelt reports a key that looks like a misspelling of "filter". Unknown keys of a report are
+// ignored, so the limits of the filter would be lost without a message.
 func refuseMisspelt(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -244,13 +249,13 @@ func refuseMisspelt(text []byte) error {
 	const filter = "filter"
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
-			return fmt.Errorf("the key %.40q, must be %q if that is meant, or another", key, filter)
+			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, filter)
 		}
 	}
 	return nil
 }
 
-// releaseRow is a release as it may stand in a file.
+// releaseRow is a release in a file.
 type releaseRow struct {
 	Noise *struct {
 		Root string `json:"root"`
@@ -259,7 +264,7 @@ type releaseRow struct {
 	Events []eventRow `json:"events"`
 }
 
-// read returns the events of the release, all of its noise.
+// read returns the events of the release, with its noise.
 func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
 	if len(r.Events) == 0 {
 		return nil, errors.New(`events: none, must be a JSON array of at least one, or {"events": […]}`)
@@ -272,8 +277,8 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 			errs = append(errs, fmt.Errorf("noise: %w", err))
 		}
 		if r.Noise.Run == nil {
-			errs = append(errs, errors.New("noise: run is missing, must say which run of the root it is, from "+
-				"0 on"))
+			errs = append(errs, errors.New("noise: run is missing, must be the number of the run of this root, "+
+				"from 0 on"))
 		} else {
 			noise.Run = uint64(*r.Noise.Run)
 		}
@@ -289,10 +294,10 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 	return events, errors.Join(errs...)
 }
 
-// run is the number of a run.
+// run is the number of a run in a file.
 type run uint64
 
-// UnmarshalJSON reads it in full, where a float64 would round it.
+// UnmarshalJSON reads the number exactly; a float64 would round it.
 func (r *run) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 10, 64)
 	if err != nil {
@@ -302,9 +307,9 @@ func (r *run) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WriteJSON writes what [ReadHistory] reads, the rounds of each release together. A record
-// of a filter has the SHA-256 of the rest, as nothing else tells that a bit of it is
-// another: who edits it removes that key.
+// WriteJSON writes the history in the form that [ReadHistory] reads, with the rounds of each release
+// together. If there is a filter, it adds a SHA-256 of the content, so that damage is detected. To edit
+// such a file by hand, remove the key sha256.
 func (h History) WriteJSON(w io.Writer) error {
 	digest := ""
 	if h.Filter != nil {
@@ -313,10 +318,10 @@ func (h History) WriteJSON(w io.Writer) error {
 	return h.write(w, digest)
 }
 
-// digest is the SHA-256 of the history as it is written without one.
+// digest returns the SHA-256 of the history as written without a digest.
 func (h History) digest() string {
 	sum := sha256.New()
-	_ = h.write(sum, "") // writing into a hash does not fail, and numbers that were read are finite
+	_ = h.write(sum, "") // writing into a hash does not fail, and all numbers are finite
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -338,9 +343,9 @@ func (h History) write(w io.Writer, digest string) error {
 	}{filter, dp.Releases(h.Events), h.Notes, digest})
 }
 
-// follower returns the name of the release after the past, from the root given or, if
-// that is "", from the last numbered seed that the past names; no name if there is
-// neither. It is the run after the last of its root, so that it shares no noise.
+// follower returns the name of the release that follows the past. It is the run after the last run of
+// the root, so that it shares no noise with the past. If root is "", the root is the last numbered seed
+// that the past names; if no seed is named, the name is empty.
 func follower(past []dp.Event, root string) (rng.Name, error) {
 	next := rng.Name{Root: root}
 	if root == "" {
@@ -359,14 +364,14 @@ func follower(past []dp.Event, root string) (rng.Name, error) {
 		}
 		after, ok := e.Noise.Next()
 		if !ok {
-			return rng.Name{}, fmt.Errorf("root = %q has no run after %d, name another", next.Root, e.Noise.Run)
+			return rng.Name{}, fmt.Errorf("root = %q has no run after %d, give another root", next.Root, e.Noise.Run)
 		}
 		next = after
 	}
 	return next, nil
 }
 
-// wholeRun is the noise of all clients of a run that may have no name.
+// wholeRun returns the noise of all clients of a run. It is empty if the run has no name.
 func wholeRun(name rng.Name) dp.Noise {
 	if !name.Known() {
 		return dp.Noise{}
@@ -374,7 +379,7 @@ func wholeRun(name rng.Name) dp.Noise {
 	return dp.Noise{Name: name, Client: dp.AllClients}
 }
 
-// checkRoot reports what is wrong with the name of a root that was given.
+// checkRoot reports an invalid name of a root. An empty name is valid.
 func checkRoot(root string) error {
 	if root == "" {
 		return nil
@@ -382,7 +387,7 @@ func checkRoot(root string) error {
 	return (rng.Name{Root: root}).Validate()
 }
 
-// howToRun says by which options train takes its noise from a numbered seed.
+// howToRun returns the options with which train uses the noise of a numbered seed, or "".
 func howToRun(name rng.Name) string {
 	seed, ok := name.Seed()
 	if !ok {

@@ -8,17 +8,17 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error of a budget that no value of what is solved for
-// meets. It says what the safest value costs, and what would make it feasible.
+// Infeasible is the error for a budget that no value of the unknown meets. It says what the safest
+// value costs, and which changes would meet the budget.
 type Infeasible struct {
-	SolvedFor string   // the unknown, by its JSON key
-	Cost      string   // what its safest value costs, or why it has no cost
-	Remedies  Remedies // each makes the budget feasible by itself; may be empty
+	SolvedFor string   // JSON key of the unknown
+	Cost      string   // cost of its safest value, or why that has none
+	Remedies  Remedies // each alone meets the budget; may be empty
 
-	why error // why the safest value has no cost, which Cost says; nil if it has one
+	why error // why the safest value has no cost; nil if it has one
 }
 
-// Unwrap returns why the safest value has no cost, nil if it has one.
+// Unwrap returns the error of the accountant if the safest value has no cost, and nil otherwise.
 func (e *Infeasible) Unwrap() error { return e.why }
 
 // Error returns the cost and the remedies in one sentence.
@@ -26,7 +26,7 @@ func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason is Error without its first words.
+// Reason returns the text of Error without its first words.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
@@ -34,17 +34,17 @@ func (e *Infeasible) Reason() string {
 	return e.Cost + ": " + strings.Join(e.Remedies.texts(), ", or ")
 }
 
-// Remedy is one change to what was asked that makes it feasible, found by Method.
+// Remedy is one change to the request that makes it feasible by Method.
 type Remedy struct {
-	// Change is the JSON key of the field that is changed, "method" for another method.
-	// It is empty where more than one field would have to be, which Text says alone.
+	// Change is the JSON key of the field to change, or "method". It is empty if more than one field
+	// has to change; then only Text describes the change.
 	Change string  `json:"change,omitempty"`
-	To     float64 `json:"to,omitempty"`     // the field's new value, rounded to the side of privacy
-	Method Method  `json:"method,omitempty"` // by which the changed question is feasible
-	Text   string  `json:"text"`             // the same for people
+	To     float64 `json:"to,omitempty"`     // new value of the field, rounded to the safe side
+	Method Method  `json:"method,omitempty"` // method by which the changed request is feasible
+	Text   string  `json:"text"`             // description of the change
 }
 
-// Remedies are several, each for itself.
+// Remedies are alternatives. Any one of them is enough.
 type Remedies []Remedy
 
 func (rs Remedies) texts() []string {
@@ -55,7 +55,7 @@ func (rs Remedies) texts() []string {
 	return texts
 }
 
-// add adds a remedy.
+// add appends a remedy.
 func (rs *Remedies) add(change string, to float64, method Method, text string) {
 	if change == "" {
 		to = 0
@@ -63,13 +63,13 @@ func (rs *Remedies) add(change string, to float64, method Method, text string) {
 	*rs = append(*rs, Remedy{change, to, method, text})
 }
 
-// cost says what the safest setting, described by what, costs.
+// cost describes the cost of the safest setting. what is a description of that setting.
 func (s stop) cost(what string, target float64) string {
 	if s.err != nil {
 		return fmt.Sprintf("%s has no ε: %s", what, message.Of(s.err))
 	}
 	if math.IsInf(s.bound.EpsilonUpper, 1) {
-		return what + " has no ε that is certain"
+		return what + " has no finite upper bound on ε"
 	}
 	return fmt.Sprintf("%s costs ε = %s, above %s", what, up(s.bound.EpsilonUpper, 5), down(target, 6))
 }

@@ -11,9 +11,8 @@ import (
 	"proactivedp/internal/root"
 )
 
-// solveJointly finds σ, s and T for k epochs and one of σ and ε by Theorem
-// simpleF: (treq4) with equality ties σ to ε, and T is the least that the other
-// conditions allow.
+// solveJointly finds σ, s and T for k epochs and one of σ and ε, by Theorem simpleF. (treq4) with
+// equality determines σ from ε or ε from σ. T is the least that the other conditions allow.
 func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	var err error
 	switch {
@@ -57,7 +56,7 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	if p.Conditions, err = closedform.Conditions(p.Method.form(), setting); err != nil {
 		return err
 	}
-	// The γ of the paper as it was run is no root, so its own conditions may fail.
+	// The γ that the paper used does not solve its equation, so the paper's own conditions may fail.
 	p.Feasible = p.Run != nil && (p.Method == Paper || closedform.Holds(p.Conditions, closedform.SimpleF))
 	if !p.Feasible {
 		if p.Run != nil {
@@ -66,20 +65,20 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 		}
 		return nil
 	}
-	// For σ there is no ε below that of (treq4), whatever is run.
+	// For this σ, (treq4) allows no smaller ε, whatever the run is.
 	record := p.Method.guaranteed(p.upper(p.Epsilon))
 	client := record
 	p.PerRecord, p.PerClient = &record, &client
 	return nil
 }
 
-// whole returns the largest size, at most most, with which Theorem simpleF holds in whole
-// rounds: they may compute a little more than K. It returns 1 if there is none.
+// whole returns the largest size, up to most, for which Theorem simpleF holds in whole rounds, which may
+// compute a little more than K. It returns 1 if there is none.
 func (p *Plan) whole(most, k int) int {
 	c := calculator{p: p, target: p.Epsilon}
 	for last := most; last > 1; {
 		rounds := roundsOf(k, last)
-		first := roundsOf(k, rounds) // the least size in so many rounds
+		first := roundsOf(k, rounds) // the least size with this number of rounds
 		fails := func(i int) bool { return !c.holds(p.Sigma, first+i, rounds) }
 		if n := sort.Search(last-first+1, fails); n > 0 {
 			return first + n - 1
@@ -89,10 +88,10 @@ func (p *Plan) whole(most, k int) int {
 	return 1
 }
 
-// recordEpochs is k of all rounds that use one record.
+// recordEpochs returns the epochs k of all rounds that use one record.
 func (p *Plan) recordEpochs() float64 { return float64(p.copies()) * p.Epochs }
 
-// limits returns the theorem's for k epochs, at ε, with γ of the method.
+// limits returns the limits of the theorem for k epochs at ε, with the γ of the plan's method.
 func (p *Plan) limits(k float64) (closedform.Limits, error) {
 	l, err := closedform.Limit(p.Method.form(), p.N, k, p.Theta, p.Epsilon, p.Delta)
 	if err == nil && p.Method == Paper {
@@ -109,10 +108,10 @@ func (p *Plan) limits(k float64) (closedform.Limits, error) {
 	return l, nil
 }
 
-// asRun puts the paper's T_min in the place of the theorem's. Its iteration
-// γ ← rhs(σ, ε/(γk)) starts at 2 and ends when γ no longer grows by more than
-// 1e-4 of it. As rhs falls with γ, the first value is above the root and the
-// second below it: so it ends with the first, and (treq1) is not looked at.
+// asRun replaces the theorem's T_min with the paper's. The paper iterates γ ← rhs(σ, ε/(γk)) from γ = 2
+// and stops when γ grows by no more than a relative 1e-4. Because rhs decreases with γ, the first
+// iterate lies above the root and the second below it. The iteration therefore stops after one step,
+// and (treq1) is not considered.
 func (p *Plan) asRun(l *closedform.Limits, k float64) error {
 	const start, stop = 2, 1e-4
 	gamma, err := closedform.RHS(closedform.Printed, p.Sigma, p.Epsilon/(start*k))
@@ -140,20 +139,19 @@ func (p *Plan) setLimits(l closedform.Limits, computations int) {
 	p.TMinAsym, p.SMaxAsym = &asymRounds, &asymSize
 }
 
-// tooFine sets the reason that not even samples of one record are allowed, and the
-// least ε and the most epochs for which they are; neither for Paper.
+// tooFine sets the reason that even samples of one record are not allowed. Except for Paper, it adds
+// the least ε and the most epochs that allow them.
 func (p *Plan) tooFine(r Request) {
 	e := Infeasible{
 		Cost: fmt.Sprintf("the largest sample size is %s, less than one record (%s)", down(*p.SMaxReal, 3), p.Binding),
 	}
-	if p.Method != Paper { // its γ is no root, so s need not grow with ε
+	if p.Method != Paper { // the γ of Paper is not a root, so s need not grow with ε
 		e.Remedies = p.coarser(r)
 	}
 	p.Reason, p.Remedies = e.Reason(), e.Remedies
 }
 
-// coarser are the least ε and the most epochs with which a sample of one record is
-// allowed.
+// coarser returns the least ε and the most epochs with which samples of one record are allowed.
 func (p *Plan) coarser(r Request) Remedies {
 	form, n := p.Method.form(), float64(p.copies())
 	atLeastOne := func(lo, hi float64, limit func(x float64) (closedform.Limits, error)) (float64, bool) {
@@ -174,7 +172,7 @@ func (p *Plan) coarser(r Request) Remedies {
 	eps = roundUp(eps)
 	if sigma, err := closedform.Sigma(eps, p.Delta); ok && err == nil {
 		change, to, shown := "epsilon", eps, up(sigma, digits)
-		if r.Sigma != 0 { // rounded down, with which its ε is not below
+		if r.Sigma != 0 { // rounded down, so that the ε of this σ is not smaller
 			change, to, shown = "sigma", roundDown(sigma), down(sigma, digits)
 		}
 		remedies.add(change, to, p.Method, fmt.Sprintf("allow ε = %g, that is σ = %s", eps, shown))

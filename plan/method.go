@@ -11,19 +11,20 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Method says by what a plan is accounted.
+// Method says by which theorem or accountant the cost of a plan is computed.
 type Method string
 
-// The methods. Printed and Paper are there to compare with the paper: what they
-// give is of kind dp.Approximation, without an upper bound. RDP and PLD are not
-// told how sizes vary; if they do (θ > 1) every round counts as one of the
-// largest size, ⌊θs⌋, which is safe.
+// The methods. Printed and Paper exist to compare with the paper. Their results are of kind
+// dp.Approximation and have no upper bound.
+//
+// RDP and PLD do not take varying sizes into account. If θ > 1, they count every round at the largest
+// size ⌊θs⌋, which is safe.
 const (
-	ClosedForm Method = "closed-form"         // Theorem simpleF, γ corrected
-	Printed    Method = "closed-form-printed" // Theorem simpleF, γ as printed; no guarantee
+	ClosedForm Method = "closed-form"         // Theorem simpleF with the corrected γ
+	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as printed; no guarantee
 	Paper      Method = "paper"               // as the paper ran it: printed γ after one update from 2; no guarantee
 	RDP        Method = "rdp"                 // Rényi differential privacy
-	PLD        Method = "pld"                 // certified interval
+	PLD        Method = "pld"                 // certified interval from privacy loss distributions
 )
 
 // ParseMethod turns a name into a Method.
@@ -35,7 +36,7 @@ func ParseMethod(name string) (Method, error) {
 	return "", fmt.Errorf("method = %q, must be %q, %q, %q, %q or %q", name, ClosedForm, Printed, Paper, RDP, PLD)
 }
 
-// form is the γ of a closed-form method.
+// form returns the γ of a closed-form method.
 func (m Method) form() closedform.Form {
 	if m == ClosedForm {
 		return closedform.Corrected
@@ -46,7 +47,7 @@ func (m Method) form() closedform.Form {
 // isClosedForm reports whether the method is Theorem simpleF in some form.
 func (m Method) isClosedForm() bool { return m == ClosedForm || m == Printed || m == Paper }
 
-// kind is what the method's ε is.
+// kind returns the kind of the method's ε.
 func (m Method) kind() dp.Kind {
 	switch m {
 	case ClosedForm, RDP:
@@ -57,7 +58,7 @@ func (m Method) kind() dp.Kind {
 	return dp.Approximation
 }
 
-// guaranteed returns b as what the method may claim with it.
+// guaranteed returns b with only as much as the method can guarantee.
 func (m Method) guaranteed(b dp.Bound) dp.Bound {
 	if m.kind() == dp.Approximation {
 		b.Kind, b.Accountant = dp.Approximation, string(m)
@@ -66,11 +67,10 @@ func (m Method) guaranteed(b dp.Bound) dp.Bound {
 	return b
 }
 
-// pricing says what a release of rounds at mean sample size s costs.
+// pricing returns the cost of the given rounds at mean sample size s.
 type pricing func(sigma float64, s, rounds int) (dp.Bound, error)
 
-// priceBy accounts all rounds of all clients that use one record, copies times
-// as many, at their largest size.
+// priceBy returns the costs by acc, with copies times as many rounds, all of the largest size.
 func (p *Plan) priceBy(ctx context.Context, acc dp.Accountant, copies int) pricing {
 	return func(sigma float64, s, rounds int) (dp.Bound, error) {
 		return acc.Epsilon(ctx, []dp.Event{p.event(sigma, s, copies*rounds)}, p.Delta)
@@ -84,11 +84,11 @@ func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
 	}
 }
 
-// largest is the size that a round may have if the mean is s.
+// largest returns the largest size of a round if the mean is s.
 func (p *Plan) largest(s int) int { return int(min(p.Theta*float64(s), float64(p.N))) }
 
-// priceByForm is the least ε of Theorem simpleF, as an upper bound also where
-// the form is Printed.
+// priceByForm returns the least ε of Theorem simpleF. It is an upper bound, even if the form is
+// Printed.
 func (p *Plan) priceByForm(form closedform.Form, copies int) pricing {
 	return func(sigma float64, s, rounds int) (dp.Bound, error) {
 		eps, err := closedform.MinEpsilon(form, p.setting(sigma, s, rounds, copies))
@@ -99,7 +99,7 @@ func (p *Plan) priceByForm(form closedform.Form, copies int) pricing {
 	}
 }
 
-// upper returns ε as a bound of the plan's method.
+// upper returns ε as an upper bound of the plan's method.
 func (p *Plan) upper(eps float64) dp.Bound {
 	return dp.Bound{
 		Epsilon: eps, EpsilonUpper: eps, DeltaLower: p.Delta, Delta: p.Delta, DeltaUpper: p.Delta,
@@ -115,12 +115,12 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the intervals of pld by which a plan is accounted, and
-// Coarse that of those by which its search starts. A calibration with both finds the same.
+// Accuracy is the relative width of the intervals of pld in a plan. Coarse is the width with which its
+// search starts. A calibration with the same two finds the same numbers.
 const Accuracy, Coarse = 1e-4, 3e-2
 
-// Accountant returns the accountant of the method's name; dp.ErrNotCovered,
-// wrapped, for Printed and Paper, which account for nothing.
+// Accountant returns the accountant of the method. For Printed and Paper, which have none, it returns
+// an error that wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:

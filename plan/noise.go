@@ -10,14 +10,15 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// LeastNoise returns the least noise multiplier σ in [0.05, 1e6], the same in all
-// events, with which their composition costs at most ε at δ in [1e-300, 1), and what acc
-// says of it: an upper ε of at most epsilon, in [1e-8, 1e4]. σ is rounded up to 7 digits;
-// it is the least within a relative 1e-4 beside what acc leaves uncertain. The noise
-// multipliers that the events have are not looked at. coarse is that of Calibrate.
+// LeastNoise returns the least noise multiplier σ in [0.05, 1e6] for which the composition of the
+// events costs at most epsilon at delta. All events get this σ; their own noise multipliers are
+// ignored. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
 //
-// A budget that cannot be met is an *Infeasible error; it wraps dp.ErrNotCovered if acc
-// has no answer for such releases at all.
+// LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7
+// digits. Its relative error is at most 1e-4, plus the uncertainty of acc. coarse is as in Calibrate.
+//
+// If the budget cannot be met, the error is an *Infeasible. It wraps dp.ErrNotCovered if acc does not
+// cover such rounds at all.
 func LeastNoise(
 	ctx context.Context, events []dp.Event, epsilon, delta float64, acc, coarse dp.Accountant,
 ) (float64, dp.Bound, error) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strings"
@@ -91,4 +92,34 @@ func TestNoNoiseIsEnough(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "event 1: ") || strings.Contains(err.Error(), "event 0: ") {
 		t.Errorf("error %v, want that of event 1", err)
 	}
+}
+
+// The search for the least noise begins where the events' adjacency says: under replace-one adjacency at
+// twice the noise. Else it asks the accountant more often.
+func TestLeastNoiseBeginsAtTheAdjacency(t *testing.T) {
+	asked := map[dp.Adjacency]float64{}
+	for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {
+		e := dp.Event{Sampling: dp.Poisson, Adjacency: adjacency, Rate: 1, Count: 100}
+		acc := &firstNoise{}
+		if _, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, acc, nil); err != nil {
+			t.Fatal(err)
+		}
+		asked[adjacency] = acc.sigma
+	}
+	if ratio := asked[dp.ReplaceOne] / asked[dp.AddOrRemove]; math.Abs(ratio-2) > 1e-6 {
+		t.Errorf("the search begins at σ = %v, a ratio of %v, must be 2", asked, ratio)
+	}
+}
+
+// firstNoise remembers the first noise multiplier that it is asked about.
+type firstNoise struct {
+	rdp.Accountant
+	sigma float64
+}
+
+func (f *firstNoise) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	if f.sigma == 0 {
+		f.sigma = events[0].NoiseMultiplier
+	}
+	return f.Accountant.Epsilon(ctx, events, delta)
 }

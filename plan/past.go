@@ -9,12 +9,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// MaxEventsBytes is the most that ReadEvents reads: a quarter of a million
-// events.
+// MaxEventsBytes is the largest input of ReadEvents: about a quarter of a million events.
 const MaxEventsBytes = 16 << 20
 
-// eventRow is an event as it may stand in a file. Its own fields take the place
-// of those of the event.
+// eventRow is an event in a file. Its fields replace those of dp.Event.
 type eventRow struct {
 	dp.Event
 	SampleSize      whole    `json:"sample_size"`
@@ -25,10 +23,10 @@ type eventRow struct {
 	Steps           *whole   `json:"steps"`
 }
 
-// whole is a whole number that may be written as 1e4, too.
+// whole is an integer that may also be written as 1e4.
 type whole int
 
-// UnmarshalJSON reads a count; null leaves it alone, as encoding/json has it.
+// UnmarshalJSON reads a count. Like encoding/json, it ignores null.
 func (w *whole) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil
@@ -58,7 +56,7 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 		missing("noise_multiplier or sigma is missing")
 	}
 	e = Complete(e, sampling, adjacency)
-	judged := e // with a 1 for what is missing, of which no more is said
+	judged := e // with 1 for missing values, so that each is reported once
 	switch {
 	case e.Rate != 0:
 	case e.SampleSize == 0 && e.DatasetSize == 0:
@@ -81,8 +79,8 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	return e, errors.Join(append(errs, judged.Validate())...)
 }
 
-// Complete returns e with the sampling and adjacency given where it has none; an
-// empty adjacency is the one that goes with the sampling.
+// Complete returns e with the given sampling and adjacency where they are missing. An empty adjacency
+// stands for the usual one of the sampling.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

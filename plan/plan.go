@@ -1,14 +1,13 @@
-// Package plan is the DP calculator: it turns a privacy budget into the rounds,
-// sample sizes and noise of a client, before anything is trained.
+// Package plan is the DP calculator. It turns a privacy budget into the rounds, sample sizes and noise
+// of a client before training starts.
 //
-// A run has three numbers: the noise multiplier σ, the batch size s and the rounds
-// T. An accountant turns them into ε, and k = sT/N is the number of epochs. [Solve]
-// finds those that are not given, by the tight accountant pld unless another
-// [Method] is named; [ClosedForm] is the paper's Theorem simpleF (see package
-// closedform). Without a batch size it recommends one, see [Plan.Recommend], and
-// [Compare] compares several. [Calibrate] solves for one number of a release,
-// [Plan.Tighten] and [Plan.Frontier] show what a tight accountant allows instead of
-// a plan, and [Replan] plans the next rounds after some that were run already.
+// A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
+// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. Its
+// default [Method] is the tight accountant pld; [ClosedForm] is Theorem simpleF, solved exactly and with
+// the corrected γ (see package closedform). Without a batch size it recommends one, see
+// [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
+// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
+// plans further rounds after rounds that already ran.
 package plan
 
 import (
@@ -22,12 +21,11 @@ import (
 	"proactivedp/rng"
 )
 
-// maxCount is up to where float64 counts by ones.
+// maxCount is the largest integer up to which float64 represents all integers.
 const maxCount = decimal.MaxWhole
 
-// The ranges of a Request, ends included: within them there is always a plan,
-// feasible or not. δ, and σ for the closed form, have those of package
-// closedform.
+// The ranges of a Request, ends included. Within them there is always a plan, feasible or not. The
+// ranges of δ, and of σ for the closed form, are those of package closedform.
 const (
 	minEpsilon, maxEpsilon = 1e-8, 1e4
 	minEpochs, maxEpochs   = 1e-6, 1e9
@@ -35,41 +33,41 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer to a Request. Sizes are expected sizes of Poisson samples.
-// Whole numbers are rounded to the side of privacy: rounds up, sizes down.
+// Plan is the answer to a Request. Sizes are expected sizes of Poisson samples. Integers are rounded to
+// the safe side: rounds up, sizes down.
 //
-// With θ > 1 the sizes of the plan, SMax and Run.SampleSize too, are MEAN
-// sizes s̄ = K/T, as in the paper; a single round may sample θ·s̄.
+// If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in
+// the paper. A single round may sample θ·s̄ records.
 //
-// A Plan is made by Solve. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Plan is made by Solve. On any other Plan, methods return an error, or may panic if they return no
+// error.
 type Plan struct {
 	N      int     `json:"n"`
-	Epochs float64 `json:"epochs"` // k of one client; 0 if it was not found
+	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
 	Theta  float64 `json:"theta"`
 
-	// TargetEpsilon is the ε requested. Epsilon is the upper bound per record, at most
-	// the target, or the value of what is no guarantee.
+	// TargetEpsilon is the requested ε. Epsilon is the upper bound for a record, at most the target;
+	// for methods without a guarantee it is their value.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
-	Sigma         float64 `json:"sigma"` // 0 if it was not found
+	Sigma         float64 `json:"sigma"` // 0 if not found
 
-	// Gamma is γ of the closed form, at ε and all rounds that use one record, in the
-	// method's form: corrected unless that is Printed or Paper. Like the other numbers of
-	// the theorem it is nil by another method.
+	// Gamma is the γ of the closed form at ε, for all rounds that use one record. It is the corrected γ
+	// unless the method is Printed or Paper. Like all numbers of the theorem, it is nil for other
+	// methods.
 	Gamma        *float64 `json:"gamma"`
-	GammaPrinted *float64 `json:"gamma_printed"` // as the paper prints it, to compare only
+	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it, for comparison only
 
-	TMin     int      `json:"t_min"`      // the least number of rounds; 2^53 stands for more, with no run
-	TMinReal *float64 `json:"t_min_real"` // what the theorem gives
+	TMin     int      `json:"t_min"`      // least number of rounds; 2^53 means at least 2^53, and there is no run
+	TMinReal *float64 `json:"t_min_real"` // T_min of the theorem, before rounding
 	SMax     int      `json:"s_max"`      // largest (mean) sample size, at most K
-	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal
+	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal, before rounding
 	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
-	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53, and SMaxAsym
-	// its size, at most K. They are no bounds: no guarantee holds at them. Only the
-	// closed form has them.
+	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53. SMaxAsym is the corresponding
+	// size, at most K. They are not bounds, and no guarantee holds for them. Only the closed form has
+	// them.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
 
@@ -79,31 +77,30 @@ type Plan struct {
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
 
-	// Feasible says whether there is a run that the method accounts for within
-	// the budget; for the closed form, one that meets all of Theorem simpleF.
-	// If not, Reason says why and what would do, and Run is nil.
+	// Feasible reports whether a run exists whose cost by the method is within the budget. For the
+	// closed form, the run must meet all conditions of Theorem simpleF. If no such run exists, Reason
+	// says why and what would help, and Run is nil.
 	Feasible bool   `json:"feasible"`
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
-	// Remedies are what would do, each for itself, where the plan is not feasible.
+	// Remedies are alternative changes that make an infeasible plan feasible.
 	Remedies Remedies `json:"remedies,omitempty"`
 
-	// PerClient is what one client's rounds cost a record, PerRecord what the rounds of
-	// all that hold it do: the same unless clients share their data. Both are nil if
+	// PerClient is the cost to a record of one client's rounds. PerRecord is the cost of the rounds of
+	// all clients that hold the record. They differ only if clients share their data. Both are nil if
 	// there is no run.
 	Clients   int       `json:"clients"`
 	Shared    bool      `json:"shared"`
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
 
-	// Noise names the run that the noise is to be from, if that was said.
+	// Noise names the run that the noise will come from, if the request names a root.
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Conditions are those of Theorems Main and simpleF, evaluated for the run that is
-	// really done (k' = sT/N); without a run, for the real-valued TMinReal and
-	// SMaxReal. Main need not hold for the plan to be feasible. There are none if the
-	// method is not the closed form.
+	// Conditions are those of Theorems Main and simpleF. They are evaluated for the actual run (k' =
+	// sT/N), or for TMinReal and SMaxReal if there is no run. Main need not hold for a feasible plan.
+	// Other methods than the closed form have no conditions.
 	Conditions []closedform.Condition `json:"conditions"`
 
 	// Signal is what the run keeps of the signal of full batches, see [Batch]; nil without
@@ -120,30 +117,31 @@ type Plan struct {
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Theorem is what Theorem simpleF says of a plan by another method. What it has no answer
-// to is nil.
+// Theorem is what Theorem simpleF requires, to compare with a plan by another method. A field is nil if
+// the theorem does not cover the question.
 type Theorem struct {
-	Sigma   *float64 `json:"sigma,omitempty"`         // its least σ, if an ε was given, and with it
-	SMax    *int     `json:"s_max,omitempty"`         // the largest batch size for the plan's epochs
-	Epsilon *float64 `json:"epsilon_upper,omitempty"` // ε of the plan's run, if only σ was given
+	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given, and
+	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }
 
-// Run is what is really run: whole rounds of a whole size, as [Rounds] counts them.
+// Run is the actual run: an integer number of rounds of an integer size, see [Rounds].
 type Run struct {
-	SampleSize    int     `json:"sample_size"`       // s, the mean if θ > 1
+	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
 	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K'; negative where whole rounds compute more than K
+	Remainder     int     `json:"remainder"`         // K - K'; negative if whole rounds compute more than K
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N
 }
 
-// Solve returns the plan for r: what is not given, such that what is run costs
-// at most ε. If a size is solved for it is the largest one, that is the fewest
-// rounds; if σ is, it is the least. That no such run exists is no error: then
-// Plan.Feasible is false. Errors are invalid requests; one that the method is
-// not proved for wraps dp.ErrNotCovered. Once ctx is done the error is its cause,
-// here and wherever else an accountant is asked.
+// Solve returns the plan for r. It finds the numbers that are not given such that the run costs at most
+// ε. If it solves for the batch size, it chooses the largest one, which means the fewest rounds. If it
+// solves for σ, it chooses the least.
+//
+// If there is no such run, Plan.Feasible is false; this is not an error. Invalid requests are errors.
+// The error wraps dp.ErrNotCovered if the method does not cover the request. If ctx is done, Solve
+// returns its cause, like all functions here that use an accountant.
 func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -183,7 +181,7 @@ func (p *Plan) theorem(ctx context.Context, r Request) *Theorem {
 	return nil
 }
 
-// holders is how many clients use a record; clients is 0 if it is not given.
+// holders returns the number of clients that use a record. clients is 0 if not given.
 func holders(clients int, shared bool) int {
 	if shared {
 		return max(clients, 1)
@@ -191,13 +189,13 @@ func holders(clients int, shared bool) int {
 	return 1
 }
 
-// budget is the ε that the plan was allowed, which its run need not use up.
+// budget returns the ε that the plan may spend. Its run may cost less.
 func (p *Plan) budget() float64 { return max(p.Epsilon, p.TargetEpsilon) }
 
-// copies is how many clients use a record.
+// copies returns the number of clients that use a record.
 func (p *Plan) copies() int { return holders(p.Clients, p.Shared) }
 
-// runs sets what is run, T rounds of mean size s out of K computations.
+// runs sets p.Run to T rounds of mean size s, out of k gradient computations.
 func (p *Plan) runs(s, rounds, k int) {
 	p.Run = &Run{
 		SampleSize: s, MaxSampleSize: p.largest(s), Rounds: rounds, Computations: s * rounds,
@@ -205,7 +203,7 @@ func (p *Plan) runs(s, rounds, k int) {
 	}
 }
 
-// made reports a plan that cannot be used.
+// made returns an error if p was not made by Solve.
 func (p *Plan) made() error {
 	if p == nil || p.N < 1 {
 		return errors.New("this Plan was not made by Solve")

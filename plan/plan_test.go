@@ -401,7 +401,7 @@ func TestWriteText(t *testing.T) {
 	got = text(Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01})
 	if !strings.Contains(got, "No guarantee") || !strings.Contains(got, "not met") ||
 		strings.Contains(got, "Privacy,") ||
-		!strings.HasPrefix(got, "Not feasible: no run is within ε = 0.01 at δ = 0.01") {
+		!strings.HasPrefix(got, "Not feasible: no run costs at most ε = 0.01 at δ = 0.01") {
 		t.Errorf("an infeasible plan reads\n%s", got)
 	}
 	got = text(Request{Method: ClosedForm, N: 100, Epochs: 1e8, Epsilon: 1e-8, Theta: 10})

@@ -9,10 +9,11 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// largestMean is the largest mean size that θ leaves room for.
+// largestMean returns the largest mean size that θ allows.
 func (c calculator) largestMean() int { return int(float64(c.p.N) / c.p.Theta) }
 
-// most is how many times v, in all rounds that use one record, can be counted.
+// most returns the largest count whose product with v, over all rounds that use one record, is at most
+// maxCount.
 func (c calculator) most(v int) float64 {
 	return math.Floor(maxCount / (float64(v) * float64(c.p.copies())))
 }
@@ -21,8 +22,8 @@ func (c calculator) limit() limit { return limitOf(c.target, c.p.Delta, c.p.Adja
 
 func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / float64(c.p.N) }
 
-// noise returns the least σ for T rounds of size s. By the closed form that is
-// σ_eq, unless it has to promise less than ε.
+// noise returns the least σ for T rounds of size s. For the closed form this is σ_eq, unless Theorem
+// simpleF requires a smaller ε.
 func (c calculator) noise(ctx context.Context, s, rounds int) (stop, error) {
 	return c.noiseBy(ctx, c.begin(ctx, c.noiseDial(c.startNoise(s, rounds), s, rounds),
 		func(sigma float64) (dp.Bound, error) { return c.rough(sigma, s, rounds) }), s, rounds)
@@ -49,7 +50,7 @@ func (c calculator) startNoise(s, rounds int) float64 {
 	return c.limit().sigma(c.rateOf(s), float64(c.p.copies()*rounds))
 }
 
-// noiseBy is noise, with the dial that searches for it.
+// noiseBy is like noise, with the dial that searches for it.
 func (c calculator) noiseBy(ctx context.Context, d dial, s, rounds int) (stop, error) {
 	if c.p.Method.isClosedForm() {
 		d.least = closedform.MinSigma
@@ -61,7 +62,7 @@ func (c calculator) noiseBy(ctx context.Context, d dial, s, rounds int) (stop, e
 	return d.turn(ctx, c.target)
 }
 
-// holds reports whether Theorem simpleF gives the target ε.
+// holds reports whether Theorem simpleF proves the target ε.
 func (c calculator) holds(sigma float64, s, rounds int) bool {
 	setting := c.p.setting(sigma, s, rounds, c.p.copies())
 	setting.Epsilon = c.target
@@ -69,7 +70,7 @@ func (c calculator) holds(sigma float64, s, rounds int) bool {
 	return err == nil && closedform.Holds(cs, closedform.SimpleF)
 }
 
-// rounds returns the most rounds of size s.
+// rounds returns the largest number of rounds of size s.
 func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, error) {
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, s, int(v)) },
@@ -95,13 +96,13 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	return d.turn(ctx, c.target)
 }
 
-// sizeFor returns a size that is within the budget, in T = ⌈K/s⌉ rounds, while the
-// next is not.
+// sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
+// not.
 //
-// From K/T to K/(T-1) the rounds are the same and the cost grows with s. Beyond, there is
-// one round less and the cost drops, so that it is only nearly monotone, and some larger
-// sizes may be within the budget, too. At the ends of these ranges it is monotone but for
-// few rounds: the last end that is within the budget is found first, then the last size
+// For s from K/T to K/(T-1) the number of rounds is constant, and the cost grows with s. Just above,
+// there is one round less, and the cost drops. The cost is therefore only nearly monotone,
+// and some larger sizes may meet the budget. At the ends of these intervals it is monotone,
+// except for few rounds. So sizeFor first finds the last end within the budget, and then the last size
 // before the next end.
 func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
 	most := min(c.largestMean(), k)
@@ -130,7 +131,7 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	return last, nil
 }
 
-// tooUneven is where samples of one record on average cannot be had.
+// tooUneven is the result if θ does not even allow samples of one record on average.
 func (c calculator) tooUneven() stop {
 	return stop{value: 1, err: fmt.Errorf("theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta,
 		c.p.N, dp.ErrNotCovered)}

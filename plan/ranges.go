@@ -8,11 +8,10 @@ import (
 	"proactivedp/dp/closedform"
 )
 
-// minDefaultN is the least N for which 1/N stands for a δ that is not given. A
-// δ above 1/100 is too weak a promise to be made without being asked for.
+// minDefaultN is the least N for which δ defaults to 1/N. A δ above 1/100 is too weak to be a default.
 const minDefaultN = 100
 
-// rangeErrors collects what is wrong with a request.
+// rangeErrors collects the errors of a request.
 type rangeErrors struct{ errs []error }
 
 func (r *rangeErrors) add(err error) { r.errs = append(r.errs, err) }
@@ -29,15 +28,14 @@ func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
 	return err == nil
 }
 
-// counts is within for a count.
+// counts is like within, for an integer.
 func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
 	err := dp.CheckCount(name, n, lo, hi)
 	r.add(err)
 	return err == nil
 }
 
-// delta checks δ, which is 1/N if it is 0; an N that is no size at all is
-// another field's fault.
+// delta checks δ. If δ is 0 it defaults to 1/n. An invalid n is reported by another check.
 func (r *rangeErrors) delta(delta float64, n int) {
 	switch {
 	case delta == 0 && n >= 1 && n < minDefaultN:
@@ -48,17 +46,17 @@ func (r *rangeErrors) delta(delta float64, n int) {
 	}
 }
 
-// CheckEpsilon reports an ε that no budget may have.
+// CheckEpsilon reports an ε that is not in [1e-8, 1e4].
 func CheckEpsilon(epsilon float64) error {
 	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
-// CheckBudget reports an ε of a filter that is not in [1e-8, 1e4].
+// CheckBudget reports a filter's ε that is not in [1e-8, 1e4].
 func CheckBudget(epsilon float64) error {
 	return dp.CheckRange("budget", epsilon, minEpsilon, maxEpsilon)
 }
 
-// clients checks a number of clients, 0 if it is not given.
+// clients checks a number of clients. 0 means that it is not given.
 func (r *rangeErrors) clients(clients int) bool {
 	return clients == 0 || r.counts("clients", clients, 1, maxClients)
 }

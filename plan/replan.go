@@ -15,41 +15,39 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest asks for the next leg of a training of which some rounds were run
-// already: Appendix "DP Calculator", the steps for j > 0.
+// NextRequest asks for the next leg: further rounds of a training some of whose rounds already ran. See
+// the paper's appendix "DP Calculator", the steps for j > 0.
 type NextRequest struct {
-	Past    []dp.Event // all rounds so far that use the record, of all clients, of one sampling and adjacency
-	N       int        // records in the data set; if not given, those of the last event
+	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
+	N       int        // records in the data set; if not given, that of the last event
 	Epochs  float64    // k_j = K_j/N of the next leg, in [1e-6, 1e9]
-	Sigma   float64    // its noise multiplier in [0.05, 1e6]; if not given, the least of σ_eq(ε, δ) and the past's
-	Epsilon float64    // ε_target in [1e-8, 1e4], for the past and the next leg; if not given, that of Recorded
-	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, else 1/N, for one N ≥ 100
+	Sigma   float64    // noise multiplier of the next leg in [0.05, 1e6]; if not given, the smallest of σ_eq(ε, δ) and those of the past
+	Epsilon float64    // ε_target in [1e-8, 1e4] for past and next leg together; if not given, that of Recorded
+	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or 1/N for a constant N ≥ 100
 
-	// FixedBeforehand says that all rounds, past and next, and when to stop, were
-	// fixed before the first release. Then they are composed. If not, all of them go
-	// through one [rdp.Filter] for the record.
+	// FixedBeforehand reports that all rounds, past and next, and when to stop, were fixed before the
+	// first release. Then their costs compose. Otherwise all rounds of the record go through one
+	// [rdp.Filter].
 	FixedBeforehand bool
 
-	// Recorded is what the filter was fixed by before the first release. If it is not
-	// given, ε_target and δ are assumed to have been fixed then, and the order is the
-	// [rdp.PlannedOrder] of rounds like the first of Past: it follows from what was
-	// known then.
+	// Recorded holds the limits of the filter that were fixed before the first release. If it is nil,
+	// ε_target and δ are assumed to have been fixed then. The order is then the [rdp.PlannedOrder] of
+	// rounds like the first of Past, because it follows from what was known before.
 	Recorded *rdp.Limits
-	// Late says that Recorded was written down after a release: it is kept to, and that
-	// it was fixed before is assumed.
+	// Late reports that Recorded was saved after a release. Its limits apply, but that they were fixed
+	// before is only an assumption.
 	Late bool
 
-	// Root is the public name of the root that the next leg's noise is from; if not given,
-	// that of the last numbered seed that Past names. The leg is the run after the last
-	// that Past has of it.
+	// Root is the public name of the root that the next leg's noise comes from. If not given, it is the
+	// last numbered seed that Past names. The leg is the run after the last run of this root in Past.
 	Root string
 
-	// Notes are those of the [History] of the past.
+	// Notes are the notes of the past's [History].
 	Notes []string
 
-	// Clients is how many clients run the next leg, in [1, 1e6]; if not given, 1.
-	// If the data is Shared, all of them hold each record, and a record pays
-	// for the next legs of all. Past is not multiplied.
+	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If the data
+	// is Shared, all of them hold each record, and a record pays for the legs of all. Past already
+	// counts all clients.
 	Clients int
 	Shared  bool
 }
@@ -58,14 +56,14 @@ type NextRequest struct {
 func (r NextRequest) Validate() error {
 	errs := rangeErrors{}
 	if len(r.Past) == 0 {
-		errs.fail("no rounds that were run already, must be at least one event")
+		errs.fail("there are no past rounds, must be at least one event")
 	}
 	errs.add(checkEvents(r.Past))
 	n := r.n()
 	goodClients := errs.clients(r.Clients)
 	switch {
 	case n == 0:
-		errs.fail("data set size N is missing, and the last event gives a rate")
+		errs.fail("data set size N is missing, must be given: the last event has a sample rate only")
 	case n < 1 || int64(n) > maxCount:
 		errs.fail("data set size N = %d, must be in [1, 2^53 = %d]", n, int64(maxCount))
 	default:
@@ -92,8 +90,8 @@ func (r NextRequest) Validate() error {
 		errs.delta(r.Delta, n)
 		for _, e := range r.Past {
 			if r.Delta == 0 && e.DatasetSize != 0 && e.DatasetSize != n {
-				errs.fail("delta is missing, must be given: 1/N would be another than before, for N = %d after "+
-					"rounds of N = %d", n, e.DatasetSize)
+				errs.fail("delta is missing, must be given: the default 1/N is ambiguous for N = %d after rounds "+
+					"of N = %d", n, e.DatasetSize)
 				break
 			}
 		}
@@ -118,7 +116,8 @@ func (r NextRequest) validateRecorded(errs *rangeErrors) {
 		errs.fail("delta = %v, must be that of the filter, %v: it was fixed before the first release", r.Delta, l.Delta)
 	}
 	if r.FixedBeforehand {
-		errs.fail("a filter is recorded, so rounds may depend on results: they must not be given as fixed beforehand")
+		errs.fail("a filter is recorded, so rounds may depend on results: they must not be given as fixed " +
+			"beforehand")
 	}
 }
 
@@ -129,11 +128,11 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg. Every ε but those of the past is that of all
-// rounds, past and next, of all clients that hold a record.
+// Next is the plan of a next leg. Except for those of the past, every ε is that of all rounds, past and
+// next, of all clients that hold a record.
 //
-// A Next is made by Replan. The methods of any other return an error or, if they
-// have none to return, may panic.
+// A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no
+// error.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // k_j
@@ -141,30 +140,31 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is by what the leg is planned: [rdp.FilterName], or that of the composition.
+	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or the accountant of
+	// the composition.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is what the rounds run already cost by themselves if they were fixed
-	// beforehand; nil if the accountant has no answer.
+	// Past is the cost of the past rounds, without the next leg, if they were fixed beforehand. It is
+	// nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
-	// Noise names the run that the next leg's noise is from, one of its own; if that is
-	// not known, its independence of the past's is assumed.
+	// Noise names the run of the next leg's noise, which differs from those of the past. If it is
+	// empty, the noise is assumed to be independent of the past's.
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Filter is the filter of all rounds; nil if they were fixed beforehand.
+	// Filter is the filter of all rounds. It is nil if they were fixed beforehand.
 	FixedBeforehand bool       `json:"fixed_beforehand"`
 	Filter          *FilterUse `json:"filter,omitempty"`
 
-	// ClosedForm is what Theorem simpleF says, beside the rest.
+	// ClosedForm is the ε of Theorem simpleF, for comparison.
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
-	// Run is the next leg with the largest sample size within the target, and
-	// Bound what is guaranteed of all rounds with it: by the filter ε_target, else
-	// what they cost. If there is none, Reason says why. Composed is what all rounds
-	// would cost if they were fixed beforehand; nil if the accountant has no answer.
+	// Run is the next leg with the largest sample size within the target. Bound is the guarantee of all
+	// rounds with it: the ε_target of the filter, or the cost of the composition. If there is no run,
+	// Reason says why. Composed is the cost of all rounds if they were fixed beforehand; it is nil if
+	// the accountant gives no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
 	Run      *Run      `json:"run,omitempty"` // of one client
@@ -173,14 +173,13 @@ type Next struct {
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive says that ε_target holds also if legs were chosen, and the last one is
-	// ended, by what was released: all rounds, past and next, go through the filter,
-	// or, if they are given as fixed beforehand, are within a [closedform.Budget] of
-	// ε_target and δ.
+	// Adaptive reports that ε_target also holds if legs, and when to stop, are chosen by earlier
+	// results. This is so if all rounds go through the filter. If they were given as fixed beforehand,
+	// it is so if they are within a [closedform.Budget] of ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
-	// Choices are sizes over the whole range, in order, and Least the one of
-	// them with the least ε; nil if none has an ε.
+	// Choices are sample sizes over the whole range, in increasing order. Least is the one with the
+	// least ε; it is nil if none has an ε.
 	Choices []Choice `json:"choices"`
 	Least   *Choice  `json:"least,omitempty"`
 
@@ -189,32 +188,31 @@ type Next struct {
 	past []dp.Event
 }
 
-// UnmarshalJSON refuses: what is written of p has no rounds of the past, and what is read of
-// it would be stated, and planned after, as if there were none.
+// UnmarshalJSON returns an error. The JSON of a Next does not contain the past rounds, so a Next that
+// is read back would lose them.
 func (p *Next) UnmarshalJSON([]byte) error {
-	return errors.New("a next leg is not read back, as its JSON has no rounds of the past: write its History, " +
+	return errors.New("a next leg cannot be read back, because its JSON has no past rounds: write its History, " +
 		"and read that by ReadHistory")
 }
 
-// Choice is a sample size of the next leg.
+// Choice is a possible sample size of the next leg.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
-	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; of a filter, the least ε that lets all through
+	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; with a filter, the least ε that admits all rounds
 }
 
-// choices is about how many sizes are looked at before the best is narrowed
-// down.
+// choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan returns the next leg for r. The whole range of sample sizes is looked at:
-// by the closed form ε is not monotone in s_j, as θ²s̄ = s_max²/s̄ grows where s_j is
-// small beside the past's sizes. It takes the largest size within ε_target, that is
-// the fewest rounds. That there is none is no error.
+// Replan returns the next leg for r, with the largest sample size within ε_target, which means the
+// fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
+// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ =
+// s_max²/s̄ grows where s_j is small compared with the past's sizes.
 //
-// Rounds and their end may depend on what was released: all of them go through a
-// filter, and what acc says stands beside it. If r says that all were fixed
-// beforehand, the leg is planned by acc, and its ε is that of such a sequence.
+// Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
+// answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is
+// planned by acc, and its ε only holds for such a sequence.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -255,7 +253,7 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 		p.Accountant = rdp.FilterName
 		if price, err = p.throughFilter(ctx, r.Recorded, r.Late); err != nil {
 			if errors.Is(err, dp.ErrNotCovered) {
-				p.Reason, p.Choices, p.Filter = "no filter has an ε for the rounds run: "+message.OneLine(err),
+				p.Reason, p.Choices, p.Filter = "no filter has an ε for the past rounds: "+message.OneLine(err),
 					[]Choice{}, nil
 				return p, ended(ctx, nil)
 			}
@@ -272,14 +270,14 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns what the next leg releases of a record, every client's rounds
-// included; Run must not be nil.
+// Event returns the rounds of the next leg that use a record, of all clients that hold it. p.Run must
+// not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
-// release is all that was and is released of a record.
+// release returns the past rounds followed by next.
 func (p *Next) release(next dp.Event) []dp.Event { return append(slices.Clone(p.past), next) }
 
-// event is that of all clients that hold a record, of which each runs rounds.
+// event returns the given rounds of every client that holds a record.
 func (p *Next) event(sigma float64, s, rounds int) dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma,
@@ -295,7 +293,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), roundsOf(k, int(v))) }
 	sizes := p.sizes(min(p.N, k))
 	best := stop{}
-	beyond := 0 // the size that was looked at next after best
+	beyond := 0 // the first size on the grid after best that exceeds the target
 	var why error
 	for _, s := range sizes {
 		if err := context.Cause(ctx); err != nil {
@@ -342,8 +340,8 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	return nil
 }
 
-// sizes is a grid over the whole range, with the past's sizes, where the closed
-// form's θ turns.
+// sizes returns a grid over the whole range. It includes the past's sizes, where the θ of the closed
+// form changes.
 func (p *Next) sizes(most int) []int {
 	grid := geometric(1, most, choices)
 	for _, e := range p.past {
@@ -355,13 +353,13 @@ func (p *Next) sizes(most int) []int {
 	return slices.Compact(grid)
 }
 
-// refuse says what the cheapest size costs, and what would be within the target.
+// refuse says what the cheapest size costs, and what would meet the target.
 func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	switch {
 	case p.Least == nil && why != nil:
 		return fmt.Sprintf("no sample size has an ε: %v", why)
 	case p.Least == nil:
-		return "no sample size has an ε that is certain"
+		return "no sample size has a finite upper bound on ε"
 	case p.pastIsTooMuch():
 		return p.alreadySpent()
 	}
@@ -386,7 +384,7 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	return e.Reason()
 }
 
-// made reports that there is no next leg.
+// made returns an error if p was not made by Replan.
 func (p *Next) made() error {
 	if p == nil || p.N < 1 {
 		return errors.New("this Next was not made by Replan")

@@ -194,7 +194,7 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{fmt.Sprintf("%d rounds with sample rate", 5*p.Run.Rounds),
-			fmt.Sprintf("of each of 5 clients that hold a record: %d rounds", 5*p.Run.Rounds)} {
+			fmt.Sprintf("in each of 5 clients that hold a record: %d rounds", 5*p.Run.Rounds)} {
 			if !strings.Contains(text.String(), want) {
 				t.Errorf("no %q in\n%s", want, text.String())
 			}
@@ -255,8 +255,8 @@ func TestReplanSaysWhetherItMayDependOnResults(t *testing.T) {
 			t.Errorf("ε = %v: V = %v, σ from %v, q up to %v: %v, %s", eps, v, least/equal, most*math.E*equal,
 				p.Adaptive, p.Statement())
 		}
-		if !strings.Contains(p.Statement(), "That all was fixed beforehand is what was said of these rounds. "+
-			"The next leg is counted as if it had been fixed then too.") || p.Filter != nil {
+		if !strings.Contains(p.Statement(), "This assumes, as you stated, that these rounds were fixed beforehand, "+
+			"and that the next leg was fixed then, too.") || p.Filter != nil {
 			t.Error(p.Statement())
 		}
 		met[want]++
@@ -270,7 +270,7 @@ func TestReplanInfeasible(t *testing.T) {
 	past := []dp.Event{leg(100, 10000, 500, 8)}
 	spent := replan(t, NextRequest{FixedBeforehand: true,
 		Past: past, Epochs: 2, Sigma: 7, Epsilon: 0.1}, closedform.Accountant{})
-	if spent.Feasible || !strings.Contains(spent.Reason, "the rounds run already cost ε = 0.29711, above 0.1") ||
+	if spent.Feasible || !strings.Contains(spent.Reason, "the past rounds already cost ε = 0.29711, above 0.1") ||
 		!strings.Contains(spent.Statement(), "No guarantee") {
 		t.Errorf("%+v", spent)
 	}
@@ -302,12 +302,12 @@ func TestNextRequestRefusals(t *testing.T) {
 		set  func(*NextRequest)
 		want string
 	}{
-		{func(r *NextRequest) { r.Past = nil }, "no rounds that were run already"},
+		{func(r *NextRequest) { r.Past = nil }, "there are no past rounds"},
 		{func(r *NextRequest) { r.Past = []dp.Event{{}} }, "event 0: sampling"},
 		{func(r *NextRequest) {
 			r.Past = []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 8, Rate: 0.1,
 				Count: 3}}
-		}, "data set size N is missing, and the last event gives a rate"},
+		}, "data set size N is missing, must be given: the last event has a sample rate only"},
 		{func(r *NextRequest) { r.N = -1 }, "N = -1"},
 		{func(r *NextRequest) { r.Epochs = 0 }, "epochs k = 0, must be in [1e-06, 1e+09]"},
 		{func(r *NextRequest) { r.Epochs = 1e-5 }, "at least one gradient computation"},
@@ -364,7 +364,7 @@ func TestReadEvents(t *testing.T) {
 		`[{"noise": 3}]`: `unknown field "noise"`,
 		`[{"sigma": 3, "noise_multiplier": 3, "steps": 1, "count": 1}]`: "event 0: noise_multiplier and sigma are " +
 			"the same, only one may be given\ncount and steps",
-		"[" + one + "] []": "more after the first",
+		"[" + one + "] []": "more text after the first",
 		`[` + one + `, {"count": 1}]`: "event 1: noise_multiplier or sigma is missing\n" +
 			"sample_rate is missing or 0, and so are sample_size and dataset_size",
 		"[null]": "sample_size and dataset_size\ncount or steps is missing",

@@ -8,47 +8,45 @@ import (
 	"proactivedp/rng"
 )
 
-// Request is what a client wants; zero values are not given. Of epochs, sample
-// size and rounds (k = sT/N) one or two are given, and of σ and ε one or two:
+// Request is what a client wants. A zero value means that a field is not given. One or two of epochs,
+// sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
 //
+//	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
-//	                   by a closed form σ = σ_eq(ε, δ) of (treq4) and the largest s
-//	k and σ            by a closed form, which ties ε to σ: the largest s
+//	                   with a closed form, σ = σ_eq(ε, δ) of (treq4) and the largest s
+//	k and σ            only with a closed form, which ties ε to σ: the largest s
 //	k, σ and ε         the largest s
 //	two of k, s, T, σ  ε
 //	two of k, s, T, ε  the least σ
 //	s, σ and ε         the largest T
 //	T, σ and ε         the largest s
 //
-// Rounds follow from epochs by [Rounds]. What is solved for never costs more than ε. The
-// closed forms need a σ above √2, 1.4142136 at the least.
+// The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
+// forms need a σ above √2, at least 1.4142136.
 type Request struct {
-	N          int     `json:"n"`                     // the client's records, in [1, 2^53]; of neighbours, the larger
-	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9]: gradient computations over N; K ≤ 2^53
+	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
+	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
 	SampleSize int     `json:"sample_size,omitempty"` // s, the mean if θ > 1, with θs in [1, N]
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
 	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
-	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], for a record
-	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, for N ≥ 100
+	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], of a record
+	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, which needs N ≥ 100
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
 
 	Method    Method       `json:"method,omitempty"`    // if not given, PLD
-	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove; the closed form has no other
+	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only one of the closed form
 
-	// Clients is how many clients there are, in [1, 1e6]; if not given, 1. If the
-	// data is Shared, all of them hold each record, and a record pays for the
-	// rounds of all.
+	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If the data is Shared, all of
+	// them hold each record, and a record pays for the rounds of all.
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the root that the noise will be from, as rng.Name has
-	// it: the plan is its run 0, and legs after it are the next. If not given, nothing is
-	// said of the noise.
+	// Root is the public name of the root that the noise will come from, see rng.Name. The plan is its
+	// run 0; later legs are its next runs. If it is not given, the plan does not name the noise.
 	Root string `json:"root,omitempty"`
 }
 
-// Validate reports every field of r that is outside its range, and too few or
-// too many of them.
+// Validate reports every field that is outside its range, and too few or too many fields.
 func (r Request) Validate() error {
 	errs, m := rangeErrors{}, r.method()
 	goodN := r.N >= 1 && int64(r.N) <= maxCount
@@ -93,8 +91,8 @@ func (r Request) validateMethod(errs *rangeErrors) {
 		errs.add(err)
 	}
 	if m := r.method(); r.Adjacency == dp.ReplaceOne && m.isClosedForm() {
-		errs.add(fmt.Errorf("adjacency = %q, must be %q: Theorem simpleF is not proved for another, and "+
-			"violated there: %w", r.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
+		errs.add(fmt.Errorf("adjacency = %q, must be %q: Theorem simpleF is not proved for another, and violated "+
+			"there: %w", r.Adjacency, dp.AddOrRemove, dp.ErrNotCovered))
 	}
 }
 
@@ -129,7 +127,7 @@ func (r Request) validateCombination(errs *rangeErrors) {
 		errs.fail("sigma = %v and epsilon = %v, only one may be given if method = %q: the paper ties them by (treq4)",
 			r.Sigma, r.Epsilon, m)
 	case privacy == 1 && r.isJoint() && r.Sigma != 0 && r.Epochs != 0 && !m.isClosedForm():
-		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds, too; only "+
+		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds as well; only "+
 			"method = %q ties ε to σ", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
 		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one "+
@@ -141,7 +139,7 @@ func (r Request) validateCombination(errs *rangeErrors) {
 	}
 }
 
-// validateSizes checks s and T against N and k, which are in their ranges.
+// validateSizes checks s and T against N and k, which must be valid.
 func (r Request) validateSizes(errs *rangeErrors) {
 	n, clients := float64(r.N), float64(max(r.Clients, 1))
 	if r.SampleSize != 0 {
@@ -187,7 +185,7 @@ func (r Request) method() Method {
 	return r.Method
 }
 
-// isJoint reports whether s and T are sought for k and one of σ and ε.
+// isJoint reports whether s and T are both sought, for k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }
@@ -199,8 +197,7 @@ func (r Request) theta() float64 {
 	return r.Theta
 }
 
-// plan returns the plan that is still to be found, with what is not given at
-// its default.
+// plan returns an unsolved plan, with defaults for what is not given.
 func (r Request) plan() *Plan {
 	m := r.method()
 	p := &Plan{

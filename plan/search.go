@@ -8,24 +8,22 @@ import (
 	"proactivedp/internal/root"
 )
 
-// far stands for the logarithm of a cost that is zero, infinite or unknown.
+// far is used for the logarithm of a cost that is zero, infinite or unknown.
 const far = 100
 
-// dial is one quantity of a release, turned until the release just meets a
-// budget.
+// dial searches for the value of one quantity at which a release just meets its budget.
 type dial struct {
 	price       func(v float64) (dp.Bound, error)
-	safe        func(v float64) float64 // rounds v to the side of privacy
-	start       float64                 // a guess
+	safe        func(v float64) float64 // rounds v to the safe side
+	start       float64                 // first value to try
 	least, most float64
-	slope       float64 // a guess of d log ε/d log v; negative if more of it costs less
-	tol         float64 // how near to the crossing, relative to v
-	near        float64 // a cost less than this below the budget, in log ε, is near enough
+	slope       float64 // guess of d log ε/d log v; negative if a larger v costs less
+	tol         float64 // accuracy of the result, relative to v
+	near        float64 // a cost below the budget by at most this, in log ε, ends the search
 }
 
-// stop is where a dial was left: the value and its cost. If no value that was
-// tried meets the budget it is the safest of the range, and err why it has no
-// cost, if it has none.
+// stop is the result of a dial: the value and its cost. If no value meets the budget, it is the safest
+// value that was tried, and err says why the cost of that value is unknown, if it is.
 type stop struct {
 	value float64
 	bound dp.Bound
@@ -33,10 +31,10 @@ type stop struct {
 	err   error
 }
 
-// turn returns the value with the least privacy that costs at most target. The
-// cost is monotone in v, or nearly so; whatever it is, the value that is
-// returned was priced. A value without a price, or without an upper end to it,
-// counts as too dear. Once ctx is done the error is its cause.
+// turn returns the value with the largest cost of at most target. It assumes that the cost is monotone
+// in v, or nearly so. In any case, the cost of the returned value was computed and met the target. A
+// value without a finite upper bound on its cost is treated as too expensive. If ctx is done, turn
+// returns its cause.
 func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	tried := map[float64]stop{}
 	excess := func(v float64) float64 {
@@ -64,7 +62,7 @@ func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	e := excess(v)
 	slope, step := d.slope, 0.0
 	for e != 0 {
-		// The next value is a little beyond where the slope leads, and ever farther.
+		// Step a little further than the slope suggests, and further each time.
 		step = math.Copysign(min(max(1.2*math.Abs(e/slope), 2*math.Abs(step), 2*d.tol), 1+2*math.Abs(step)), -e*d.slope)
 		next := min(max(v*math.Exp(step), d.least), d.most)
 		if next == v {
@@ -101,8 +99,8 @@ func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	return safest, nil
 }
 
-// ended returns the cause of a ctx that is done, whatever became of err then: an
-// answer that was cut short is none.
+// ended returns the cause of ctx if it is done, and err otherwise. An answer that was interrupted must
+// not be used.
 func ended(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

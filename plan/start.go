@@ -7,26 +7,24 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// limit is the central limit of many small rounds: they cost what one Gaussian
-// release does with
+// limit is the central limit of many small rounds. Together they cost the same as one Gaussian release
+// with
 //
 //	μ² = q²·T·(e^{1/σ²} - 1)
 //
-// (Bu, Dong, Long, Su 2020; see gdp.MuPoisson). It is where searches start, and
-// no answer depends on it.
+// (Bu, Dong, Long, Su 2020; see gdp.MuPoisson). It only provides starting points of searches.
 type limit struct {
-	mu2    float64 // the μ² of the budget
-	factor float64 // one record moves a sum by factor·C
+	mu2    float64 // μ² that the budget allows
+	factor float64 // one record changes a sum by at most factor·C
 }
 
-// limitOf returns the limit for a budget, with the middle of the road for
-// budgets that no Gaussian release has.
+// limitOf returns the limit for a budget. For budgets that no Gaussian release has, it uses μ = 1.
 func limitOf(eps, delta float64, a dp.Adjacency) limit {
 	mu, err := gdp.Mu(eps, delta)
 	if err != nil {
 		mu = 1
 	}
-	if a == dp.ReplaceOne { // no answer depends on it: for others it is a start like any
+	if a == dp.ReplaceOne { // for other adjacencies 1 is good enough, because this is only a starting point
 		return limit{mu * mu, 2}
 	}
 	return limit{mu * mu, 1}
@@ -40,7 +38,7 @@ func (l limit) rate(sigma, rounds float64) float64 { return math.Sqrt(l.perRate(
 
 func (l limit) rounds(sigma, q float64) float64 { return l.perRate(sigma) / (q * q) }
 
-// rateOf is the rate at which k epochs, q·T = k, meet the budget.
+// rateOf returns the sample rate q at which k = q·T epochs meet the budget.
 func (l limit) rateOf(sigma, k float64) float64 { return l.perRate(sigma) / k }
 
 func (l limit) perRate(sigma float64) float64 {

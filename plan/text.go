@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// page is text in aligned columns, written out at once.
+// page is text in aligned columns that is written at once.
 type page struct {
 	text bytes.Buffer
 	*tabwriter.Writer
@@ -32,9 +32,9 @@ func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", ar
 
 func (p *page) row(name, format string, args ...any) { p.line(name+"\t"+format, args...) }
 
-// paragraph ends the columns above it.
+// paragraph writes text after the columns.
 func (p *page) paragraph(text string) {
-	p.Flush() // writing into memory does not fail
+	p.Flush() // writing to memory does not fail
 	fmt.Fprintf(&p.text, "\n%s\n", text)
 }
 
@@ -52,15 +52,15 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict says in one sentence whether there is a run, and what it costs a record: as
-// the tight accountant certifies it if p.Tight is set, and by the plan's method.
+// Verdict says in one sentence whether there is a run and what it costs a record. If p.Tight is set,
+// the cost is also the one that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
 	case !p.Feasible && target == 0:
-		return fmt.Sprintf("Not feasible: the method %s has no ε for it.", p.Method)
+		return fmt.Sprintf("Not feasible: the method %s gives no ε for this request.", p.Method)
 	case !p.Feasible:
-		return fmt.Sprintf("Not feasible: no run is within ε = %s at δ = %s by the method %s.",
+		return fmt.Sprintf("Not feasible: no run costs at most ε = %s at δ = %s by the method %s.",
 			down(target, 5), up(p.Delta, 5), p.Method)
 	}
 	var costs []string
@@ -83,7 +83,7 @@ func rounds(n int) string { return decimal.Many(n, "round") }
 
 func computations(n int) string { return decimal.Many(n, "gradient computation") }
 
-// third is the ending of a verb of which n rounds are the subject.
+// third returns the ending of a verb whose subject is n rounds.
 func third(n int) string {
 	if n == 1 {
 		return "s"
@@ -91,8 +91,7 @@ func third(n int) string {
 	return ""
 }
 
-// Certified is what the tight accountant says of the run under the plan's adjacency,
-// or nil.
+// Certified returns the bound of the tight accountant for the run under the plan's adjacency, or nil.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil
@@ -110,9 +109,9 @@ func (p *Plan) Certified() *dp.Bound {
 	return run
 }
 
-// WriteText writes the plan for people to read: the verdict, the budget, the noise,
-// the rounds and sizes, every condition, what a tight accountant allows if p.Tight
-// is set, and the paragraph that the ε stands for. ε and σ are shown rounded up.
+// WriteText writes the plan as text: the verdict, the budget, the noise, the rounds and sizes, every
+// condition, what a tight accountant allows if p.Tight is set, and the privacy statement. ε and σ are
+// rounded up.
 func (p *Plan) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (p *Plan) mean() string {
 	return ""
 }
 
-// asks is what the conditions say that may set the sample size of a closed form.
+// asks is the formula of each condition that may determine the sample size of a closed form.
 var asks = map[string]string{"treq1": "s ≤ g(σ)N/θ", "treq3": "T ≥ γθ²k²/ε"}
 
 // writeLimits writes what the theorem allows.
@@ -162,7 +161,7 @@ func (p *Plan) writeLimits(t *page) {
 	}
 	t.row("γ", "%s (as the paper prints it %s)", up(*p.Gamma, 6), up(*p.GammaPrinted, 6))
 	switch {
-	case p.Run != nil: // which says its T; this one is for all of K, and may be one more
+	case p.Run != nil: // the run shows its own T
 	case *p.TMinReal > maxCount:
 		t.row("rounds", "at least T = %s", up(*p.TMinReal, 6))
 	default:
@@ -262,7 +261,7 @@ func (p *Plan) writeConditions(t *page) {
 	}
 	t.line("")
 	t.line("theorem\tcondition\tstatus\tmargin")
-	beyond := false // of what Main is for
+	beyond := false // whether Main fails
 	for _, c := range p.Conditions {
 		met := "met"
 		if !c.Met {
@@ -272,11 +271,11 @@ func (p *Plan) writeConditions(t *page) {
 		beyond = beyond || c.Theorem == closedform.Main && !c.Met
 	}
 	if p.Feasible && beyond {
-		t.line("The plan rests on simpleF; Main, which is simpler, need not hold.")
+		t.line("The plan rests on simpleF. The simpler theorem Main need not hold.")
 	}
 }
 
-// slack shows a margin in hundredths, rounded down as it is what is left.
+// slack formats a margin as a percentage, rounded down.
 func slack(margin float64) string {
 	percent := 100 * margin
 	if percent < 0 {
@@ -285,8 +284,8 @@ func slack(margin float64) string {
 	return "+" + decimal.FixedDown(percent, 2) + " %"
 }
 
-// Statement returns the paragraph that the plan's ε stands for, per record, or
-// that there is no guarantee.
+// Statement returns the privacy statement of the plan's ε for a record. Without a run it says that
+// there is no guarantee.
 func (p *Plan) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: the plan is not feasible (%s).", p.Reason)
@@ -295,15 +294,15 @@ func (p *Plan) Statement() string {
 	mean.SampleSize = p.Run.SampleSize
 	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.PerRecord, mean)
 	if p.Theta > 1 {
-		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d of which none is above %d.",
+		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d, none of which is above %d.",
 			p.Run.SampleSize, p.Run.MaxSampleSize)
 	}
 	return statement
 }
 
-// Events returns what the plan's run releases of a record, every client's
-// rounds included; none without a run. If θ > 1 every round is of the largest
-// size, ⌊θs⌋, so that no sizes with that mean and θ cost an accountant more.
+// Events returns the rounds of the plan's run that use a record, of all clients that hold it. It
+// returns nil without a run. If θ > 1, every round counts at the largest size ⌊θs⌋, which costs at
+// least as much as any sizes with that mean and θ.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
 		return nil
@@ -332,21 +331,20 @@ func (s *Setting) String() string {
 	return fmt.Sprintf("s = %d, T = %d, σ = %s", s.SampleSize, s.Rounds, up(s.Sigma, digits))
 }
 
-// WriteText writes the calibrated release and the paragraph that its ε stands
-// for.
+// WriteText writes the calibrated rounds and their privacy statement.
 func (c *Calibration) WriteText(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
 	}
 	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
 		decimal.Exactly(c.TargetEpsilon))
-	// An answer at an end of its range is told from the budget's.
+	// Say if the answer is at an end of its range, rather than at the limit of the budget.
 	least, most := "", ""
 	if c.SolvedFor == string(noise) && c.EpsilonUpper < 0.9*c.TargetEpsilon {
-		least = ", the least that is covered"
+		least = ", the least that the accountants cover"
 	}
 	if c.SolvedFor == string(steps) && c.Steps == maxSteps {
-		most = ", the most that is looked for"
+		most = ", the most that is searched"
 	}
 	t.row("σ", "%s%s", up(c.Sigma, digits), least)
 	sizes := ""
@@ -361,13 +359,13 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// Statement returns the paragraph that the calibration's ε stands for.
+// Statement returns the privacy statement of the calibration.
 func (c *Calibration) Statement() string {
 	return fmt.Sprintf("Privacy. %s T = %d counts the rounds of all clients that hold the record.",
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
-// WriteText writes the rows as a table; "-" is what does not exist.
+// WriteText writes the rows as a table. A value that does not exist is "-".
 func (f *Frontier) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
@@ -393,8 +391,8 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the next leg, what it is accounted by and what others say, the
-// sizes looked at, and the paragraph that ε stands for.
+// WriteText writes the next leg, its cost by the filter and by other accountants, the sizes that were
+// considered, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
 		return err
@@ -409,13 +407,13 @@ func (p *Next) WriteText(w io.Writer) error {
 	p.writePast(t)
 	t.row("noise", "σ = %s", up(p.Sigma, digits))
 	if p.Noise.Known() {
-		t.row("", "of %s, a run of its own%s", p.Noise, howToRun(p.Noise))
+		t.row("", "from %s, a new run%s", p.Noise, howToRun(p.Noise))
 	}
 	if r := p.Run; r != nil {
 		t.row("run", "%s of s = %d: %s%s", rounds(r.Rounds), r.SampleSize, computations(r.Computations),
 			leftOver(r.Remainder))
 		if n := holders(p.Clients, p.Shared); n > 1 {
-			t.row("", "of each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
+			t.row("", "in each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
 		}
 		t.row("", "%s for all rounds", claim.Short(p.Bound))
 		p.writeBeside(t)
@@ -459,8 +457,7 @@ func (p *Next) writePast(t *page) {
 	}
 }
 
-// writeBeside says what the leg takes of the filter, and what other accountants say
-// of all rounds.
+// writeBeside writes how much of the filter all rounds use, and what other accountants say of them.
 func (p *Next) writeBeside(t *page) {
 	closed := closedText(p.ClosedForm.All)
 	if p.Filter == nil {
@@ -481,8 +478,8 @@ func closedText(eps *float64) string {
 	return "ε ≤ " + up(*eps, 5)
 }
 
-// Statement returns the paragraph that the ε of all rounds, past and next,
-// stands for, or that there is no guarantee.
+// Statement returns the privacy statement of all rounds, past and next. Without a next leg it says that
+// there is no guarantee.
 func (p *Next) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: there is no next leg (%s).", p.Reason)
@@ -490,17 +487,17 @@ func (p *Next) Statement() string {
 	return claim.Noted("Privacy. "+p.statement(p.release(p.Event())), p.Notes)
 }
 
-// statement is what is said of all rounds.
+// statement returns the privacy statement of all rounds.
 func (p *Next) statement(all []dp.Event) string {
 	if f := p.Filter; f != nil {
 		return claim.AdaptiveStatement(claim.PerRecord, *p.Bound, f.Orders, f.Recorded, all...)
 	}
 	statement := claim.Statement(claim.PerRecord, *p.Bound, all...) +
-		" That all was fixed beforehand is what was said of these rounds. " +
-		"The next leg is counted as if it had been fixed then too."
+		" This assumes, as you stated, that these rounds were fixed beforehand, " +
+		"and that the next leg was fixed then, too."
 	if p.Adaptive {
-		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these hold also where legs, "+
-			"and when to stop, are chosen by what was released: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) "+
+		statement += fmt.Sprintf(" With ε = %s and δ = %s fixed before the first release, these also hold if "+
+			"legs, and when to stop, are chosen by earlier results: Σ q²/(1-q) ≤ ε/2 with all σ ≥ σ_eq(ε, δ) "+
 			"and q ≤ 1/(eσ_eq) (Theorem thm1, corrected, as a Rényi filter).",
 			decimal.Exactly(p.TargetEpsilon), up(p.Delta, 5))
 	}

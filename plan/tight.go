@@ -7,28 +7,26 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Tight is what a tight accountant says of a plan, and what it allows instead.
-// The closed form is proved for add-or-remove adjacency only; what it does to
-// replace-one is here to be seen.
+// Tight is the cost of a plan by a tight accountant, and what that accountant allows instead. It
+// includes replace-one adjacency, for which the closed form is not proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed is a tight accountant's answer under one adjacency. What it has no
-// answer to, or what does not exist, is nil; Reason says why it has none.
+// Allowed is the answer of a tight accountant under one adjacency. A field is nil if there is no answer
+// or no such run. Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
-	// Run is the ε of the plan's own run, of all rounds that use one record.
+	// Run is the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample keeps σ and k of the plan: this sample size, in T = ⌈K/s⌉
-	// rounds, is within the budget, and so are smaller ones where rounds are many.
-	// Of few rounds that sample a good part of all records more may cost more than
-	// fewer larger ones. Larger sizes may be within it, too, where their rounds compute
-	// little more than K.
+	// LargestSample keeps σ and k of the plan. Its sample size, in T = ⌈K/s⌉ rounds, is within the
+	// budget. Smaller sizes are, too, if there are many rounds; but more rounds may cost more than
+	// fewer larger ones if there are few rounds that sample a large part of the records. Larger sizes
+	// may also be within the budget if their rounds compute little more than K.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
-	// LeastNoise keeps s and T of the plan's run.
+	// LeastNoise keeps s and T of the plan's run, with the least σ.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
@@ -41,9 +39,9 @@ type Setting struct {
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten sets p.Tight by acc, for the plan's (N, k, ε, δ) and θ; if θ > 1
-// every round is taken to be of the largest size. It stays nil if there is
-// nothing to account for: no ε, or less than one gradient computation.
+// Tighten sets p.Tight by acc, for the plan's N, k, ε, δ and θ. If θ > 1, every round counts at the
+// largest size. Tighten does nothing if there is nothing to account for: no ε, or less than one
+// gradient computation.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err
@@ -98,7 +96,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 	return allowed, nil
 }
 
-// under returns the calculator for the plan's budget by another accountant.
+// under returns a calculator for the plan's budget with accountant acc and adjacency a.
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())

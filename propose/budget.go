@@ -17,26 +17,25 @@ import (
 	"proactivedp/train"
 )
 
-// Noise multipliers that are tried with each number of rounds. What a step is worth hangs
-// on s√T/σ alone while σ is above about 2, where sampling has amplified all that it can;
-// a smaller σ costs fewer gradients for less signal, a larger one more gradients for the
-// same.
+// The noise multipliers that are tried with each number of rounds. If σ is above about 2, where
+// sampling amplifies as much as it can, the value of a step only depends on s√T/σ. A smaller σ needs
+// fewer gradients and gives less signal, and a larger σ needs more gradients for the same signal.
 var triedNoise = []float64{1, 2, 4}
 
-// outlay is how a budget is laid out: sample size, rounds and noise multiplier.
+// outlay is a way to spend a budget: sample size, rounds and noise multiplier.
 type outlay struct {
-	size, rounds int     // of a client
+	size, rounds int     // of each client
 	sigma        float64 // the least that the budget allows
 	kind         kind
 }
 
-// kind says how an outlay was chosen, whatever the budget.
+// kind says how an outlay is chosen for any budget.
 type kind struct {
-	rounds int     // of a client
-	noise  float64 // about the noise multiplier
+	rounds int     // of each client
+	noise  float64 // approximate noise multiplier
 }
 
-// kinds returns those that are tried.
+// kinds returns the kinds that are tried.
 func (s *searcher) kinds() []kind {
 	var all []kind
 	for _, rounds := range s.Rounds {
@@ -50,8 +49,8 @@ func (s *searcher) kinds() []kind {
 	return slices.Compact(all)
 }
 
-// outlays returns how ε can be laid out in these kinds, the fewest gradients first.
-// None is an *Infeasible error.
+// outlays returns the outlays of these kinds for ε, with the fewest gradients first. If no outlay
+// exists, the error is an *Infeasible.
 func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) ([]outlay, error) {
 	laid := make([]outlay, len(kinds))
 	errs := make([]error, len(kinds))
@@ -71,8 +70,8 @@ func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) (
 	return slices.CompactFunc(laid, func(a, b outlay) bool { return a.size == b.size && a.rounds == b.rounds }), nil
 }
 
-// layOut returns the sample size for about the noise multiplier of the kind, and the
-// least noise multiplier that it needs; a size of 0 if not even one record a round fits.
+// layOut returns the outlay of a kind: the sample size for its approximate noise multiplier, and the
+// least noise multiplier for that size. The size is 0 if ε does not even allow one record in a round.
 func (s *searcher) layOut(ctx context.Context, epsilon float64, k kind) (outlay, error) {
 	l := outlay{rounds: k.rounds, kind: k}
 	if least, err := s.leastCost(ctx, k); err != nil || least > epsilon {
@@ -96,7 +95,8 @@ func (s *searcher) layOut(ctx context.Context, epsilon float64, k kind) (outlay,
 	return l, nil
 }
 
-// calibrate solves for what the target leaves open, certified; nil if nothing meets it.
+// calibrate solves for the unknown of the target with a certified accountant. It returns nil if nothing
+// meets the target.
 func (s *searcher) calibrate(ctx context.Context, t plan.Target) (*plan.Calibration, error) {
 	t.Delta, t.Sampling, t.Adjacency = s.delta, dp.Poisson, dp.AddOrRemove
 	c, err := plan.Calibrate(ctx, t, pld.Accountant{}, nil)
@@ -112,17 +112,24 @@ func (l outlay) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// leastCost returns the certified ε of samples of one record.
+// leastCost returns the certified ε of samples of one record. It does not depend on the budget, so
+// it is computed once for all budgets of a frontier.
 func (s *searcher) leastCost(ctx context.Context, k kind) (float64, error) {
+	if cost, ok := s.least.Load(k); ok {
+		return cost.(float64), nil
+	}
 	b, err := pld.Accountant{}.Epsilon(ctx, []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: k.noise, Rate: 1 / float64(s.records),
 		Count: k.rounds * s.copies,
 	}}, s.delta)
+	if err == nil {
+		s.least.Store(k, b.EpsilonUpper)
+	}
 	return b.EpsilonUpper, err
 }
 
-// tooPrivate is the error of an ε within which not one record a round fits in any of the kinds,
-// of which there is at least one. They may spend a part of it, in (0, 1].
+// tooPrivate returns the error for an ε that does not allow even one record in a round for any of the
+// kinds. There must be at least one kind. part is the fraction of ε that they may spend, in (0, 1].
 func (s *searcher) tooPrivate(ctx context.Context, epsilon, part float64, kinds ...kind) error {
 	least, noise := math.Inf(1), 0.0
 	for _, k := range kinds {

@@ -14,8 +14,8 @@ import (
 	"proactivedp/train"
 )
 
-// Write writes the proposals as a figure to a folder: the frontier of accuracy, ε and
-// gradients with the proposals in it, drawn as d says, all of it as CSV, and a manifest.
+// Write writes the proposals as a figure to a folder: a picture of the frontier of accuracy, ε and
+// gradients with the proposals, drawn as d says, the data as CSV, and a manifest.
 func (r *Report) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
@@ -25,13 +25,13 @@ func (r *Report) Write(
 	}, sources, took)
 }
 
-// asPicture returns a picture as a folder's is written.
+// asPicture converts a picture to the type that package results writes.
 func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
-// picture draws accuracy against ε, a line for each noise multiplier, as that decides the
-// gradients.
+// picture plots accuracy against ε, with a line for each noise multiplier, because the noise multiplier
+// determines the number of gradients.
 func (r *Report) picture() plots.Picture {
 	var budgets []float64
 	for _, p := range r.Frontier {
@@ -86,7 +86,7 @@ func (r *Report) picture() plots.Picture {
 	return p
 }
 
-// table is the proposals and the frontier, the header first.
+// table returns the proposals and the frontier, after a header.
 func (r *Report) table() [][]string {
 	rows := [][]string{{"rank", "epsilon", "predicted_accuracy", "predicted_low", "predicted_high", "gradients",
 		"sample_size", "grad_computations", "sigma", "clip", "eta0", "schedule", "average", "features", "input_scale"}}

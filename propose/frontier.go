@@ -11,21 +11,21 @@ import (
 	"proactivedp/train"
 )
 
-// Point is the best setting of a frontier at one ε and about one noise multiplier: what
-// another budget would buy.
+// Point is the best setting at one ε with approximately one noise multiplier. A frontier of points
+// shows what other budgets would give.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`
 	Prediction
 	Setting train.Spec `json:"setting"`
-	noise   float64    // about its noise multiplier
+	noise   float64    // its approximate noise multiplier
 }
 
-// ladder are the ε of a frontier, over the target epsilon.
+// ladder has the ε of a frontier, divided by the target epsilon.
 var ladder = []float64{0.25, 0.5, 1, 2, 4}
 
-// frontier returns the points around ε: settings like the best there, with the noise
-// multipliers that are tried, the smallest ε first and the fewest gradients of each.
+// frontier returns the points around ε: settings like best with each of the noise multipliers. They are
+// sorted by ε and then by the number of gradients.
 func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidate) ([]Point, error) {
 	var all []*candidate
 	var at []float64
@@ -52,8 +52,8 @@ func (s *searcher) frontier(ctx context.Context, epsilon float64, best *candidat
 	return points, nil
 }
 
-// at returns settings like a candidate for another ε, the best stride for each noise
-// multiplier that is tried; none if the ε is too small for any.
+// at returns settings like a candidate for another ε, each with the best stride for one of the noise
+// multipliers. It returns none if ε is too small for all of them.
 func (s *searcher) at(ctx context.Context, epsilon float64, c *candidate) ([]*candidate, error) {
 	var kinds []kind
 	for _, noise := range triedNoise {
@@ -85,16 +85,16 @@ func (s *searcher) at(ctx context.Context, epsilon float64, c *candidate) ([]*ca
 	return out, nil
 }
 
-// The ε that are looked at for a target accuracy alone: scoutedEpsilon over 64 to 4 times
-// that, in factors of √2. Settings are searched for at scoutedEpsilon.
+// If only a target accuracy is given, the ε from scoutedEpsilon/64 to 4·scoutedEpsilon are considered,
+// in factors of √2. Settings are searched for at scoutedEpsilon.
 const (
 	scoutedEpsilon = 1
 	leastStep      = -12
 	mostStep       = 4
 )
 
-// leastEpsilon returns the smallest of the ε that is predicted to give the target
-// accuracy, which is taken to grow with ε, and settings there.
+// leastEpsilon returns the smallest of these ε that is predicted to reach the target accuracy, and
+// settings for it. It assumes that accuracy increases with ε.
 func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, error) {
 	found, err := s.search(ctx, scoutedEpsilon, nil)
 	if err != nil {
@@ -127,8 +127,7 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 	return at(leastStep + reached), enough[reached], nil
 }
 
-// tooAccurate is the error of a target accuracy that no setting at ε is predicted to
-// reach.
+// tooAccurate returns the error for a target accuracy that no setting at ε is predicted to reach.
 func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %s, below %s",
 		decimal.Exactly(epsilon), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
@@ -144,5 +143,5 @@ func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 	return e
 }
 
-// lowerTarget is the remedy of a target accuracy above the best that is predicted.
+// lowerTarget returns the remedy for a target accuracy above the best predicted accuracy.
 func lowerTarget(best float64) string { return "lower the target accuracy to " + decimal.Down(best, 3) }

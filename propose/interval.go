@@ -6,22 +6,21 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// coverage is the part of trainings whose test accuracy is in the interval, and quantile
-// how many standard deviations that is to either side.
+// Coverage is the fraction of trainings whose test accuracy should be in the interval. quantile is the
+// corresponding number of standard deviations to either side.
 const (
-	coverage = 0.9
+	Coverage = 0.9
 	quantile = 1.645
 )
 
-// proxyBias is what a proxy at f < 1 may be off by, beside what its seeds show. Measured
-// over the settings of results/predictions it is smaller.
+// proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured
+// error in results/predictions is smaller.
 const proxyBias = 0.002
 
-// interval returns the half-width of the interval around a predicted accuracy: for the
-// test accuracy of one training of the setting, with any seed. It puts together, as
-// independent, how differently trainings of one setting end (spread, from the seeds),
-// how far the rows that judged and the rows of the test set are from all rows
-// (binomial), and what the proxy may be off by.
+// interval returns the half-width of the interval around a predicted accuracy. The interval is for the
+// test accuracy of one training of the setting with any seed. Three independent errors add up: the
+// spread of trainings of one setting over seeds, the sampling error of the rows that judge and of the
+// test rows (binomial), and the bias of the proxy.
 func (s *searcher) interval(c *candidate, spread float64) float64 {
 	p, m := c.accuracy, float64(len(c.each))
 	variance := spread*spread*(1+1/m) + binomial(p, s.judged(m)) + binomial(p, float64(s.tested))
@@ -35,9 +34,9 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 	return quantile * math.Sqrt(variance)
 }
 
-// judged returns how many rows judged the proxies of m seeds, or fewer. If there are more seeds than
-// parts of the rows, as where seeds are doubled, parts judge again, and no row counts twice. On a
-// published set the rows of different seeds overlap. Only those of one seed are counted, so the
+// judged returns how many rows judged the proxies of m seeds, or a lower bound. If there are more seeds
+// than parts of the rows, as after seeds are doubled, some parts judge again, but no row counts twice.
+// In a published set the rows of different seeds overlap. Then only those of one seed count, so the
 // interval is too wide.
 func (s *searcher) judged(m float64) float64 {
 	if s.published() {
@@ -46,20 +45,21 @@ func (s *searcher) judged(m float64) float64 {
 	return min(m, float64(s.folds())) * float64(s.holdout)
 }
 
-// binomial is the variance of an accuracy on n rows drawn at random, if p is that on all.
+// binomial returns the variance of an accuracy measured on n random rows, if the accuracy on all rows
+// is p.
 func binomial(p, n float64) float64 { return p * (1 - p) / n }
 
-// spread returns the standard deviation of the accuracy of trainings of one setting
-// beyond what the rows that judge them explain, pooled over the candidates: each has few
+// spread returns the standard deviation of the accuracy of trainings of one setting, after the sampling
+// error of the rows that judge is removed. It is pooled over the candidates, because each has few
 // seeds.
 func (s *searcher) spread(all []*candidate) float64 {
 	if len(all[0].each) < 2 {
-		return 0 // one training shows no spread
+		return 0 // one training has no spread
 	}
 	variance, explained := 0.0, 0.0
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))
-		if !s.published() { // each seed was judged by other rows, which overlap on a published set
+		if !s.published() { // other rows judge each seed; in a published set they overlap
 			explained += binomial(c.accuracy, float64(s.holdout)) / float64(len(all))
 		}
 	}

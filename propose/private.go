@@ -16,29 +16,29 @@ import (
 	"proactivedp/train"
 )
 
-// Private probing looks at the data itself, by private selection: a random number of
-// private trainings with steps drawn at random, each judged by a noised count of held-out
-// records, of which only the best is released. A part of the target epsilon pays for that,
-// and what is left for the training with the steps that were found.
+// Private probing uses the data itself, by private selection. It makes a random number of private
+// trainings with random step sizes and judges each by a noised count of held-out records. Only the best
+// one is released. Part of the target epsilon pays for this, and the rest for the training with the
+// steps that were found.
 const (
 	selectionShare = 0.5 // of the target epsilon
 	countNoise     = 30  // standard deviation of the noise of a count, times the target epsilon
 )
 
-// selection draws 10 trials on average, geometrically distributed.
+// selection makes 10 trials on average, with a geometric distribution.
 var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 
-// PrivateProbe is what private probing costs a record.
+// PrivateProbe is the cost of private probing to a record.
 type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
-	Mean       float64       `json:"expected_trials"` // how many there were is not released
+	Mean       float64       `json:"expected_trials"` // their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of a trial
 	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise of a count
-	Alone      dp.Bound      `json:"alone"`           // of the selection
-	Together   dp.Bound      `json:"together"`        // of the selection and the training of the proposal
+	Alone      dp.Bound      `json:"alone"`           // bound of the selection
+	Together   dp.Bound      `json:"together"`        // bound of the selection and the proposed training
 }
 
-// proposePrivately proposes the one setting that private selection finds.
+// proposePrivately proposes the setting that private selection finds.
 func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
 	l, trial, err := s.layOutTrials(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Probe.Trainings, r.Probe.Computed = 0, 0 // how many there were is not released
+	r.Probe.Trainings, r.Probe.Computed = 0, 0 // their number is not released
 	r.Probe.Private = &PrivateProbe{
 		Selection: selection, Mean: selection.Mean(), TrialSigma: trialSigma, CountSigma: s.countSigma(), Alone: alone,
 		Together: together,
@@ -77,8 +77,8 @@ func (s *searcher) proposePrivately(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// layOutTrials returns the outlay of the trials and of the training, and the events of a
-// trial, of which a selection is within its share of the target epsilon.
+// layOutTrials returns the outlay of the trials and of the training, and the events of a trial. A
+// selection of such trials costs at most its share of the target epsilon.
 func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error) {
 	kinds := s.kinds()
 	k := kinds[len(kinds)/2]
@@ -105,8 +105,8 @@ func (s *searcher) layOutTrials(ctx context.Context) (outlay, []dp.Event, error)
 	return l, trial(sigma), nil
 }
 
-// rounds are the events of a training of the outlay with the noise multiplier, of clients
-// with so many records.
+// rounds returns the events of a training with the outlay and the noise multiplier, for clients with
+// the given number of records.
 func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
 	return []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, SampleSize: l.size,
@@ -114,14 +114,14 @@ func (s *searcher) rounds(l outlay, sigma float64, records int) []dp.Event {
 	}}
 }
 
-// countSigma is the standard deviation of the noise that is added to how many held-out
-// records are labelled rightly. That number moves by 1 at most as a record comes or goes: a
-// hash of the record itself decides whether it is held out. How many records are held out is
-// taken to be public, as N is.
+// countSigma returns the standard deviation of the noise that is added to the number of correctly
+// labelled held-out records. That number changes by at most 1 if a record is added or removed, because
+// a hash of the record itself decides whether it is held out. The number of held-out records is assumed
+// to be public, like N.
 func (s *searcher) countSigma() float64 { return countNoise / s.Epsilon }
 
-// leastSigma returns a noise multiplier, at most a thousandth above the least, at which
-// the cost is at most epsilon; start is about it.
+// leastSigma returns a noise multiplier with a cost of at most epsilon. It exceeds the least one by at
+// most a thousandth. The search begins near start.
 func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, error)) (float64, error) {
 	fits := func(sigma float64) (bool, error) {
 		b, err := cost(sigma)
@@ -142,7 +142,7 @@ func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, erro
 		}
 		low = high
 	}
-	for low == high { // start fits
+	for low == high { // start is large enough
 		ok, err := fits(low / 2)
 		if err != nil || !ok || low/2 < rdp.MinSigma {
 			low /= 2
@@ -161,7 +161,7 @@ func leastSigma(start, epsilon float64, cost func(sigma float64) (dp.Bound, erro
 	return high, nil
 }
 
-// selectPrivately runs the trials and returns the best, with its noised accuracy.
+// selectPrivately runs the trials and returns the best one with its noised accuracy.
 func (s *searcher) selectPrivately(ctx context.Context, l outlay) (stride, float64, error) {
 	strides := s.strides()
 	stream := rng.New(s.base.Seed).ForRun(s.base.Run+1).Stream(rng.Perturbation, 0, 0)
@@ -180,8 +180,8 @@ func (s *searcher) selectPrivately(ctx context.Context, l outlay) (stride, float
 	return found, min(max(best, 0), 1), nil
 }
 
-// trial returns the accuracy on held-out records of one private training, as a release of
-// its own: 0 if it diverged.
+// trial returns the accuracy of one private training on held-out records, or 0 if it diverged. The
+// training is a separate release.
 func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (float64, error) {
 	spec.Holdout, spec.Fold, spec.Run = 1/float64(s.folds()), 0, spec.Run+2+number
 	p, err := spec.Prepare(s.Data.Data(), nil)
@@ -189,7 +189,7 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 		return 0, err
 	}
 	if n := p.Config.Mechanism.DatasetSize; n < s.records-s.holdout {
-		return 0, fmt.Errorf("a trial has %d records, is accounted for at least %d", n, s.records-s.holdout)
+		return 0, fmt.Errorf("a trial has %d records, but is accounted for at least %d", n, s.records-s.holdout)
 	}
 	r, err := p.Run(ctx, sim.Perf{Workers: max(s.Options.Perf.Workers, 1)}, nil)
 	if errors.Is(err, models.ErrDiverged) {
@@ -201,8 +201,7 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate reports what the options cannot do for the request: all that private probes
-// must not be asked for.
+// Validate reports options that are invalid for the request, and what private probing does not support.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil
@@ -213,16 +212,15 @@ func (o Options) Validate(r Request) error {
 			"of that ε pays for them"))
 	}
 	if o.Trials.Folder != "" {
-		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is "+
-			"released"))
+		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is released"))
 	}
 	if data.Partition(r.Base.Partition) != data.Replicate {
-		errs = append(errs, fmt.Errorf("partition = %q with private probes, must be %q: records that are "+
-			"dealt anew for another number of them count as many", r.Base.Partition, data.Replicate))
+		errs = append(errs, fmt.Errorf("partition = %q with private probes, must be %q: other partitions deal "+
+			"records anew if their number changes, so one record counts as many", r.Base.Partition, data.Replicate))
 	}
 	if r.Base.SeedFromOS {
-		errs = append(errs, errors.New("private probes are a simulation with the noise of a seed: the split "+
-			"and the trials of a fresh root cannot be accounted for together yet"))
+		errs = append(errs, errors.New("private probes must be a simulation with a numbered seed: with a new "+
+			"root, the split and the trials cannot be accounted for together yet"))
 	}
 	return errors.Join(errs...)
 }

@@ -25,7 +25,7 @@ func TestPrivateProbesArePaidFor(t *testing.T) {
 			report.Probe.Trainings+report.Probe.Computed != 0 {
 			t.Fatalf("%+v", report)
 		}
-		if !strings.Contains(report.Probe.Statement, "number of records is taken to be public") {
+		if !strings.Contains(report.Probe.Statement, "number of records is assumed to be public") {
 			t.Errorf("the statement is %q", report.Probe.Statement)
 		}
 		private, setting := report.Probe.Private, report.Proposals[0].Setting

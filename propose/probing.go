@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Probing says what proxies look at, and so what a proposal gives away.
+// Probing says which data the proxies use, and therefore what a proposal reveals.
 type Probing string
 
-// What proxies look at.
+// The kinds of probing.
 const (
-	// Own is the data itself, without noise to speak of: it has to be public.
+	// Own uses the data itself, almost without noise. The data must be public.
 	Own Probing = "own"
-	// Other is public or drawn data in the place of the data, of which only the number of
-	// records, features and classes is used.
+	// Other uses public or synthetic data instead of the data. Of the data only the number of records,
+	// features and classes is used.
 	Other Probing = "other"
-	// Private is the data itself, by private selection: each trial is a private training
-	// and what it costs is a part of the target epsilon.
+	// Private uses the data itself, by private selection. Each trial is a private training, and its
+	// cost is part of the target epsilon.
 	Private Probing = "private"
 )
 
-// checkProbing reports sources that are missing, and a probing that is none of those given, or is
-// not what the sources are: what is said of the records that were looked at rests on it.
+// checkProbing reports missing sources, and a probing that is not allowed or does not match the
+// sources. The statement about privacy depends on it.
 func (o Options) checkProbing(allowed ...Probing) error {
 	if o.Data == nil || o.Probe == nil {
-		return errors.New("data and probe, the sources that are trained on and probed, must both be given")
+		return errors.New("data and probe, the sources for training and for probing, must both be given")
 	}
 	if !slices.Contains(allowed, o.Probing) {
 		names := make([]string, len(allowed))
@@ -40,32 +40,33 @@ func (o Options) checkProbing(allowed ...Probing) error {
 	}
 	switch same := o.Probe == o.Data; {
 	case same && o.Probing == Other:
-		return fmt.Errorf("probing = %q, and the data that are probed are the data itself", o.Probing)
+		return fmt.Errorf("probing = %q, but the probed data are the data itself", o.Probing)
 	case !same && o.Probing != Other:
-		return fmt.Errorf("probing = %q, and the data that are probed are others", o.Probing)
+		return fmt.Errorf("probing = %q, but the probed data are other data", o.Probing)
 	}
 	return nil
 }
 
-// statement says what was looked at, and what follows for the prediction and for
-// privacy.
+// statement says which data were used, and what follows for the prediction and for privacy.
 func (p Probing) statement(data, probe string, synthetic bool) string {
 	if p == Own {
-		return fmt.Sprintf("proxies looked at %s itself, nearly without noise: that is covered by no (ε, δ) and right "+
-			"only because the data is public", data)
+		return fmt.Sprintf("proxies used %s itself, almost without noise: no (ε, δ) covers this, and it is only "+
+			"right because the data is public", data)
 	}
 	if p == Private {
-		return fmt.Sprintf("%s itself was looked at by private selection: a random number of private trainings, "+
-			"judged by noised counts, of which only the best is released; the ε of that is a part of the target "+
-			"epsilon. The number of records is taken to be public: how many are held out goes by it. The predicted "+
-			"accuracy is that of a trial, at a smaller ε; how long the search took is not covered. The noise is that "+
-			"of the seed: a simulation, which protects from nobody who knows it", data)
+		return fmt.Sprintf("%s itself was probed by private selection: a random number of private trainings, "+
+			"judged by noised counts, of which only the best is released; its ε is part of the target epsilon. "+
+			"The number of records is assumed to be public, because it determines how many are held out. The "+
+			"predicted accuracy is that of a trial, at a smaller ε. The duration of the search is not covered. "+
+			"The noise comes from the seed: this is a simulation, which does not protect against anybody who "+
+			"knows the seed", data)
 	}
 	what := "the public data set " + probe
 	if synthetic {
-		what = "the drawn data set " + probe
+		what = "the synthetic data set " + probe
 	}
-	return fmt.Sprintf("proxies looked at %s, not at %s: of that only the number of records, features and classes was "+
-		"used. predicted accuracies are those of %s: a good step size can be expected of another set, not an accuracy",
+	return fmt.Sprintf("proxies used %s, not %s: of the latter only the number of records, features and classes "+
+		"was used. predicted accuracies are those of %s: a good step size carries over to another set, an "+
+		"accuracy does not",
 		what, data, probe)
 }

@@ -11,7 +11,6 @@ import (
 	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/train"
-	"proactivedp/train/pool"
 )
 
 // What is said of the records that proxies looked at rests on the probing, so that one must be
@@ -44,7 +43,7 @@ func TestWhatProxiesLookAtMustBeSaid(t *testing.T) {
 	for _, probing := range []Probing{Own, Private} {
 		o := options(1)
 		o.Probing, o.Probe = probing, train.NewSource(synth.OneHot(rng.New(4), 200))
-		if err := proposed(request(), o); err == nil || !strings.Contains(err.Error(), "that are probed are others") {
+		if err := proposed(request(), o); err == nil || !strings.Contains(err.Error(), "but the probed data are other data") {
 			t.Errorf("%q of other data: %v", probing, err)
 		}
 	}
@@ -63,9 +62,8 @@ func TestSourcesMustBeGiven(t *testing.T) {
 			}
 		}
 	}
-	_, err := Checks()[0].Check(t.Context(), nil, 3, pool.Options{})
-	if err == nil || !strings.Contains(err.Error(), "must both be given") {
-		t.Errorf("a case without a source: %v", err)
+	if _, err := NewStudy(r, Options{Probing: Own}); err == nil || !strings.Contains(err.Error(), "must both be given") {
+		t.Errorf("a study without a source: %v", err)
 	}
 }
 

@@ -1,18 +1,16 @@
-// Package propose says, before any private training, which complete settings of
-// DP-SGD are worth a privacy budget: sample size, rounds, noise multiplier, clipping
-// norm and step sizes, each with the accuracy that it is predicted to reach, the ε that
-// it certifies, and what it costs.
+// Package propose suggests complete settings of DP-SGD for a privacy budget before any private
+// training: sample size, rounds, noise multiplier, clipping norm and step sizes. Each setting comes
+// with its predicted accuracy, its certified ε and its cost.
 //
 //	r, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: source, Probing: propose.Own})
 //	…
 //	best := r.Proposals[0].Setting // a train.Spec
 //
-// Accuracy is predicted by proxies, cheap trainings in which every step has the same
-// ratio of signal to noise (Sander, Stock and Sablayrolles, "TAN without a burn", ICML
-// 2023, arXiv 2210.03403; see train.Spec.Proxy), judged by training rows that they hold
-// out, never by the test set. A proxy is nearly noiseless: whoever sees what it found
-// in private data has seen the data. So proxies look at public or synthetic data; see
-// [Probing].
+// Accuracies are predicted by proxies: cheap trainings in which every step has the same signal-to-noise
+// ratio (Sander, Stock and Sablayrolles, "TAN without a burn", ICML 2023, arXiv 2210.03403; see
+// train.Spec.Proxy). They are judged by training rows that they hold out, never by the test set. A
+// proxy has almost no noise, so its results reveal the data that it uses. Proxies therefore use public
+// or synthetic data; see [Probing].
 package propose
 
 import (
@@ -28,34 +26,34 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request is what a proposal is asked for.
+// Request asks for proposals.
 type Request struct {
-	// Base is what every setting takes as given: model, data, clients, partition,
-	// permissible delay, momentum, δ, seed. Sample size, gradient computations, noise multiplier
-	// and steps are decided here, and so is the clipping norm; the average, a network's
-	// input scale and features of images are, where it has none.
+	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
+	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
+	// step sizes and clipping norm. It also chooses the average, the input scale of a network and the
+	// features of images, if Base does not give them.
 	Base train.Spec `json:"base"`
-	// Epsilon is the target epsilon of a record over all clients that hold it, in
-	// [MinEpsilon, MaxEpsilon]; 0: the least that TargetAccuracy needs.
+	// Epsilon is the target epsilon of a record over all clients that hold it, in [MinEpsilon,
+	// MaxEpsilon]. 0 means the least ε that reaches TargetAccuracy.
 	Epsilon float64 `json:"epsilon"`
-	// TargetAccuracy is the accuracy wanted, in (0, 1); 0: the best for Epsilon.
+	// TargetAccuracy is the required accuracy, in (0, 1). 0 means the best for Epsilon.
 	TargetAccuracy float64 `json:"target_accuracy,omitempty"`
-	// Rounds are the numbers of rounds of all clients together that are tried, each at
-	// least as many as there are clients.
+	// Rounds lists the numbers of rounds of all clients together that are tried. Each is at least the
+	// number of clients.
 	Rounds []int `json:"rounds"`
-	Seeds  int   `json:"seeds"` // matched seeds of every proxy that is shown, in [3, 100]
-	Count  int   `json:"count"` // how many proposals at most, in [1, 100]
+	Seeds  int   `json:"seeds"` // number of matched seeds of every reported proxy, in [3, 100]
+	Count  int   `json:"count"` // largest number of proposals, in [1, 100]
 }
 
-// The ranges of a request. Fewer than MinSeeds show no spread, and above MaxEpsilon a
-// guarantee says little.
+// The ranges of a Request. Fewer than MinSeeds seeds show no spread. Above MaxEpsilon a guarantee means
+// little.
 const (
 	MinEpsilon, MaxEpsilon = 1e-4, 64
 	MinSeeds, MaxSeeds     = 3, 100
 	maxCount               = 100
 )
 
-// DefaultRequest asks for what the base can be at ε.
+// DefaultRequest asks for the best settings of base at ε.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if train.IsNetwork(base.Model) {
@@ -64,7 +62,7 @@ func DefaultRequest(base train.Spec, epsilon float64) Request {
 	return r
 }
 
-// Validate reports every field of r outside its range.
+// Validate reports every field of r that is outside its range.
 func (r Request) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -95,23 +93,22 @@ func (r Request) Validate() error {
 	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
 }
 
-// Options says where proxies look and how they are run. They never change what is
-// proposed, but for the probe.
+// Options say which data the proxies use, and how they run. Only Probe affects the proposals.
 type Options struct {
-	Data  *train.Source // what is to be trained on: only how many records a client has is used of it
-	Probe *train.Source // what proxies look at
-	// Probing says in what relation the two stand; it must be given.
+	Data  *train.Source // data of the later training; only the number of records of a client is used
+	Probe *train.Source // data that the proxies use
+	// Probing is the relation between Data and Probe. It must be given.
 	Probing Probing
 	Trials  pool.Options
-	Perf    sim.Perf // with which the time of a training is forecast
+	Perf    sim.Perf // used to estimate the time of a training
 }
 
-// Infeasible is the error of a request that no setting meets.
+// Infeasible is the error for a request that no setting meets.
 type Infeasible struct {
-	Reason   string   // what was found instead
-	Remedies []string // what would be feasible, each by itself; may be empty
-	Accuracy float64  // the most that is predicted within what was asked; 0: not known
-	Epsilon  float64  // an ε that would do, more than was asked; 0: none is known
+	Reason   string   // why
+	Remedies []string // changes that would make it feasible, each alone; may be empty
+	Accuracy float64  // largest predicted accuracy within the request; 0 if unknown
+	Epsilon  float64  // larger ε that would be enough; 0 if unknown
 }
 
 // Error returns the reason and the remedies in one sentence.
@@ -130,8 +127,8 @@ func (e *Infeasible) Error() string {
 // isInfeasible returns err as an *Infeasible, if it is one.
 func isInfeasible(err error) (*Infeasible, bool) { return errors.AsType[*Infeasible](err) }
 
-// Propose searches settings for the request and returns the best, ranked. The error is
-// an *Infeasible if there are none.
+// Propose searches for settings and returns the best ones, ranked. If no setting meets the request, the
+// error is an *Infeasible.
 func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err := errors.Join(r.Validate(), o.Validate(r)); err != nil {
 		return nil, err
@@ -165,5 +162,5 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	return s.report(ctx, epsilon, found[:min(r.Count, len(found))], points)
 }
 
-// Drawing is how pictures of a report are drawn; the zero value is the program's own style, as PNG.
+// Drawing says how pictures of a report are drawn. The zero value is this program's own style, as PNG.
 type Drawing = results.Drawing

@@ -327,3 +327,22 @@ func TestFractionOfAProxy(t *testing.T) {
 		t.Errorf("sampling decides %d times and work %d times: both must", sampledBinds, workBinds)
 	}
 }
+
+// Rows judge once, however often seeds are doubled: there are no more than training rows.
+func TestJudgingRowsAreNoMoreThanThereAre(t *testing.T) {
+	o := options(1)
+	s, err := newSearcher(request(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := s.base.SplitRows(o.Probe.Data(), rng.New(s.base.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.judged(float64(s.Seeds)), float64(s.Seeds*s.holdout); got != want {
+		t.Errorf("%d seeds are judged by %v rows, must be %v: each holds out others", s.Seeds, got, want)
+	}
+	if got := s.judged(160); got > float64(rows.Len()) {
+		t.Errorf("160 seeds are judged by %v rows of %d", got, rows.Len())
+	}
+}

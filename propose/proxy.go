@@ -6,23 +6,22 @@ import (
 	"proactivedp/train"
 )
 
-// The work of a proxy at full fineness, in operations as train.Prepared.Work counts
-// them: a second or less. A training with less is its own proxy. Networks do far more
-// operations in a second than models whose time goes to their rounds.
+// The largest work of a proxy at full fineness, in operations as counted by train.Prepared.Work. It
+// takes at most about a second. A training with less work is its own proxy. Networks do far more
+// operations per second than small models, whose time is dominated by rounds.
 const (
 	networkWork = 3e10
 	convexWork  = 2e8
 )
 
-// sampled is how large the noise of sampling may become in a proxy, in squared norm over
-// that of the added noise. Dividing s by f multiplies it by 1/f: a sum of s clipped
-// gradients is off by at most C²s in mean square, over f² for the scaled steps; the noise
-// has dσ²C² in d parameters, as before. It is small, as the noise of sampling is not in
-// all directions alike but in those that are learnt.
+// sampled is the largest ratio of sampling noise to added noise in a proxy, in squared norm. Dividing s
+// by f multiplies it by 1/f. A sum of s clipped gradients has a mean squared sampling error of at most
+// C²s, which the scaled steps divide by f². The added noise is dσ²C² for d parameters, as before. The
+// ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// fraction returns the f of a proxy of the prepared training: the least that its
-// sampling allows, or more as long as its work is bounded.
+// fraction returns the f of a proxy of the prepared training. It is the least that its sampling noise
+// allows, or more if its work stays within the limit.
 func (s *searcher) fraction(p *train.Prepared, size, coarse float64) float64 {
 	work := convexWork
 	if train.IsNetwork(s.base.Model) {

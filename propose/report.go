@@ -17,90 +17,93 @@ import (
 	"proactivedp/train"
 )
 
-// Prediction is the accuracy that a setting is predicted to reach.
+// Prediction is the predicted accuracy of a setting.
 type Prediction struct {
 	Accuracy float64 `json:"predicted_accuracy"`
-	// Low and High are the ends of the interval in which the test accuracy of one
-	// training lies with the report's confidence.
+	// Low and High are the ends of the interval that contains the test accuracy of one training with
+	// the report's confidence.
 	Low  float64 `json:"predicted_low"`
 	High float64 `json:"predicted_high"`
 }
 
-// interval shows the ends of the interval, of which it leaves nothing out.
+// interval formats the ends of the interval, rounded outwards.
 func (p Prediction) interval() string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting with what it is predicted to give, guarantees and costs.
+// Proposal is a setting with its prediction, guarantees and costs.
 type Proposal struct {
 	Rank    int        `json:"rank"`
-	Setting train.Spec `json:"setting"` // trainable as it is
+	Setting train.Spec `json:"setting"` // a complete spec for training
 	Prediction
-	Proxy     float64       `json:"proxy"`     // the f of its proxies, 1: trainings as large as itself
+	Proxy     float64       `json:"proxy"`     // f of its proxies; 1 means trainings of full size
 	Seeds     []float64     `json:"by_seed"`   // accuracies of the proxies
 	Certified claim.Privacy `json:"certified"` // per_record and per_client
 	Delta     float64       `json:"delta"`
-	GradComps int           `json:"grad_computations"` // per client
+	GradComps int           `json:"grad_computations"` // of one client
 	Gradients int           `json:"gradients"`         // of all clients
-	Rounds    int           `json:"rounds"`            // per client
+	Rounds    int           `json:"rounds"`            // of one client
 	Updates   int           `json:"updates"`           // messages to the server, of all clients
-	Seconds   float64       `json:"seconds"`           // of the training loop on this machine, expected
+	Seconds   float64       `json:"seconds"`           // estimated time of the training loop on this machine
 }
 
-// Probe is what proxies looked at.
+// Probe describes the data and the number of the proxies.
 type Probe struct {
 	Kind       Probing `json:"kind"`
 	Data       string  `json:"data"`
 	DataSHA256 string  `json:"data_sha256"` // of the parsed content
 	Synthetic  bool    `json:"synthetic_data"`
 	Statement  string  `json:"statement"`
-	HeldOut    int     `json:"held_out_rows"` // training rows that judged, of each seed others
-	Trainings  int     `json:"trainings"`     // proxies that were run or found finished
+	HeldOut    int     `json:"held_out_rows"` // training rows that judged a seed; other seeds have other rows
+	Trainings  int     `json:"trainings"`     // number of proxies that were run or reused
 	Computed   int     `json:"trainings_computed"`
-	// Private is what private probing costs; nil: proxies are not accounted for. How many
-	// trainings there were is not said then.
+	// Private is the cost of private probing. If it is nil, proxies are not accounted for. If it is
+	// set, the number of trainings is not reported.
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
-// Report is what is proposed.
+// Report holds the proposals.
 type Report struct {
 	Data           string       `json:"data"`
 	Model          string       `json:"model"`
-	TargetEpsilon  float64      `json:"target_epsilon"` // of a record; what was given, or the least for TargetAccuracy
+	TargetEpsilon  float64      `json:"target_epsilon"` // of a record; as given, or the least for TargetAccuracy
 	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
 	Delta          float64      `json:"delta"`
 	Adjacency      dp.Adjacency `json:"adjacency"`
 	Sampling       dp.Sampling  `json:"sampling"`
-	Records        int          `json:"records"` // of a client
+	Records        int          `json:"records"` // of one client
 	Clients        int          `json:"clients"`
 	Confidence     float64      `json:"confidence"` // nominal, of the intervals
 	Spread         float64      `json:"spread"`     // standard deviation over trainings of one setting
 	Probe          Probe        `json:"probe"`
-	Proposals      []Proposal   `json:"proposals"` // the best first
+	Proposals      []Proposal   `json:"proposals"` // best first
 	Frontier       []Point      `json:"frontier"`
 	DataNote       string       `json:"data_note,omitempty"`
 	Notes          []string     `json:"notes,omitempty"`
+	// Work is the work of all proxies, as train.Prepared.Work counts it.
+	Work float64 `json:"-"`
 }
 
-// prediction returns what the proxies of a candidate say.
+// prediction returns the prediction of a candidate from its proxies.
 func (s *searcher) prediction(c *candidate, spread float64) Prediction {
 	half := s.interval(c, spread)
 	return Prediction{Accuracy: c.accuracy, Low: max(0, c.accuracy-half), High: min(1, c.accuracy+half)}
 }
 
-// report puts together what was found.
+// report assembles the report.
 func (s *searcher) report(ctx context.Context, epsilon float64, found []*candidate, points []Point) (*Report, error) {
 	d, probed := s.Data.Data(), s.Probe.Data()
 	r := &Report{
 		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy,
 		Delta:     s.delta,
 		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
-		Confidence: coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
+		Confidence: Coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
 		Probe: Probe{
 			Kind: s.Probing, Data: probed.Name, DataSHA256: s.Probe.Hash(), Synthetic: probed.Synthetic,
 			Statement: s.Probing.statement(s.base.Data, probed.Name, probed.Synthetic), HeldOut: s.holdout,
 			Trainings: len(s.trials), Computed: s.computed,
 		},
+		Work: s.work,
 	}
 	for i, c := range found {
 		p, err := s.proposal(ctx, c, r.Spread)
@@ -116,7 +119,7 @@ func (s *searcher) report(ctx context.Context, epsilon float64, found []*candida
 	return r, nil
 }
 
-// proposal returns what a candidate guarantees and costs, as its training forecasts it.
+// proposal returns the guarantees and costs of a candidate.
 func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (*Proposal, error) {
 	p, err := s.Data.Prepare(c.spec)
 	if err != nil {
@@ -133,7 +136,7 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 	}, nil
 }
 
-// WriteText writes the proposals for people to read.
+// WriteText writes the proposals as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
@@ -145,7 +148,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
 		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
 	if r.Probe.Kind == Other {
-		fmt.Fprintf(&text, "PREDICTED ACCURACIES ARE THOSE OF %s, none of %s is known\n\n", r.Probe.Data, r.Data)
+		fmt.Fprintf(&text, "PREDICTED ACCURACIES ARE THOSE OF %s, those of %s are unknown\n\n", r.Probe.Data, r.Data)
 	}
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\t"+
@@ -154,7 +157,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
 			p.interval(), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
-			beside(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
+			StepsText(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -166,8 +169,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	if p := r.Probe.Private; p != nil {
 		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n",
 			r.Probe.HeldOut)
-		fmt.Fprintf(&text, "private selection of %s trials expected: ε ≤ %s; with the training ε ≤ %s per record "+
-			"(certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
+		fmt.Fprintf(&text, "private selection with %s expected trials: ε ≤ %s; with the training ε ≤ %s per "+
+			"record (certified by %s)\n", report.Number(p.Mean), decimal.Up(p.Alone.EpsilonUpper, 4),
 			decimal.Up(p.Together.EpsilonUpper, 4), p.Together.Accountant)
 	} else {
 		fmt.Fprintf(&text, "judged by about %d held-out training rows for each of %d seeds or more, after %d trainings; "+
@@ -196,9 +199,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// beside says of a setting how its steps fall, and what else costs neither privacy nor
-// gradients: averages, features, scaled inputs.
-func beside(s train.Spec) string {
+// StepsText describes the parts of a setting that cost neither privacy nor gradients: schedule, average,
+// features and scaled inputs.
+func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {
 		if part != "" {
@@ -228,8 +231,8 @@ func (r *Report) stepsText() string {
 	return strings.Join(texts, "; ")
 }
 
-// tailText explains an average.
-const tailText = "tail:F: the mean of the broadcasts of the last part F of the rounds is the model"
+// tailText explains the average tail:F.
+const tailText = "tail:F: the model is the mean of the broadcasts of the last fraction F of the rounds"
 
 func upper(c claim.Claim) string {
 	if c.EpsilonUpper == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -17,22 +18,23 @@ import (
 	"proactivedp/train/pool"
 )
 
-// searcher is a request made concrete.
+// searcher holds the state of a search.
 type searcher struct {
 	Request
 	Options
 	base    train.Spec
-	records int            // of a client
-	copies  int            // how many clients hold a record
-	params  map[string]int // of the model, on the probed data, by the features that it is shown
+	records int            // of one client
+	copies  int            // number of clients that hold a record
+	params  map[string]int // number of parameters of the model on the probed data, by its features
 	delta   float64        // δ of a record
-	tested  int            // rows of the test set of the data
-	holdout int            // rows of the probed data that judge the first proxy; others have about as many
+	tested  int            // number of test rows of the data
+	holdout int            // number of rows that judge the first proxy; others have about as many
 
-	trials   map[train.Spec]pool.Trial // what was found, by the proxy's spec
-	computed int                       // of these, those that had to be run
-	work     float64                   // of all of these, as train.Prepared.Work counts it
-	told     *report.Count             // how many there are
+	trials   map[train.Spec]pool.Trial // results, by the spec of the proxy
+	computed int                       // number of trials that had to be run
+	work     float64                   // work of all trials, as counted by train.Prepared.Work
+	told     *report.Count             // prints the number of trials
+	least    sync.Map                  // from a kind of setting to its leastCost
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
@@ -63,20 +65,20 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	return s, nil
 }
 
-// usualFolds is how many parts of [train.UsualHoldout] there are.
+// usualFolds is 1/[train.UsualHoldout].
 const usualFolds int = 1 / train.UsualHoldout
 
-// folds returns how many parts the training rows of the probed data have, of which a proxy holds
-// out one: a sixth of the rows, or less where there are so many matched seeds that each of them
-// could not hold out another part.
+// folds returns the number of parts into which the training rows of the probed data are split. A proxy
+// holds out one part. That is a sixth of the rows, or less if there are so many matched seeds that they
+// could not all hold out different parts.
 func (s *searcher) folds() int {
 	if s.Probing == Private {
-		return usualFolds // the trials of a selection share the rows that judge
+		return usualFolds // the trials of a selection are judged by the same rows
 	}
 	return max(usualFolds, s.Seeds+1)
 }
 
-// checkBase reports what a proposal cannot take as given.
+// checkBase reports fields of the base that a proposal does not support.
 func checkBase(b train.Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -84,38 +86,38 @@ func checkBase(b train.Spec) error {
 		fail("sampling = %q, must be %q", b.Sampling, dp.Poisson)
 	}
 	if b.Runner != train.VirtualRunner {
-		fail("runner = %q, must be %q: a proposal can be made again", b.Runner, train.VirtualRunner)
+		fail("runner = %q, must be %q: a proposal must be reproducible", b.Runner, train.VirtualRunner)
 	}
 	if b.Adapt != 0 {
-		fail("adapt = %v, must be 0: sample sizes are planned here", b.Adapt)
+		fail("adapt = %v, must be 0: the proposal plans the sample sizes", b.Adapt)
 	}
 	if b.Holdout != 0 {
-		fail("holdout = %v, must be 0: which rows judge is decided here", b.Holdout)
+		fail("holdout = %v, must be 0: the search chooses the rows that judge", b.Holdout)
 	}
 	return errors.Join(errs...)
 }
 
-// effort is how much a search tries.
+// effort is how thorough a search is.
 type effort struct {
-	few       int // seeds of the first rungs
-	scouted   int // how many strides are tried on all outlays
-	refined   int // of how many good settings others like them are tried
-	finalists int // how many settings have all their proxies at least, however few are shown
-	// How much less work the proxies of the first rungs are, of the one in which all seeds
-	// are tried first and of a frontier, and how much more noise of sampling they may have.
-	// What is shown rests on proxies that are not coarse, coarseness 1.
+	few       int // number of seeds of the first rungs
+	scouted   int // number of strides that are tried on all outlays
+	refined   int // number of good settings of which variants are tried
+	finalists int // least number of settings that get all their seeds
+	// A proxy of coarseness c may do only 1/c of the work, with c times the sampling noise. These are
+	// the values for the first rungs, for the first rung with all seeds, and for a frontier. Reported
+	// settings have proxies of coarseness 1.
 	first, middle, frontier float64
-	farthest                float64 // ε of a frontier, over the target epsilon
+	farthest                float64 // largest ε of a frontier, divided by the target epsilon
 }
 
-// A network's proxies take seconds and not a fraction of one, and more of them the larger ε
-// is: the noise of sampling, which they must stay above, grows beside less added noise.
+// A network's proxies take seconds rather than fractions of a second, and more for larger ε: with less
+// added noise, less sampling noise is allowed.
 var (
 	convexEffort  = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
 	networkEffort = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
 )
 
-// effort returns that of the model.
+// effort returns the effort for the model.
 func (s *searcher) effort() effort {
 	e := convexEffort
 	if train.IsNetwork(s.base.Model) {
@@ -125,11 +127,10 @@ func (s *searcher) effort() effort {
 	return e
 }
 
-// search returns the best settings at ε in the order in which they are proposed, by
-// successive halving. Strides are scouted on one outlay, as what is good for one is good
-// for the others; then the good ones are tried on all; then variants of the best, and
-// strides between those tried. Those that are known to be good join them where all have
-// all seeds.
+// search returns the best settings at ε in the order of proposals, by successive halving. First,
+// strides are tried on one outlay, because a stride that is good for one is good for the others. Then
+// the good ones are tried on all outlays, and then variants of the best and strides between those
+// tried. The candidates in known, which are known to be good, join when all candidates get all seeds.
 func (s *searcher) search(ctx context.Context, epsilon float64, known []*candidate) ([]*candidate, error) {
 	laid, err := s.outlays(ctx, epsilon, s.kinds())
 	if err != nil {
@@ -168,13 +169,12 @@ func (s *searcher) search(ctx context.Context, epsilon float64, known []*candida
 	return s.settled(ctx, crossed)
 }
 
-// Where trainings of one setting end so differently that with the seeds they had the mean of
-// the best is not sure to half of a rankStep (one standard error), the better half gets
-// twice the seeds, mostDoubled times at most: else the first would be the luckiest.
+// If the accuracy of a setting varies so much over seeds that the standard error of the mean of the
+// best exceeds half a rankStep, the better half gets twice as many seeds, at most mostDoubled times.
+// Otherwise the first would be the luckiest.
 const mostDoubled = 4
 
-// settled returns the candidates, the most accurate first, in the order in which they are
-// proposed.
+// settled returns the candidates in the order of proposals. all is sorted by accuracy.
 func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate, error) {
 	seeds, left := s.Seeds, all
 	var rest []*candidate
@@ -200,8 +200,8 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 	return append(ranked(left), ranked(rest)...), nil
 }
 
-// like returns other variants of the candidates, with their stride and a longer one, and
-// strides a little shorter and longer.
+// like returns other variants of the candidates, with the same and a longer stride, and the candidates
+// with slightly shorter and longer strides.
 func (s *searcher) like(all []*candidate) []*candidate {
 	var out []*candidate
 	for _, c := range all {
@@ -217,7 +217,7 @@ func (s *searcher) like(all []*candidate) []*candidate {
 	return out
 }
 
-// merged returns the candidates of both lists, each setting once.
+// merged returns the candidates of both lists without duplicates.
 func merged(all, more []*candidate) []*candidate {
 	for _, c := range more {
 		if !slices.ContainsFunc(all, func(o *candidate) bool { return o.spec == c.spec }) {
@@ -227,7 +227,7 @@ func merged(all, more []*candidate) []*candidate {
 	return all
 }
 
-// rung tries the candidates with so many seeds and keeps the best.
+// rung tries the candidates with the given number of seeds and keeps the best.
 func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse float64, keep int) (
 	[]*candidate, error,
 ) {
@@ -239,15 +239,15 @@ func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse
 	return append(slices.Clip(all[:keep]), frugal(all[:keep], all[keep:])...), nil
 }
 
-// Of candidates that are not among the best those stay, too, that are less than worthwhile
-// below and take fewer gradients than all that are better, and of these at most mostFrugal:
-// what seems a little less accurate with few seeds may be as accurate with all.
+// Candidates that are not among the best also stay if they are less accurate by less than worthwhile
+// and need fewer gradients than all better ones. At most mostFrugal of them stay. A setting that seems
+// slightly less accurate with few seeds may be as accurate with all.
 const (
 	worthwhile = 3 * rankStep
 	mostFrugal = 4
 )
 
-// frugal returns those of the rest; both lists have the most accurate first.
+// frugal returns these candidates of rest. Both lists are sorted by accuracy.
 func frugal(best, rest []*candidate) []*candidate {
 	byGradients := func(a, b *candidate) int { return cmp.Compare(a.gradients(), b.gradients()) }
 	least := slices.MinFunc(best, byGradients).gradients()
@@ -260,7 +260,7 @@ func frugal(best, rest []*candidate) []*candidate {
 	return out
 }
 
-// try runs the proxies of the candidates with so many seeds.
+// try runs the proxies of the candidates with the given number of seeds.
 func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse float64) error {
 	specs := make([]train.Spec, 0, len(all)*seeds)
 	work := 0.0
@@ -270,7 +270,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	}
 	for _, c := range all {
 		size := float64(c.outlay.size)
-		most := min(1, float64(probed)/size) // a proxy samples no more than the records it has
+		most := min(1, float64(probed)/size) // a proxy cannot sample more records than it has
 		largest, err := c.spec.Proxy(most)
 		if err != nil {
 			return err
@@ -300,7 +300,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	return nil
 }
 
-// probed returns the smallest number of records of a client of a proxy, with the given number of
+// probed returns the smallest number of records of a client among the proxies of the given number of
 // seeds.
 func (s *searcher) probed(seeds int) (int, error) {
 	fewest := math.MaxInt
@@ -314,7 +314,7 @@ func (s *searcher) probed(seeds int) (int, error) {
 	return fewest, nil
 }
 
-// enter sets what the proxies found.
+// enter sets the results of the proxies.
 func (c *candidate) enter(trials []pool.Trial) {
 	c.each = make([]float64, len(trials))
 	for i, t := range trials {
@@ -323,7 +323,7 @@ func (c *candidate) enter(trials []pool.Trial) {
 	c.accuracy = mean(c.each)
 }
 
-// run returns the trials of the specs, each run once, of so much work at the most.
+// run returns the trials of the specs. Each spec is run once. work is the largest work of a spec.
 func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([]pool.Trial, error) {
 	o := s.Options.Trials
 	if work < report.LongRun {
@@ -356,12 +356,11 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 	return out, nil
 }
 
-// probeOf returns the spec as it is tried on the probed data with the matched seed of
-// this number: as another release than the training itself, so that the two share no
-// noise. Where a seed decides which rows the test set has, the seed stays, as another's
-// proxies would look at rows of this one's test set, and each proxy holds out other rows.
-// Of a set that was published with its test set the seeds differ, with which a network
-// begins elsewhere and other rows are held out.
+// probeOf returns the spec of the proxy with the given number, on the probed data. It is a separate
+// release, so it shares no noise with the training itself. If a seed decides which rows are test rows,
+// the proxy keeps the seed, because with another one it would use test rows of the training; instead,
+// each proxy holds out other rows. For a data set with a published test set the seeds differ, so that a
+// network starts elsewhere and other rows are held out.
 func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	spec.Data, spec.Delta = s.Probe.Data().Name, 0
 	if s.Probing != Own {
@@ -377,5 +376,5 @@ func (s *searcher) probeOf(spec train.Spec, number int) train.Spec {
 	return spec
 }
 
-// published reports whether the probed data was published with a test set.
+// published reports whether the probed data have a published test set.
 func (s *searcher) published() bool { return s.Probe.Data().Train > 0 }

@@ -10,20 +10,20 @@ import (
 	"proactivedp/train"
 )
 
-// What is tried of step sizes is the length that the noise alone would make the model
-// walk, ν = η₀Cσ√(Td/3) for d parameters, T rounds of all clients and steps that fall to
-// 0: the best is of one size for all outlays of one budget, and between these for the
-// models here.
+// The walks ν that are tried. ν = η₀Cσ√(Td/3) is the length of the model's path if there is only noise,
+// for d parameters, T rounds of all clients and step sizes that fall to 0. It determines the step size.
+// The best ν is about the same for all outlays of one budget, and lies in this range for the models
+// here.
 var triedWalks = []float64{1.5, 3, 6, 12, 24, 48, 96, 192}
 
-// Clipping norms that are tried for models of which gradients are often shorter than the
-// clip. Of networks only η₀C counts, and the clip is that of the base.
+// The clipping norms that are tried for models whose gradients are often shorter than the clipping
+// norm. For networks only η₀C matters, so they keep the clipping norm of the base.
 var triedClips = []float64{0.1, 0.3, 1}
 
-// stride is what decides a setting's steps, for any outlay.
+// stride determines the step sizes of a setting for any outlay.
 type stride struct{ clip, walk float64 }
 
-// strides returns those that are tried.
+// strides returns the strides that are tried.
 func (s *searcher) strides() []stride {
 	clips := triedClips
 	if train.IsNetwork(s.base.Model) {
@@ -38,15 +38,15 @@ func (s *searcher) strides() []stride {
 	return all
 }
 
-// near returns the strides like this one, to be tried for another budget.
+// near returns similar strides, to be tried for another budget.
 func (s stride) near() []stride {
 	return []stride{s, s.times(0.5), s.times(2)}
 }
 
-// times returns the stride with so many times the walk.
+// times returns the stride with its walk multiplied by factor.
 func (s stride) times(factor float64) stride { return stride{s.clip, factor * s.walk} }
 
-// variant is what a setting has that costs neither privacy nor gradients.
+// variant is the part of a setting that costs neither privacy nor gradients.
 type variant struct {
 	features string // see train.Spec.FeatureMap
 	scale    float64
@@ -54,23 +54,23 @@ type variant struct {
 	average  string
 }
 
-// plain returns the variant that all search begins with.
+// plain returns the variant that every search begins with.
 func (s *searcher) plain() variant {
 	return variant{s.base.FeatureMap, s.base.InputScale, sim.ZeroDecay, s.base.Average}
 }
 
-// triedFeatures take the place of pixels in softmax regression, where none are given.
+// triedFeatures replace the pixels in softmax regression if the base has no features.
 var triedFeatures = []string{"hog:4:8", "hog:4:9"}
 
-// triedScale is that of a network's inputs, where none is given: pixels in [0, 1] are small
-// beside what its first layer could take, and clipped gradients say nothing of their size.
+// triedScale is the input scale of a network if the base gives no scale. Pixels in [0, 1] are smaller
+// than the first layer's best inputs, and clipped gradients do not show this.
 const triedScale = 3
 
-// triedAverages are tried where none is given. With a step size that falls to 0 they are
-// insurance against one that is too large, with a constant one they take its place.
+// triedAverages are tried if the base has no average. With step sizes that fall to 0, they protect
+// against a step size that is too large; with constant step sizes they replace the decrease.
 var triedAverages = []string{"tail:0.5", "tail:0.25"}
 
-// views returns what may be shown to the model, each of which has its own steps.
+// views returns the input variants of the model. Each has its own best steps.
 func (s *searcher) views() []variant {
 	all := []variant{s.plain()}
 	if s.base.Model == train.Softmax && s.base.FeatureMap == "" && s.Probe.Data().Images != nil {
@@ -88,7 +88,7 @@ func (s *searcher) views() []variant {
 	return all
 }
 
-// others returns the variants that are tried of a good setting, for the same view.
+// others returns the variants that are tried for a good setting, with the same inputs.
 func (v variant) others(base train.Spec) []variant {
 	var all []variant
 	add := func(change func(*variant)) {
@@ -106,19 +106,18 @@ func (v variant) others(base train.Spec) []variant {
 	return all
 }
 
-// candidate is a setting with what its proxies found.
+// candidate is a setting with the results of its proxies.
 type candidate struct {
 	spec     train.Spec // the setting at full size, on the data
 	outlay   outlay
 	stride   stride
 	variant  variant
 	fraction float64   // f of the last proxies
-	each     []float64 // accuracies of the last proxies, one a seed
+	each     []float64 // accuracies of the last proxies, one for each seed
 	accuracy float64   // their mean
 }
 
-// candidate returns the setting of an outlay, a stride and a variant. Its step size has
-// three digits.
+// candidate returns the setting of an outlay, a stride and a variant. Its step size has three digits.
 func (s *searcher) candidate(l outlay, st stride, v variant) *candidate {
 	spec := l.of(s.base)
 	spec.Clip, spec.FeatureMap, spec.InputScale = st.clip, v.features, v.scale
@@ -128,10 +127,10 @@ func (s *searcher) candidate(l outlay, st stride, v variant) *candidate {
 	return &candidate{spec: spec, outlay: l, stride: st, variant: v}
 }
 
-// gradients returns how many gradients all clients compute.
+// gradients returns the number of gradients that all clients compute.
 func (c *candidate) gradients() int { return c.spec.GradComps * c.spec.Clients }
 
-// digits returns v > 0 rounded to so many digits.
+// digits returns v > 0 rounded to n significant digits.
 func digits(v float64, n int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
 	if err != nil {
@@ -140,14 +139,14 @@ func digits(v float64, n int) float64 {
 	return short
 }
 
-// byAccuracy orders candidates, the most accurate first.
+// byAccuracy orders candidates by decreasing accuracy.
 func byAccuracy(a, b *candidate) int { return cmp.Compare(b.accuracy, a.accuracy) }
 
-// rankStep is the difference in accuracy that is not worth more gradients.
+// rankStep is the largest difference in accuracy that does not justify more gradients.
 const rankStep = 0.002
 
-// ranked returns the candidates as they are proposed: of those within rankStep of the most
-// accurate the fewest gradients first, and then what is left in the same way.
+// ranked returns the candidates in the order of proposals. Of those within rankStep of the most
+// accurate, the one with the fewest gradients comes first. The rest is ordered in the same way.
 func ranked(all []*candidate) []*candidate {
 	left := slices.SortedStableFunc(slices.Values(all), byAccuracy)
 	for from := 0; from < len(left); {

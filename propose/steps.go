@@ -10,21 +10,20 @@ import (
 	"proactivedp/train"
 )
 
-// Steps returns the request's base with the least noise multiplier that its ε allows,
-// and the clipping norm and step sizes that proxies find best: [Propose] for a constant
-// sample size and gradient computations that are given. The request's rounds, target
-// accuracy and count are not used, and private probing is refused. The error is an
-// *Infeasible if no noise multiplier is enough.
+// Steps returns the request's base with the least noise multiplier that its ε allows, and the clipping
+// norm and step sizes that proxies find best. It is [Propose] for a given constant sample size and a
+// given number of gradient computations. It ignores the request's rounds, target accuracy and count,
+// and refuses private probing. If no noise multiplier is large enough, the error is an *Infeasible.
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
 	if r.Epsilon == 0 {
 		return none, fmt.Errorf("epsilon = 0, must be in [%g, %g]", MinEpsilon, float64(MaxEpsilon))
 	}
-	r.Rounds, r.TargetAccuracy, r.Count = []int{max(r.Base.Clients, 1)}, 0, 1 // of use to nobody here
+	r.Rounds, r.TargetAccuracy, r.Count = []int{max(r.Base.Clients, 1)}, 0, 1 // not used here
 	if err := r.Validate(); err != nil {
 		return none, err
 	}
-	if err := o.checkProbing(Own, Other); err != nil { // its proxies have no noise to speak of
+	if err := o.checkProbing(Own, Other); err != nil { // its proxies have almost no noise
 		return none, err
 	}
 	sizes, err := dp.ParseSizes(r.Base.SampleSize)

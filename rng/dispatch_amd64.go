@@ -4,11 +4,11 @@ package rng
 
 import "golang.org/x/sys/cpu"
 
-// hasKeyStream says whether keyStream can run: it needs AES in the encoding of AVX.
+// hasKeyStream reports whether keyStream can run. It needs AES in its AVX encoding.
 var hasKeyStream = cpu.X86.HasAVX2 && cpu.X86.HasAES
 
-// twoBlocks says whether registers of two blocks can be encrypted (VAES). Many processors
-// do that without AVX-512, with which alone x/sys/cpu looks for it.
+// twoBlocks reports whether one instruction can encrypt two blocks (VAES). Many processors can do
+// so without AVX-512, but x/sys/cpu reports VAES only together with AVX-512.
 var twoBlocks = hasKeyStream && vectorFeatures()&vaes != 0
 
 // vaes is the bit of VAES in vectorFeatures.

@@ -9,11 +9,12 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasKeyStream says whether keyStream can run: it needs AES, an extension.
+// hasKeyStream reports whether keyStream can run. It needs the AES extension.
 var hasKeyStream = cpu.ARM64.HasAES
 
-// expandKey makes the round keys of a key (FIPS 197, 5.2): each of running sums of the words of
-// the last, from the substituted and rotated last word and the round's constant on.
+// expandKey makes the round keys of a key (FIPS 197, 5.2). The words of each round key are running
+// XOR sums of the previous key's words. They start from the substituted and rotated last word and
+// the round constant.
 func expandKey(keys *[11][16]byte, key *[16]byte) {
 	keys[0] = *key
 	constant := byte(1)

@@ -6,18 +6,18 @@ import (
 )
 
 // Normal numbers without rounding, after C. F. F. Karney, "Sampling Exactly from the Normal
-// Distribution", ACM TOMS 42(1), 2016: a number is ±(k + x), a whole k and a fraction x of
-// which as many digits are drawn as are asked for. All that decides is comparisons of whole
-// numbers, so that nothing is approximated.
+// Distribution", ACM TOMS 42(1), 2016. A number is ±(k + x) with a whole number k and a fraction x.
+// Digits of x are drawn only when they are needed. Every decision compares integers, so nothing is
+// approximated.
 
 // MaxExactScale is the largest scale of FloorNormals.
 const MaxExactScale = 1 << 48
 
-// FloorNormals sets every element of dst to ⌊scale·X⌋, each with a standard normal X of its
-// own: exactly so distributed, if the stream's bits are uniform. As a whole number k + ⌊Y⌋ is
-// ⌊k + Y⌋, whole numbers with this noise are normal numbers with a mean of k, rounded
-// afterwards. How long it takes depends on the numbers. It panics for a scale outside
-// [1, MaxExactScale].
+// FloorNormals sets every element of dst to ⌊scale·X⌋ with independent standard normal X. The
+// distribution is exact if the stream's bits are uniform. For whole k, k + ⌊Y⌋ = ⌊k + Y⌋, so a
+// whole number with this noise is a normal number of mean k that was rounded down afterwards. The
+// running time depends on the drawn numbers. FloorNormals panics if scale is outside [1,
+// MaxExactScale].
 func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	if scale < 1 || scale > MaxExactScale {
 		panic("rng: FloorNormals needs a scale in [1, 2^48]")
@@ -28,9 +28,10 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	}
 }
 
-// AppendTrials appends to dst, in increasing order, the places in [0, n) that are taken, each
-// by itself with probability size/n, exactly; 0 ≤ size ≤ n < 2^47. Sixteen bits settle a
-// place but for one case in 65,536, in which what they leave of the probability does.
+// AppendTrials appends to dst, in increasing order, the places in [0, n) that are taken. Each place
+// is taken independently with probability exactly size/n, for 0 ≤ size ≤ n < 2^47. Sixteen bits
+// decide a place, except in one of 65,536 cases. That case is decided by the rest of the
+// probability.
 func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	taken, rest := size<<16/n, size<<16%n
 	var word uint64
@@ -46,18 +47,18 @@ func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	return dst
 }
 
-// exact draws by digits in base 2^width, of 64 but in tests.
+// exact draws numbers by digits in base 2^width. width is 64, except in tests.
 type exact struct {
 	stream *Stream
 	width  int
-	halves uint64   // events of probability exp(-1/2), a bit each, of which so many
-	left   int      // are left
-	digits []uint64 // those of the fraction x that were asked for so far, the first the highest
+	halves uint64   // events of probability exp(-1/2), one bit each
+	left   int      // how many of them are left
+	digits []uint64 // the digits of x that were drawn so far, the highest first
 }
 
-// floorNormal returns ⌊scale·X⌋ for a standard normal X = ±(k + x). It takes k with weight
-// exp(-k²/2) and keeps it and x with probability exp(-kx - x²/2), so that their density is
-// that of exp(-(k + x)²/2).
+// floorNormal returns ⌊scale·X⌋ for a standard normal X = ±(k + x). It draws k with weight
+// exp(-k²/2) and accepts k and x with probability exp(-kx - x²/2). So their density is proportional
+// to exp(-(k + x)²/2).
 func (e *exact) floorNormal(scale uint64) int64 {
 	for {
 		k, ok := e.normalWhole()
@@ -72,14 +73,14 @@ func (e *exact) floorNormal(scale uint64) int64 {
 		if e.digit()&1 == 0 {
 			return floor
 		}
-		return -1 - floor // ⌊-y⌋, as y is whole with probability 0
+		return -1 - floor // ⌊-y⌋, because y is whole with probability 0
 	}
 }
 
-// normalWhole returns k ≥ 0 with a probability in proportion to exp(-k/2), and true with
-// probability exp(-k(k-1)/2): together exp(-k²/2).
+// normalWhole returns k ≥ 0 with probability proportional to exp(-k/2), and ok with probability
+// exp(-k(k-1)/2). So k with ok has probability proportional to exp(-k²/2).
 func (e *exact) normalWhole() (k int, ok bool) {
-	for e.left == 0 || ^e.halves&(1<<e.left-1) == 0 { // no event is left that does not happen
+	for e.left == 0 || ^e.halves&(1<<e.left-1) == 0 { // all remaining events happen
 		k += e.left
 		e.fill()
 	}
@@ -101,17 +102,17 @@ func (e *exact) normalWhole() (k int, ok bool) {
 	return k, true
 }
 
-// take takes n of the events that are left.
+// take removes n of the remaining events.
 func (e *exact) take(n int) {
 	e.halves >>= n
 	e.left -= n
 }
 
-// An event of probability exp(-γ), 0 ≤ γ ≤ 1, is made of a row of events, of which the n-th
-// has probability γ/n: the first n all happen with probability γⁿ/n!, so that the first that
-// does not happen is the first, the third or another odd one with probability exp(-γ) (J. von
-// Neumann, 1951). For γ = 1/2 a whole number below rows tells of six at once: the first n
-// happen if it is below rows/(2·4·…·2n).
+// An event of probability exp(-γ), 0 ≤ γ ≤ 1, can be drawn as a row of events whose n-th event has
+// probability γ/n (J. von Neumann, 1951). The first n events all happen with probability γⁿ/n!. So
+// with probability exp(-γ), the first event that does not happen has an odd number. For γ = 1/2,
+// one uniform integer below rows decides the first six events at once: the first n happen if it is
+// below rows/(2·4·…·2n).
 const (
 	rows  = 2 * rows1
 	rows1 = 4 * rows2
@@ -120,8 +121,8 @@ const (
 	rows4 = 10 * 12
 )
 
-// fill draws events of probability exp(-1/2), at least 57. It has no branch that depends on
-// more than a few of the numbers drawn, as those are foretold wrongly.
+// fill draws at least 57 events of probability exp(-1/2). Few of its branches depend on drawn
+// numbers, because processors mispredict such branches.
 func (e *exact) fill() {
 	e.halves, e.left = 0, 0
 	for e.left <= 60 {
@@ -140,11 +141,11 @@ func (e *exact) fill() {
 	}
 }
 
-// less returns 1 if a is less than b, else 0; both are below 2^31.
+// less returns 1 if a < b, otherwise 0. Both must be below 2^31.
 func less(a, b uint32) uint32 { return (a - b) >> 31 }
 
-// longRow tells of a row of which the first four happen, as u is below rows4: 1 if an odd one
-// is the first not to.
+// longRow decides a row whose first four events happen, because u is below rows4. It returns 1 if
+// the first event that does not happen has an odd number.
 func (e *exact) longRow(u uint32) uint32 {
 	n := 5
 	for below := uint32(rows4 / 10); n <= 6 && u < below; n++ {
@@ -172,13 +173,13 @@ func (e *exact) expHalfSquareX() bool {
 	return n%2 == 1
 }
 
-// oneIn reports an event of probability 1/n.
+// oneIn reports whether an event of probability 1/n happens.
 func (e *exact) oneIn(n int) bool { return n == 1 || e.stream.IntN(n) == 0 }
 
-// digit returns a new digit.
+// digit draws a new digit.
 func (e *exact) digit() uint64 { return e.stream.Uint64() >> (64 - e.width) }
 
-// x returns digit i of the fraction x, all digits before it being drawn.
+// x returns digit i of the fraction x. All digits before it must have been drawn.
 func (e *exact) x(i int) uint64 {
 	if i == len(e.digits) {
 		e.digits = append(e.digits, e.digit())
@@ -186,8 +187,8 @@ func (e *exact) x(i int) uint64 {
 	return e.digits[i]
 }
 
-// belowX reports an event of probability x: that a new fraction is below it. Equal digits
-// leave that to the next.
+// belowX reports whether a new uniform fraction is below x, which has probability x. If digits are
+// equal, the next digits decide.
 func (e *exact) belowX() bool {
 	for i := 0; ; i++ {
 		if x, other := e.x(i), e.digit(); x != other {
@@ -196,8 +197,8 @@ func (e *exact) belowX() bool {
 	}
 }
 
-// floorX returns ⌊scale·x⌋, with as many digits of x as settle it: those drawn are of
-// x = a/2^(n·width) at the least, and (a+1)/2^(n·width) is above it.
+// floorX returns ⌊scale·x⌋. It draws digits until they determine the result: after n digits,
+// a/2^(n·width) ≤ x < (a+1)/2^(n·width).
 func (e *exact) floorX(scale uint64) uint64 {
 	for {
 		least, most := uint64(0), scale-1

@@ -1,19 +1,20 @@
 package rng
 
-// Heads keeps the first bits of streams at rounds that follow one another, for somebody
-// who goes from round to round and takes few bits in each: made together they cost about
-// as much as those of one round. The zero value is ready, and nil keeps nothing. Not safe for
+// Heads keeps the first bits of streams at consecutive rounds. It is for callers that go from round
+// to round and use few bits in each: generating the heads together costs about as much as
+// generating one. The zero value is ready to use, and nil keeps nothing. It is not safe for
 // concurrent use.
 type Heads struct {
 	root   *Root
-	low    uint64 // the first of the places: see Stream
+	low    uint64 // the first place, see Stream
 	high   uint32
-	blocks [unitBytes / blockBytes][blockBytes]byte // one of each
-	// Goroutines that have neighbours in a slice write no line of 64 bytes of each other.
+	blocks [unitBytes / blockBytes][blockBytes]byte // the first block of each of 8 consecutive rounds
+	// Padding, so that neighbours in a slice do not share a cache line of 64 bytes between
+	// goroutines.
 	_ [40]byte
 }
 
-// Reseed is r.Reseed(s, p, client, round): s has the same bits.
+// Reseed has the effect of r.Reseed(s, p, client, round): s returns the same bits.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
 	if h == nil || r.keys == nil {
@@ -28,14 +29,15 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads are the heads of many clients, by client; nil keeps nothing.
+// ManyHeads holds the Heads of many clients, indexed by client. nil keeps nothing.
 type ManyHeads []Heads
 
-// mostHeads is the largest number of clients whose heads are kept: those of more are read from
-// so far away that this takes longer than making them.
+// mostHeads is the largest number of clients whose heads are kept. With more clients, reading the
+// heads from memory takes longer than generating them.
 const mostHeads = 1 << 14
 
-// NewManyHeads returns the heads of so many clients: nil if they are too many to gain by them.
+// NewManyHeads returns the heads for the given number of clients, or nil if they would not save
+// time.
 func NewManyHeads(clients int) ManyHeads {
 	if clients > mostHeads {
 		return nil
@@ -43,7 +45,7 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the heads of a client, for Reseed.
+// Of returns the heads of a client, for use with Reseed.
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Name says in public which root, and which run of it, randomness comes from. Equal
-// names are equal bits at equal places: two releases with one name share their noise,
-// and who has both can take it off. The zero value names nothing.
+// Name is the public name of a source of randomness: a root and one of its runs. Equal names have
+// equal bits at equal places. So two releases with the same name share their noise, and whoever has
+// both can subtract it. The zero value names nothing.
 type Name struct {
-	Root string `json:"root"` // "seed:1" of a numbered seed, "secret:…" of a secret, or anybody's own text
+	Root string `json:"root"` // "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
 	Run  uint64 `json:"run"`
 }
 
@@ -28,14 +28,14 @@ const (
 
 func seedName(seed uint64) string { return seedPrefix + strconv.FormatUint(seed, 10) }
 
-// secretName is a hash of what the secret hashes to. It tells no more of a secret than
-// whether a guess of all of it is right, and that takes 2^128 of them.
+// secretName is a hash of the hash of a secret. It reveals only whether a guess of the whole secret
+// is right, and finding the secret takes 2^128 guesses.
 func secretName(origin [32]byte) string {
 	public := hashed("proactivedp/rng/public/v1", origin[:])
 	return secretPrefix + hex.EncodeToString(public[:16])
 }
 
-// Name returns the public name of r's streams. A root without a key has none.
+// Name returns the public name of r's streams. For a root without a key it is the zero Name.
 func (r *Root) Name() Name {
 	if r == nil {
 		return Name{}
@@ -43,11 +43,11 @@ func (r *Root) Name() Name {
 	return r.name
 }
 
-// ForRun returns the root of r's run number n, in [0, 2^64), whatever run r is of:
-// run 0 is the root as New, NewFromSecret and NewFromOS return it. A run is one
-// release: a training, a leg of one, a task on the same data. Streams of different
-// runs are independent, their keys being hashes of root and number; what is sent
-// again, or resumed, is the same run. It panics for a root without a key.
+// ForRun returns the root of run n, in [0, 2^64), of the same secret. The run of r itself does not
+// matter. Run 0 is the root that New, NewFromSecret and NewFromOS return. A run is one release: a
+// training, a part of one, or one of several tasks on the same data. Streams of different runs are
+// independent, because their keys are hashes of root and number. If a release is sent again or
+// resumed, it is the same run. ForRun panics for a root without a key.
 func (r *Root) ForRun(n uint64) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -75,21 +75,21 @@ func (r *Root) Salted(salt []byte) *Root {
 // Known reports whether n names a root.
 func (n Name) Known() bool { return n.Root != "" }
 
-// Simulated reports whether n is of a numbered seed: whoever has the name has the
-// noise as well.
+// Simulated reports whether n names a numbered seed. Whoever knows such a name also knows the
+// noise.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
-// Seed returns the numbered seed that n is of; false if it is of none.
+// Seed returns the numbered seed that n names. ok is false if n does not name one.
 func (n Name) Seed() (uint64, bool) {
 	digits, ok := strings.CutPrefix(n.Root, seedPrefix)
 	seed, err := strconv.ParseUint(digits, 10, 64)
 	return seed, ok && err == nil
 }
 
-// Next returns the name of the run after n's; false if n is the last of its root.
+// Next returns the name of the next run. ok is false if n is the last run of its root.
 func (n Name) Next() (Name, bool) { return Name{n.Root, n.Run + 1}, n.Run < math.MaxUint64 }
 
-// String returns the name for people, such as "seed 1, run 0".
+// String returns the name as text, such as "seed 1, run 0".
 func (n Name) String() string {
 	if !n.Known() {
 		return "no root named"
@@ -101,13 +101,13 @@ func (n Name) String() string {
 	return fmt.Sprintf("%s, run %d", root, n.Run)
 }
 
-// Validate reports that n, as it was read, cannot name a root: that it is empty, longer
-// than 200 bytes, not of printable ASCII, or of a seed that is no whole number in
-// [0, 2^64) as New writes it. Two spellings of one root would pass for two, and so would
-// two that look alike, as in other alphabets.
+// Validate returns an error if n, as read from a file, cannot be the name of a root: if it is
+// empty, longer than 200 bytes, not printable ASCII, or a seed that is not an integer in [0, 2^64)
+// as New writes it. Otherwise two spellings of one root would count as two roots, and so would
+// names that look alike, for example in other alphabets.
 func (n Name) Validate() error {
 	if n.Root == "" {
-		return errors.New("the name of the root is empty, must say which root the noise is from, such as " +
+		return errors.New("the name of the root is empty, must name the source of the noise, such as " +
 			"\"seed:1\"")
 	}
 	if len(n.Root) > maxRootName {
@@ -115,14 +115,14 @@ func (n Name) Validate() error {
 	}
 	if strings.ContainsFunc(n.Root, func(c rune) bool { return c < ' ' || c > '~' }) ||
 		strings.TrimSpace(n.Root) != n.Root {
-		return fmt.Errorf("the name of the root = %+q, must be of printable ASCII, without blanks around it",
+		return fmt.Errorf("the name of the root = %+q, must be printable ASCII without leading or trailing blanks",
 			n.Root)
 	}
 	if lower := strings.ToLower(n.Root); strings.HasPrefix(lower, secretPrefix) && lower != n.Root {
-		return fmt.Errorf("the name of the root = %q, must be in small letters, as %q", n.Root, lower)
+		return fmt.Errorf("the name of the root = %q, must be in lower case, as %q", n.Root, lower)
 	} else if strings.HasPrefix(lower, seedPrefix) {
 		if seed, ok := n.Seed(); !ok || seedName(seed) != n.Root {
-			return fmt.Errorf("the name of the root = %q, must be of a seed in [0, 2^64), as \"seed:1\"", n.Root)
+			return fmt.Errorf("the name of the root = %q, must have a seed in [0, 2^64), as \"seed:1\"", n.Root)
 		}
 	}
 	return nil

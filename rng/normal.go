@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// Normal and exponential numbers come from ziggurats (G. Marsaglia and W. W.
-// Tsang, "The Ziggurat Method for Generating Random Variables", J. Stat. Soft.
-// 5(8), 2000): a decreasing density on x ≥ 0 is covered by 255 rectangles and a
-// base with the tail, all of one area. A draw takes five bytes: 8 bits choose
-// the layer, 1 the sign and 31 the place in it, finer than a float32 of the
-// result. Layer, sign and place are independent, and the tail beyond the last
-// layer is exact, not truncated.
+// Normal and exponential numbers are drawn by the ziggurat method (G. Marsaglia and W. W. Tsang,
+// "The Ziggurat Method for Generating Random Variables", J. Stat. Soft. 5(8), 2000). 255 rectangles
+// and a base with the tail, all of equal area, cover a decreasing density on x ≥ 0. A draw takes
+// five bytes: 8 bits choose the layer, 1 bit the sign and 31 bits the place in the layer, which is
+// finer than the float32 of the result. Layer, sign and place are independent. The tail beyond the
+// last layer is exact, not truncated.
 const (
 	ziggLayers = 256
 	drawBytes  = 5
@@ -24,7 +23,7 @@ type ziggurat struct {
 	x [ziggLayers + 1]float64 // right edges of the layers; x[0] is the base's virtual width, x[256] = 0
 	f [ziggLayers + 1]float64 // density at each x
 	w [ziggLayers]float64     // x[i]·2^-31
-	k [ziggLayers]uint32      // below this place a draw lies under the curve
+	k [ziggLayers]uint32      // a draw below this place is under the curve
 	r float64                 // where the tail starts on the x axis
 }
 
@@ -39,12 +38,11 @@ var (
 		func(r float64) float64 { return math.Exp(-r) })
 )
 
-// newZiggurat solves for the tail start r at which the layers close at the top,
-// f(0) = 1, by bisection, given the density, its inverse and the area of its
-// tail.
+// newZiggurat computes the table from the density, its inverse and the area of its tail. By
+// bisection it finds the start r of the tail at which the layers end exactly at the top, f(0) = 1.
 func newZiggurat(density, inverse, tail func(float64) float64) *ziggurat {
 	area := func(r float64) float64 { return r*density(r) + tail(r) }
-	// top returns where layers of the base's area, built up from r, end, minus 1.
+	// top returns how far above 1 the layers end if they have the base's area and start at r.
 	top := func(r float64) float64 {
 		v, x, y := area(r), r, density(r)
 		for range ziggLayers - 2 {
@@ -114,16 +112,16 @@ func signedPlace(u uint64) (layer uint8, place int32) {
 	return uint8(u), int32(u >> 8)
 }
 
-// magnitude returns |place|, 2^31 for the one that has no positive twin.
+// magnitude returns |place|. For the smallest place, which has no positive counterpart, it is 2^31.
 func magnitude(place int32) uint32 {
 	sign := place >> 31
 	return uint32((place ^ sign) - sign)
 }
 
-// normalSlow settles the draws outside the safe part of a layer.
+// normalSlow decides draws outside the safe part of a layer.
 func (s *Stream) normalSlow(layer uint8, y float64) (float64, bool) {
 	z := normalTable
-	if layer == 0 { // the tail by Marsaglia's method of 1964
+	if layer == 0 { // the tail, by Marsaglia's method of 1964
 		for {
 			a := -math.Log(s.Float64()) / z.r
 			b := -math.Log(s.Float64())
@@ -151,12 +149,12 @@ func (s *Stream) Exp() float64 {
 	return s.expSlow(layer, x)
 }
 
-// expSlow goes on from a draw outside the safe part of a layer.
+// expSlow decides draws outside the safe part of a layer.
 func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	z := expTable
 	for base := 0.0; ; {
 		switch {
-		case layer == 0: // the tail of an exponential is an exponential again
+		case layer == 0: // the tail of an exponential is again an exponential
 			base += z.r
 		case s.underCurve(z, layer, math.Exp(-x)):
 			return base + x
@@ -170,8 +168,8 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	}
 }
 
-// AppendPlaces appends to dst, in increasing order, the whole numbers in [0, n) between
-// which there are gaps of ⌊gap·E⌋ others, each with an exponential number E of mean 1.
+// AppendPlaces appends to dst, in increasing order, integers in [0, n) that are separated by gaps
+// of ⌊gap·E⌋ other integers. Each gap has an independent exponential number E of mean 1.
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

@@ -1,23 +1,22 @@
-// Package rng gives every random draw of a run its own place: a stream is a
-// function of (seed, purpose, client, round), so scheduling cannot move a
-// draw and a run is the same bits at any number of cores.
+// Package rng gives every random draw of a run a fixed place: a stream is a function of (seed,
+// purpose, client, round). So scheduling cannot move a draw, and a run gives the same bits on any
+// number of cores.
 //
-//	root := rng.New(1)                          // the same bits every time, no secret
-//	root, err := rng.NewFromOS()                // noise that nobody can work out again
-//	second := root.ForRun(1)                    // streams of their own for another release
+//	root := rng.New(1)                          // the same bits every time, not secret
+//	root, err := rng.NewFromOS()                // noise that nobody can compute again
+//	second := root.ForRun(1)                    // independent streams for another release
 //	noise := root.Stream(rng.Noise, client, round)
 //	x := noise.Normal()
 //
-// Equal places have equal noise. So two releases need two roots, or two runs of
-// one root: see [Root.ForRun], and [Name] for how that is kept track of.
+// Equal places have equal noise. So two releases need two roots, or two runs of one root; see
+// [Root.ForRun]. A [Name] records which one a release used.
 //
-// Streams are cryptographic: the key stream of AES-128 in counter mode, under
-// a key derived from the seed by SHA-256, at a counter block made of the place.
-// It is taken from the standard library's AES-GCM, encrypting zeros under the
-// nonce (purpose, client, round, chunk), because that is the one vectorised
-// counter mode there that can be moved to a new place without allocation; where
-// an amd64 has AES and AVX2, and an arm64 AES, kernels of our own make the same bits
-// with less ado.
+// Streams are cryptographic. They are the key stream of AES-128 in counter mode, under a key
+// derived from the seed by SHA-256, with the place in the counter block. The standard library's
+// AES-GCM generates them: it encrypts zeros under the nonce (purpose, client, round, chunk). It is
+// the only vectorised counter mode in the standard library that can move to a new place without
+// allocation. On amd64 with AES and AVX2, and on arm64 with AES, this package's own kernels
+// generate the same bits faster.
 package rng
 
 import (
@@ -32,8 +31,8 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for. The numbers are part of the meaning of a
-// seed: they may be added to, never changed.
+// Purpose says what a stream is for. The numbers determine what a seed means: numbers may be added
+// but never changed.
 type Purpose uint8
 
 // The purposes in use.
@@ -42,7 +41,7 @@ const (
 	Noise        Purpose = 2 // the Gaussian noise of a round
 	Init         Purpose = 3 // initial parameters of a model
 	Split        Purpose = 4 // train/test split
-	Partition    Purpose = 5 // records to clients
+	Partition    Purpose = 5 // assignment of records to clients
 	ComputeTime  Purpose = 6 // how long a round takes
 	UplinkTime   Purpose = 7 // client to server latency
 	DownlinkTime Purpose = 8 // server to client latency
@@ -50,26 +49,26 @@ const (
 	Synthetic    Purpose = 10
 	Dropout      Purpose = 11 // what a network drops in a round
 	Speed        Purpose = 12 // how fast a client is
-	Message      Purpose = 13 // what befalls the messages from and to a client
+	Message      Purpose = 13 // delays and losses of a client's messages
 	Presence     Purpose = 14 // when a client leaves and returns
 	Labels       Purpose = 15 // which classes a client holds
 	HoldOut      Purpose = 16 // which training records are held out
 )
 
-// Root derives streams from one secret: a numbered seed, bytes of the caller's, or
-// bytes of the operating system's random source. Make one with New, NewFromSecret
-// or NewFromOS: the zero value has no key, and drawing from it panics (see
-// Check). A Root is read-only after construction and safe for concurrent use.
+// Root derives streams from one secret: a numbered seed, bytes from the caller, or bytes from the
+// operating system's random source. Make one with New, NewFromSecret or NewFromOS. The zero value
+// has no key, and drawing from it panics (see Check). A Root is read-only after construction and
+// safe for concurrent use.
 type Root struct {
-	stream cipher.AEAD   // makes bits of streams, many at a time
-	block  cipher.Block  // makes the same bits, 16 bytes at a time
-	keys   *[11][16]byte // round keys for keyStream; nil where the processor cannot run it
-	origin [32]byte      // what the secret hashes to, of which every run has a key
+	stream cipher.AEAD   // generates bits of streams, many at a time
+	block  cipher.Block  // generates the same bits, 16 bytes at a time
+	keys   *[11][16]byte // round keys for keyStream; nil if the processor cannot run it
+	origin [32]byte      // the hash of the secret; each run's key is derived from it
 	name   Name
 }
 
-// New returns the root of a numbered seed, for runs that must repeat. Whoever
-// knows the number knows every draw: noise from it protects nobody.
+// New returns the root of a numbered seed, for runs that must be repeatable. Whoever knows the
+// number knows every draw, so its noise protects nobody.
 func New(seed uint64) *Root {
 	origin := hashed("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))
 	return newRoot(origin, origin, Name{Root: seedName(seed)})
@@ -81,11 +80,10 @@ const (
 	MaxSecret = 1 << 10
 )
 
-// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes, which
-// must be uniform or at least as hard to guess as 16 uniform bytes (the key of
-// AES-128). The same secret gives the same root, so that a client whose process
-// is started again can go on with the streams that it had: it must then keep the
-// secret as carefully as its records. No secret gives the root of a seed.
+// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be
+// uniform, or at least as hard to guess as 16 uniform bytes (the key of AES-128). The same secret
+// gives the same root. So a client that restarts can continue its streams, and must then protect
+// the secret as carefully as its records. No secret gives the root of a numbered seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
@@ -94,8 +92,8 @@ func NewFromSecret(secret []byte) (*Root, error) {
 	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
 }
 
-// NewFromOS returns a root keyed by the operating system's random source, for
-// runs whose noise must not be reproducible from a number.
+// NewFromOS returns a root with a key from the operating system's random source, for runs whose
+// noise must not be reproducible.
 func NewFromOS() (*Root, error) {
 	secret, err := NewSecret()
 	if err != nil {
@@ -104,8 +102,8 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret bytes from the operating system's random
-// source, for a root that must come back when a process is started again, and for keys.
+// NewSecret returns a secret of MinSecret bytes from the operating system's random source. It is
+// for roots that a restarted process must find again, and for keys.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {
@@ -114,11 +112,11 @@ func NewSecret() ([]byte, error) {
 	return secret, nil
 }
 
-// hashed returns the SHA-256 of a text under a label. Labels are of one length and
-// different, so that what one label is hashed with is never taken for another's.
+// hashed returns the SHA-256 of a label and a text. All labels have the same length and differ, so
+// that no input under one label equals an input under another.
 func hashed(label string, text []byte) [32]byte { return sha256.Sum256(append([]byte(label), text...)) }
 
-// newRoot makes the root whose streams are under the key's first half.
+// newRoot makes the root whose streams use the first half of key.
 func newRoot(origin, key [32]byte, name Name) *Root {
 	block, err := aes.NewCipher(key[:16])
 	if err != nil {
@@ -136,10 +134,10 @@ func newRoot(origin, key [32]byte, name Name) *Root {
 	return r
 }
 
-// ErrNoKey reports a nil root, or one that is the zero value.
+// ErrNoKey is the error for a nil root or the zero Root.
 var ErrNoKey = errors.New("the root has no key: make it with New, NewFromSecret or NewFromOS")
 
-// Check returns ErrNoKey if nothing can be drawn from r; r may be nil.
+// Check returns ErrNoKey if r is nil or has no key.
 func (r *Root) Check() error {
 	if r == nil || r.block == nil {
 		return ErrNoKey
@@ -151,20 +149,19 @@ const (
 	chunkBytes = 4096
 	blockBytes = aes.BlockSize
 	tagBytes   = 16 // GCM appends a tag, which is ignored
-	// fewBytes is how far a chunk is generated block by block; beyond it a call
-	// of GCM costs less than the blocks it replaces.
+	// fewBytes is how much of a chunk is generated block by block. Beyond it, a call of GCM is
+	// faster than block by block.
 	fewBytes = 8 * blockBytes
-	// unitBytes is what keyStream makes at a time.
+	// unitBytes is how much keyStream generates at a time.
 	unitBytes = 8 * blockBytes
-	// oneChunk is the unit of Stream's chunk.
+	// oneChunk adds one to the chunk in Stream.high.
 	oneChunk = 1 << 8
 	// firstCounter is where GCM's key stream starts (NIST SP 800-38D, 7.1).
 	firstCounter = 2
 )
 
-// Stream is a sequence of random bits at one place of a Root. The zero value
-// is at no place: call Reseed first, or drawing panics. Not safe for concurrent
-// use.
+// Stream is a sequence of random bits at one place of a Root. The zero value has no place, and
+// drawing from it panics; call Reseed first. It is not safe for concurrent use.
 type Stream struct {
 	root *Root
 	low  uint64 // the place: the client and, in the upper half, the round;
@@ -172,14 +169,13 @@ type Stream struct {
 	pos  int    // index of the next unread byte of buf
 	have int    // how many bytes of the chunk are generated so far
 	buf  [chunkBytes + tagBytes]byte
-	// of is the nonce as it is passed to an interface: of the stack it would be moved to
-	// the heap each time.
+	// of holds the nonce while it is passed to an interface. A local variable would escape to the
+	// heap on each call.
 	of [12]byte
 }
 
-// Reseed moves s to the start of the stream at (p, client, round). It neither
-// allocates nor draws. It panics for a round outside [0, 2^32) and for a root
-// without a key.
+// Reseed moves s to the start of the stream at (p, client, round). It neither allocates nor draws.
+// It panics if round is outside [0, 2^32) or if the root has no key.
 func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	if round < 0 || uint64(round) > math.MaxUint32 {
 		panic("rng: round outside 32 bits")
@@ -199,9 +195,9 @@ func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	return s
 }
 
-// Peek returns the bytes that lie ready: at least those of the next draw, of size ≤ 128
-// bytes, and about want ≥ size bytes if it has none. They are valid until the next call;
-// Skip takes them.
+// Peek returns the bytes that are ready, at least the size ≤ 128 bytes of the next draw. If fewer
+// are ready, it generates about want ≥ size bytes. They are valid until the next call. Skip removes
+// them.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)
@@ -209,13 +205,12 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip takes n of the bytes that Peek returned last, whole draws.
+// Skip removes n of the bytes that Peek returned last. n must be a whole number of draws.
 func (s *Stream) Skip(n int) { s.pos += n }
 
-// refill makes the next n bytes available, and about want ≥ n bytes if it can.
-// How much is generated at a time never changes the bits: a chunk is one key
-// stream, which GCM generates anew from its start. Bytes at the end of a chunk
-// too few for a draw are skipped.
+// refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never
+// changes the bits: a chunk is one key stream, which GCM generates anew from its start. If the
+// bytes left at the end of a chunk are too few for a draw, they are skipped.
 func (s *Stream) refill(n, want int) {
 	if s.pos+n > chunkBytes {
 		if s.high >= 1<<32-oneChunk {
@@ -225,13 +220,13 @@ func (s *Stream) refill(n, want int) {
 		s.pos, s.have = 0, 0
 	}
 	if s.root == nil {
-		panic("rng: the stream is at no place: call Root.Reseed before drawing")
+		panic("rng: the stream has no place: call Root.Reseed before drawing")
 	}
 	switch {
 	case s.root.keys != nil:
 		units := (min(s.pos+want, chunkBytes) - s.have + unitBytes - 1) / unitBytes
 		keyStream(&s.buf[s.have], units, s.root.keys, s.low, uint64(s.high)|uint64(s.counter())<<32)
-		// Behind a head the last unit reaches beyond the chunk, by a block.
+		// After a head, the last unit extends beyond the chunk by one block.
 		s.have = min(s.have+units*unitBytes, chunkBytes)
 	case s.pos+want <= fewBytes:
 		for s.have < s.pos+n {
@@ -251,13 +246,13 @@ func (s *Stream) refill(n, want int) {
 	}
 }
 
-// nonce writes the place as GCM has it: client, round, purpose, chunk.
+// nonce writes the place as GCM's nonce: client, round, purpose, chunk.
 func (s *Stream) nonce(b []byte) {
 	binary.LittleEndian.PutUint64(b, s.low)
 	binary.LittleEndian.PutUint32(b[8:], s.high)
 }
 
-// counter is that of the next block to be generated.
+// counter returns the counter of the next block to generate.
 func (s *Stream) counter() uint32 { return firstCounter + uint32(s.have/blockBytes) }
 
 // Uint64 returns 64 uniform bits.
@@ -270,8 +265,7 @@ func (s *Stream) Uint64() uint64 {
 	return u
 }
 
-// openUnit maps 64 bits to the open interval (0, 1): the midpoints of 2^52
-// equal cells.
+// openUnit maps 64 bits to the open interval (0, 1): to the midpoints of 2^52 equal cells.
 func openUnit(u uint64) float64 {
 	return (float64(int64(u>>12)) + 0.5) * 0x1p-52
 }

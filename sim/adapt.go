@@ -5,21 +5,20 @@ import (
 	"math"
 )
 
-// Adapt is how far a client adapts its sample sizes to its speed. It draws s_i
-// times a factor in [1/Adapt, Adapt], such that its rounds take about as long as a
-// client of speed 1 is expected to take for s_i. The factor is the nominal mean
-// time of a gradient over the client's own mean time so far; a sample has at least
-// 1 and at most all of the client's records. 0: the sizes are the mechanism's.
+// Adapt makes clients adapt their sample sizes to their speed. In each round a client draws s_i
+// times a factor in [1/Adapt, Adapt], so that the round takes about as long as s_i gradients take at
+// speed 1. The factor is the nominal mean time of a gradient divided by the client's own mean time
+// so far. The result is at least 1 and at most the number of the client's records. If Adapt is 0,
+// clients use the sizes of the mechanism.
 //
-// T, the step sizes η̄_i and Υ stay those of the nominal sizes. Sample, noise and
-// ledger are of the size that is really drawn; it depends on times, not on
-// records.
+// T, the step sizes η̄_i and Υ are still those of the nominal sizes. The sample, the noise and the
+// ledger use the size that was really drawn. That size depends on times and not on records.
 type Adapt float64
 
-// MaxAdapt bounds the factor.
+// MaxAdapt is the largest Adapt.
 const MaxAdapt = 1000
 
-// Validate reports a factor outside its range.
+// Validate returns an error if a is neither 0 nor in (1, MaxAdapt].
 func (a Adapt) Validate() error {
 	if a != 0 && !(a > 1 && a <= MaxAdapt) {
 		return fmt.Errorf("adapt = %v, must be 0 or in (1, %d]", float64(a), MaxAdapt)
@@ -27,8 +26,8 @@ func (a Adapt) Validate() error {
 	return nil
 }
 
-// largest returns the largest size that can be drawn for a nominal one, of n
-// records.
+// largest returns the largest size that a client with n records can draw when the nominal size is
+// given.
 func (a Adapt) largest(nominal, n int) int {
 	if a == 0 {
 		return nominal
@@ -36,14 +35,14 @@ func (a Adapt) largest(nominal, n int) int {
 	return scaled(nominal, float64(a), n)
 }
 
-// pace is what a client has computed so far, in rounds that ended.
+// pace is how much a client has computed in the rounds that it finished, and how long that took.
 type pace struct {
-	gradients int // gradients computed, as expected: Σ s
+	gradients int // expected number of gradients: Σ s
 	spent     Time
 }
 
-// size returns the size to be drawn for a nominal one, of n records; mean is the
-// nominal time of a gradient, in nanoseconds.
+// size returns the size to draw for a client with n records. mean is the nominal time of a gradient,
+// in nanoseconds.
 func (a Adapt) size(nominal, n int, mean float64, p pace) int {
 	if p.gradients == 0 {
 		return nominal

@@ -11,12 +11,12 @@ import (
 	"proactivedp/rng"
 )
 
-// A checkpoint is a sealed file: the header is the caller's, and says which run it
-// is of; the content is the run's state, see virtualState.visit, and then Virtual.Beside.
-// It is written from the live state, without a copy of it.
+// A checkpoint is a sealed file. Its header belongs to the caller and identifies the run. Its
+// content is the state of the run (see virtualState.visit), followed by Virtual.Beside. It is
+// written from the live state, without a copy.
 var checkpointFormat = sealed.Format{
 	Magic: "proactivedp checkpoint\n", Name: "checkpoint",
-	// Version is raised with every change of what is written. The golden test shows one.
+	// Raise Version whenever the content changes. The golden test has a file of this version.
 	Version: 1,
 }
 
@@ -24,25 +24,24 @@ var checkpointFormat = sealed.Format{
 const MinKey = sealed.MinKey
 
 var (
-	// ErrDamaged reports a checkpoint that is not as it was written.
+	// ErrDamaged reports a checkpoint that differs from what was written.
 	ErrDamaged = sealed.ErrDamaged
-	// ErrKey reports a checkpoint that was not written under the key given, or that was
-	// written under one where none is given.
+	// ErrKey reports a checkpoint that was written with another key, that has a key although none
+	// was given, or that was written without a key although one was given.
 	ErrKey = sealed.ErrKey
 )
 
-// WriteCheckpoint writes the run's state between two events; RunUntil's stop may
-// call it. header says which run it is, and comes back from OpenCheckpoint: by it
-// the caller must see to it that a run which is restored is of the same
-// configuration. A run that has failed is in the middle of an event and is
-// refused.
+// WriteCheckpoint writes the state of the run between two events. The stop function of RunUntil may
+// call it. OpenCheckpoint returns the header again: the caller must use it to check that a restored
+// run has the same configuration. A run that has failed is in the middle of an event, so
+// WriteCheckpoint refuses it.
 func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	return v.WriteKeyedCheckpoint(w, header, nil)
 }
 
-// WriteKeyedCheckpoint is WriteCheckpoint under a secret key of MinKey bytes or
-// more: OpenKeyedCheckpoint sees a change by anybody who does not have it. An empty
-// key is none.
+// WriteKeyedCheckpoint is like WriteCheckpoint with a secret key of at least MinKey bytes.
+// OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key means no
+// key.
 func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err
@@ -62,24 +61,24 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	return nil
 }
 
-// Checkpoint is the state of a run as WriteCheckpoint left it.
+// Checkpoint is the state of a run that WriteCheckpoint wrote.
 //
-// A Checkpoint is made by OpenCheckpoint or OpenKeyedCheckpoint. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
+// error or, if they return none, may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader
 }
 
-// OpenCheckpoint reads a checkpoint of size bytes once, to see that it is one and
-// is whole. r is read again by Restore.
+// OpenCheckpoint reads a checkpoint of size bytes once and checks that it is complete. Restore reads
+// r again.
 func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 	return OpenKeyedCheckpoint(r, size, nil)
 }
 
-// OpenKeyedCheckpoint is OpenCheckpoint of what WriteKeyedCheckpoint wrote under the
-// same key. With a key, a checkpoint that has no HMAC is refused; without one, a
-// checkpoint that has.
+// OpenKeyedCheckpoint opens a checkpoint that WriteKeyedCheckpoint wrote with the same key. With a
+// key, it refuses a checkpoint that has no HMAC. Without a key, it refuses a checkpoint that has
+// one.
 func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
 	header, state, err := checkpointFormat.Open(r, size, key)
 	if err != nil {
@@ -88,8 +87,8 @@ func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, er
 	return &Checkpoint{header, state}, nil
 }
 
-// Restore puts v, a run of the configuration that the checkpoint is of, into its
-// state. If it fails v is as it was, but for what Beside holds.
+// Restore sets v to the state of the checkpoint. v must have the configuration of the saved run. If
+// Restore fails, v does not change, except for the numbers in Beside.
 func (k *Checkpoint) Restore(v *Virtual) error {
 	if err := k.made(); err != nil {
 		return err
@@ -104,7 +103,7 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	codec.Wide(c, v.Beside)
 	if c.Err() == nil {
 		if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
-			c.Fail("more than a state of this configuration")
+			c.Fail("there are bytes after the state")
 		}
 	}
 	err := c.End()
@@ -118,18 +117,18 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 		return fmt.Errorf("the checkpoint does not fit the run: %w", err)
 	}
 	v.setState(state)
-	v.failed = nil // a checkpoint is never of a run that has failed
+	v.failed = nil // only runs that have not failed are saved
 	return nil
 }
 
-// checkUpdates reports an update on its way, in a state that was read, which the
-// mechanism cannot have released. How many records a round has sampled is known unless
-// the client adapts, to times that are not kept.
+// checkUpdates looks at the updates that are under way in a state that was read. It returns an error
+// if the mechanism cannot have released one of them. The number of records in a round's sample is
+// known, unless the client adapts: then it depends on times that the state does not have.
 func (v *Virtual) checkUpdates(s *virtualState) error {
 	var ws Workspace
 	for i := range s.queue {
 		e := &s.queue[i]
-		if !e.kind.update() || v.cfg.Substitute != nil { // what that sends is not the mechanism's
+		if !e.kind.update() || v.cfg.Substitute != nil { // a substitute's updates are not the mechanism's
 			continue
 		}
 		c, round := v.clients[e.client], int(e.number)
@@ -147,7 +146,7 @@ func (v *Virtual) checkUpdates(s *virtualState) error {
 	return nil
 }
 
-// made reports a checkpoint that cannot be read.
+// made returns an error if the checkpoint was not opened.
 func (k *Checkpoint) made() error {
 	if k == nil || k.state == nil {
 		return errors.New("this Checkpoint was not made by OpenCheckpoint")

@@ -278,7 +278,7 @@ func TestDamagedCheckpointIsRefused(t *testing.T) {
 		}
 	}
 	if err := restore(v, signed(append(slices.Clone(file), 0))); err == nil ||
-		!strings.Contains(err.Error(), "more than a state") {
+		!strings.Contains(err.Error(), "bytes after the state") {
 		t.Errorf("a byte too many: %v", err)
 	}
 	if !bytes.Equal(written(t, v), before) {

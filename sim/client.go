@@ -12,25 +12,25 @@ import (
 	"proactivedp/rng"
 )
 
-// Update is the message of a client: the noised sum U of one round. Whoever holds
-// the message owns U.
+// Update is the message of a client: the noised sum U of one round. The holder of the message owns
+// U.
 type Update struct {
 	Client, Round int
 	U             []float32
 }
 
-// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A
-// round is Begin, Compute, and then Finish or Abort. Receive may be called at any time
-// between them. A Client is not safe for concurrent use, with one exception: Compute may
-// run during a call of Receive, because neither writes a field that the other reads.
+// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A round is Begin,
+// Compute, and then Finish or Abort. Receive may be called at any time between them. A Client is not
+// safe for concurrent use, with one exception: Compute may run during a call of Receive, because
+// neither writes a field that the other reads.
 //
-// Use NewClient to make one. The methods of a Client made in another way return an error
-// or, if they return none, may panic.
+// Use NewClient to make one. The methods of a zero Client return an error or, if they return none,
+// may panic.
 type Client struct {
 	frame
 	id      int
 	rows    data.Subset
-	drawing models.Stochastic // the model, if its gradient draws; else nil
+	drawing models.Stochastic // the model, if its gradients are random; else nil
 	delay   Delay
 	sched   *schedule
 	root    *rng.Root
@@ -38,13 +38,12 @@ type Client struct {
 	adapt   Adapt
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	letGo   func(*Vector) // called with each broadcast that the client will not read again
-	samples *rng.Heads    // of Compute alone
+	samples *rng.Heads    // used only by Compute
 	state   clientState
 }
 
-// clientState is everything about a client that changes. A broadcast is not copied: several
-// clients may read the same Vector. A client has a vector of its own as soon as it has taken
-// a step.
+// clientState is everything about a client that changes. A broadcast is not copied: several clients
+// may read the same Vector. After its first step, a client has its own vector.
 type clientState struct {
 	shared *Vector   // ŵ, if it is a broadcast as it came; nil if ŵ is own
 	own    []float32 // ŵ after a step of this client; nil before the first step
@@ -55,14 +54,14 @@ type clientState struct {
 	size   int       // expected sample size of the newest round that began
 	lag    int       // i − k when the newest round began
 	pace   pace      // how fast it has been, if it adapts
-	ledger dp.Ledger // without the name of its noise, which is that of the root
+	ledger dp.Ledger // without the name of its noise: that is the root's name
 }
 
 // newClient returns a client that starts from the default global model and becomes one of
 // its readers.
 func newClient(id int, cfg *Config, s *schedule, h *rng.Heads, initial *Vector, letGo func(*Vector)) *Client {
 	drawing, _ := cfg.Model.(models.Stochastic)
-	nominal := 0.0 // is read by clients that adapt, and Timing need be valid for them alone
+	nominal := 0.0 // used only by clients that adapt; else Timing may be invalid
 	if cfg.Adapt != 0 {
 		nominal = cfg.Timing.Compute.Expected()
 	}
@@ -111,7 +110,7 @@ func (c *Client) Begin() {
 	}
 }
 
-// Abort gives up the round under way, or panics if there is none. Nothing of it was
+// Abort gives up the round under way. It panics if no round is under way. Nothing of the round was
 // released, so it may begin again with the same sample and the same noise.
 func (c *Client) Abort() {
 	s := &c.state
@@ -125,7 +124,7 @@ func (c *Client) Abort() {
 	s.busy = false
 }
 
-// Workspace is the memory of one Compute at a time.
+// Workspace is working memory for Compute. Only one call may use it at a time.
 type Workspace struct {
 	sampling, dropout, noise rng.Stream
 	rows                     []int32
@@ -139,7 +138,7 @@ func NewWorkspace(m models.Model) *Workspace {
 	return &Workspace{sums: models.NewSums(m), model: m.NewScratch()}
 }
 
-// Sum returns a vector of the model's length, to keep the sum of gradients in.
+// Sum returns a vector of the model's length for a sum of gradients.
 func (ws *Workspace) Sum() []float64 { return ws.sums.Wide() }
 
 // Compute sets u, of the model's length, to the release of the round under way:
@@ -151,7 +150,7 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 		return err
 	}
 	if !c.state.busy {
-		return fmt.Errorf("client %d computes in no round: Begin comes first", c.id)
+		return fmt.Errorf("client %d is in no round: call Begin before Compute", c.id)
 	}
 	if err := c.compute(c, u, ws); err != nil {
 		return fmt.Errorf("client %d, round %d: %w", c.id, c.state.i, err)
@@ -170,7 +169,7 @@ func (c *Client) Release(u []float32, ws *Workspace) error {
 		return err
 	}
 	batch := c.Sample(ws)
-	ws.sums.Ahead(batch) // records come from memory while the noise is drawn
+	ws.sums.Ahead(batch) // load the records from memory while the noise is drawn
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	if c.mech.Exact { // the sum is rounded before it is noised
 		err := c.GradSum(ws.Sum(), batch, ws)
@@ -191,39 +190,39 @@ func (c *Client) Round() int { return c.state.i }
 // Size returns the expected sample size of the newest round that began.
 func (c *Client) Size() int { return c.state.size }
 
-// Took tells the client how long its newest finished round took.
+// Took records how long the client's newest finished round took.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
 }
 
-// InRound reports whether a round is under way: begun, not yet finished or given
+// InRound reports whether a round is under way: it has begun, and it was neither finished nor given
 // up.
 func (c *Client) InRound() bool { return c.state.busy }
 
-// Newest returns the k of the newest broadcast received; at the start 0, the default model's.
+// Newest returns the k of the newest broadcast received. At the start it is 0, for the default
+// model.
 func (c *Client) Newest() int { return c.state.k }
 
 // Lag returns i − k as it was at the beginning of the newest round.
 func (c *Client) Lag() int { return c.state.lag }
 
-// Ledger returns a copy of the client's ledger: the rounds that it has finished, with
-// the name of their noise.
+// Ledger returns a copy of the client's ledger. It has the finished rounds and the name of their
+// noise.
 func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 
-// noise says whose noise the client's rounds have.
+// noise returns the name of the noise in the client's rounds.
 func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client: c.id} }
 
-// Sample returns the records of the current round; they are valid until the
-// workspace's next sample.
+// Sample returns the records of the current round. They are valid until the next call with the same
+// workspace.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	c.samples.Reseed(&ws.sampling, c.root, rng.Sampling, uint32(c.id), c.state.i)
 	ws.rows = c.mech.SampleOf(ws.rows[:0], c.state.size, &ws.sampling, &ws.sample)
 	return c.rows.Batch(ws.rows)
 }
 
-// GradSum sets sum, of the model's length, to the sum of the batch's gradients at
-// ŵ, each clipped.
+// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at ŵ.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -232,7 +231,7 @@ func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	return ws.sums.GradSum(sum, c.state.w(), batch, c.mech.ClipNorm, ws.model)
 }
 
-// draw lets the gradient draw from the round's stream, if it does.
+// draw gives the round's stream of random numbers to a model whose gradients are random.
 func (c *Client) draw(ws *Workspace) {
 	if c.drawing != nil {
 		c.root.Reseed(&ws.dropout, rng.Dropout, uint32(c.id), c.state.i)
@@ -285,7 +284,7 @@ func (c *Client) Finish(u []float32) Update {
 }
 
 // Receive takes the broadcast of v̂_k (ISRReceive). The client reads v, and nobody may
-// write it, until the client lets go of it (see NewClient).
+// write it, until the client releases it (see letGo in NewClient).
 //
 // Broadcasts may be late, overtake each other, or come twice. For example:
 //
@@ -338,22 +337,23 @@ func (c *Client) keep(v *Vector) {
 	c.state.newer = v
 }
 
-// Resume lets a new client continue for one with the same number and root of which only
-// the ledger is left. It continues with the round after those in the ledger, as if
-// the broadcast of v̂_k had just come. It is an error if the client is in a round or has
-// finished more rounds than the ledger has, or if the ledger or the broadcast cannot be of
-// this run. A client that adapts its sample sizes measures its speed again.
+// Resume makes a new client continue for one that was lost except for its ledger. Both must have
+// the same number and root. The new client continues with the round after those in the ledger, as if
+// the broadcast of v̂_k had just arrived. It is an error if the client is in a round, if it has
+// finished more rounds than the ledger has, or if the ledger or the broadcast cannot belong to this
+// run. A client that adapts its sample sizes measures its speed again.
 //
-// The ledger must count every round of which anything was sent. Otherwise:
+// The ledger must count every round whose update was sent, even in part. Otherwise:
 //
 //  1. The client computes round 5 and sends U = G + Z: G is the sum of clipped gradients
 //     at ŵ, and Z is the noise that the root gives for this client and round 5.
-//  2. It is lost before its ledger counts round 5, and another one resumes in round 5.
-//  3. ŵ is v̂_k now. The root gives the same sample and the same Z, but the gradients are
-//     others: the client sends U′ = G′ + Z.
-//  4. Whoever has both updates computes U − U′ = G − G′, without noise.
+//  2. The client is lost before its ledger counts round 5. Another client resumes in round 5.
+//  3. ŵ is v̂_k now. The root gives the same sample and the same Z, but the gradients differ. The
+//     client sends U′ = G′ + Z.
+//  4. Anybody who has both updates computes U − U′ = G − G′, without noise.
 //
-// So write a round down before any of its update is sent, as package cluster does.
+// So write a round to the ledger on disk before any part of its update is sent, as package cluster
+// does.
 func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	if err := c.made(); err != nil {
 		return err
@@ -362,12 +362,12 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		return fmt.Errorf("client %d cannot resume: %w", c.id, fmt.Errorf(format, args...))
 	}
 	if ledger == nil || v == nil {
-		return fail("it needs a ledger and a broadcast, one of them is nil")
+		return fail("ledger or broadcast = nil, must be set")
 	}
 	rounds, ok := 0, true
 	for _, e := range ledger.Events() {
 		if rounds, ok = decimal.Sum(rounds, e.Count); !ok {
-			return fail("the ledger's counts of rounds, such as %d, must be at most %d together", e.Count, c.rounds)
+			return fail("rounds in the ledger, such as %d of one size, must be at most %d together", e.Count, c.rounds)
 		}
 	}
 	if c.state.busy || rounds < c.state.i || rounds > c.rounds {
@@ -377,10 +377,10 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	}
 	for _, e := range ledger.Events() {
 		if whole := c.mech.EventOf(e.SampleSize); !e.Alike(whole) {
-			return fail("the ledger's %+v is not the mechanism's", e)
+			return fail("the ledger has %+v, which the mechanism does not have", e)
 		}
 		if e.Noise.Known() && e.Noise != c.noise() {
-			return fail("the ledger is of %s, must be of %s: with other noise, rounds would be released twice", e.Noise,
+			return fail("noise of the ledger = %s, must be %s: with other noise, rounds would be released twice", e.Noise,
 				c.noise())
 		}
 	}
@@ -393,7 +393,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	return nil
 }
 
-// replace makes the broadcast v the client's ŵ; with nil, ŵ is own.
+// replace makes the broadcast v the client's ŵ. If v is nil, ŵ is own.
 func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	if s.shared != nil {
 		letGo(s.shared)

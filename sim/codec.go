@@ -7,8 +7,8 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// stateCodec carries the state of machines of one configuration, in which several
-// may hold one vector.
+// stateCodec writes or reads the state of the machines of one configuration. Several of them may
+// hold the same vector.
 type stateCodec struct {
 	*codec.Codec
 	frame
@@ -16,13 +16,13 @@ type stateCodec struct {
 	numbers map[*Vector]int // the number of each vector, when writing
 }
 
-// frame is what a configuration fixes of every state that its machines can be in.
+// frame has the facts that every state of one configuration has in common.
 type frame struct {
 	params  int // the length of every vector
 	clients int
 	rounds  int
 	mech    *dp.Mechanism
-	own     []dp.Mechanism // each client's; nil: mech is all clients'
+	own     []dp.Mechanism // each client's mechanism; if nil, all have mech
 	// momentum is M; if it is 0, a server has no velocity.
 	momentum float32
 }
@@ -43,12 +43,12 @@ func newReader(f frame, r io.Reader) *stateCodec {
 	return &stateCodec{Codec: codec.NewReader(r), frame: f}
 }
 
-// floats visits the numbers of a vector; when reading, x is made.
+// floats visits the numbers of a vector. When reading, it allocates x.
 func (c *stateCodec) floats(x *[]float32) { codec.Floats(c, x, c.params) }
 
-// vector visits a vector that may be shared: by its number, and at the first visit
-// by its content, too. Number 0 is nil. When reading, the vector's readers are
-// counted anew: each visit adds so many.
+// vector visits a vector that may be shared. It visits the vector's number and, at the first visit,
+// its content. Number 0 is nil. When reading, it counts the vector's readers again: each visit adds
+// the given number.
 func (c *stateCodec) vector(p **Vector, readers int) {
 	n, seen := 0, len(c.vectors)
 	if *p != nil && !c.Reading() {

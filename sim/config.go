@@ -14,55 +14,56 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Config is everything that decides the result of a run.
+// Config is everything that determines the result of a run.
 type Config struct {
 	Model     models.Model
 	Rows      []data.Subset  // the records that each client holds, N_c of them
-	Partition data.Partition // how Rows was dealt, and so whether clients share records
+	Partition data.Partition // how the records were divided, and so whether clients share records
 	Mechanism dp.Mechanism   // the mechanism of every client; DatasetSize = N_c
-	// Own are the clients' mechanisms, if they differ. They replace Mechanism, and have its sizes,
-	// sampling, adjacency and exactness. If Own is nil, all clients have Mechanism. A run of a root is
-	// accounted with one mechanism, so with Own each client needs its own run number.
+	// Own has a mechanism for each client, if they differ. These replace Mechanism, and must have
+	// its sizes, sampling, adjacency and exactness. If Own is nil, all clients have Mechanism. The
+	// accounting allows only one mechanism for each run number of a root, so with Own each client
+	// needs its own run number.
 	Own []dp.Mechanism
-	// Initial is v̂_0, of the model's length, such as the final model of another run. nil is the default
-	// global model. It is sent to all clients, so it is public.
+	// Initial is v̂_0, of the model's length, such as the final model of another run. If it is nil,
+	// v̂_0 is the default global model. It is sent to all clients, so it is public.
 	Initial   []float32
-	GradComps int   // K, gradient computations per client; T = the whole rounds that fit
+	GradComps int   // K, gradient computations per client; T is the number of whole rounds that fit in
 	Delay     Delay // the permissible delay Υ
 	Steps     StepSize
-	Momentum  float64      // M in [0, 1) of the server's heavy ball, see Server.Receive; 0: none
+	Momentum  float64      // M in [0, 1) of the server, see Server.Receive; 0 means none
 	Roots     Roots        // where all randomness comes from
 	Timing    clock.Timing // the virtual clock; ignored by Hogwild
-	// The next fields are what only the virtual clock can do; Hogwild refuses them.
+	// Only the virtual clock supports the next four fields. Hogwild refuses them.
 	Speeds  clock.Speeds
 	Network clock.Network
 	Churn   clock.Churn
 	Adapt   Adapt
-	// Wire, unless it is nil, is called with each update when it is sent, sent again or sent twice (see
-	// Virtual.Record). It may write U, which copies share.
+	// Wire, unless it is nil, is called with each update when it is sent, sent again or duplicated
+	// (see Virtual.Record). It may change U. Copies of the update share U.
 	Wire func(Update)
-	// Substitute, unless it is nil, is what clients run instead of Client.Release, such as a faulty
-	// mechanism that an audit must find. The ledgers still account for the configured mechanism.
+	// Substitute, unless it is nil, replaces Client.Release. An audit uses it to run a faulty
+	// mechanism. The ledgers still account for the configured mechanism.
 	Substitute Substitute
 }
 
-// Perf holds settings that decide how fast a result comes, but not the result.
+// Perf holds settings that change how fast a result is computed, but not the result.
 type Perf struct {
-	Workers int // how many goroutines compute gradients in Virtual; with 0 or 1, only the caller's
-	// MinWork is the floating-point operations from which a round, taken at the
-	// mean sample size, is worth handing to a worker; 0 means DefaultMinWork.
+	Workers int // goroutines that compute gradients in Virtual; with 0 or 1, the caller's goroutine does it
+	// MinWork is how many floating-point operations a round of the mean sample size must have for
+	// Virtual to hand rounds to workers. 0 means DefaultMinWork.
 	MinWork float64
 }
 
-// paramFLOPs is the approximate number of operations that a forward and a backward pass of one
-// example take for each parameter that they use.
+// paramFLOPs is the approximate number of operations in a forward and a backward pass of one
+// example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is about 100 µs of work, for a model without a method FLOPs.
+// DefaultMinWork is about 100 µs of work if the model has no method FLOPs.
 const DefaultMinWork = paramFLOPs << 17
 
-// FLOPs returns the floating-point operations of one example's clipped gradient. For a model without
-// a method FLOPs, it assumes that every parameter is used.
+// FLOPs returns the floating-point operations of one example's clipped gradient. If the model has no
+// method FLOPs, it assumes that every parameter is used.
 func (c *Config) FLOPs() float64 {
 	if m, ok := c.Model.(interface{ FLOPs() int }); ok {
 		return float64(m.FLOPs())
@@ -70,7 +71,7 @@ func (c *Config) FLOPs() float64 {
 	return paramFLOPs * float64(c.Model.NumParams())
 }
 
-// work is about the operations of one round at the mean sample size.
+// work returns about how many operations a round of the mean sample size takes.
 func (c *Config) work() float64 {
 	run := c.Run()
 	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
@@ -91,7 +92,7 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns the rounds of a client: T, K′ and what is left of K.
+// Run returns the rounds of a client: T, K′ and the part of K that is left over.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -106,8 +107,8 @@ func (c *Config) LargestSample() int {
 	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
 }
 
-// Limits of a run. MaxClientParams bounds the parameters of all clients' models
-// together; see Vectors for how many vectors of them there are.
+// These are the limits of a run. MaxClientParams bounds parameters × clients. A run has several
+// vectors of that size, see Vectors.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
@@ -122,25 +123,23 @@ type Observer func(Broadcast)
 // Broadcast is v̂_k as the server sends it.
 type Broadcast struct {
 	K         int
-	GradComps int       // gradients of each client that v̂_k holds at least, of nominal sizes
+	GradComps int       // gradients of each client that v̂_k has at least, by the nominal sizes
 	At        Time      // the time on the virtual clock; 0 in Hogwild
-	V         []float32 // v̂_k itself, to be neither kept nor changed
+	V         []float32 // v̂_k itself: do not keep or change it
 }
 
 // Result is the result of a finished run.
 type Result struct {
 	Params  []float32 // the final global model
-	Run     dp.Run    // the rounds of each client, and what was left of K
+	Run     dp.Run    // the rounds of each client, and the part of K that was left over
 	Updates int       // updates of all clients, as applied by the server
 	Ledgers []dp.Ledger
-	// Staleness counts the rounds of all clients by the lag i − k they were
-	// computed with. MaxLag is the largest.
+	// Staleness counts the rounds of all clients by their lag i − k. MaxLag is the largest lag.
 	Staleness Staleness
 	MaxLag    int
 	Clock     Time // virtual time at the end; 0 for Hogwild
-	// Busy is the part of Clock that each client spent computing, rounds given up
-	// included, and Absent the part that it was away; it waited for the rest. Both
-	// are nil for Hogwild.
+	// Busy is the part of Clock that each client spent computing, including rounds that it gave up.
+	// Absent is the part that it was away. It spent the rest waiting. Both are nil for Hogwild.
 	Busy, Absent []Time
 }
 

@@ -20,7 +20,7 @@ func TestResumeRefusesAnOverflowingLedger(t *testing.T) {
 		e.Count = count
 		ledger.Record(e)
 	}
-	if err := c.Resume(&ledger, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "counts of rounds") {
+	if err := c.Resume(&ledger, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "rounds in the ledger") {
 		t.Error(err)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"proactivedp/models"
 )
 
-// crew computes rounds of Virtual in worker goroutines. It owns them: wait
-// returns when all have ended. Between start and join, only its worker reads a round's state
-// (see Client); queue and the task's channel make that safe. The round that ends first is computed first, because the event loop waits for it
-// before it can begin others.
+// crew computes rounds of Virtual in worker goroutines. It owns them: wait returns when all have
+// ended. Between start and join, only its worker reads the state of a round (see Client). The queue
+// and the task's channel synchronize that. The round that ends first on the virtual clock is
+// computed first, because the event loop waits for it before it can begin other rounds.
 type crew struct {
 	pool  *pool.Pool
 	queue *soonestQueue[*task]
@@ -23,7 +23,7 @@ type crew struct {
 // task is one round being computed.
 type task struct {
 	client *Client
-	u      *Vector // the release to be set; nil if no round is under way
+	u      *Vector // where the release is written; nil if no round is under way
 	err    error
 	done   chan struct{}
 }
@@ -57,16 +57,16 @@ func (t *task) compute(ws *Workspace) {
 	t.done <- struct{}{}
 }
 
-// start begins the client's round, which sets u and ends at a time on the virtual clock,
-// when a worker is free.
+// start queues the client's round for the next free worker. The worker writes the release to u. ends
+// is the time on the virtual clock at which the round ends.
 func (c *crew) start(client *Client, u *Vector, ends Time) {
 	t := &c.tasks[client.id]
 	t.client, t.u = client, u
 	c.queue.put(t, int64(ends))
 }
 
-// join waits for the client's round and returns its release, or nil if no
-// worker was given it.
+// join waits for the client's round and returns its release. It returns nil if the round was not
+// started.
 func (c *crew) join(client *Client) (*Vector, error) {
 	t := &c.tasks[client.id]
 	if t.u == nil {
@@ -78,7 +78,7 @@ func (c *crew) join(client *Client) (*Vector, error) {
 	return u, t.err
 }
 
-// wait ends the workers after their current rounds. Rounds that no worker has begun are dropped.
+// wait ends the workers after their current rounds. It drops rounds that no worker has begun.
 func (c *crew) wait() {
 	c.queue.close()
 	c.pool.Wait()

@@ -12,21 +12,21 @@ import (
 
 // Delay is the permissible delay Υ(k, i): whether a client may compute round i
 // when the newest global model it has received is v̂_k. It must be true for
-// k ≥ i, or clients could wait for ever. Implementations are immutable.
+// k ≥ i, or clients could wait forever. Implementations are immutable.
 type Delay interface {
 	Permits(k, i int) bool
 	String() string
 }
 
-// Dependent is a Delay that depends on the client or on the nominal sample sizes.
-// For returns the client's Υ, before[i] being Σ_{j<i} s_j, to be kept and not
-// changed. Permits is then what holds for every client and all sizes.
+// Dependent is a Delay that depends on the client or on the nominal sample sizes. For returns the Υ
+// of one client. before[i] is Σ_{j<i} s_j; For may keep before but must not change it. Permits
+// reports what holds for every client and all sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
 }
 
-// permitted returns Υ as it is for one client.
+// permitted returns the Υ of one client.
 func permitted(d Delay, client int, before []int) Delay {
 	if d, ok := d.(Dependent); ok {
 		return d.For(client, before)
@@ -34,8 +34,8 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost lets a client run at most τ ≥ 0 rounds ahead: Υ(k, i) ⇔ k ≥ i − τ. 0 is
-// synchronous training, 1 the paper's setting.
+// AtMost lets a client run at most τ ≥ 0 rounds ahead: Υ(k, i) ⇔ k ≥ i − τ. 0 is synchronous
+// training. The paper uses 1.
 type AtMost int
 
 // Permits reports k ≥ i − τ.
@@ -51,10 +51,10 @@ func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
 
-// ByClient is AtMost with a τ ≥ 0 for each client.
+// ByClient is AtMost with a separate τ ≥ 0 for each client.
 type ByClient []int
 
-// Permits reports k ≥ i − τ for the least τ.
+// Permits reports whether k ≥ i − τ for the smallest τ.
 func (taus ByClient) Permits(k, i int) bool { return AtMost(slices.Min(taus)).Permits(k, i) }
 
 // For returns AtMost with the client's τ.
@@ -62,7 +62,7 @@ func (taus ByClient) For(client int, _ []int) Delay { return AtMost(taus[client]
 
 func (taus ByClient) String() string { return "clients:" + joined(taus) }
 
-// ByRound is AtMost with a τ ≥ 0 for each round i; the last repeats.
+// ByRound is AtMost with a separate τ ≥ 0 for each round i. The last one repeats.
 type ByRound []int
 
 // Permits reports k ≥ i − τ_i.
@@ -70,23 +70,21 @@ func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
 
-// SquareRoot is the delay that the paper names as harmless to convergence, τ(t) ≈
-// √(t/ln t): what is computed at iteration t may lack the last τ(t) iterations
-// (Nguyen et al. 2018). Iterations are gradient computations of the client, as
-// they are in the step size: a client begins round i after t = Σ_{j<i} s_j of
-// them, and v̂_k is sure to hold those of rounds ≤ k−1, so it may lack those of
-// rounds k to i−1:
+// SquareRoot is the delay τ(t) ≈ √(t/ln t), which the paper says does not harm convergence: the
+// model used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). Iterations are
+// the client's gradient computations, as they are in the step size. A client begins round i after t
+// = Σ_{j<i} s_j of them. v̂_k has its rounds up to k−1 and may lack rounds k to i−1, so:
 //
 //	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //
-// with t ≥ 2, of nominal sizes. With s_i = s that is about √(i/(s ln(s·i)))
-// rounds, so a large s makes it synchronous for long.
+// with t ≥ 2 and nominal sizes. If all s_i = s, that is about √(i/(s ln(s·i))) rounds, so with a
+// large s training stays synchronous for a long time.
 type SquareRoot struct{}
 
 // Permits reports k ≥ i.
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay of these sample sizes.
+// For returns the delay for these sample sizes.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }
@@ -149,27 +147,27 @@ func ParseDelay(text string) (Delay, error) {
 		"client) or list:D0,D1,… (by round, the last repeats)", text, Unlimited{}, SquareRoot{})
 }
 
-// checkDelay reports an error if a client could wait for ever.
+// checkDelay reports an error if a client could wait forever.
 func checkDelay(d Delay, clients, rounds int) error {
 	switch d := d.(type) {
 	case nil:
-		return fmt.Errorf("no permissible delay")
+		return fmt.Errorf("no permissible delay Υ")
 	case AtMost:
 		return checkTaus([]int{int(d)})
 	case ByRound:
 		return checkTaus(d)
 	case ByClient:
 		if len(d) != clients {
-			return fmt.Errorf("delay %v names %d clients, must name all %d", d, len(d), clients)
+			return fmt.Errorf("delay %v has values for %d clients, must have %d", d, len(d), clients)
 		}
 		return checkTaus(d)
 	case Unlimited, SquareRoot:
 		return nil
 	}
-	// k is never above i: v̂_k holds the client's own rounds < k.
+	// k is never above i, because v̂_k holds the client's own rounds < k.
 	for i := range rounds {
 		if !d.Permits(i, i) {
-			return fmt.Errorf("delay %v forbids round %d with every earlier round in: clients would wait for ever",
+			return fmt.Errorf("delay %v forbids round %d after all earlier rounds: clients would wait forever",
 				d, i)
 		}
 	}
@@ -183,8 +181,7 @@ func checkTaus(taus []int) error {
 	return nil
 }
 
-// largestLag returns the largest i − k that a Delay ever permits; false if it
-// does not tell.
+// largestLag returns the largest i − k that d ever permits, or false if that is not known.
 func largestLag(d Delay) (int, bool) {
 	switch d := d.(type) {
 	case AtMost:

@@ -92,7 +92,7 @@ func (forbidding) Permits(k, i int) bool { return i < 40 }
 
 func TestDelaysThatStallAreRefused(t *testing.T) {
 	for want, d := range map[string]Delay{
-		"forbids round 40": forbidding{}, "names 2 clients": ByClient{1, 2},
+		"forbids round 40": forbidding{}, "has values for 2 clients": ByClient{1, 2},
 		"delay = [1 -1 1 1]": ByClient{1, -1, 1, 1},
 		"delay = []":         ByRound{}, "delay = [-1]": AtMost(-1), "no permissible delay": nil,
 	} {

@@ -1,8 +1,8 @@
-// Package sim trains models by asynchronous mini-batch DP-SGD, as in the paper's
-// appendix "Asynchronous Mini-Batch DP-SGD": clients run ahead of each other by as
-// much as a permissible delay Υ(k, i) allows, i being a client's round and v̂_k the
-// newest global model that it has received, and a server applies updates as they
-// come. A Config says everything that decides the result:
+// Package sim trains models by asynchronous mini-batch DP-SGD, as in the paper's appendix
+// "Asynchronous Mini-Batch DP-SGD". Clients compute rounds at their own speed, and a server applies
+// their updates in the order of arrival. A permissible delay Υ(k, i) limits how far a client may run
+// ahead: i is the client's round, and v̂_k is the newest global model that it has received. A Config
+// determines the result:
 //
 //	cfg := &sim.Config{
 //		Model: model, Rows: rows, Partition: data.Shard, Mechanism: mechanism,
@@ -15,37 +15,41 @@
 //	result, err := run.Run(ctx)
 //	privacy, err := claim.OfLedgers(ctx, accountant, result.Ledgers, !cfg.Partition.Disjoint(), 1e-5) // dp/claim
 //
-// Server and Client are pure state machines: a message in, messages out. They
-// start no goroutine, read no clock and no channel, and draw randomness only
-// from streams that are a function of (root, purpose, client, round). Two
+// Server and Client are pure state machines: a message in, messages out. They start no goroutine and
+// read no clock or channel. Their random numbers depend only on (root, purpose, client, round). Two
 // runners drive them:
 //
-//   - Virtual is a discrete-event simulation on a virtual clock. A seed gives
-//     the same bits whatever the number of cores.
-//   - Hogwild runs a goroutine a client, free-running, over channels, as in the
-//     paper. Its result depends on how the goroutines interleave.
+//   - Virtual is a discrete-event simulation on a virtual clock. With the same seed it computes the
+//     same bits on any number of cores.
+//   - Hogwild runs one goroutine for each client, without a clock, over channels, as in the paper.
+//     Its result depends on how the goroutines interleave.
 //
-// A custom runner starts from NewServer and NewClient, in one process or in many: see there.
+// NewServer describes how to write another runner, in one process or in several.
 //
-// The virtual clock has what makes asynchrony hard: families of durations and speeds; messages that
-// are late, doubled, overtaken, or lost and sent again; clients that leave and return (all in
-// package clock) or adapt their sample sizes (Adapt). Virtual.Record shows each event.
+// The virtual clock simulates the difficulties of asynchronous training (package clock): varying
+// durations and speeds; messages that are late, duplicated, overtaken, or lost and sent again; and
+// clients that leave and return. Clients can also adapt their sample sizes (Adapt). Virtual.Record
+// shows each event.
 //
-// Exploration takes small runs through every order of events and proves that the
-// protocol keeps its promises in them. With the build tag "invariants" they are
-// asserted in every other run.
+// Exploration takes small runs through every order of events and checks the protocol's invariants in
+// every state. With the build tag "invariants", all other runs assert them too.
 //
 // # One round
 //
-// A client in round i waits until Υ(k, i) is true, k being the newest broadcast
-// it has received. It samples records, sums their clipped gradients at ŵ, adds
-// the noise, sends (i, U) and sets ŵ ← ŵ − η̄_i·U. The server sets v ← v − η̄_i·U
-// when U comes. Once all updates of rounds ≤ k−1 of all clients are in, it
-// broadcasts v as v̂_k; if one update completes several k, only the newest. A
-// broadcast that arrives during a round does not change the running sum: at the
-// end of the round ŵ ← v̂_k − η̄_i·U. One that is older than a broadcast already
-// received is dropped.
+// A client in round i waits until Υ(k, i) is true, where v̂_k is the newest broadcast that it has
+// received. Then it
 //
-// The paper adds η̄U in Algorithm LocalSGDwithDP and subtracts it elsewhere; it
-// is subtracted here. U is a sum over the sample and is not divided by s.
+//  1. samples records (the batch of this round, of expected size s_i),
+//  2. sums their clipped gradients at ŵ and adds noise: this is U,
+//  3. sends (i, U) and sets ŵ ← ŵ − η̄_i·U.
+//
+// When U arrives, the server sets v ← v − η̄_i·U. When it has all updates of rounds ≤ k−1 of all
+// clients, it broadcasts v as v̂_k. If one update completes several k, it broadcasts only the
+// newest.
+//
+// A broadcast that arrives during a round does not change the sum that is being computed: at the end
+// of the round ŵ ← v̂_k − η̄_i·U. A broadcast that is older than the newest one received is dropped.
+//
+// The paper adds η̄U in Algorithm LocalSGDwithDP and subtracts it elsewhere. This package subtracts
+// it. U is a sum over the sample and is not divided by s.
 package sim

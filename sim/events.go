@@ -4,9 +4,9 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// This file has what happens to a run at each kind of event.
+// This file implements each kind of event.
 
-// happen processes an event.
+// happen processes one event.
 func (v *Virtual) happen(e *event) error {
 	switch e.kind {
 	case roundEnds:
@@ -75,8 +75,8 @@ func (v *Virtual) deliver(e *event) error {
 	return nil
 }
 
-// deliverToAll delivers a broadcast to its client, and to the next clients as long as no other event comes
-// first. The rest stays in the queue.
+// deliverToAll delivers a broadcast to its client and then to the clients after it, until another
+// event comes first. In that case it puts the rest back into the queue.
 func (v *Virtual) deliverToAll(e *event) error {
 	for {
 		if err := v.deliver(e); err != nil {
@@ -92,7 +92,7 @@ func (v *Virtual) deliverToAll(e *event) error {
 	}
 }
 
-// broadcast sends v̂_k to every client, one shared copy.
+// broadcast sends v̂_k to every client. All clients share one copy.
 func (v *Virtual) broadcast() {
 	k := v.server.K()
 	shared := v.vectors.get(len(v.clients))
@@ -102,7 +102,7 @@ func (v *Virtual) broadcast() {
 	}
 	v.note(BroadcastSent, AllClients, k, true)
 	if v.cfg.Timing.Downlink.Kind == clock.Constant && !v.unreliable {
-		// One event replaces the n events of one time.
+		// One event replaces the n events at the same time.
 		v.enter(v.cfg.Timing.Downlink.Mean, &event{kind: broadcastArrivesAtAll, number: int32(k), vector: shared})
 		return
 	}

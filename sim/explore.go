@@ -5,36 +5,35 @@ import (
 	"fmt"
 )
 
-// Exploration is a run so small that it can be taken through every order of its
-// events: a message may take any time, a client may have any speed. What happens
-// at an event is Virtual's own code; only which event comes next is not the
-// clock's choice, but every choice in turn.
+// Exploration describes a run that is small enough to try every order of its events. A message may
+// take any time, and a client may have any speed. Virtual's own code processes the events. The
+// explorer replaces only the clock: instead of the earliest event, it tries every event in turn.
 type Exploration struct {
 	Clients int // number of clients, in [1, 5]
 	Rounds  int // rounds of each client; Clients × Rounds is in [1, 32]
 	Tau     int // τ of Υ(k, i) ⇔ k ≥ i − τ; if negative, Υ is always true
-	// Momentum says that the server has one, of ½; Clients × Rounds is then at most 24.
+	// Momentum gives the server a momentum of ½. Clients × Rounds is then at most 24.
 	Momentum bool
 	Faults   Faults
 }
 
-// Faults is how often things other than delay may befall one run, each at any
-// time and to any message or client; in [0, 255] each.
+// Faults limits how often faults happen in one run. Each may happen at any time, to any message or
+// client. Each limit is in [0, 255].
 type Faults struct {
 	Duplicates int // how many messages arrive twice
-	Losses     int // how many are lost, and sent again at any time after
-	Leaves     int // how often a client leaves, and returns at any time after
+	Losses     int // how many are lost; each is sent again at any later time
+	Leaves     int // how often a client leaves; it returns at any later time
 }
 
-// Explored counts what an exploration went through.
+// Explored counts the states and moves of an exploration.
 type Explored struct {
-	States      int // states that differ in more than times, order of the queue and names of clients
+	States      int // distinct states, apart from times, the order of the queue and the clients' numbers
 	Transitions int // moves from one state to the next
 	Ends        int // states at which nothing is under way
 }
 
-// Run takes the exploration through every order of its events and tests every
-// invariant in every state. The error is a *Violation if one does not hold.
+// Run tries every order of the events and checks every invariant in every state. The error is a
+// *Violation if an invariant does not hold.
 func (e Exploration) Run() (Explored, error) {
 	if err := e.validate(); err != nil {
 		return Explored{}, err
@@ -54,7 +53,7 @@ func (e Exploration) Run() (Explored, error) {
 
 func (e Exploration) validate() error {
 	var errs []error
-	// A fingerprint looks at the clients in each of n! orders.
+	// A fingerprint tries the clients in each of n! orders.
 	const maxClients, maxFaults = 5, 255
 	if e.Clients < 1 || e.Clients > maxClients {
 		errs = append(errs, fmt.Errorf("clients = %d, must be in [1, %d]", e.Clients, maxClients))
@@ -75,15 +74,15 @@ func (e Exploration) validate() error {
 	return errors.Join(errs...)
 }
 
-// explorer walks the graph whose nodes are states and whose edges are moves,
-// depth first: the states on the path are all that it keeps whole.
+// explorer walks depth first through the graph whose nodes are states and whose edges are moves. It
+// keeps only the states on the current path whole.
 type explorer struct {
 	Exploration
-	virtual  *Virtual             // the run, which is put into one state after another
+	virtual  *Virtual             // the run; it is set to one state after another
 	visited  map[fingerprint]bool // the states seen; true for those on the path
 	path     []move
 	explored Explored
-	orders   [][]int   // orders of the clients in which a fingerprint looks at them
+	orders   [][]int   // the orders of the clients that a fingerprint tries
 	buffers  [2][]byte // working memory of fingerprints
 }
 
@@ -91,7 +90,7 @@ type explorer struct {
 func (x *explorer) visit(w *world) error {
 	print := x.fingerprint(w)
 	if onPath, seen := x.visited[print]; onPath {
-		return violated(InvariantTermination, "the state is one that was left before: this can go on for ever")
+		return violated(InvariantTermination, "the run returned to an earlier state, so it may never end")
 	} else if seen {
 		return nil
 	}

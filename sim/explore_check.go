@@ -4,8 +4,7 @@ import (
 	"math/bits"
 )
 
-// check tests a state and how it came about: from the state before (nil at the
-// start of the run), by a move.
+// check tests a state and the move m that led to it. before is nil at the start of the run.
 func (x *explorer) check(before, after *world, m move) error {
 	if err := x.checkServer(after); err != nil {
 		return err
@@ -27,7 +26,7 @@ func (x *explorer) check(before, after *world, m move) error {
 	return x.checkReaders(after)
 }
 
-// checkServer tests the global model, and as the server sent it.
+// checkServer tests the global model, and the copies of it that the server has sent.
 func (x *explorer) checkServer(w *world) error {
 	s := &w.run.server
 	if err := x.once("the global model", s.v); err != nil {
@@ -40,9 +39,9 @@ func (x *explorer) checkServer(w *world) error {
 		return violated(InvariantOnce, "the server's model holds %s, its velocity %s", x.names(in),
 			x.names(applied(s.u)))
 	} else if missing := x.before(s.k) &^ in; missing != 0 {
-		return violated(InvariantComplete, "the server stands at k = %d without %s", s.k, x.names(missing))
+		return violated(InvariantComplete, "the server is at k = %d without %s", s.k, x.names(missing))
 	} else if s.k < x.Rounds && x.before(s.k+1)&^in == 0 {
-		return violated(InvariantComplete, "the server stands at k = %d with all of k = %d", s.k, s.k+1)
+		return violated(InvariantComplete, "the server is at k = %d although it has all updates of k = %d", s.k, s.k+1)
 	}
 	for _, e := range w.run.queue {
 		if e.kind != broadcastArrives && e.kind != broadcastResent {
@@ -60,7 +59,7 @@ func (x *explorer) checkServer(w *world) error {
 func (x *explorer) once(what string, model []float32) error {
 	for p, n := range model {
 		if n != 0 && n != -1 && !(x.Momentum && -2 < n && n < -1) {
-			return violated(InvariantOnce, "%s is %v times in %s", x.names(1<<p), -n, what)
+			return violated(InvariantOnce, "%s is applied %v times in %s", x.names(1<<p), -n, what)
 		}
 	}
 	return nil
@@ -74,10 +73,10 @@ func (x *explorer) checkClient(w *world, client int) error {
 	}
 	k, i := w.received[client], w.finished[client]
 	if c.k != k {
-		return violated(InvariantNewest, "client %d goes by v̂_%d, the newest it received is v̂_%d", client, c.k, k)
+		return violated(InvariantNewest, "client %d uses v̂_%d, the newest it received is v̂_%d", client, c.k, k)
 	}
 	if rounds := c.ledger.Run().Rounds; c.i != i || rounds != i {
-		return violated(InvariantLedgers, "client %d ended %d rounds: it is at round %d, and its ledger counts %d",
+		return violated(InvariantLedgers, "client %d finished %d rounds, but it is at round %d, and its ledger counts %d",
 			client, i, c.i, rounds)
 	}
 	permitted, away := x.Tau < 0 || k >= i-x.Tau, w.run.stations[client].away
@@ -94,9 +93,9 @@ func (x *explorer) checkClient(w *world, client int) error {
 	return nil
 }
 
-// checkChange tests what an event did to a client: ŵ is what the paper says,
-// worked out here from ŵ before and what the event brought; a round that began
-// had what it needs, and its staleness was noted.
+// checkChange tests what an event did to a client. It computes ŵ by the paper's rule from the ŵ
+// before and from the event, and compares. If a round began, it also tests that the client had the
+// updates that it needs, and that its lag was measured.
 func (x *explorer) checkChange(before, after *world, m move, client int) error {
 	was, is := &before.run.clients[client], &after.run.clients[client]
 	want, later := applied(was.w()), was.newer
@@ -121,7 +120,7 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 		return violated(InvariantLocal, "ŵ of client %d holds %s, not %s", client, x.names(got), x.names(want))
 	}
 	if (is.newer == nil) != (later == nil) || later != nil && applied(is.newer.X) != applied(later.X) {
-		return violated(InvariantLocal, "client %d does not keep what replaces ŵ at the end of round %d", client, is.i)
+		return violated(InvariantLocal, "client %d does not keep the broadcast that replaces ŵ at the end of round %d", client, is.i)
 	}
 	if is.busy && (!was.busy || is.i > was.i) {
 		k := after.received[client]
@@ -130,13 +129,13 @@ func (x *explorer) checkChange(before, after *world, m move, client int) error {
 				x.names(missing))
 		}
 		if is.lag != is.i-k {
-			return violated(InvariantMeasured, "client %d measured %d rounds, there were %d", client, is.lag, is.i-k)
+			return violated(InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", client, is.lag, is.i-k)
 		}
 	}
 	return nil
 }
 
-// checkStaleness tests what the run has measured.
+// checkStaleness tests the lags that the run has measured.
 func (x *explorer) checkStaleness(w *world) error {
 	ended, measured := 0, 0
 	for _, rounds := range w.finished {
@@ -145,35 +144,35 @@ func (x *explorer) checkStaleness(w *world) error {
 	for lag, rounds := range w.run.staleness {
 		measured += rounds
 		if rounds > 0 && x.Tau >= 0 && lag > x.Tau {
-			return violated(InvariantPermitted, "a round was computed %d rounds behind", lag)
+			return violated(InvariantPermitted, "a round was computed with a lag of %d", lag)
 		}
 	}
 	if measured != ended {
-		return violated(InvariantMeasured, "the staleness of %d rounds was measured, %d ended", measured, ended)
+		return violated(InvariantMeasured, "the lag of %d rounds was measured, but %d ended", measured, ended)
 	}
 	return nil
 }
 
-// checkReaders tests that a vector counts the clients that hold it and the
-// messages that carry it.
+// checkReaders tests that the reader count of each vector is the number of clients that hold it plus
+// the number of messages that carry it.
 func (x *explorer) checkReaders(w *world) error {
 	for v, n := range w.run.holders() {
 		if int(v.readers) != n {
-			return violated(InvariantReaders, "a vector counts %d readers and has %d", v.readers, n)
+			return violated(InvariantReaders, "a vector counts %d readers, but has %d", v.readers, n)
 		}
 	}
 	return nil
 }
 
-// checkEnd tests a state in which nothing can happen any more.
+// checkEnd tests a state in which nothing more can happen.
 func (x *explorer) checkEnd(w *world) error {
 	for client, i := range w.finished {
 		if i < x.Rounds {
-			return violated(InvariantNoDeadlock, "nothing is under way, and client %d has not done round %d", client, i)
+			return violated(InvariantNoDeadlock, "nothing is under way, but client %d has not done round %d", client, i)
 		}
 	}
 	if missing := x.before(x.Rounds) &^ applied(w.run.server.v); missing != 0 {
-		return violated(InvariantNoDeadlock, "nothing is under way, and the server lacks %s", x.names(missing))
+		return violated(InvariantNoDeadlock, "nothing is under way, but the server lacks %s", x.names(missing))
 	}
 	return nil
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// fingerprint is equal for two states with the same future, and for others with
-// a chance of 2^-128. Times, sequence numbers and the order of the queue are not
-// in it: they decide nothing here. Nor is which client is which, as all are the
-// same to the protocol: of the states that differ by names alone, one is
+// fingerprint is equal for two states that have the same future. Two other states have the same
+// fingerprint with probability 2^-128. It leaves out times, sequence numbers and the order of the
+// queue, because they do not affect what can happen. It also leaves out the clients' numbers: the
+// protocol treats all clients alike, so of the states that differ only in the numbers one is
 // explored.
 type fingerprint [16]byte
 
@@ -27,7 +27,7 @@ func (x *explorer) fingerprint(w *world) fingerprint {
 	return fingerprint(sum[:])
 }
 
-// encode appends what decides a state's future, with the clients in an order.
+// encode appends everything that affects a state's future, with the clients in the given order.
 func (x *explorer) encode(b []byte, w *world, order []int) []byte {
 	set := func(model []float32) updates { return x.renamed(applied(model), order) }
 	b = append(b, byte(w.left.Duplicates), byte(w.left.Losses), byte(w.left.Leaves))

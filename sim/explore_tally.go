@@ -13,12 +13,13 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// tally is a model of one parameter for each round of each client, that no
-// gradient moves. With unit vectors as releases and a step size of 1, parameter
-// (c, i) of a global or local model is minus the number of times that update i
-// of client c is in it: so models tell what the machines did to them, whatever
-// the machines have noted about it. With a momentum of ½ an update that is in it
-// once weighs 2 − 2^−j after j others, one that is in it twice more than 2.
+// tally is a model with one parameter for each round of each client. Its gradients are 0. The
+// releases are unit vectors and the step size is 1, so parameter (c, i) of a global or local model
+// is minus the number of times that update i of client c was applied to it. So the models show what
+// the machines did, independently of what the machines recorded.
+//
+// With a momentum of ½, an update that was applied once, followed by j others, weighs 2 − 2^−j. One
+// that was applied twice weighs more than 2.
 type tally struct{ params int }
 
 func (tally) Name() string                    { return "tally" }
@@ -58,7 +59,7 @@ func (e Exploration) config() *Config {
 		Momentum:  momentum,
 		Roots:     SharedRoots(rng.New(1), e.Clients),
 		Timing:    clock.Timing{Compute: now, Uplink: now, Downlink: now},
-		// With Churn set, each message is sent by itself.
+		// With Churn set, each client gets its own message.
 		Churn: clock.Churn{Present: time.Nanosecond, Away: time.Nanosecond},
 		Substitute: func(c *Client, u []float32, _ *Workspace) error {
 			clear(u)
@@ -71,8 +72,8 @@ func (e Exploration) config() *Config {
 // updates is a set of updates: bit client·T + round.
 type updates uint32
 
-// maxTally is the largest number of updates in a set, maxHeavyTally of those whose
-// weights 2 − 2^−j a float32 holds.
+// maxTally is the largest number of updates in a set. With momentum it is maxHeavyTally, because a
+// float32 holds the weights 2 − 2^−j exactly only up to there.
 const maxTally, maxHeavyTally = 32, 24
 
 // update returns the set of one update.
@@ -89,7 +90,7 @@ func (e *Exploration) before(k int) updates {
 	return set
 }
 
-// names lists a set as client:round.
+// names formats a set as a list of client:round.
 func (e *Exploration) names(set updates) string {
 	var names []string
 	for c := range e.Clients {

@@ -6,13 +6,11 @@ import (
 	"strings"
 )
 
-// searched bounds the states that are looked at for the shortest way to a
-// violation: all of them are in memory.
+// searched bounds how many states nearest looks at. It keeps all of them in memory.
 const searched = 1 << 16
 
-// explain completes a violation that was found at the end of the path: with the
-// trace of the shortest way to one, or, where that is too far to look for, of
-// the path.
+// explain completes a violation that was found at the end of the path. It adds the trace of the
+// shortest way to a violation or, if that would need too many states, the trace of the path.
 func (x *explorer) explain(start *world, err error) error {
 	broken := new(Violation)
 	if !errors.As(err, &broken) {
@@ -27,7 +25,7 @@ func (x *explorer) explain(start *world, err error) error {
 		x.virtual.record = func(h Happening) { happened = append(happened, phrase(h)) }
 		w, _ = x.step(w, m)
 		if happened == nil {
-			happened = []string{"what comes next cannot be"}
+			happened = []string{"the next move is impossible"}
 		}
 		broken.Trace = append(broken.Trace, strings.Join(happened, "; "))
 	}
@@ -71,7 +69,7 @@ func (x *explorer) nearest(start *world) (*Violation, []move) {
 	return nil, nil
 }
 
-// phrase says in words what happened.
+// phrase describes an event in words.
 func phrase(h Happening) string {
 	message := fmt.Sprintf("the update of client %d, round %d", h.Client, h.Number)
 	if h.Down {
@@ -97,7 +95,7 @@ func phrase(h Happening) string {
 	case MessageResent:
 		return message + " is sent again"
 	case MessageDuplicated:
-		return message + " is doubled"
+		return message + " is duplicated"
 	}
 	return fmt.Sprintf("%v: client %d, %d", h.Kind, h.Client, h.Number)
 }

@@ -6,12 +6,11 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// world is a state of the run, and what the explorer has seen on the way to it.
-// It does not change once it is made.
+// world is a state of the run, and what the explorer recorded on the way to it. It is immutable.
 type world struct {
 	run      virtualState
 	left     Faults
-	received []int // the newest k that came to each client while it was there
+	received []int // the newest k that arrived at each client while it was present
 	finished []int // how many rounds of each client have ended
 }
 
@@ -26,7 +25,7 @@ func newExplorer(e Exploration) (*explorer, *world, error) {
 		finished: make([]int, e.Clients)}, nil
 }
 
-// move is something that may happen next, to an event of the queue.
+// move is something that can happen next: kind says what, event is the place in the queue.
 type move struct {
 	kind  moveKind
 	event int
@@ -36,12 +35,12 @@ type moveKind uint8
 
 const (
 	happens      moveKind = iota
-	happensTwice          // a message arrives, and will again: it was doubled on the way
-	isLost                // a message will not arrive: it was lost on the way
+	happensTwice          // a message arrives and will arrive again: it was duplicated on the way
+	isLost                // a message does not arrive: it was lost on the way
 )
 
-// moves lists what may happen next. How long a message was to travel decides
-// nothing, so what befalls it on the way is settled when it could arrive.
+// moves lists what can happen next. How long a message travels does not affect the protocol, so the
+// explorer decides whether it is lost or duplicated only when it could arrive.
 func (x *explorer) moves(w *world) []move {
 	var out []move
 	for j, e := range w.run.queue {
@@ -62,18 +61,18 @@ func (x *explorer) moves(w *world) []move {
 	return out
 }
 
-// still reports that nothing need happen any more: at most clients may leave.
+// still reports whether nothing has to happen any more: clients can at most leave.
 func (w *world) still(moves []move) bool {
 	return !slices.ContainsFunc(moves, func(m move) bool { return w.run.queue[m.event].kind != clientLeaves })
 }
 
-// step returns the state after a move, and the invariant that is broken by it.
-// after is nil if there is no such state.
+// step returns the state after a move, and an error if the move broke an invariant. after is nil if
+// no such state exists.
 func (x *explorer) step(before *world, m move) (after *world, err error) {
 	after = &world{left: before.left, received: slices.Clone(before.received), finished: slices.Clone(before.finished)}
 	v := x.virtual
 	v.Restore(&Snapshot{state: before.run})
-	v.vectors.free = nil // those vectors are of other states
+	v.vectors.free = nil // these vectors belong to other states
 	queue := v.agenda.all()
 	e := (*queue)[m.event]
 	*queue = slices.Delete(*queue, m.event, m.event+1)
@@ -98,7 +97,7 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	return after, x.check(before, after, m)
 }
 
-// see notes what an event is about to do to a client, which may be away.
+// see records what an event is about to do to a client. away says whether the client is away.
 func (w *world) see(e event, away bool) {
 	switch {
 	case e.kind == roundEnds:
@@ -110,15 +109,14 @@ func (w *world) see(e event, away bool) {
 	}
 }
 
-// send puts a message on its way once more, through a network that does one
-// thing for certain.
+// send sends a message again, through a network that does one thing with certainty.
 func (x *explorer) send(e event, n clock.Network) {
 	x.virtual.cfg.Network = n
 	x.virtual.send(&e)
 	x.virtual.cfg.Network = clock.Network{}
 }
 
-// happen lets an event happen in the run.
+// happen processes an event in the run. It returns a failed assertion as an error.
 func (x *explorer) happen(e event) (err error) {
 	defer func() {
 		switch p := recover().(type) {

@@ -11,23 +11,22 @@ import (
 	"github.com/sourcegraph/conc/pool"
 )
 
-// Hogwild runs a configuration as in the paper: every client is a goroutine
-// that computes as fast as it can, and the server is one goroutine that reads a
-// channel. How they interleave, and so the result, differs from run to run; the
-// sampling and the noise of each (client, round) do not. observe may be nil; it
-// is called by the server's goroutine.
+// Hogwild runs a configuration as in the paper. Every client is a goroutine that computes as fast as
+// it can, and the server is one goroutine that reads a channel. The result differs from run to run,
+// because it depends on how they interleave. The sampling and the noise of each (client, round) do
+// not differ. observe may be nil; the server's goroutine calls it.
 //
-// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the server,
-// which sends it back over the client's free channel. A client has at most two, made when no free
-// one is left. A broadcast is one copy of v that all clients read; the last reader returns it. A
-// client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
+// Ownership: an update's vector belongs to the client until it is sent. Then it belongs to the
+// server, which sends it back over the client's free channel. A client has at most two, made when no
+// free one is left. A broadcast is one copy of v that all clients read; the last reader returns it.
+// A client's mailbox holds one broadcast. A newer one replaces it, because the client would drop the
 // older one anyway. There is one workspace for each processor, and a client has one only during
-// Compute. So the server never waits for a client, and a client waits only for Υ, for a free
-// vector or workspace, and for room in the server's channel.
+// Compute. So the server never waits for a client, and a client waits only for Υ, for a free vector
+// or workspace, and for room in the server's channel.
 //
-// All goroutines end before Hogwild returns: when training is complete, when
-// the context is cancelled, or when one of them fails or panics, which cancels
-// the others. A gradient that is being computed is finished first.
+// All goroutines end before Hogwild returns. They end when training is complete, when the context is
+// cancelled, or when one of them fails or panics, which cancels the others. A gradient that is being
+// computed is finished first.
 func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -40,7 +39,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 		params:     cfg.Model.NumParams(),
 		updates:    make(chan Update, cfg.Clients()),
 		workspaces: newShared(hogwildWorkspaces(cfg.Clients()), func() *Workspace { return NewWorkspace(cfg.Model) }),
-		// The server has one broadcast, too, so there are never more than that.
+		// The server has one broadcast too, so there are never more than this.
 		returned: make(chan *Vector, broadcastsPerClient*cfg.Clients()+1),
 	}
 	server, clients, sched := cfg.newMachines(h.put)
@@ -68,7 +67,7 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	return newResult(server, clients, cfg.Run(), staleness)
 }
 
-// guard turns a panic of a goroutine into an error that names it.
+// guard turns a panic of a goroutine into an error that has its name.
 func guard(who string, f func() error) (err error) {
 	if p := panics.Try(func() { err = f() }); p != nil {
 		return fmt.Errorf("%s: %w", who, p.AsError())
@@ -83,16 +82,16 @@ type hogwild struct {
 	observe    Observer
 	params     int
 	nodes      []*node
-	updates    chan Update              // carries updates from clients to the server
-	returned   chan *Vector             // carries broadcasts that all have read, for the server to use again
-	workspaces *sharedThings[Workspace] // what clients compute in
+	updates    chan Update              // updates from clients to the server
+	returned   chan *Vector             // broadcasts that all clients have read, for the server to use again
+	workspaces *sharedThings[Workspace] // working memory of Compute
 }
 
 // node is a client with its channels.
 type node struct {
 	client    *Client
-	mailbox   chan broadcast // carries broadcasts to the client, the newest only
-	free      chan []float32 // carries vectors that the client may write
+	mailbox   chan broadcast // the newest broadcast for the client
+	free      chan []float32 // vectors that the client may write
 	made      int            // how many of these vectors there are, free or not
 	staleness Staleness      // written only by the client, and read when it has ended
 }
@@ -103,12 +102,11 @@ type broadcast struct {
 	v *Vector
 }
 
-// vectorsPerClient lets a client compute while the server applies its last
-// update.
+// vectorsPerClient is 2 so that a client can compute while the server applies its last update.
 const vectorsPerClient = 2
 
-// broadcastsPerClient is how many broadcasts a client has at most: one that it
-// reads, one for later and one in its mailbox.
+// broadcastsPerClient is the largest number of broadcasts that a client has: one that it reads, one
+// that replaces it at the end of the round, and one in its mailbox.
 const broadcastsPerClient = 3
 
 // vector returns a vector that the client may write.
@@ -137,8 +135,8 @@ func stopped(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))
 }
 
-// cancelled looks at the context once a round: with channels that are always
-// ready, nothing else would.
+// cancelled checks the context once a round. Without it nothing would: a client whose channels are
+// always ready never waits for the context.
 func cancelled(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -148,23 +146,23 @@ func cancelled(ctx context.Context) bool {
 	}
 }
 
-// spins is how often receive yields to other goroutines before it blocks. A
-// blocked goroutine must be woken, and an idle core too, which costs more than
-// a round of a small model.
+// spins is how often receive yields to other goroutines before it blocks. Waking a blocked
+// goroutine, and perhaps an idle core, costs more than a round of a small model.
 const spins = 32
 
-// hogwildWorkspaces is one for each processor.
+// hogwildWorkspaces returns one for each processor, but no more than there are clients.
 func hogwildWorkspaces(clients int) int { return min(clients, runtime.GOMAXPROCS(0)) }
 
-// receive takes from a channel. Trying first costs far less than a select over
-// two channels and mostly succeeds.
+// receive takes from a channel. It first tries only the channel: this mostly succeeds, and costs
+// far less than a select over two channels.
 func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	for range spins {
 		select {
 		case x = <-c:
 			return x, nil
 		default:
-			// Without this look, many clients that each yield to all others would stop late.
+			// Without this check, a run with many clients that all yield to each other would stop
+			// late.
 			if cancelled(ctx) {
 				return x, stopped(ctx)
 			}
@@ -179,7 +177,7 @@ func receive[T any](ctx context.Context, c <-chan T) (x T, err error) {
 	}
 }
 
-// send gives to a channel, and tries first as receive does.
+// send sends on a channel. Like receive, it first tries only the channel.
 func send[T any](ctx context.Context, c chan<- T, x T) error {
 	select {
 	case c <- x:

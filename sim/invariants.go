@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// Invariant names a promise that must hold in every state.
+// Invariant is a promise of the protocol that must hold in every state.
 type Invariant string
 
 // The invariants.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
-	InvariantNewest      Invariant = "a client goes by the newest broadcast that it received"
-	InvariantLocal       Invariant = "ŵ is the newest v̂, or what it was, minus the steps of rounds that ended since"
-	InvariantPromised    Invariant = "a client computes at what its newest broadcast promises"
+	InvariantNewest      Invariant = "a client uses the newest broadcast that it received"
+	InvariantLocal       Invariant = "ŵ is the newest v̂, or the ŵ before, minus the steps of the rounds that ended since"
+	InvariantPromised    Invariant = "a client computes with every update that its newest broadcast promises"
 	InvariantPermitted   Invariant = "no client computes while Υ is false"
-	InvariantMeasured    Invariant = "the staleness that is measured is the one that was"
+	InvariantMeasured    Invariant = "the measured lag is the true lag"
 	InvariantAbsent      Invariant = "no client computes while it is away"
 	InvariantWakeUp      Invariant = "no client waits while Υ is true"
 	InvariantLedgers     Invariant = "a ledger counts each round once"
-	InvariantReaders     Invariant = "a vector has as many readers as it counts"
+	InvariantReaders     Invariant = "a vector counts its readers correctly"
 	InvariantNoFailure   Invariant = "nothing fails"
-	InvariantNoDeadlock  Invariant = "something happens until all is done"
+	InvariantNoDeadlock  Invariant = "events happen until training is complete"
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation is a promise that was broken.
+// Violation reports an invariant that does not hold.
 type Violation struct {
 	Invariant Invariant
 	Detail    string
-	Trace     []string // what happened, in order, on the shortest way there if that was found
+	Trace     []string // the events that led to it, in order; the shortest way if that was found
 }
 
 func (v *Violation) Error() string {
@@ -47,19 +47,19 @@ func violated(i Invariant, format string, args ...any) error {
 	return &Violation{Invariant: i, Detail: fmt.Sprintf(format, args...)}
 }
 
-// The promises that the explorer tests in every state of small runs are asserted
-// here in all other runs, if the program is built with the tag "invariants". Each
-// assertion costs no more than what it watches.
+// The explorer tests the invariants in every state of small runs. With the build tag "invariants",
+// the functions below assert them in all other runs too. An assertion costs no more than the
+// operation that it checks.
 
-// assert panics unless a promise holds.
+// assert panics if an invariant does not hold.
 func assert(holds bool, i Invariant, format string, args ...any) {
 	if !holds {
 		panic(violated(i, format, args...))
 	}
 }
 
-// assertReceived checks what an update must have done to a server that had it or
-// not, and stood at so many updates and at k.
+// assertReceived checks the server after it received u. had says whether it already had that update;
+// updates and k are its counts before.
 func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 	st := &s.state
 	if !had {
@@ -67,7 +67,7 @@ func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 	}
 	assert(st.applied == updates, InvariantOnce, "update of client %d, round %d: %d applied, not %d", u.Client, u.Round,
 		st.applied, updates)
-	assert(st.clients[u.Client].has(int32(u.Round)), InvariantOnce, "update of client %d, round %d was forgotten",
+	assert(st.clients[u.Client].has(int32(u.Round)), InvariantOnce, "update of client %d, round %d is not recorded",
 		u.Client, u.Round)
 	if st.k == k {
 		return
@@ -80,54 +80,54 @@ func (s *Server) assertReceived(u Update, had bool, updates, k int) {
 			least = min(least, p.next)
 		}
 	}
-	assert(st.applied == in, InvariantOnce, "%d updates applied, %d are in", st.applied, in)
-	assert(st.k == int(least), InvariantComplete, "k = %d, all clients have sent what is below %d", st.k, least)
+	assert(st.applied == in, InvariantOnce, "%d updates applied, %d recorded", st.applied, in)
+	assert(st.k == int(least), InvariantComplete, "k = %d, but the server has all rounds below %d of all clients", st.k, least)
 }
 
-// assertBegun checks what holds when a round has begun.
+// assertBegun checks a client whose round has just begun.
 func (c *Client) assertBegun() {
 	s := &c.state
 	assert(c.delay.Permits(s.k, s.i), InvariantPermitted, "client %d begins round %d with v̂_%d", c.id, s.i, s.k)
-	assert(s.lag == s.i-s.k, InvariantMeasured, "client %d measured %d rounds, there were %d", c.id, s.lag, s.i-s.k)
+	assert(s.lag == s.i-s.k, InvariantMeasured, "client %d measured a lag of %d rounds, it was %d", c.id, s.lag, s.i-s.k)
 }
 
-// assertFinished checks what holds when a round has ended.
+// assertFinished checks a client whose round has just ended.
 func (c *Client) assertFinished() {
 	s := &c.state
 	assert(s.ledger.Run().Rounds == s.i, InvariantLedgers, "client %d did %d rounds, its ledger counts %d", c.id, s.i,
 		s.ledger.Run().Rounds)
-	assert(s.shared == nil && s.newer == nil, InvariantLocal, "client %d did not go on to a model of its own", c.id)
+	assert(s.shared == nil && s.newer == nil, InvariantLocal, "client %d has no local model after a step", c.id)
 }
 
-// assertReceived checks what holds when a broadcast has come to a client that knew
-// of another.
+// assertReceived checks a client that has just received broadcast k. before is the newest k that it
+// had until then.
 func (c *Client) assertReceived(k, before int) {
-	assert(c.state.k == max(k, before), InvariantNewest, "client %d goes by v̂_%d after v̂_%d and v̂_%d", c.id,
+	assert(c.state.k == max(k, before), InvariantNewest, "client %d uses v̂_%d after v̂_%d and v̂_%d", c.id,
 		c.state.k, before, k)
 }
 
-// assertAwake checks what holds of a client after anything has happened to it.
+// assertAwake checks that a client does not wait although it may begin a round.
 func (v *Virtual) assertAwake(c *Client) {
 	assert(!c.CanBegin(), InvariantWakeUp, "client %d waits at round %d with v̂_%d", c.id, c.state.i, c.state.k)
 }
 
-// assertLetGo checks what holds of a vector that a reader has let go of. Nobody
-// can mistake the content of a free one for a model.
+// assertLetGo checks a vector after one reader has released it. It overwrites a free one, so that
+// nobody can take its content for a model.
 func (v *Vector) assertLetGo(left int32) {
-	assert(left >= 0, InvariantReaders, "a vector was let go of %d times too often", -left)
+	assert(left >= 0, InvariantReaders, "a vector was released %d times too often", -left)
 	if left == 0 {
 		poison(v.X)
 	}
 }
 
-// poison overwrites a vector that is not to be read before it is written.
+// poison overwrites a vector that must be written before it is read again.
 func poison(x []float32) {
 	for i := range x {
 		x[i] = float32(math.NaN())
 	}
 }
 
-// assertEnded checks what holds at the end of training.
+// assertEnded checks the server and all clients at the end of training.
 func assertEnded(server *Server, clients []*Client, staleness Staleness) {
 	rounds, largest := server.sched.rounds, 0
 	assert(server.state.applied == rounds*len(clients), InvariantOnce, "%d updates applied of %d clients and %d rounds",
@@ -143,12 +143,12 @@ func assertEnded(server *Server, clients []*Client, staleness Staleness) {
 		}
 		largest = max(largest, tau)
 	}
-	assert(staleness.Max() <= largest, InvariantMeasured, "a round was %d behind, Υ allows %d", staleness.Max(),
+	assert(staleness.Max() <= largest, InvariantMeasured, "a round had a lag of %d, Υ allows %d", staleness.Max(),
 		largest)
 	measured := 0
 	for _, n := range staleness {
 		measured += n
 	}
-	assert(measured == rounds*len(clients), InvariantMeasured, "the staleness of %d rounds was measured, there were %d",
+	assert(measured == rounds*len(clients), InvariantMeasured, "the lag of %d rounds was measured, there were %d",
 		measured, rounds*len(clients))
 }

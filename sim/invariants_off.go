@@ -2,5 +2,5 @@
 
 package sim
 
-// invariants leaves the assertions of invariants.go out of the program.
+// invariants is false, so the compiler leaves the assertions of invariants.go out.
 const invariants = false

@@ -2,5 +2,5 @@
 
 package sim
 
-// invariants turns the assertions of invariants.go on.
+// invariants is true, so the assertions of invariants.go are checked.
 const invariants = true

@@ -9,20 +9,23 @@ import (
 	"proactivedp/rng"
 )
 
-// NewServer returns the server at the start of a run, for a custom runner. Virtual and Hogwild drive the
-// same machines.
+// NewServer returns the server at the start of a run. Use it with NewClient to write a runner.
+// Virtual and Hogwild drive the same machines. A runner works like this:
 //
-// A client whose CanBegin is true may Begin a round, Compute its release u and
-// Finish it; the Update that Finish returns goes to Server.Receive. Where that
-// reports a broadcast, a copy of Server.Model goes to every Client.Receive with
-// the server's K. Messages may be late, doubled, or lost and sent again, and they may overtake each
-// other: no update is applied twice, and old broadcasts are dropped. Training is complete when
-// Server.Done. The machines do not check whether numbers are finite; at the end,
-// models.CheckFinite of Server.Model reports whether training diverged.
+//  1. If Client.CanBegin is true, it calls Begin, then Compute, which sets the release u, and then
+//     Finish.
+//  2. It brings the Update that Finish returns to Server.Receive.
+//  3. If Receive reports a broadcast, it brings a copy of Server.Model and the server's K to
+//     Client.Receive of every client.
+//  4. It stops when Server.Done is true.
 //
-// Server and clients may run in different processes. All need the same Config, except for data and
-// secrets of others: the server uses only the length of Rows and nothing of Roots.Clients, and a
-// client uses only its own element of both. The other elements may be zero.
+// Messages may be late, duplicated, or lost and sent again, and they may overtake each other. No
+// update is applied twice, and old broadcasts are dropped. The machines do not check that numbers
+// are finite. At the end, models.CheckFinite of Server.Model reports whether training diverged.
+//
+// Server and clients may run in different processes. All need the same Config, except for the data
+// and the secrets of others. The server uses only the length of Rows, and nothing of Roots.Clients.
+// A client uses only its own element of both. The other elements may be zero.
 func NewServer(cfg *Config) (*Server, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -33,10 +36,10 @@ func NewServer(cfg *Config) (*Server, error) {
 	return newServer(cfg.frame(), cfg.newSchedule(), cfg.initialModel()), nil
 }
 
-// NewClient returns client number id, 0 ≤ id < n, at the start of a run. Unless letGo is nil, the client
-// calls it for each broadcast that it does not read any more, so that a runner can use the memory
-// again. These include the default global model and vectors that Restore made. A broadcast that
-// several clients were given is free when all of them have let go of it.
+// NewClient returns client number id, 0 ≤ id < n, at the start of a run. The client calls letGo,
+// unless it is nil, for each broadcast that it will not read again, so that a runner can reuse the
+// memory. These include the default global model and vectors that Restore allocated. A broadcast
+// that several clients received is free when all of them have released it.
 func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if err := cfg.made(); err != nil {
 		return nil, err
@@ -60,8 +63,8 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	return newClient(id, cfg, cfg.newSchedule(), new(rng.Heads), &Vector{X: cfg.initialModel(), readers: 1}, letGo), nil
 }
 
-// newMachines returns the server and the clients at the start of a run in one
-// process, where all clients read one default global model.
+// newMachines returns the server and the clients at the start of a run in one process. All clients
+// read the same default global model.
 func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule) {
 	sched := c.newSchedule()
 	initial := &Vector{X: c.initialModel(), readers: int32(c.Clients())}
@@ -76,7 +79,7 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// initialModel returns v̂_0. It draws the model if the configuration does not give one.
+// initialModel returns v̂_0. If the configuration does not have one, it draws the default model.
 func (c *Config) initialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)
@@ -86,7 +89,7 @@ func (c *Config) initialModel() []float32 {
 	return x
 }
 
-// made reports a server that cannot be used.
+// made returns an error if s was not made by NewServer.
 func (s *Server) made() error {
 	if s == nil || s.sched == nil {
 		return errors.New("this Server was not made by NewServer")
@@ -94,7 +97,7 @@ func (s *Server) made() error {
 	return nil
 }
 
-// made reports a client that cannot be used.
+// made returns an error if c was not made by NewClient.
 func (c *Client) made() error {
 	if c == nil || c.sched == nil {
 		return errors.New("this Client was not made by NewClient")

@@ -7,19 +7,18 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Part is one kind of memory of a run: Count pieces of so many bytes each.
+// Part is one kind of memory of a run: Count pieces of Bytes bytes each.
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`
 	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors estimates, from above, how many vectors of all parameters a run by
-// Hogwild or by Virtual keeps at a time, by what they are for. A run allocates no
-// more of them however long it is.
+// Vectors returns an upper estimate of how many vectors of all parameters a run by Hogwild or by
+// Virtual keeps at a time, by their purpose. The number does not grow with the length of the run.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
-	// A client ahead of the server reads an older broadcast than the others.
+	// A client ahead of the server may read an older broadcast than the others.
 	broadcasts := n
 	if hogwild {
 		broadcasts = broadcastsPerClient * n
@@ -28,12 +27,11 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if bounded {
 		broadcasts = min(broadcasts-1, tau) + 1
 	}
-	// By Little's law as many messages are on the way, on average, as are sent while
-	// one travels. Chance makes it a Poisson number, of which four deviations are
-	// added; but clients whose rounds are about equally long may all send at one
-	// time. A bounded client waits after τ + 1 rounds until updates and broadcasts
-	// have travelled.
-	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // the fastest client's first, as a mean
+	// By Little's law, the mean number of messages under way is the number sent while one travels.
+	// The actual number is about Poisson, so four standard deviations are added. But clients whose
+	// rounds are about equally long may all send at the same time. With a bounded delay, a client
+	// waits after τ + 1 rounds until updates and broadcasts have arrived.
+	round := slices.Min(c.gradientTimes()) * float64(c.Mechanism.Sizes.At(0)) // mean time of the fastest client's first round
 	travelling := func(senders int, latency *clock.Duration) int {
 		most := float64(senders) * float64(c.Run().Rounds)
 		if bounded {
@@ -57,12 +55,12 @@ func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	if !hogwild {
 		broadcasts += travelling(1, &c.Timing.Downlink)
 		if c.unreliable() || spread(&c.Timing.Downlink) {
-			// A broadcast is there until the last client has it; with a network like
-			// this each may wait for another one.
+			// A broadcast is kept until the last client has received it. With such a network, each
+			// client may wait for a different one.
 			broadcasts += travelling(n, &c.Timing.Downlink)
 		}
 		if c.Churn != (clock.Churn{}) {
-			broadcasts += n // a client that returns gets a copy of its own
+			broadcasts += n // a client that returns gets its own copy
 		}
 	}
 	bytes := 4 * int64(c.Model.NumParams())

@@ -4,7 +4,7 @@ import (
 	"proactivedp/rng"
 )
 
-// send puts a message on its way.
+// send puts a message on its way. The network may lose or duplicate it.
 func (v *Virtual) send(e *event) {
 	latency, purpose := &v.cfg.Timing.Uplink, rng.UplinkTime
 	down := e.kind == broadcastArrives
@@ -19,8 +19,7 @@ func (v *Virtual) send(e *event) {
 		v.enter(latency.At(v.cfg.Roots.Run, purpose, client, int(e.number), 1, &v.draws), e)
 		return
 	}
-	// A message that is sent again must not meet the same fate again, so each
-	// sending has draws of its own.
+	// Each sending has its own draws. Otherwise a message that is sent again would be lost again.
 	at := int(v.stations[client].sendings)
 	v.stations[client].sendings++
 	v.cfg.Roots.Run.Reseed(&v.draws, rng.Message, e.client, at)
@@ -44,7 +43,7 @@ func (v *Virtual) send(e *event) {
 	v.enter(arrives, e)
 }
 
-// resend sends a message again that was lost.
+// resend sends a lost message again.
 func (v *Virtual) resend(e *event) {
 	down := e.kind == broadcastResent
 	v.note(MessageResent, int(e.client), int(e.number), down)

@@ -85,10 +85,10 @@ func TestMessagesWithoutContentAreErrors(t *testing.T) {
 	if err := c.Receive(0, nil); err == nil || !strings.Contains(err.Error(), "has no vector") {
 		t.Errorf("no vector: %v", err)
 	}
-	if err := c.Resume(nil, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "needs a ledger") {
+	if err := c.Resume(nil, 0, &Vector{}); err == nil || !strings.Contains(err.Error(), "ledger or broadcast = nil") {
 		t.Errorf("no ledger: %v", err)
 	}
-	if err := c.Resume(&dp.Ledger{}, 0, nil); err == nil || !strings.Contains(err.Error(), "needs a ledger") {
+	if err := c.Resume(&dp.Ledger{}, 0, nil); err == nil || !strings.Contains(err.Error(), "ledger or broadcast = nil") {
 		t.Errorf("no broadcast: %v", err)
 	}
 }
@@ -102,7 +102,7 @@ func TestRoundsAreWholeOrRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, ws := make([]float32, cfg.Model.NumParams()), NewWorkspace(cfg.Model)
-	if err := c.Compute(u, ws); err == nil || !strings.Contains(err.Error(), "Begin comes first") {
+	if err := c.Compute(u, ws); err == nil || !strings.Contains(err.Error(), "call Begin before Compute") {
 		t.Errorf("before Begin: %v", err)
 	}
 	c.Begin()

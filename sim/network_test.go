@@ -160,7 +160,7 @@ func TestHogwildRefusesTheVirtualClocks(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	for _, part := range []string{"speeds", "loss", "duplicate", "churn", "adapt"} {
-		if !strings.Contains(err.Error(), part+" is of the virtual clock") {
+		if !strings.Contains(err.Error(), part+" needs the virtual clock") {
 			t.Errorf("error lacks %s: %v", part, err)
 		}
 	}

@@ -348,7 +348,7 @@ func TestMachinesNeedNobodyElsesSecrets(t *testing.T) {
 	}
 	for id, want := range map[int]string{
 		-1: "client = -1, must be in [0, 2]", 3: "client = 3, must be in [0, 2]",
-		0: "roots: of client 0", 2: "client 2 holds 0 records",
+		0: "root of client 0", 2: "client 2 holds 0 records",
 	} {
 		if _, err := sim.NewClient(&cfg, id, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("client %d: %v, want %q", id, err, want)

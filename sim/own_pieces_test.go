@@ -43,9 +43,9 @@ func TestPiecesOfOnesOwnAreChecked(t *testing.T) {
 		{"parameters of the model = 0", func(c *Config) { c.Model = says{Model: c.Model} }},
 		{"parameters of the model = -1", func(c *Config) { c.Model = says{Model: c.Model, params: -1} }},
 		{"parameters × clients", func(c *Config) { c.Model = says{Model: c.Model, params: math.MaxInt} }},
-		{"gives up for rounding = NaN", func(c *Config) { c.Model = says{c.Model, 3, math.NaN()} }},
-		{"gives up for rounding = -1", func(c *Config) { c.Model = says{c.Model, 3, -1} }},
-		{"gives up for rounding = +Inf", func(c *Config) { c.Model = says{c.Model, 3, math.Inf(1)} }},
+		{"reserves for rounding = NaN", func(c *Config) { c.Model = says{c.Model, 3, math.NaN()} }},
+		{"reserves for rounding = -1", func(c *Config) { c.Model = says{c.Model, 3, -1} }},
+		{"reserves for rounding = +Inf", func(c *Config) { c.Model = says{c.Model, 3, math.Inf(1)} }},
 		{"clients = 0", func(c *Config) { c.Rows = nil }},
 		{"no model", func(c *Config) { *c = Config{} }},
 	} {

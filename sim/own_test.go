@@ -146,7 +146,7 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		option option
 		want   string
 	}{
-		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "own mechanisms of 1 clients, must be of all 4"},
+		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "number of own mechanisms = 1, must be 4, one for each client"},
 		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes, sampling, adjacency and"},
 		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, sampling, adjacency and exactness must"},
 		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, sampling, adjacency and"},
@@ -156,7 +156,7 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 			"N = 77"},
 		{ownNoise(-1), "client 0: noise multiplier = -1"},
 		{own(func(c *Config) { c.Adapt = 2 }), "adapt = 2, must be 0"},
-		{func(c *Config) { c.Initial = []float32{1} }, "initial model of 1 parameters, must be of"},
+		{func(c *Config) { c.Initial = []float32{1} }, "initial model has 1 parameters, must have"},
 		{func(c *Config) {
 			c.Initial = slices.Repeat([]float32{float32(math.NaN())}, c.Model.NumParams())
 		}, "finite"},

@@ -19,7 +19,7 @@ func (v *Virtual) turn(c *Client, kind eventKind, mean time.Duration) {
 	v.enter(after, &event{client: uint32(c.id), kind: kind})
 }
 
-// leave takes a client away.
+// leave processes the departure of a client.
 func (v *Virtual) leave(c *Client) {
 	st := &v.stations[c.id]
 	st.away, st.left = true, v.now
@@ -30,7 +30,7 @@ func (v *Virtual) leave(c *Client) {
 	v.turn(c, clientReturns, v.cfg.Churn.Away)
 }
 
-// rejoin takes a client back and sends it the newest global model.
+// rejoin processes the return of a client: the server sends it the newest global model.
 func (v *Virtual) rejoin(c *Client) {
 	st := &v.stations[c.id]
 	st.away = false
@@ -49,7 +49,7 @@ func (v *Virtual) rejoin(c *Client) {
 	}
 }
 
-// stay cancels the departure of a client that has done its rounds.
+// stay cancels the departure of a client that has finished its rounds.
 func (v *Virtual) stay(c *Client) {
 	v.agenda.remove(func(e event) bool { return e.kind == clientLeaves && int(e.client) == c.id })
 }

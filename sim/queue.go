@@ -12,27 +12,27 @@ import (
 // Time is a point on the virtual clock, in nanoseconds from the start.
 type Time int64
 
-// eventKind says what happens at an event.
+// eventKind is the kind of an event.
 type eventKind uint8
 
 const (
 	roundEnds eventKind = iota
 	updateArrives
 	broadcastArrives
-	// broadcastArrivesAtAll is broadcastArrives at the event's client and, at
-	// the same time, at all clients after it.
+	// broadcastArrivesAtAll is like broadcastArrives, for the event's client and, at the same time,
+	// for all clients after it.
 	broadcastArrivesAtAll
-	updateResent // a lost message is sent again; the event holds it, as when it arrives
+	updateResent // a lost message is sent again; the event carries it, as an arrival does
 	broadcastResent
 	clientLeaves
 	clientReturns
 	eventKinds // how many kinds there are
 )
 
-// update reports whether such an event is of an update on its way.
+// update reports whether an event of this kind carries an update.
 func (k eventKind) update() bool { return k == updateArrives || k == updateResent }
 
-// broadcast reports whether such an event is of a broadcast on its way.
+// broadcast reports whether an event of this kind carries a broadcast.
 func (k eventKind) broadcast() bool {
 	return k == broadcastArrives || k == broadcastArrivesAtAll || k == broadcastResent
 }
@@ -40,15 +40,16 @@ func (k eventKind) broadcast() bool {
 // event is one thing that happens on the virtual clock.
 type event struct {
 	at     Time
-	seq    uint64 // number in the order of creation
+	seq    uint64 // events are numbered in the order of creation
 	client uint32
 	kind   eventKind
 	number int32   // the round of an update, the k of a broadcast
-	vector *Vector // the vector that the message carries; nil where there is none
+	vector *Vector // the vector that the message carries; nil if there is no message
 }
 
-// set makes e be o, number by number: a copy of the whole is read by pieces wider than the
-// numbers that o was just made of, and waits until these have left the processor.
+// set copies o to e field by field. A plain copy of the struct would be slower here: it uses loads
+// that are wider than the stores that have just written o, so it must wait until those stores have
+// left the processor's store buffer.
 func (e *event) set(o *event) {
 	e.at, e.seq, e.client, e.kind, e.number, e.vector = o.at, o.seq, o.client, o.kind, o.number, o.vector
 }
@@ -64,7 +65,7 @@ func (e *event) before(o *event) bool {
 	return e.seq < o.seq
 }
 
-// queue is a binary heap of events, the first on top.
+// queue is a binary heap of events. The first event is on top.
 type queue []event
 
 func (q *queue) push(e *event) {
@@ -77,7 +78,7 @@ func (q *queue) push(e *event) {
 	*q = h
 }
 
-// pop removes the first event, which it sets to to. The queue must not be empty.
+// pop removes the first event and copies it to to. The queue must not be empty.
 func (q *queue) pop(to *event) {
 	h := *q
 	*to = h[0]
@@ -92,8 +93,8 @@ func (q *queue) pop(to *event) {
 	i := 0
 	for child := 1; child < n; child = 2*i + 1 {
 		if r := child + 1; r < n {
-			// Which is the earlier is a toss that no processor foretells: it chooses by
-			// the sign, without a branch, unless they are at one time.
+			// No processor can predict which child is earlier. So this takes the sign of the
+			// difference instead of a branch, unless both are at the same time.
 			if d := h[r].at - h[child].at; d != 0 {
 				child += int(uint64(d) >> 63)
 			} else if h[r].before(&h[child]) {
@@ -109,12 +110,13 @@ func (q *queue) pop(to *event) {
 	h[i] = last
 }
 
-// agenda holds the events to come: a heap, and a line of messages that each arrive after the one before
-// it. Most messages have the same latency and so fit in the line, which is faster than the heap.
+// agenda holds the future events: a heap, and a line of messages in their order of arrival. Most
+// messages have the same latency, so they can be appended to the line, which is faster than the
+// heap.
 type agenda struct {
 	queue queue
 	line  []event
-	first int // the first of the line that has not happened
+	first int // index of the first message in the line that has not happened
 }
 
 // next returns the first event, or nil. It is valid until the agenda changes.
@@ -154,8 +156,8 @@ func (a *agenda) take(next, to *event) {
 	*to = *next
 }
 
-// all returns all events in their order, as a heap that may be changed. So agendas with the same events
-// are the same bytes in a checkpoint.
+// all moves all events into the heap, in order, and returns it. The caller may change it. So agendas
+// with the same events are written to a checkpoint as the same bytes.
 func (a *agenda) all() *queue {
 	a.queue = append(a.queue, a.line[a.first:]...)
 	slices.SortFunc(a.queue, func(e, o event) int {
@@ -165,18 +167,18 @@ func (a *agenda) all() *queue {
 	return &a.queue
 }
 
-// remove removes an event that matches, if one does, in O(n log n) time.
+// remove removes the first event that matches, if any, in O(n log n) time.
 func (a *agenda) remove(match func(event) bool) {
 	if i := slices.IndexFunc(*a.all(), match); i >= 0 {
 		a.queue = slices.Delete(a.queue, i, i+1)
 	}
 }
 
-// ErrClock reports an event beyond the end of the virtual clock, which is about 292 years. A draw from a
-// heavy tail can be that long.
+// ErrClock reports an event after the end of the virtual clock, about 292 years. A draw from a
+// heavy-tailed distribution can be that long.
 var ErrClock = errors.New("the virtual clock cannot hold a time so late")
 
-// enter puts an event into the queue that happens after the given time.
+// enter schedules an event to happen after the given time.
 func (v *Virtual) enter(after time.Duration, e *event) {
 	if after > clock.Beyond-1-time.Duration(v.now) {
 		v.failed = ErrClock

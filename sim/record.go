@@ -9,15 +9,15 @@ import (
 // HappeningKind says what happened.
 type HappeningKind uint8
 
-// These things can happen in a run.
+// These are the kinds of events.
 const (
 	RoundBegins HappeningKind = iota
 	RoundEnds
 	RoundAborted      // the client left; the round will be begun again
-	UpdateArrives     // an update comes to the server, which applies it unless it came before
-	BroadcastSent     // the server sends to all clients or, when one returns, to that one
-	BroadcastArrives  // a broadcast comes to a client, which drops it if it has a newer one
-	MessageLost       // a message is lost on its way, or comes to a client that is away
+	UpdateArrives     // the server receives an update, and applies it unless it already has it
+	BroadcastSent     // the server sends to all clients or, when a client returns, to that client
+	BroadcastArrives  // a client receives a broadcast, and drops it if it has a newer one
+	MessageLost       // a message is lost on its way, or arrives at a client that is away
 	MessageResent     // a message is sent again after it was lost
 	MessageDuplicated // a message will arrive twice
 	ClientLeaves
@@ -38,22 +38,22 @@ func (k HappeningKind) String() string {
 	return fmt.Sprintf("HappeningKind(%d)", uint8(k))
 }
 
-// AllClients is the Client of what the server does for all of them.
+// AllClients is the Client of a Happening that concerns all clients.
 const AllClients = -1
 
 // Happening is one thing that happened on the virtual clock.
 type Happening struct {
 	At     Time
 	Kind   HappeningKind
-	Client int  // whose round or update it is, or whom a broadcast is for; or AllClients
+	Client int  // the client whose round or update it is, or that a broadcast is for; or AllClients
 	Number int  // the round i, or the k of a broadcast
 	Size   int  // for RoundBegins the expected sample size s_i
 	Lag    int  // for RoundBegins i − k, k being the newest broadcast received
 	Down   bool // for messages, whether it is a broadcast and not an update
 }
 
-// Record shows f the rounds under way, as they began, and then everything that
-// happens, in the order of events. f must not drive the run. nil ends it.
+// Record makes the run call f with everything that happens, in order. First f gets the beginnings of
+// the rounds that are under way now. f must not drive the run. Record(nil) ends the recording.
 func (v *Virtual) Record(f func(Happening)) {
 	v.record = f
 	if f == nil {
@@ -71,7 +71,7 @@ func (v *Virtual) Record(f func(Happening)) {
 	}
 }
 
-// begun returns the beginning of the client's round under way.
+// begun returns the event that began the client's current round.
 func (v *Virtual) begun(c *Client) Happening {
 	return Happening{
 		At: v.stations[c.id].began, Kind: RoundBegins, Client: c.id,
@@ -79,18 +79,18 @@ func (v *Virtual) begun(c *Client) Happening {
 	}
 }
 
-// note records what happens now.
+// note records an event at the current time.
 func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 	if v.record != nil {
 		v.record(Happening{At: v.now, Kind: kind, Client: client, Number: number, Down: down})
 	}
 }
 
-// Staleness counts rounds by the lag i − k they were computed with: Staleness[l]
-// of them had lag l.
+// Staleness counts rounds by the lag i − k with which they were computed: Staleness[l] rounds had
+// lag l.
 type Staleness []int
 
-// Add counts more rounds of a lag.
+// Add adds rounds of the given lag.
 func (s *Staleness) Add(lag, rounds int) {
 	for len(*s) <= lag {
 		*s = append(*s, 0)
@@ -105,10 +105,10 @@ func (s *Staleness) merge(o Staleness) {
 	}
 }
 
-// Max returns the largest lag, 0 if there was no round.
+// Max returns the largest lag, or 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
 
-// Mean returns the mean lag, 0 if there was no round.
+// Mean returns the mean lag, or 0 if there was no round.
 func (s Staleness) Mean() float64 {
 	sum, rounds := 0, 0
 	for lag, n := range s {

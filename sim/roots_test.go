@@ -23,19 +23,19 @@ func TestMissingRootsAreErrors(t *testing.T) {
 		roots Roots
 		want  []string
 	}{
-		"none": {Roots{}, []string{"roots: of the run", "roots: of 0 clients, must be one for each of 4"}},
+		"none": {Roots{}, []string{"root of the run", "number of client roots = 0, must be 4"}},
 		"no run's": {without(func(r *Roots) { r.Run = nil }),
-			[]string{"roots: of the run: the root has no key"}},
+			[]string{"root of the run: the root has no key"}},
 		"zero run's": {without(func(r *Roots) { r.Run = new(rng.Root) }),
-			[]string{"roots: of the run: the root has no key"}},
+			[]string{"root of the run: the root has no key"}},
 		"no client's": {without(func(r *Roots) { r.Clients[2] = nil }),
-			[]string{"roots: of client 2: the root has no key"}},
+			[]string{"root of client 2: the root has no key"}},
 		"zero clients": {without(func(r *Roots) { r.Clients[0] = new(rng.Root) }),
-			[]string{"roots: of client 0: the root has no key"}},
+			[]string{"root of client 0: the root has no key"}},
 		"too few": {without(func(r *Roots) { r.Clients = r.Clients[:3] }),
-			[]string{"roots: of 3 clients, must be one for each of 4"}},
+			[]string{"number of client roots = 3, must be 4, one for each client"}},
 		"two": {without(func(r *Roots) { r.Run, r.Clients[1] = nil, nil }),
-			[]string{"roots: of the run", "roots: of client 1"}},
+			[]string{"root of the run", "root of client 1"}},
 	} {
 		cfg := small(t)
 		cfg.Roots = c.roots
@@ -217,7 +217,7 @@ func TestResumeChecksWhoseNoise(t *testing.T) {
 		"another one":  client(cfg.Roots, 2),
 	} {
 		err := other.Resume(&ledger, 0, &Vector{X: cfg.initialModel()})
-		if err == nil || !strings.Contains(err.Error(), "the ledger is of seed 5, run 0, client 1, must be of") {
+		if err == nil || !strings.Contains(err.Error(), "noise of the ledger = seed 5, run 0, client 1, must be") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// begin starts the client's next round if it may.
+// begin starts the client's next round, if it may begin.
 func (v *Virtual) begin(c *Client) {
 	st := &v.stations[c.id]
 	if st.away || !c.CanBegin() {
@@ -20,7 +20,7 @@ func (v *Virtual) begin(c *Client) {
 	if v.slower != nil {
 		scale *= v.slower[c.id]
 	}
-	// A round that is begun again after it was given up takes another time.
+	// A round that begins again after it was given up draws a new duration.
 	compute, at := &v.cfg.Timing.Compute, c.state.i+int(st.aborts)
 	if compute.Kind != clock.Constant {
 		v.durations.Of(c.id).Reseed(&v.draws, v.cfg.Roots.Run, rng.ComputeTime, uint32(c.id), at)
@@ -32,8 +32,8 @@ func (v *Virtual) begin(c *Client) {
 	}
 }
 
-// computed returns the round's release, waiting for the worker that has it or
-// computing it now.
+// computed returns the release of the client's round. It waits for the worker that computes it, or
+// computes it now.
 func (v *Virtual) computed(c *Client) (*Vector, error) {
 	if v.crew != nil {
 		if u, err := v.crew.join(c); u != nil || err != nil {
@@ -51,8 +51,8 @@ func (v *Virtual) computed(c *Client) (*Vector, error) {
 func (v *Virtual) abort(c *Client) {
 	v.agenda.remove(func(e event) bool { return e.kind == roundEnds && int(e.client) == c.id })
 	if v.crew != nil {
-		// What the worker made, or why it failed, is not wanted: without workers
-		// nothing would have been computed.
+		// Ignore the result of the worker, or its error. Without workers the round would not have
+		// been computed at all, and the run must not depend on workers.
 		if u, _ := v.crew.join(c); u != nil {
 			v.vectors.put(u)
 		}

@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// A machine's state is written as bytes, little-endian:
+// The state of a server or client is written as bytes, little-endian:
 //
 //	"proactivedp server\n" or "proactivedp client\n"
 //	version of the format      8 bytes
@@ -18,13 +18,11 @@ import (
 const (
 	serverMagic = "proactivedp server\n"
 	clientMagic = "proactivedp client\n"
-	// machineVersion is raised with every change of what is written. The golden
-	// test shows one of each.
+	// Raise machineVersion whenever the content changes. The golden test has a file of each kind.
 	machineVersion = 1
 )
 
-// Save writes the server's state, which Restore reads: the global model and which
-// updates are in it.
+// Save writes the server's state for Restore: the global model, and which updates it has.
 func (s *Server) Save(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err
@@ -32,8 +30,8 @@ func (s *Server) Save(w io.Writer) error {
 	return writeState(w, serverMagic, s.frame, s.state.visit)
 }
 
-// Restore reads a state that Save wrote, and no byte beyond it. s must have the configuration of the server
-// that was saved. If the state is damaged or impossible, Restore returns an error and s does not
+// Restore reads a state that Save wrote, and no byte after it. s must have the configuration of the
+// saved server. If the state is damaged or impossible, Restore returns an error and s does not
 // change.
 func (s *Server) Restore(r io.Reader) error {
 	if err := s.made(); err != nil {
@@ -49,20 +47,20 @@ func (s *Server) Restore(r io.Reader) error {
 	})
 }
 
-// Save writes the client's state, which Restore reads: ŵ, the round, the ledger, and the broadcast that
-// waits for the end of the round. A round under way is saved as begun, and Compute gives the same
-// release again.
+// Save writes the client's state for Restore: ŵ, the round, the ledger, and the broadcast that waits
+// for the end of the round. A round under way is saved as begun. Compute gives the same release
+// again.
 //
-// A client that was restored computes the rounds since Save a second time. That can cost privacy:
+// A restored client computes the rounds since Save a second time. That can cost privacy:
 //
 //  1. The client saves its state in round 3, and sends rounds 3 and 4.
 //  2. It is restored. It receives other broadcasts than before, and sends rounds 3 and 4 again.
-//  3. Both updates of round 4 have the same noise and different gradients. Whoever has both sees the
-//     difference of the gradients without noise.
+//  3. Both updates of round 4 have the same noise and different gradients. Anybody who has both can
+//     compute the difference of the gradients, without noise.
 //
-// With the same broadcasts in the same rounds, the updates would be the same bits and nothing would
-// be lost. So save after a round is finished and before its update is sent, or keep what was sent
-// and see Resume.
+// If the client receives the same broadcasts in the same rounds, the updates have the same bits and
+// cost nothing more. So save after a round is finished and before its update is sent, or keep the
+// updates that were sent and use Resume.
 func (c *Client) Save(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
@@ -70,9 +68,9 @@ func (c *Client) Save(w io.Writer) error {
 	return writeState(w, clientMagic, c.frame, c.visit)
 }
 
-// Restore reads a state that Save wrote, and no byte beyond it. c must have the configuration and the
-// number of the client that was saved. If the state is damaged or impossible, Restore returns an
-// error and c does not change.
+// Restore reads a state that Save wrote, and no byte after it. c must have the configuration and the
+// number of the saved client. If the state is damaged or impossible, Restore returns an error and c
+// does not change.
 func (c *Client) Restore(r io.Reader) error {
 	if err := c.made(); err != nil {
 		return err
@@ -115,19 +113,19 @@ func writeState(w io.Writer, magic string, f frame, visit func(*stateCodec)) err
 	return nil
 }
 
-// readState reads a state and, when it is whole, calls accept, which may refuse it.
+// readState reads a state. If it is complete, it calls accept, which may refuse it.
 func readState(r io.Reader, magic string, f frame, visit func(*stateCodec), accept func() error) error {
 	sum := sha256.New()
 	c := newReader(f, io.TeeReader(r, sum))
 	if found := c.Next(len(magic)); c.Err() == nil && string(found) != magic {
-		c.Fail("this is none")
+		c.Fail("the file does not begin with the expected text")
 	}
 	codec.Exactly(c, "version of the format", machineVersion)
 	f.visit(c)
 	visit(c)
 	want := sum.Sum(nil)
 	if found := c.Next(sha256.Size); c.Err() == nil && !bytes.Equal(found, want) {
-		c.Fail("damaged: its SHA-256 is not that of its content")
+		c.Fail("damaged: its SHA-256 does not match its content")
 	}
 	err := c.End()
 	if err == nil {
@@ -139,7 +137,7 @@ func readState(r io.Reader, magic string, f frame, visit func(*stateCodec), acce
 	return nil
 }
 
-// kindOf names what the magic stands for.
+// kindOf returns the name of the kind of state that begins with magic.
 func kindOf(magic string) string {
 	if magic == serverMagic {
 		return "state of a server"

@@ -7,11 +7,11 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Server holds the global model v and knows which updates are in (the paper's
-// server in ISRReceive). Not safe for concurrent use.
+// Server holds the global model v and records which updates it has received (the paper's server in
+// ISRReceive). It is not safe for concurrent use. An update "is in" when it has been applied to v.
 //
-// A Server is made by NewServer. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use NewServer to make one. The methods of a zero Server return an error or, if they return none,
+// may panic.
 type Server struct {
 	frame frame
 	sched *schedule
@@ -29,8 +29,8 @@ type serverState struct {
 	at      []int32    // at[r] is how many clients have r as their first round that is not in
 }
 
-// progress is which rounds of a client are in: all below next, and those listed
-// in ahead, in increasing order.
+// progress records which rounds of a client are in: all below next, and those in ahead, which is in
+// increasing order.
 type progress struct {
 	next  int32
 	ahead []int32
@@ -49,13 +49,13 @@ func newServer(f frame, sched *schedule, initial []float32) *Server {
 	return s
 }
 
-// Receive applies an update, v ← v − η̄_i·U, unless it came before. It reports whether K grew: then v must
-// be broadcast as v̂_k with k = K(). A message that no client of this server can have sent is an
-// error and changes nothing.
+// Receive applies an update, v ← v − η̄_i·U, unless it is already in. It reports whether K grew: if
+// so, the caller must broadcast v as v̂_k with k = K(). A message that no client of this server can
+// have sent is an error and changes nothing.
 //
-// With momentum M, the velocity u replaces U (the heavy ball of Polyak 1964): u ← M·u + U and
-// v ← v − η̄_i·u, for each update in the order in which they come, whatever their client and round.
-// A client's own steps have no momentum.
+// With momentum M, the velocity u replaces U (the heavy ball method of Polyak 1964): u ← M·u + U and
+// v ← v − η̄_i·u, for each update in the order of arrival, whatever its client and round. A client's
+// own steps have no momentum.
 func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	if err := s.made(); err != nil {
 		return false, err
@@ -63,15 +63,15 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	st := &s.state
 	switch {
 	case u.Client < 0 || u.Client >= len(st.clients):
-		return false, fmt.Errorf("update from client %d, there are %d", u.Client, len(st.clients))
+		return false, fmt.Errorf("update from client %d, must be from a client in [0, %d)", u.Client, len(st.clients))
 	case u.Round < 0 || u.Round >= s.sched.rounds:
-		return false, fmt.Errorf("update of client %d for round %d, there are %d", u.Client, u.Round,
+		return false, fmt.Errorf("update of client %d for round %d, must be in [0, %d)", u.Client, u.Round,
 			s.sched.rounds)
 	case len(u.U) != len(st.v):
 		return false, fmt.Errorf("update of client %d has %d parameters, the model has %d", u.Client, len(u.U),
 			len(st.v))
 	case s.expelled(u.Client):
-		return false, fmt.Errorf("update of client %d, which was expelled", u.Client)
+		return false, fmt.Errorf("update of client %d, but that client was expelled", u.Client)
 	}
 	p := &st.clients[u.Client]
 	before := p.next
@@ -98,7 +98,7 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	return st.advance(s.sched.rounds), nil
 }
 
-// advance sets k to what all clients' progress allows and reports whether it grew.
+// advance sets k to what the progress of all clients allows. It reports whether k grew.
 func (s *serverState) advance(rounds int) bool {
 	old := s.k
 	for s.k < rounds && s.at[s.k] == 0 {
@@ -107,10 +107,10 @@ func (s *serverState) advance(rounds int) bool {
 	return s.k > old
 }
 
-// Expel lets the run continue without a client, 0 ≤ client < n. Like Receive, it reports whether there is
-// a broadcast to send. Updates of the client that are in stay in. Its later updates are refused,
-// and no broadcast waits for them. Save does not write who was expelled: expel them again after
-// Restore.
+// Expel lets the run continue without a client, 0 ≤ client < n. Like Receive, it reports whether
+// there is a broadcast to send. The client's updates that are in stay in. Its later updates are
+// refused, and no broadcast waits for them. Save does not write which clients were expelled: expel
+// them again after Restore.
 func (s *Server) Expel(client int) (broadcast bool) {
 	if s.expelled(client) {
 		return false
@@ -126,7 +126,7 @@ func (s *Server) Expel(client int) (broadcast bool) {
 // expelled reports whether a client was expelled.
 func (s *Server) expelled(client int) bool { return s.gone != nil && s.gone[client] }
 
-// add enters a round and reports whether it is new.
+// add records a round and reports whether it is new.
 func (p *progress) add(round int32) bool {
 	if round < p.next {
 		return false
@@ -157,7 +157,7 @@ func (p *progress) has(round int32) bool {
 	return ahead || round < p.next
 }
 
-// highest returns the highest round that is in, −1 if none is.
+// highest returns the highest round that is in, or −1 if none is.
 func (p *progress) highest() int {
 	if n := len(p.ahead); n > 0 {
 		return int(p.ahead[n-1])
@@ -165,22 +165,22 @@ func (p *progress) highest() int {
 	return int(p.next) - 1
 }
 
-// Has reports whether the client's update of a round is in. It returns false for a client or a round that
-// does not exist.
+// Has reports whether the client's update of a round is in. It returns false for a client or a round
+// that does not exist.
 func (s *Server) Has(client, round int) bool {
 	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update is not
-// in; T if all are. K is the least Next of all clients.
+// Next returns the first round of the client, 0 ≤ client < n, whose update is not in. It returns T
+// if all are in. K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
-// Highest returns the highest round of the client, 0 ≤ client < n, whose update is
-// in; −1 if none is. Above Next there are gaps: see Has.
+// Highest returns the highest round of the client, 0 ≤ client < n, whose update is in, or −1 if none
+// is. Rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
-// Updates returns how many updates are in, of all clients.
+// Updates returns the number of updates of all clients that are in.
 func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest broadcast: every update of rounds ≤ k−1

@@ -2,17 +2,17 @@ package sim
 
 import "sync/atomic"
 
-// sharedThings are a few things for many goroutines, each for one at a time. They lie in places
-// that are emptied and filled without a lock: a lock that all fight for, such as a channel's, takes
-// a tenth of a small model's round. Only a goroutine that finds nothing waits, at a channel. Make
-// them with newShared. They are safe for concurrent use.
+// sharedThings gives a few things to many goroutines, each to one goroutine at a time. The things
+// are kept in slots that are emptied and filled without a lock, because a contended lock, such as a
+// channel's, takes a tenth of a small model's round. Only a goroutine that finds all slots empty
+// waits at a channel. Use newShared to make one. It is safe for concurrent use.
 type sharedThings[T any] struct {
 	places  []atomic.Pointer[T]
 	waiting atomic.Int32
-	handed  chan *T // carries things to who waits; has room for all
+	handed  chan *T // things for goroutines that wait; it has room for all
 }
 
-// newShared returns n things that the function makes.
+// newShared returns n things that another makes.
 func newShared[T any](n int, another func() *T) *sharedThings[T] {
 	t := &sharedThings[T]{places: make([]atomic.Pointer[T], n), handed: make(chan *T, n)}
 	for i := range t.places {
@@ -21,23 +21,23 @@ func newShared[T any](n int, another func() *T) *sharedThings[T] {
 	return t
 }
 
-// take returns a thing, which is the caller's until give. If there is none it waits by
-// receive, which is to take from the channel, or returns an error if it gives up.
+// take returns a thing, which the caller owns until give. If all are in use, take calls receive,
+// which waits for one from the channel or returns an error.
 func (t *sharedThings[T]) take(receive func(<-chan *T) (*T, error)) (*T, error) {
 	if x := t.find(); x != nil {
 		return x, nil
 	}
 	t.waiting.Add(1)
 	defer t.waiting.Add(-1)
-	// Who gives a thing back from now on sees that somebody waits; who did so before has
-	// left it in its place.
+	// A goroutine that gives a thing back from now on sees that somebody waits. One that did so
+	// before has left its thing in a slot.
 	if x := t.find(); x != nil {
 		return x, nil
 	}
 	return receive(t.handed)
 }
 
-// give returns a thing. There is a place for each, but it may move while it is looked for.
+// give returns a thing. There is always an empty slot, but it may move during the search.
 func (t *sharedThings[T]) give(x *T) {
 	for i := 0; !t.places[i].CompareAndSwap(nil, x); {
 		i = (i + 1) % len(t.places)
@@ -50,7 +50,7 @@ func (t *sharedThings[T]) give(x *T) {
 	}
 }
 
-// find takes a thing that nobody uses; nil if there is none.
+// find takes an unused thing. It returns nil if all slots are empty.
 func (t *sharedThings[T]) find() *T {
 	for i := range t.places {
 		if t.places[i].Load() == nil {

@@ -2,17 +2,15 @@ package sim
 
 import "slices"
 
-// Snapshot is the whole state of a Virtual between two events, in memory and
-// independent of it. A round under way is kept as begun, not as computed: its
-// release is a function of the state and is computed again. That a run has failed
-// is part of its state.
+// Snapshot is an independent copy of the whole state of a Virtual between two events. A round under
+// way is kept as begun, not as computed: its release depends only on the state and is computed
+// again. If the run has failed, that is part of its state.
 type Snapshot struct {
 	state  virtualState
 	failed error
 }
 
-// virtualState is everything about a Virtual that changes and is not made again
-// from the rest.
+// virtualState is everything about a Virtual that changes and cannot be computed from the rest.
 type virtualState struct {
 	server    serverState
 	clients   []clientState
@@ -40,8 +38,8 @@ func (v *Virtual) state() virtualState {
 	return s
 }
 
-// Restore puts the run into a state that Snapshot returned, of a run of the
-// same configuration. The snapshot stays as it is.
+// Restore sets the run to a state that Snapshot returned. The snapshot must be of a run with the
+// same configuration. It does not change.
 func (v *Virtual) Restore(s *Snapshot) {
 	v.setState(s.state.clone())
 	v.failed = s.failed
@@ -56,8 +54,8 @@ func (v *Virtual) setState(s virtualState) {
 	}
 }
 
-// clone returns a copy that shares nothing. A vector with several readers is one
-// in the copy, too.
+// clone returns a copy that shares nothing with s. A vector with several readers is also one vector
+// in the copy.
 func (s *virtualState) clone() virtualState {
 	copies := map[*Vector]*Vector{nil: nil}
 	copied := func(v *Vector) *Vector {
@@ -84,7 +82,7 @@ func (s *virtualState) clone() virtualState {
 	return out
 }
 
-// holders counts the clients that hold a vector and the messages that carry it.
+// holders counts, for each vector, the clients that hold it and the messages that carry it.
 func (s *virtualState) holders() map[*Vector]int {
 	holders := map[*Vector]int{}
 	for i := range s.clients {

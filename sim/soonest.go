@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// soonestQueue hands work to workers, first the work that is wanted soonest. Make it with newSoonestQueue. It is safe for concurrent use.
+// soonestQueue hands work to workers, the earliest deadline first. Use newSoonestQueue to make one.
+// It is safe for concurrent use.
 type soonestQueue[T any] struct {
 	lock    sync.Mutex
-	changed sync.Cond // there is more, or no more will come
+	changed sync.Cond // work was added, or the queue was closed
 	waiting soonestEntries[T]
-	puts    uint64 // how many were put in
+	puts    uint64 // number of calls of put
 	closed  bool
 }
 
@@ -21,8 +22,8 @@ func newSoonestQueue[T any]() *soonestQueue[T] {
 	return q
 }
 
-// put adds what is wanted at a time; of what is wanted at the same, what came first goes
-// first. What is put into a closed queue is dropped.
+// put adds x with deadline at. Of equal deadlines, the one that was added first comes first. A
+// closed queue drops x.
 func (q *soonestQueue[T]) put(x T, at int64) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -34,8 +35,8 @@ func (q *soonestQueue[T]) put(x T, at int64) {
 	q.changed.Signal()
 }
 
-// take removes what is wanted soonest, and waits for it if there is nothing. It reports
-// false if the queue is closed.
+// take removes the work with the earliest deadline. It waits if the queue is empty. It returns false
+// if the queue is closed.
 func (q *soonestQueue[T]) take() (x T, ok bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -48,7 +49,7 @@ func (q *soonestQueue[T]) take() (x T, ok bool) {
 	return heap.Pop(&q.waiting).(soonestEntry[T]).x, true
 }
 
-// close drops what waits, and lets all who take go.
+// close drops the waiting work and ends all calls of take.
 func (q *soonestQueue[T]) close() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -56,7 +57,7 @@ func (q *soonestQueue[T]) close() {
 	q.changed.Broadcast()
 }
 
-// soonestEntry is one thing that waits: when it is wanted, and its number in the order of put.
+// soonestEntry is one piece of work with its deadline and its number in the order of put.
 type soonestEntry[T any] struct {
 	at     int64
 	number uint64

@@ -10,8 +10,8 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// visit writes or reads the state of a run. What follows from the rest (the server's counts, the readers
-// of a vector) is not written but computed when reading.
+// visit writes or reads the state of a run. It does not write what follows from the rest (the
+// server's counts, the readers of a vector), but computes it when reading.
 func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)
@@ -29,7 +29,7 @@ func (s *virtualState) visit(c *stateCodec) {
 		func(n *int, c *stateCodec) { codec.Number(c, "rounds", n, 0, math.MaxInt64) })
 }
 
-// visit writes the frame, or reads it and refuses a state with another one.
+// visit writes the frame. When reading, it refuses a state with another frame.
 func (f *frame) visit(c *stateCodec) {
 	codec.Exactly(c, "number of parameters", f.params)
 	codec.Exactly(c, "number of clients", f.clients)
@@ -41,7 +41,7 @@ func (s *station) visit(c *stateCodec) {
 	codec.Number(c, "time spent computing", &s.busy, 0, math.MaxInt64)
 	codec.Number(c, "time it left", &s.left, 0, math.MaxInt64)
 	codec.Number(c, "time spent away", &s.absent, 0, math.MaxInt64)
-	codec.Number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // with the round's number it is a place of draws
+	codec.Number(c, "rounds given up", &s.aborts, 0, math.MaxInt32) // added to the round's number, it selects a draw
 	codec.Number(c, "sendings", &s.sendings, 0, math.MaxUint32)
 	codec.Number(c, "departures and returns", &s.turns, 0, math.MaxUint32)
 	codec.Boolean(c, "away", &s.away)
@@ -58,7 +58,7 @@ func (s *serverState) visit(c *stateCodec) {
 	}
 }
 
-// count sets k, applied and at to what the clients' progress says.
+// count sets k, applied and at from the clients' progress.
 func (s *serverState) count(rounds int) {
 	s.k, s.applied, s.at = rounds, 0, make([]int32, rounds+1)
 	for _, p := range s.clients {
@@ -85,14 +85,14 @@ func (s *clientState) visit(c *stateCodec) {
 	codec.Number(c, "time at its pace", &s.pace.spent, 0, math.MaxInt64)
 	visitLedger(c, &s.ledger)
 	c.vector(&s.shared, 1)
-	if s.shared == nil { // else own is not read any more, whatever it holds
+	if s.shared == nil { // otherwise own is never read again
 		c.floats(&s.own)
 	}
 	c.vector(&s.newer, 1)
 }
 
-// visitLedger writes or reads the sizes and counts of a ledger's events. The rest of an event follows from
-// the client's mechanism.
+// visitLedger writes or reads the sizes and counts of a ledger's events. The client's mechanism
+// determines the rest of an event.
 func visitLedger(c *stateCodec, l *dp.Ledger) {
 	var events []dp.Event
 	if !c.Reading() {
@@ -106,7 +106,7 @@ func visitLedger(c *stateCodec, l *dp.Ledger) {
 		if c.Reading() {
 			*e = whole
 		} else if *e != whole {
-			c.Fail("%+v is not the mechanism's", *e)
+			c.Fail("the mechanism does not have %+v", *e)
 		}
 	})
 	if !c.Reading() {
@@ -132,8 +132,8 @@ func (e *event) visit(c *stateCodec) {
 	c.vector(&e.vector, readers)
 }
 
-// check reports where a state that was read contradicts itself. The ranges of
-// single numbers have been checked.
+// check returns an error if a state that was read contradicts itself. The ranges of single numbers
+// have been checked already.
 func (s *virtualState) check(f *frame) error {
 	if err := s.server.check(f.clients); err != nil {
 		return fmt.Errorf("server: %w", err)
@@ -156,7 +156,7 @@ func (s *virtualState) check(f *frame) error {
 		err := s.checkEvent(e, i)
 		if err == nil && e.kind == roundEnds {
 			if computing[e.client] || !s.clients[e.client].busy {
-				err = errors.New("the end of a round that is not under way")
+				err = errors.New("it ends a round that is not under way")
 			}
 			computing[e.client] = true
 		}
@@ -166,16 +166,16 @@ func (s *virtualState) check(f *frame) error {
 	}
 	for i := range s.clients {
 		if s.clients[i].busy && !computing[i] {
-			errs = append(errs, fmt.Errorf("client %d: a round without an end", i))
+			errs = append(errs, fmt.Errorf("client %d: no event ends its round", i))
 		}
 		if s.clients[i].busy && s.stations[i].away {
-			errs = append(errs, fmt.Errorf("client %d: away, and in a round", i))
+			errs = append(errs, fmt.Errorf("client %d: it is away, but in a round", i))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// check reports where a client's state contradicts itself.
+// check returns an error if a client's state contradicts itself.
 func (s *clientState) check(rounds int) error {
 	released := 0
 	for _, e := range s.ledger.Events() {
@@ -183,20 +183,20 @@ func (s *clientState) check(rounds int) error {
 	}
 	switch {
 	case s.k > s.i:
-		return fmt.Errorf("it has broadcast %d, which holds rounds that it has not computed: it is at %d", s.k, s.i)
+		return fmt.Errorf("it has broadcast %d, which contains rounds that it has not computed: it is at round %d", s.k, s.i)
 	case s.busy && s.i == rounds:
 		return fmt.Errorf("it is in round %d of %d", s.i, rounds)
 	case s.busy && s.size == 0:
 		return errors.New("it is in a round with no sample")
 	case s.newer != nil && !s.busy:
-		return errors.New("a broadcast waits for the end of no round")
+		return errors.New("a broadcast waits for the end of a round, but none is under way")
 	case released != s.i:
 		return fmt.Errorf("%d rounds in the ledger, %d computed", released, s.i)
 	}
 	return nil
 }
 
-// check reports where a server's state contradicts itself.
+// check returns an error if a server's state contradicts itself.
 func (s *serverState) check(clients int) error {
 	if n := len(s.clients); n != clients {
 		return fmt.Errorf("clients = %d, must be %d", n, clients)
@@ -209,7 +209,7 @@ func (s *serverState) check(clients int) error {
 	return nil
 }
 
-// check reports where a client's progress contradicts itself.
+// check returns an error if a client's progress contradicts itself.
 func (p *progress) check() error {
 	if n := len(p.ahead); n > 0 &&
 		(!slices.IsSorted(p.ahead) || len(slices.Compact(slices.Clone(p.ahead))) != n || p.ahead[0] <= p.next) {
@@ -218,33 +218,33 @@ func (p *progress) check() error {
 	return nil
 }
 
-// checkSent reports a broadcast that a client has, or an update that the server has, although it was never
-// sent.
+// checkSent returns an error if the client has a broadcast that the server did not send, or the
+// server has an update that the client did not send.
 func (s *clientState) checkSent(k int, p *progress) error {
 	switch {
 	case s.k > k:
-		return fmt.Errorf("it has broadcast %d, the server sent %d", s.k, k)
+		return fmt.Errorf("it has broadcast %d, but the newest sent is %d", s.k, k)
 	case p.highest() >= s.i:
 		return fmt.Errorf("the server has updates of rounds from %d on, which are not computed", s.i)
 	}
 	return nil
 }
 
-// checkEvent reports what is impossible in the event at place i of the queue.
+// checkEvent returns an error if the event at place i of the queue is impossible.
 func (s *virtualState) checkEvent(e *event, i int) error {
 	switch {
 	case e.at < s.now:
 		return fmt.Errorf("time = %d, must be at least the clock's %d", e.at, s.now)
 	case e.seq >= s.seq:
-		return fmt.Errorf("sequence = %d, must be below the next one's %d", e.seq, s.seq)
+		return fmt.Errorf("sequence = %d, must be below the next number %d", e.seq, s.seq)
 	case i > 0 && e.before(&s.queue[(i-1)/2]):
-		return errors.New("it comes before the one above it")
+		return errors.New("it comes before its parent in the heap")
 	case (e.kind.update() || e.kind.broadcast()) != (e.vector != nil):
 		return fmt.Errorf("kind = %d with a vector: %v", e.kind, e.vector != nil)
 	case e.kind.update() && int(e.number) >= s.clients[e.client].i:
 		return fmt.Errorf("update of round %d, which is not computed", e.number)
 	case e.kind.broadcast() && int(e.number) > s.server.k:
-		return fmt.Errorf("broadcast %d, the server sent %d", e.number, s.server.k)
+		return fmt.Errorf("broadcast %d, but the newest sent is %d", e.number, s.server.k)
 	}
 	return nil
 }

@@ -9,9 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Decay says how the step size falls with t, the gradient computations a client
-// has behind it when a round starts: t = Σ_{j<i} s_j, of expected sizes. K = Σ s_j is
-// those of all its rounds.
+// Decay says how the step size falls with t, the number of gradient computations of a client before
+// the round: t = Σ_{j<i} s_j, with expected sizes. K = Σ s_j over all its rounds.
 type Decay string
 
 // The step size schedules of the paper's parameter tables.
@@ -21,7 +20,7 @@ const (
 	NoDecay     Decay = "constant" // always η₀
 )
 
-// Schedules that end at 0, which the paper does not have. They have no β.
+// These schedules end at 0. The paper does not have them. They have no β.
 const (
 	ZeroDecay   Decay = "zero"   // η₀(1−t/K)
 	CosineDecay Decay = "cosine" // η₀(1+cos(πt/K))/2 (Loshchilov, Hutter, arXiv 1608.03983, without restarts)
@@ -30,13 +29,13 @@ const (
 // Decays lists the schedules.
 func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDecay, CosineDecay} }
 
-// Ends reports whether the step size falls to 0 at t = K, by K and not by β.
+// Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and not on β.
 func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 
 // StepSize is the diminishing step size sequence η̄_i.
 type StepSize struct {
 	Eta0  float64 // η₀ > 0
-	Beta  float64 // β ≥ 0; 0 where Decay.Ends
+	Beta  float64 // β ≥ 0; must be 0 if Decay.Ends
 	Decay Decay
 }
 
@@ -49,8 +48,8 @@ func (s StepSize) Validate() error {
 	}
 	switch {
 	case s.Decay.Ends() && s.Beta != 0:
-		errs = append(errs, fmt.Errorf("beta = %v, must be 0: schedule %q falls by the part of the gradient "+
-			"computations that is done", s.Beta, s.Decay))
+		errs = append(errs, fmt.Errorf("beta = %v, must be 0: schedule %q depends on the share of the gradient "+
+			"computations that is done, not on beta", s.Beta, s.Decay))
 	case !(s.Beta >= 0 && s.Beta <= dp.MaxScale):
 		errs = append(errs, fmt.Errorf("beta = %v, must be in [0, %g]", s.Beta, dp.MaxScale))
 	}
@@ -60,7 +59,7 @@ func (s StepSize) Validate() error {
 	return errors.Join(errs...)
 }
 
-// At returns the step size after t of k gradient computations, 0 ≤ t < k: above 0.
+// At returns the step size after t of k gradient computations, 0 ≤ t < k. It is above 0.
 func (s StepSize) At(t, k int) float64 {
 	switch s.Decay {
 	case LinearDecay:
@@ -70,15 +69,15 @@ func (s StepSize) At(t, k int) float64 {
 	case ZeroDecay:
 		return s.Eta0 * (float64(k-t) / float64(k))
 	case CosineDecay:
-		// (1 + cos x)/2 = sin²((π−x)/2), which keeps its digits near the end.
+		// (1 + cos x)/2 = sin²((π−x)/2), which stays accurate near the end.
 		half := math.Sin(math.Pi / 2 * (float64(k-t) / float64(k)))
 		return s.Eta0 * float64(half*half)
 	}
 	return s.Eta0
 }
 
-// schedule holds what Setup fixes before round 0 for every client alike: T, the
-// step sizes, and the gradient computations before each round. It is read-only.
+// schedule holds what Setup fixes before round 0, the same for every client: T, the step sizes, and
+// the gradient computations before each round. It is read-only.
 type schedule struct {
 	rounds int
 	eta    []float32 // η̄_i of each of the T rounds

@@ -31,7 +31,7 @@ func TestSpeedAndTraceDecideTheTime(t *testing.T) {
 	}
 	cfg.Rows = cfg.Rows[:3]
 	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "clients of the trace = 4") ||
-		!strings.Contains(err.Error(), "speeds = 4 of them") {
+		!strings.Contains(err.Error(), "number of speeds = 4") {
 		t.Errorf("3 clients: %v", err)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Validate reports every problem of the configuration of a run on the virtual
-// clock.
+// Validate reports every problem of the configuration for a run on the virtual clock.
 func (c *Config) Validate() error {
 	if err := c.made(); err != nil {
 		return err
@@ -19,14 +18,14 @@ func (c *Config) Validate() error {
 	n := c.Clients()
 	errs := []error{c.checkWithoutClock(), c.Timing.Validate(n), c.Speeds.Validate(n),
 		c.Network.Validate(), c.Churn.Validate(), c.Adapt.Validate()}
-	if errors.Join(errs...) == nil { // the next checks need sound parts
+	if errors.Join(errs...) == nil { // the next check needs valid fields
 		errs = append(errs, c.checkClock(c.Run()))
 	}
 	return errors.Join(errs...)
 }
 
-// checkWithoutClock reports every problem of the configuration of a run in one
-// process that takes the time that it takes.
+// checkWithoutClock reports every problem of the configuration for a run in one process without a
+// virtual clock.
 func (c *Config) checkWithoutClock() error {
 	n := c.Clients()
 	errs := []error{c.checkShared(), c.Roots.check(n)}
@@ -49,7 +48,7 @@ func (c *Config) checkWithoutClock() error {
 	return errors.Join(errs...)
 }
 
-// checkShared reports every problem of what server and clients agree on.
+// checkShared reports every problem of the fields that server and clients share.
 func (c *Config) checkShared() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -79,14 +78,14 @@ func (c *Config) checkShared() error {
 		return errors.Join(errs...)
 	}
 	if c.Own != nil && len(c.Own) != c.Clients() {
-		fail("own mechanisms of %d clients, must be of all %d", len(c.Own), c.Clients())
+		fail("number of own mechanisms = %d, must be %d, one for each client", len(c.Own), c.Clients())
 	}
 	if c.Own != nil && c.Adapt != 0 {
-		fail("adapt = %v, must be 0 where clients have mechanisms of their own", float64(c.Adapt))
+		fail("adapt = %v, must be 0 if clients have their own mechanisms", float64(c.Adapt))
 	}
 	if c.Initial != nil && c.Model != nil {
 		if n := c.Model.NumParams(); len(c.Initial) != n {
-			fail("initial model of %d parameters, must be of %d", len(c.Initial), n)
+			fail("initial model has %d parameters, must have %d", len(c.Initial), n)
 		}
 		errs = append(errs, models.CheckFinite(c.Initial))
 	}
@@ -94,7 +93,7 @@ func (c *Config) checkShared() error {
 	return errors.Join(errs...)
 }
 
-// checkModel reports that there is no model, or one that says of itself what cannot be.
+// checkModel returns an error if there is no model, or if its methods return impossible values.
 func checkModel(m models.Model) error {
 	if m == nil {
 		return errors.New("no model")
@@ -104,13 +103,13 @@ func checkModel(m models.Model) error {
 		errs = append(errs, fmt.Errorf("parameters of the model = %d, must be at least 1", n))
 	}
 	if b, ok := m.(models.Bounded); ok && !(b.Shade() >= 0 && b.Shade() <= 1) {
-		errs = append(errs, fmt.Errorf("part of C that the model gives up for rounding = %v, must be in [0, 1]",
+		errs = append(errs, fmt.Errorf("share of C that the model reserves for rounding = %v, must be in [0, 1]",
 			b.Shade()))
 	}
 	return errors.Join(errs...)
 }
 
-// CheckMomentum reports a momentum outside [0, 1), or so near to 1 that float32 has it as 1.
+// CheckMomentum returns an error if m is outside [0, 1), or so close to 1 that it is 1 as a float32.
 func CheckMomentum(m float64) error {
 	if !(m >= 0 && float32(m) < 1) {
 		return fmt.Errorf("momentum = %v, must be in [0, 1)", m)
@@ -118,13 +117,13 @@ func CheckMomentum(m float64) error {
 	return nil
 }
 
-// checkRows reports an error if a client does not hold the records that are accounted.
+// checkRows returns an error if the client's records do not match its mechanism.
 func (c *Config) checkRows(client int) error {
 	m := c.frame().of(client).mech
 	if c.Own != nil {
 		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
 			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
-			return fmt.Errorf("client %d: sizes, sampling, adjacency and exactness must be those of all", client)
+			return fmt.Errorf("client %d: sizes, sampling, adjacency and exactness must be those of all clients", client)
 		}
 		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
 			return fmt.Errorf("client %d: %w", client, err)
@@ -142,20 +141,19 @@ func (c *Config) checkRows(client int) error {
 	return nil
 }
 
-// maxClock bounds the expected length of a run on the virtual clock, in
-// nanoseconds (some three years): a hundredth of what the clock can hold, far
-// beyond what exponential times can add to it. A heavier tail may still: see
-// ErrClock.
+// maxClock bounds the expected length of a run on the virtual clock, in nanoseconds (about three
+// years). It is a hundredth of the clock's range, so exponential times do not exceed the clock. A
+// heavier tail may: see ErrClock.
 const maxClock = 1e17
 
-// maxTries bounds how often a client may be expected to begin a round, or to be
-// sent a broadcast, until it stays for long enough.
+// maxTries bounds how often a client is expected to begin a round, or the server to send it a
+// broadcast, until the client stays long enough.
 const maxTries = 100
 
-// unreliable reports whether messages may meet more than their latency.
+// unreliable reports whether messages may be lost or duplicated.
 func (c *Config) unreliable() bool { return c.Network != clock.Network{} || c.Churn != clock.Churn{} }
 
-// gradientTimes returns the mean time of a gradient by client, in nanoseconds.
+// gradientTimes returns the mean time of a gradient for each client, in nanoseconds.
 func (c *Config) gradientTimes() []float64 {
 	slower := c.Speeds.Factors(c.Clients(), c.Roots.Run)
 	times := make([]float64, c.Clients())
@@ -168,11 +166,11 @@ func (c *Config) gradientTimes() []float64 {
 	return times
 }
 
-// checkClock reports that a run would not end in time: that it is expected to be
-// longer than maxClock, or a client not to stay for a round or a broadcast.
+// checkClock returns an error if the run would not end in time: it is expected to be longer than
+// maxClock, or a client is not expected to stay for a round or a broadcast.
 func (c *Config) checkClock(run dp.Run) error {
 	if c.Adapt != 0 && c.Timing.Compute.Expected() == 0 {
-		return errors.New("adapt needs gradients that take time, their mean is 0")
+		return errors.New("adapt needs gradients that take time, but their mean time is 0")
 	}
 	down := c.Network.Travel(&c.Timing.Downlink)
 	messages := c.Network.Travel(&c.Timing.Uplink) + down
@@ -181,7 +179,7 @@ func (c *Config) checkClock(run dp.Run) error {
 		if c.Adapt != 0 { // A fast client's rounds become as long as expected; a slow one's first is long.
 			gradient *= max(1, min(c.Timing.Compute.Expected()/gradient, float64(c.Adapt)))
 		}
-		// At worst a client begins every round as often as the largest.
+		// In the worst case, a client begins every round as often as its largest.
 		again := max(c.Churn.Tries(gradient*float64(run.Max)), c.Churn.Tries(down))
 		tries = max(tries, again)
 		longest = max(longest, again*(gradient*float64(run.Computed)+messages*float64(run.Rounds)))
@@ -192,14 +190,13 @@ func (c *Config) checkClock(run dp.Run) error {
 		errs = append(errs, fmt.Errorf("expected virtual time = %.3g ns, must be at most %.3g", longest, maxClock))
 	}
 	if tries > maxTries {
-		errs = append(errs, fmt.Errorf("churn = %v: a round or a broadcast would be begun %.3g times until a "+
+		errs = append(errs, fmt.Errorf("churn = %v: a round or a broadcast would begin %.3g times until a "+
 			"client stays for it, must be at most %d: raise the mean presence", c.Churn, tries, maxTries))
 	}
 	return errors.Join(errs...)
 }
 
-// CheckFreeRunning reports every part of the configuration that only the virtual
-// clock has: a free-running client takes the time that it takes.
+// CheckFreeRunning reports every field that needs the virtual clock, which Hogwild does not have.
 func (c *Config) CheckFreeRunning() error {
 	if err := c.made(); err != nil {
 		return err
@@ -217,13 +214,13 @@ func (c *Config) CheckFreeRunning() error {
 		{"wire", c.Wire != nil},
 	} {
 		if part.on {
-			errs = append(errs, fmt.Errorf("%s is of the virtual clock, hogwild must go without", part.name))
+			errs = append(errs, fmt.Errorf("%s needs the virtual clock, which hogwild does not have", part.name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// made reports that there is no configuration.
+// made returns an error if there is no configuration.
 func (c *Config) made() error {
 	if c == nil {
 		return errors.New("no Config")

@@ -1,20 +1,20 @@
 package sim
 
-// Vector is a vector of parameters that passes between machines: an update's U
-// has one reader, a broadcast's v one a client. It is not written until its last
-// reader has let go of it; then the runner uses it again.
+// Vector is a vector of parameters that passes between machines. An update's U has one reader. A
+// broadcast's v has one reader for each client. Nobody writes it until its last reader has released
+// it. Then the runner uses it again.
 type Vector struct {
 	X       []float32
-	readers int32 // readers that are left, counted by the runner
+	readers int32 // remaining readers, counted by the runner
 }
 
-// vectorPool keeps vectors of one length for further use.
+// vectorPool keeps vectors of one length for reuse.
 type vectorPool struct {
 	length int
 	free   []*Vector
 }
 
-// get returns a vector for so many readers; its content may be anything.
+// get returns a vector for the given number of readers. Its content is undefined.
 func (p *vectorPool) get(readers int) *Vector {
 	v := p.take()
 	v.readers = int32(readers)
@@ -31,7 +31,7 @@ func (p *vectorPool) take() *Vector {
 	return v
 }
 
-// put says that one reader has let go of the vector.
+// put records that one reader has released the vector.
 func (p *vectorPool) put(v *Vector) {
 	v.readers--
 	if invariants {

@@ -8,18 +8,17 @@ import (
 	"proactivedp/rng"
 )
 
-// Virtual runs a configuration on a virtual clock, event by event in the order
-// (time, client, sequence). Everything happens in the caller's goroutine but,
-// with Perf.Workers above 1, the gradients of models large enough to be worth
-// it: a round's Compute starts at its start event and is joined at its end
-// event, so clients whose rounds overlap on the virtual clock compute at the
-// same time. The result does not depend on Perf.
+// Virtual runs a configuration on a virtual clock. It processes events one by one, in the order
+// (time, client, sequence). Everything happens in the caller's goroutine, with one exception: if
+// Perf.Workers is above 1 and the model is large enough, workers compute the gradients. A round's
+// Compute starts at its start event and is joined at its end event. So clients whose rounds overlap
+// on the virtual clock compute at the same time. The result does not depend on Perf.
 //
-// A Virtual is made by NewVirtual. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use NewVirtual to make one. The methods of a zero Virtual return an error or, if they return none,
+// may panic.
 type Virtual struct {
-	// Beside is kept in checkpoints and restored from them, in place. It is for numbers that an observer
-	// computes from the broadcasts. Its length must be the same when it is restored.
+	// Beside is written to checkpoints, and Restore sets it in place. It is for numbers that an
+	// observer computes from the broadcasts. Its length must be the same at the restore.
 	Beside []float64
 
 	cfg     *Config
@@ -39,11 +38,11 @@ type Virtual struct {
 	frame      frame
 	draws      rng.Stream    // draws durations and what happens to messages
 	durations  rng.ManyHeads // of each client's rounds
-	slower     []float64     // the factor on each client's compute time; nil is 1 for all
+	slower     []float64     // factor on each client's compute time; nil means 1 for all
 	unreliable bool          // whether messages may be lost or doubled
-	ws         *Workspace    // for computing here; nil until needed
-	failed     error         // why the run cannot go on; nil if it can
-	crew       *crew         // computes rounds; nil: they are computed here
+	ws         *Workspace    // for computing in the caller's goroutine; nil until needed
+	failed     error         // why the run cannot continue; nil if it can
+	crew       *crew         // computes rounds; if nil, the caller's goroutine does
 }
 
 // NewVirtual prepares a run. observe may be nil.
@@ -66,8 +65,7 @@ func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	return v, nil
 }
 
-// pollWork is about how many operations of gradients pass between looks at the
-// context.
+// pollWork is about how many operations of gradients are computed between two checks of the context.
 const pollWork = paramFLOPs << 22
 
 // Run processes events until training is complete. Cancelling the context stops it between events.
@@ -79,9 +77,9 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 	return v.result()
 }
 
-// RunUntil processes events until none is left, and returns true, or until stop returns true. It calls
-// stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot). Another
-// call continues the run.
+// RunUntil processes events until none is left, and returns true, or until stop returns true. It
+// calls stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot).
+// Another call continues the run.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if err := v.made(); err != nil {
 		return false, err
@@ -113,7 +111,7 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 	return false, nil
 }
 
-// Ledgers returns a copy of what each client has released so far, by client.
+// Ledgers returns a copy of each client's ledger: everything it has released so far.
 func (v *Virtual) Ledgers() []dp.Ledger {
 	out := make([]dp.Ledger, len(v.clients))
 	for i, c := range v.clients {
@@ -139,8 +137,8 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 // Updates returns how many updates the server has applied.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that clients wait and nothing is under way: the permissible delay Υ(k, i) is false
-// for some k ≥ i.
+// ErrStalled reports that all clients wait and nothing is under way: the permissible delay Υ(k, i)
+// is false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
@@ -178,7 +176,7 @@ func (v *Virtual) Step() (bool, error) {
 	return v.failed == nil, v.failed
 }
 
-// made reports a run that cannot be used.
+// made returns an error if v was not made by NewVirtual.
 func (v *Virtual) made() error {
 	if v == nil || v.cfg == nil {
 		return errors.New("this Virtual was not made by NewVirtual")

@@ -9,19 +9,19 @@ import (
 	"proactivedp/sim"
 )
 
-// noAverage says that the last model is the only one.
+// noAverage means that there is only the last model.
 const noAverage = "none"
 
-// average says which mean of the broadcasts v̂_1 to v̂_T a run keeps beside its last model.
-// It is computed from what is sent to all clients, so that it costs no privacy.
+// average says which mean of the broadcasts v̂_1 to v̂_T a run keeps in addition to its last model.
+// The mean is computed from messages that are sent to all clients, so it costs no privacy.
 type average struct {
-	decay float64 // D: each broadcast weighs D times the next one; 0: all that count weigh the same
-	share float64 // F: the broadcasts of the last ⌈F·T⌉ rounds count; 0: there is no mean
+	decay float64 // D: each broadcast weighs D times the next one; 0 means equal weights
+	share float64 // F: the broadcasts of the last ⌈F·T⌉ rounds count; 0 means no mean
 }
 
-// parseAverage reads "" or "none", "ema:D" with D in (0, 1) (an exponential moving average
-// whose weights sum to 1 from the first broadcast on) or "tail:F" with F in (0, 1] (the
-// mean of the last share F of the rounds; Polyak and Juditsky 1992 have all of them).
+// parseAverage reads "" or "none", "ema:D" with D in (0, 1), or "tail:F" with F in (0, 1]. ema is an
+// exponential moving average whose weights sum to 1 from the first broadcast on. tail is the mean of
+// the last share F of the rounds (Polyak and Juditsky 1992 use all rounds).
 func parseAverage(text string) (average, error) {
 	if text == "" || text == noAverage {
 		return average{}, nil
@@ -38,18 +38,18 @@ func parseAverage(text string) (average, error) {
 		text, noAverage)
 }
 
-// Averages reports whether the spec asks for an average beside the last model.
+// Averages reports whether the spec asks for an averaged model.
 func (s Spec) Averages() bool { return s.Average != "" && s.Average != noAverage }
 
-// averager is an average as it is made.
+// averager computes an average while the run broadcasts.
 type averager struct {
 	average
 	from  int       // the first k that counts
-	count int       // how many broadcasts have been counted
-	mean  []float64 // of these
+	count int       // how many broadcasts are in the mean
+	mean  []float64 // mean of these broadcasts
 }
 
-// newAverager returns the run's average at its start; nil if it has none.
+// newAverager returns the run's averager at its start, or nil if the spec asks for no average.
 func (p *Prepared) newAverager() (*averager, error) {
 	a, err := parseAverage(p.Spec.Average)
 	if err != nil || a.share == 0 {
@@ -62,8 +62,7 @@ func (p *Prepared) newAverager() (*averager, error) {
 	}, nil
 }
 
-// observe returns an observer that counts a broadcast, and then shows it to next, which
-// may be nil.
+// observe returns an observer that adds each broadcast and then calls next, which may be nil.
 func (a *averager) observe(next sim.Observer) sim.Observer {
 	return func(b sim.Broadcast) {
 		if b.K >= a.from {
@@ -75,11 +74,11 @@ func (a *averager) observe(next sim.Observer) sim.Observer {
 	}
 }
 
-// add counts a broadcast.
+// add adds a broadcast to the mean.
 func (a *averager) add(v []float32) {
 	a.count++
 	weight := 1 / float64(a.count)
-	if a.decay > 0 { // (1 − D)/(1 − Dⁿ): that of the n-th, if the weights of all n sum to 1
+	if a.decay > 0 { // (1 − D)/(1 − Dⁿ) is the weight of the n-th, if the weights of all n sum to 1
 		weight = (1 - a.decay) / -math.Expm1(float64(a.count)*math.Log(a.decay))
 	}
 	for i, x := range v {

@@ -144,8 +144,8 @@ func TestForgedAveragesAreRefused(t *testing.T) {
 		t.Fatal("the run was not stopped")
 	}
 	for want, forge := range map[string]func(*Checkpoint){
-		"1000000 broadcasts in the averaged model": func(c *Checkpoint) { c.Averaged = 1_000_000 },
-		"-1 broadcasts in the averaged model":      func(c *Checkpoint) { c.Averaged = -1 },
+		"broadcasts in the averaged model = 1000000": func(c *Checkpoint) { c.Averaged = 1_000_000 },
+		"broadcasts in the averaged model = -1":      func(c *Checkpoint) { c.Averaged = -1 },
 	} {
 		c := opened(t, path)
 		if c.Averaged < 100 {

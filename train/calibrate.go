@@ -11,20 +11,19 @@ import (
 	"proactivedp/plan"
 )
 
-// Calibrate returns spec with the least noise multiplier, rounded up to 7 digits, with
-// which the run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ:
-// the record is paid for in all rounds of all clients that hold it, and ε is the upper
-// end of the interval that package pld certifies. The spec that is returned names the
-// target. The spec's own noise multiplier and target decide nothing.
+// Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the
+// run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The ε counts all rounds
+// of all clients that hold the record. It is the upper end of the interval that package pld
+// certifies. The returned spec records the target. The noise multiplier and target of spec itself
+// are ignored.
 //
-// Where clients adapt their sample sizes, every sample counts as the largest that they
-// may draw. A target that no noise multiplier of at most 1e6 meets is a *plan.Infeasible
-// error.
+// If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
+// no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
 func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err
 	}
-	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any that is allowed
+	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any valid values
 	p, err := s.Prepare(spec)
 	if err != nil {
 		return Spec{}, err
@@ -35,14 +34,14 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns the run with the noise multiplier of Source.Calibrate. A stage's participants
-// have noise multipliers of their own, and it has no target.
+// Calibrate returns the run with the noise multiplier of Source.Calibrate. It is an error for a
+// stage: its participants have their own noise multipliers, and it has no target.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err
 	}
 	if p.stage != nil {
-		return nil, errors.New("a stage of a training has no target epsilon: each participant has its own sigma")
+		return nil, errors.New("a stage of a training has no target epsilon, because each participant has its own sigma")
 	}
 	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), targetEpsilon, p.Delta, pld.Accountant{},
 		pld.Accountant{Accuracy: roughAccuracy})
@@ -56,11 +55,11 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	return &calibrated, config.Validate()
 }
 
-// roughAccuracy is how near an accountant comes that only finds where to start.
+// roughAccuracy is the accuracy of the accountant that only finds where the search starts.
 const roughAccuracy = 3e-2
 
-// recordEvents returns what a record pays for: the rounds of a client or, where clients
-// share their records, of all of them. All clients have one mechanism.
+// recordEvents returns the events that a record pays for: the rounds of one client or, if clients
+// share their records, of all clients. All clients must have the same mechanism.
 func (p *Prepared) recordEvents() []dp.Event {
 	events := p.Config.PlannedEvents(0)
 	if !p.Config.Partition.Disjoint() {
@@ -71,9 +70,9 @@ func (p *Prepared) recordEvents() []dp.Event {
 	return events
 }
 
-// KeepsTarget refuses a run that would cost more than the target that its spec names, as
-// one may that was calibrated for other data. The error is context.Cause(ctx) or says
-// what it costs.
+// KeepsTarget returns an error if the run would cost a record more than the target in its spec. This
+// can happen if the spec was calibrated for other data. If ctx is cancelled, the error is
+// context.Cause(ctx).
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err
@@ -86,8 +85,8 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 		return err
 	}
 	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
-		return fmt.Errorf("sigma = %v costs a record up to ε = %s here, must be at most the target %v: "+
-			"calibrate it for this data, or name no target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
+		return fmt.Errorf("sigma = %v costs a record up to ε = %s with this data, must be at most the target %v: "+
+			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
 			p.Spec.TargetEpsilon)
 	}
 	return nil

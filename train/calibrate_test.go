@@ -83,8 +83,8 @@ func TestTargetsAreKept(t *testing.T) {
 	if upper := r.Privacy.Certified.PerRecord.EpsilonUpper; !(*upper <= 2) || r.Spec.TargetEpsilon != 2 {
 		t.Errorf("ε ≤ %v, target %v, want at most 2", *upper, r.Spec.TargetEpsilon)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "σ is the least with which ε of a record, "+
-		"certified, is at most 2") {
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "σ is the smallest for which the certified ε "+
+		"of a record is at most 2") {
 		t.Errorf("notes %q", notes)
 	}
 	spec.NoiseMultiplier *= 0.99

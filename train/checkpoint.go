@@ -18,10 +18,10 @@ import (
 	"proactivedp/sim"
 )
 
-// CodeVersion is the version of what the spec means, part of the identity of every
-// checkpoint and of every finished cell of a figure. Raise it when a change of the
-// code changes what a spec gives (the golden tests of packages sim, train and
-// experiments show that); where it does so for some models alone, for those.
+// CodeVersion is the version of the meaning of the spec. It is part of the identity of every
+// checkpoint and of every finished cell of a figure. Raise it when a change of the code changes the
+// result of a spec. The golden tests of packages sim, train and experiments show that. If only some
+// models change, raise it only for those.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
 		return 6
@@ -32,23 +32,23 @@ func (s Spec) CodeVersion() int {
 	return 5
 }
 
-// identity is all that decides the bits of a run: a checkpoint is of one
-// identity, and only a run of the same goes on from it.
+// identity is everything that determines the bits of a run. A checkpoint has an identity, and only a
+// run with the same identity can continue from it.
 type identity struct {
 	Spec    Spec     `json:"config"`
 	Data    string   `json:"data_sha256"`
-	Code    int      `json:"code"`              // the spec's CodeVersion, as computed
+	Code    int      `json:"code"`              // the spec's CodeVersion
 	Kernels string   `json:"kernels,omitempty"` // see Spec.Kernels
 	Arch    string   `json:"arch"`              // the processor architecture: exponentials differ in their last bits
-	Stage   *stageID `json:"leg,omitempty"`     // what a stage has besides its spec
+	Stage   *stageID `json:"leg,omitempty"`     // what a stage has in addition to its spec
 }
 
 func (p *Prepared) identity() identity {
 	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.stage}
 }
 
-// goesOn reports why a run of identity id cannot go on from a checkpoint of
-// another.
+// goesOn returns an error if a run with identity id cannot continue from a checkpoint with identity
+// from.
 func (id identity) goesOn(from identity) error {
 	var errs []error
 	differ := func(what, here, there string) {
@@ -59,8 +59,8 @@ func (id identity) goesOn(from identity) error {
 	differ("content of the data, sha256", id.Data, from.Data)
 	differ("version of the code", fmt.Sprint(id.Code), fmt.Sprint(from.Code))
 	if id.Kernels != from.Kernels {
-		errs = append(errs, fmt.Errorf("kernels = %v, the checkpoint has %s, and no other goes on with its "+
-			"bits: choose by PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
+		errs = append(errs, fmt.Errorf("kernels = %v, the checkpoint has %s, and other kernels cannot continue with its "+
+			"bits: choose the kernels with PROACTIVEDP_KERNELS", f32.Kernels(), classes(from.Kernels)))
 	}
 	differ("architecture", id.Arch, from.Arch)
 	asText := func(what string, ofHere, ofThere any) {
@@ -74,7 +74,7 @@ func (id identity) goesOn(from identity) error {
 	return errors.Join(errs...)
 }
 
-// classes says of which kernels what [Spec.Kernels] has returned is.
+// classes describes the kernels in words, from the result of [Spec.Kernels].
 func classes(of string) string {
 	if of == "" {
 		return "those of avx2, avx512 or neon"
@@ -82,7 +82,7 @@ func classes(of string) string {
 	return of
 }
 
-// header is what a checkpoint's file says of its run, before the state.
+// header is the part of a checkpoint's file before the state. It describes the run.
 type header struct {
 	identity
 	Updates  int             `json:"updates"` // updates that the server has applied so far
@@ -90,14 +90,14 @@ type header struct {
 	Seconds  float64         `json:"seconds"`            // seconds of training so far
 	Released string          `json:"released_sha256"`    // see releasedHash
 	Averaged int             `json:"averaged,omitempty"` // how many broadcasts are in the averaged model
-	Watched  json.RawMessage `json:"watched,omitempty"`  // what an observer has seen so far
+	Watched  json.RawMessage `json:"watched,omitempty"`  // what an observer has recorded so far
 	Notes    []string        `json:"notes,omitempty"`    // see Prepared.Notes
 }
 
-// Checkpoint is a training run that a file keeps, up to some event.
+// Checkpoint is an open file with the state of a training run.
 //
-// A Checkpoint is made by OpenCheckpoint or OpenKeyedCheckpoint. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
+// error or, if they return none, may panic.
 type Checkpoint struct {
 	header
 	path  string
@@ -106,13 +106,13 @@ type Checkpoint struct {
 	state *sim.Checkpoint
 }
 
-// OpenCheckpoint reads the checkpoint at path, and refuses one that is damaged or
-// that this program did not write. It is to be closed.
+// OpenCheckpoint opens the checkpoint at path. It returns an error if the file is damaged or was not
+// written by this program. The caller must close the checkpoint.
 func OpenCheckpoint(path string) (*Checkpoint, error) { return OpenKeyedCheckpoint(path, nil) }
 
-// OpenKeyedCheckpoint is OpenCheckpoint of one that was kept under a key (Keep.Key):
-// one that was not, or under another key, is refused. Without a key, a checkpoint
-// can be anybody's: its digest finds damage and no forgery.
+// OpenKeyedCheckpoint opens a checkpoint that was written with a key (Keep.Key). It refuses a
+// checkpoint that was written without a key or with another one. If key is empty, anybody can have
+// written the checkpoint: its digest detects damage but not forgery.
 func OpenKeyedCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -133,10 +133,10 @@ func (c *Checkpoint) read() error {
 	if c.state, err = sim.OpenKeyedCheckpoint(c.file, info.Size(), c.key); err != nil {
 		return err
 	}
-	// Fields of a newer program may decide the result: they are refused.
+	// Unknown fields, of a newer program, may change the result, so they are refused.
 	if err := errors.Join(strictjson.Decode(c.state.Header, &c.header),
 		strictjson.Check(c.state.Header, false)); err != nil {
-		return fmt.Errorf("which run it is of: %w", err)
+		return fmt.Errorf("description of the run: %w", err)
 	}
 	return nil
 }
@@ -149,8 +149,8 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare builds the run that the checkpoint is of. The data set must have the
-// content that it had, wherever it is now.
+// Prepare prepares the run of the checkpoint. The data set must have the same content as then. It
+// may be in another place.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	return p, err
 }
 
-// restore puts v, which runs p, into the checkpoint's state.
+// restore sets v, a run of p, to the checkpoint's state.
 func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	if err := p.identity().goesOn(c.identity); err != nil {
 		return err
@@ -181,25 +181,25 @@ func (c *Checkpoint) restore(p *Prepared, v *sim.Virtual) error {
 	return nil
 }
 
-// restoreAverage puts a, whose mean has been restored with p's state, into the
-// checkpoint's.
+// restoreAverage sets a to the checkpoint's average. Its mean was already restored with p's state.
 func (c *Checkpoint) restoreAverage(p *Prepared, a *averager) error {
 	if a == nil {
 		return nil
 	}
 	if most := p.Config.Run().Rounds; c.Averaged < 0 || c.Averaged > most {
-		return fmt.Errorf("checkpoint %s: %d broadcasts in the averaged model, must be in [0, %d]", c.path,
+		return fmt.Errorf("checkpoint %s: broadcasts in the averaged model = %d, must be in [0, %d]", c.path,
 			c.Averaged, most)
 	}
 	a.count = c.Averaged
 	return models.CheckFinite(a.params())
 }
 
-// errReleased reports a checkpoint whose config is not what its run released under.
-var errReleased = errors.New("what was released, and with which noise, is not what the config and the ledgers say")
+// errReleased reports a checkpoint whose config does not match the releases of its run.
+var errReleased = errors.New("the releases and their noise do not match the config and the ledgers")
 
-// checkReleased reports that what the file says was released is not what its config
-// and its ledgers come to: a statement by the config would be of another run.
+// checkReleased returns an error if the releases recorded in the file are not those that its config
+// and its ledgers give. In that case a privacy statement computed from the config would be about
+// another run.
 func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
 	if c.Released != releasedHash(v) {
 		return errReleased
@@ -207,9 +207,8 @@ func (c *Checkpoint) checkReleased(v *sim.Virtual) error {
 	return nil
 }
 
-// releasedHash is the SHA-256 of all events in the ledgers of v's clients: with the
-// noise multiplier, sampling and adjacency of each, which the ledgers in the file
-// leave to the config.
+// releasedHash is the SHA-256 of all events in the ledgers of v's clients. An event includes the
+// noise multiplier, sampling and adjacency, which the file's ledgers take from the config.
 func releasedHash(v *sim.Virtual) string {
 	sum := sha256.New()
 	for i, ledger := range v.Ledgers() {
@@ -220,24 +219,23 @@ func releasedHash(v *sim.Virtual) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// CanKeep reports why runs of the spec keep no checkpoints.
+// CanKeep returns an error if runs of the spec cannot write checkpoints.
 func (s Spec) CanKeep() error {
 	var errs []error
 	if s.Runner != VirtualRunner {
-		errs = append(errs, fmt.Errorf("runner = %q keeps no checkpoints, as it stands still at no instant and "+
-			"its result cannot be repeated; must be %q", s.Runner, VirtualRunner))
+		errs = append(errs, fmt.Errorf("runner = %q cannot write checkpoints, because it never pauses and "+
+			"its result cannot be repeated: must be %q", s.Runner, VirtualRunner))
 	}
 	if s.SeedFromOS {
-		errs = append(errs, errors.New("a run whose randomness is the operating system's keeps no checkpoints: "+
-			"they would hold the secret of its noise, and without it rounds would be released twice; give a "+
-			"seed for a simulation; the loop of package auto comes through interrupts of a release"))
+		errs = append(errs, errors.New("a run with randomness from the operating system cannot write checkpoints: "+
+			"they would contain the secret of its noise, and without it rounds would be released twice. For a simulation, give a "+
+			"seed. Package auto can continue a release after an interruption"))
 	}
 	return errors.Join(errs...)
 }
 
-// CheckKeep refuses to begin a run whose checkpoints would replace an unfinished
-// run or a file that is something else.
-// The key is that of a checkpoint which may be there, nil if it has none.
+// CheckKeep returns an error if the checkpoints of a new run would replace an unfinished run or some
+// other file. key is the key of a checkpoint that may be at path, or nil if it has no key.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {
@@ -248,17 +246,17 @@ func CheckKeep(path string, key []byte) error {
 	}
 	c, err := OpenKeyedCheckpoint(path, key)
 	if err != nil {
-		return fmt.Errorf("%w; a new run does not replace it: name another file", err)
+		return fmt.Errorf("%w; a new run does not replace this file: name another one", err)
 	}
 	defer c.Close()
 	if !c.Finished {
-		return fmt.Errorf("checkpoint %s holds a run that is not finished, %d updates of it; resume it, or "+
+		return fmt.Errorf("checkpoint %s has an unfinished run with %d updates; resume it, or "+
 			"remove the file", path, c.Updates)
 	}
 	return nil
 }
 
-// made reports a checkpoint that cannot be read.
+// made returns an error if c was not opened.
 func (c *Checkpoint) made() error {
 	if c == nil || c.state == nil {
 		return errors.New("this Checkpoint was not made by OpenCheckpoint")

@@ -11,61 +11,59 @@ import (
 	"proactivedp/sim"
 )
 
-// Trace writes the timeline of a run on the virtual clock as it happens, in the
-// JSON of the Trace Event Format that Perfetto and chrome://tracing open (Google,
-// "Trace Event Format", 2016). There is a track for the server and one for each
-// client; a microsecond there is one of the virtual clock. Only what is under way
-// is in memory.
+// Trace writes the timeline of a run on the virtual clock while it happens. The format is the JSON
+// of the Trace Event Format, which Perfetto and chrome://tracing can open (Google, "Trace Event
+// Format", 2016). It has a track for the server and one for each client. A microsecond in the file
+// is a microsecond of the virtual clock. Only what is under way is kept in memory.
 //
-//   - A client's track has its rounds (round, lag i − k, sample size), an aborted
-//     one marked as such, and between them waits and absences.
-//   - The server's track is cut where it broadcasts: the slice "to v̂_k" ends with
-//     the broadcast of v̂_k. Every update that arrives is a mark on it, and an
-//     arrow from its round.
-//   - Broadcasts that arrive, and messages lost, resent and doubled, are marks on
-//     the client's track; so are leaving and coming back.
+//   - A client's track has its rounds, with round, lag i − k and sample size. Aborted rounds are
+//     marked. Between rounds it shows waits and absences.
+//   - The server's track is cut at each broadcast: the slice "to v̂_k" ends with the broadcast of
+//     v̂_k. Every update that arrives is a mark, with an arrow from its round.
+//   - Arrivals of broadcasts are marks on the client's track. So are lost, resent and duplicated
+//     messages, and the client's departures and returns.
 //
-// A Trace is made by NewTrace. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use NewTrace to make one. The methods of a zero Trace return an error or, if they return none, may
+// panic.
 type Trace struct {
 	w       io.Writer
 	err     error  // the first error of writing
-	gap     string // what stands before the next event
+	gap     string // separator before the next event
 	clients timeline.Clients
-	cut     sim.Time // when the server's slice under way began
+	cut     sim.Time // when the server's current slice began
 	counts  TraceCounts
 }
 
-// TraceCounts is what a trace holds.
+// TraceCounts counts what is in a trace.
 type TraceCounts struct {
 	Rounds     int `json:"rounds"` // completed rounds of all clients
 	Aborted    int `json:"rounds_aborted"`
-	Updates    int `json:"updates_arrived"` // updates that arrived, duplicates counted
-	Broadcasts int `json:"broadcasts"`      // broadcasts sent, with those to one client that returned
+	Updates    int `json:"updates_arrived"` // updates that arrived, including duplicates
+	Broadcasts int `json:"broadcasts"`      // broadcasts sent, including those to a single client that returned
 }
 
-// MaxTraceRounds bounds the rounds of all clients in a trace: more would make a
-// file that viewers do not open.
+// MaxTraceRounds is the largest number of rounds of all clients in a trace. Viewers cannot open
+// larger files.
 const MaxTraceRounds = 1 << 18
 
-// CheckTrace refuses a trace of a run that has none or too long a one.
+// CheckTrace returns an error if the run has no virtual clock or is too long for a trace.
 func (p *Prepared) CheckTrace() error {
 	if err := p.made(); err != nil {
 		return err
 	}
 	if p.Spec.Runner != VirtualRunner {
-		return fmt.Errorf("trace of runner = %q, must be %q: only a virtual clock tells times", p.Spec.Runner,
+		return fmt.Errorf("runner of a trace = %q, must be %q: a trace needs the virtual clock", p.Spec.Runner,
 			VirtualRunner)
 	}
 	if n := p.Config.Run().Rounds * p.Config.Clients(); n > MaxTraceRounds {
-		return fmt.Errorf("trace of %d rounds of all clients, must be at most %d: train with fewer gradient "+
+		return fmt.Errorf("rounds of all clients in a trace = %d, must be at most %d: train with fewer gradient "+
 			"computations", n, MaxTraceRounds)
 	}
 	return nil
 }
 
-// NewTrace begins the trace of a run of so many clients. What is written is whole
-// after Close. It panics if w is nil or clients is outside [1, MaxTraceRounds].
+// NewTrace begins the trace of a run with the given number of clients. The output is complete after
+// Close. NewTrace panics if w is nil or clients is not in [1, MaxTraceRounds].
 func NewTrace(w io.Writer, clients int) *Trace {
 	if w == nil {
 		panic("train: a trace without a writer")
@@ -83,7 +81,7 @@ func NewTrace(w io.Writer, clients int) *Trace {
 	return t
 }
 
-// Close ends the trace and reports the first error of writing it.
+// Close ends the trace. It returns the first error of writing it.
 func (t *Trace) Close() error {
 	if err := t.made(); err != nil {
 		return err
@@ -96,7 +94,7 @@ func (t *Trace) Close() error {
 	return t.err
 }
 
-// record has the run shown to the trace, if there is one, from where it stands.
+// record makes the run report its events to p.Trace from now on, if there is a trace.
 func (p *Prepared) record(v *sim.Virtual) {
 	if p.Trace != nil {
 		p.Trace.start(v.Now())
@@ -104,7 +102,7 @@ func (p *Prepared) record(v *sim.Virtual) {
 	}
 }
 
-// start makes the trace begin at a time on the virtual clock.
+// start sets the time on the virtual clock at which the trace begins.
 func (t *Trace) start(now sim.Time) {
 	t.cut = now
 	for c := range t.clients {
@@ -112,7 +110,7 @@ func (t *Trace) start(now sim.Time) {
 	}
 }
 
-// traceEvent is one event of the format.
+// traceEvent is one event in the JSON format.
 type traceEvent struct {
 	Name  string    `json:"name"`
 	Cat   string    `json:"cat,omitempty"`
@@ -129,7 +127,7 @@ type traceEvent struct {
 
 type traceArgs map[string]any
 
-// micros is a time that is written in microseconds, to the nanosecond.
+// micros is a time that is written in microseconds with three decimals.
 type micros sim.Time
 
 // MarshalJSON implements json.Marshaler.
@@ -137,7 +135,7 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", m/1000, m%1000), nil
 }
 
-// The server has the first track, and clients the next ones.
+// The server has the first track. The clients follow.
 const serverTrack = 0
 
 func clientTrack(client int) int { return client + 1 }
@@ -162,18 +160,18 @@ func (t *Trace) name(track int, name string) {
 	t.put(traceEvent{Name: "thread_sort_index", Phase: "M", TID: track, Args: traceArgs{"sort_index": track}})
 }
 
-// slice writes something that took from one time to another.
+// slice writes an event with a beginning and an end.
 func (t *Trace) slice(track int, name string, from, to sim.Time, args traceArgs) {
 	took := micros(to - from)
 	t.put(traceEvent{Name: name, Phase: "X", At: micros(from), For: &took, TID: track, Args: args})
 }
 
-// mark writes something that happened at an instant.
+// mark writes an event without duration.
 func (t *Trace) mark(track int, name string, at sim.Time, args traceArgs) {
 	t.put(traceEvent{Name: name, Phase: "i", Scope: "t", At: micros(at), TID: track, Args: args})
 }
 
-// arrow writes the start (phase "s") or the end ("f") of an update's way.
+// arrow writes the start (phase "s") or the end (phase "f") of the arrow for an update.
 func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 	e := traceEvent{Name: "update", Cat: "message", Phase: phase, At: micros(at), TID: track,
 		ID: fmt.Sprintf("%d.%d", client, round)}
@@ -183,7 +181,7 @@ func (t *Trace) arrow(phase string, track int, at sim.Time, client, round int) {
 	t.put(e)
 }
 
-// happen enters an event; events come in the order of their times.
+// happen adds an event. Events must be in the order of their times.
 func (t *Trace) happen(h sim.Happening) {
 	if ended, since := t.clients.Enter(h); ended != "" && h.At > since {
 		t.slice(clientTrack(h.Client), ended, since, h.At, nil)
@@ -226,7 +224,7 @@ func (t *Trace) endRound(h sim.Happening) {
 	t.slice(clientTrack(h.Client), name, began.At, h.At, args)
 }
 
-// made reports a trace that cannot be written.
+// made returns an error if t was not made by NewTrace.
 func (t *Trace) made() error {
 	if t == nil || t.w == nil {
 		return errors.New("this Trace was not made by NewTrace")

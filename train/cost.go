@@ -10,8 +10,8 @@ import (
 	"proactivedp/sim"
 )
 
-// scratchBytes returns the bytes of a model's scratch that has met a batch of this
-// size. For logistic regression it is 0, too little to count.
+// scratchBytes returns how many bytes of scratch a model needs for batches of this size. For
+// logistic regression it returns 0, because it needs very little.
 func scratchBytes(m models.Model, batch int) int64 {
 	if m, ok := m.(*models.Network); ok {
 		return m.Net().ScratchBytes(batch)
@@ -19,8 +19,9 @@ func scratchBytes(m models.Model, batch int) int64 {
 	return 0
 }
 
-// A client round takes so many operations beside its gradients, at a gradient's
-// speed: for each parameter (noise, updates, broadcast), and whatever the model.
+// In addition to its gradients, a client round takes about this many operations, at the speed of a
+// gradient: roundParamWork for each parameter (noise, updates, broadcast), and roundWork whatever
+// the model.
 const (
 	roundParamWork = 100
 	roundWork      = 50_000
@@ -34,19 +35,19 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns about how many operations one call of the judge takes: a forward
-// pass is about a third of a gradient.
+// Judging returns about how many operations one evaluation takes. A forward pass is about a third of
+// a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
 
-// Progress returns an observer that reports which part of the run is done.
+// Progress returns an observer that reports the fraction of the run that is done.
 func (p *Prepared) Progress(report func(part float64)) sim.Observer {
 	computed := float64(p.Config.Run().Computed)
 	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
 }
 
-// computing returns how many gradients are computed at the same time.
+// computing returns how many gradients may be computed at the same time.
 func (p *Prepared) computing(perf sim.Perf) int {
 	if p.Spec.Runner == HogwildRunner {
 		return min(runtime.GOMAXPROCS(0), p.Config.Clients())
@@ -54,9 +55,8 @@ func (p *Prepared) computing(perf sim.Perf) int {
 	return p.Config.Computing(perf)
 }
 
-// memory estimates, by kind, what training takes beside the data and the
-// program: sim's vectors, and a scratch for each gradient under way and for the
-// judge.
+// memory estimates the memory of a training by kind, without the data and the program: sim's
+// vectors, and a scratch for each gradient under way and for the evaluation.
 func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	m, batch := p.Config.Model, p.Config.LargestSample()
 	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner && p.Spec.TimeScale == 0)
@@ -64,7 +64,7 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
 	}
 	if a, err := parseAverage(p.Spec.Average); err == nil && a.share > 0 {
-		// The mean, and what is returned of it.
+		// The mean, and the copy of it that is returned.
 		parts = append(parts, sim.Part{What: "averaged model", Count: 1, Bytes: 12 * int64(m.NumParams())})
 	}
 	return append(parts,
@@ -88,9 +88,9 @@ func total(parts []sim.Part) int64 {
 	return int64(sum)
 }
 
-// Fits reports that the run needs more memory, beside what the process has, than
-// limit bytes; 0 stands for as much as the process may have: by the machine, by its
-// control group or by GOMEMLIMIT.
+// Fits returns an error if the run, together with what the process already uses, needs more than
+// limit bytes of memory. A limit of 0 means as much as the machine, the control group and GOMEMLIMIT
+// allow.
 func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	if err := p.made(); err != nil {
 		return err
@@ -98,13 +98,13 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
-// Cost is what a computation takes: work and memory.
+// Cost is the work and the memory of a computation.
 type Cost struct {
 	Work   float64 // about how many operations
-	Memory int64   // bytes at the most
+	Memory int64   // bytes, at most
 }
 
-// Cost returns what the run takes with so many workers and so many evaluations.
+// Cost returns the cost of the run with the given numbers of evaluations and workers.
 func (p *Prepared) Cost(evaluations, workers int) Cost {
 	return Cost{
 		Work:   p.Work() + float64(evaluations)*p.Judging(),

@@ -22,20 +22,20 @@ import (
 	"proactivedp/sim"
 )
 
-// Forecast is what a training run will take and guarantee, said before it.
+// Forecast says what a training run will take and guarantee, before it runs.
 type Forecast struct {
-	DryRun      bool         `json:"dry_run"` // always true: tells a Forecast from a Report
+	DryRun      bool         `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters  int          `json:"parameters"`
 	Rounds      int          `json:"rounds"` // per client
 	Updates     int          `json:"updates"`
 	GradComps   int          `json:"grad_computations"` // per client
-	Remainder   int          `json:"remainder"`         // gradients of K that are too few for a round
+	Remainder   int          `json:"remainder"`         // gradients of K that are left over, too few for a round
 	FLOPs       float64      `json:"flops_per_gradient"`
 	TotalFLOPs  float64      `json:"flops"` // operations of all gradients of all clients
 	Memory      []sim.Part   `json:"memory"`
-	MemoryBytes int64        `json:"memory_bytes"`         // the peak, all parts of Memory together
+	MemoryBytes int64        `json:"memory_bytes"`         // the peak: the sum of all parts of Memory
 	Computing   int          `json:"gradients_at_a_time"`  // how many batches are computed at the same time
-	Speed       float64      `json:"gradients_per_second"` // gradients per second of each of them, measured
+	Speed       float64      `json:"gradients_per_second"` // measured gradients per second of each batch
 	Seconds     float64      `json:"seconds_expected"`     // expected seconds of the training loop
 	Privacy     claim.Report `json:"privacy"`
 	Synthetic   bool         `json:"synthetic_data"`
@@ -44,20 +44,20 @@ type Forecast struct {
 	Spec        Spec         `json:"config"`
 }
 
-// A forecast measures at most so many examples of a sample, for at least so long.
+// A forecast measures samples of at most probeBatch examples for at least probeTime.
 const (
 	probeBatch = 256
 	probeTime  = 200 * time.Millisecond
 )
 
-// sharing is the speed of each of several gradients computed at the same time,
-// over that of one alone: clients wait for each other now and then.
+// sharing is the speed of one of several gradients that are computed at the same time, relative to a
+// gradient that is computed on its own. Clients sometimes wait for each other.
 const sharing = 0.92
 
-// programBytes is about what the program takes before it loads anything.
+// programBytes is about how much memory the program takes before it loads anything.
 const programBytes = 32 << 20
 
-// Forecast measures a gradient and tells what Train would do. Nothing is trained.
+// Forecast measures a gradient and returns what Train would take. It does not train.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -97,9 +97,9 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	return f, nil
 }
 
-// probe measures the seconds of one gradient, in samples drawn as those of a round
-// of the mean size (networks pay whole blocks of examples, however few are drawn),
-// and of the rest of a client round: its noise and the updates of both models.
+// probe measures the seconds of one gradient, and of the rest of a client round: its noise and the
+// updates of both models. It draws samples like a round of the mean size, because networks always
+// compute whole blocks of examples.
 func (p *Prepared) probe() (gradient, rest float64, err error) {
 	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
@@ -126,7 +126,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 		}
 		return len(sample), between.Sub(start), time.Since(between), nil
 	}
-	if _, _, _, err := round(); err != nil { // the first round makes the scratch, and is not counted
+	if _, _, _, err := round(); err != nil { // the first round allocates the scratch, so it is not counted
 		return 0, 0, err
 	}
 	var gradients, rests time.Duration
@@ -143,7 +143,7 @@ func (p *Prepared) probe() (gradient, rest float64, err error) {
 	return gradients.Seconds() / float64(examples), rests.Seconds() / float64(times), nil
 }
 
-// dataBytes is the size of a data set in memory.
+// dataBytes returns the size of a data set in memory.
 func dataBytes(d *data.Dataset) int64 {
 	words := len(d.Label) + len(d.Index) + len(d.Value) + 2*len(d.Start)
 	if d.Images != nil {
@@ -186,7 +186,7 @@ memory          %s at the most, estimated
 	return f.Privacy.WriteText(w)
 }
 
-// made reports that there is no forecast.
+// made returns an error if f is nil.
 func (f *Forecast) made() error {
 	if f == nil {
 		return errors.New("no Forecast")

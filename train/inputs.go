@@ -8,14 +8,14 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// inputs says what a model is shown of the records, other than what was read: functions
-// of each record by itself, and so free of privacy cost.
+// inputs says how the records are transformed before a model sees them. Each record is transformed
+// independently, so this costs no privacy.
 type inputs struct {
 	features string  // see Spec.FeatureMap
 	scale    float64 // see Spec.InputScale
 }
 
-// validate reports every problem that shows without the data.
+// validate reports every problem that does not depend on the data.
 func (in inputs) validate() (errs []error) {
 	if in.features != "" {
 		if _, err := hog.Parse(in.features); err != nil {
@@ -29,8 +29,8 @@ func (in inputs) validate() (errs []error) {
 	return errs
 }
 
-// shown returns the data set as a model is shown it, made once: features, and then
-// scaled.
+// shown returns the data set as a model sees it: first the features are computed, then they are
+// scaled. It is computed once.
 func (s *Source) shown(in inputs) (*data.Dataset, error) {
 	if in == (inputs{}) {
 		return s.data, nil
@@ -67,7 +67,7 @@ func (s *Source) view(in inputs) (*data.Dataset, error) {
 	return m.Apply(s.data)
 }
 
-// viewBytes is the memory of what models are shown, beside that of the data set.
+// viewBytes returns the memory of the transformed data sets, in addition to the data set itself.
 func (s *Source) viewBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"proactivedp/models"
 )
 
-// Judge returns a function that gives the accuracy of parameters on p.Test.
+// Judge returns a function that computes the accuracy of a model on p.Test.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that gives the accuracy of parameters on rows of p's data.
+// JudgeOn returns a function that computes the accuracy of a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	scratch := p.Config.Model.NewScratch()
 	labels := make([]int32, rows.Len())
@@ -22,7 +22,7 @@ func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	}
 }
 
-// JudgedOn says which records the accuracy is of, in words.
+// JudgedOn describes the records on which the accuracy is computed.
 func (s Spec) JudgedOn() string {
 	if s.Holdout > 0 {
 		return "held-out training rows"
@@ -30,29 +30,30 @@ func (s Spec) JudgedOn() string {
 	return "test set"
 }
 
-// JudgedRows counts the rows that an accuracy is computed on. If few of them are different, the
-// accuracy says little: [data.SplitByRecord] puts all copies of a record on one side, so another
+// JudgedRows describes the rows on which an accuracy is computed. If few of them are distinct, the
+// accuracy is not reliable: [data.SplitByRecord] puts all copies of a record on one side, so another
 // seed can give a very different accuracy.
 type JudgedRows struct {
 	TestRows     int `json:"test_rows"`
-	DistinctRows int `json:"distinct_rows"` // different records among them
-	MostCopies   int `json:"most_copies"`   // rows that are the most frequent record
+	DistinctRows int `json:"distinct_rows"` // number of distinct records among them
+	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf counts the rows.
+// RowsOf computes the JudgedRows of rows.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
 }
 
-// A report warns if there are fewer distinct rows, or if one record is a larger part of them.
+// A report warns if there are fewer distinct rows than fewDistinct, or if one record is a larger
+// part than largestShare.
 const (
 	fewDistinct  = 200
 	largestShare = 0.1
 )
 
-// Warning says what is wrong with the test rows or held-out rows that judge, and what helps. It
-// returns "" if nothing is wrong.
+// Warning returns what is wrong with the test or held-out rows, and what helps. It returns "" if
+// nothing is wrong.
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -63,22 +64,22 @@ func (r JudgedRows) Warning(heldOut bool) string {
 	if heldOut {
 		of, why, larger = "held-out row", "", "a larger part (--holdout)"
 	}
-	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy may be much different "+
+	return fmt.Sprintf("%s, %d distinct, the most frequent is %.3g %% of them: the accuracy may be very different "+
 		"with another seed, which picks other records%s. Use %s, more records, or the mean over seeds (train --seeds)",
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement is what an accuracy has to be seen beside: where one class is frequent, a
-// model that has learnt nothing is right as often. Like the accuracy it is about the
-// rows that judge, which the ε of the training does not cover.
+// Judgement has what is needed to interpret an accuracy. If one class is frequent, a model that has
+// learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
+// or held-out rows, which the ε of the training does not cover.
 type Judgement struct {
-	MajorityShare float64  `json:"majority_share"` // the accuracy of guessing the most frequent class of these rows
+	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`
-	Loss          *float64 `json:"test_loss"` // the mean objective, any penalty included; null if it is not finite
-	AUC           *float64 `json:"auc"`       // see models.AUC; null where there is none, as of more than two classes
+	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
+	AUC           *float64 `json:"auc"`       // see models.AUC; null if it is not defined, as for more than two classes
 }
 
-// judgement judges parameters of which the accuracy is known.
+// judgement returns the judgement of a model whose accuracy is known.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
 	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share}
@@ -92,10 +93,11 @@ func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	return j
 }
 
-// MajorityWarning is said of a model that is no better than guessing.
+// MajorityWarning is the warning about a model that is no better than predicting the most frequent
+// class.
 const MajorityWarning = "the model does NOT beat guessing the majority class: its accuracy shows nothing"
 
-// writeText writes the judgement below the accuracy.
+// writeText writes the judgement in the line after the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
 	loss, area := "not finite", "no AUC (it is of two classes)"
 	if j.Loss != nil {

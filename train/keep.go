@@ -16,25 +16,24 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep says where a training run keeps checkpoints of itself, and where it goes
-// on from.
+// Keep says where a training run writes its checkpoints, and from which checkpoint it continues.
 type Keep struct {
-	Path  string      // the file, which always holds the newest checkpoint; "": no checkpoints
-	Key   []byte      // the checkpoints are written and read under it, see sim.WriteKeyedCheckpoint; nil: none
-	Every int         // server updates from one checkpoint to the next, ≥ 0; 0: by time, see pause
-	From  *Checkpoint // the checkpoint to go on from; nil: the run begins
+	Path  string      // the file of the newest checkpoint; "" means no checkpoints
+	Key   []byte      // key of the checkpoints, see sim.WriteKeyedCheckpoint; nil if there is none
+	Every int         // server updates from one checkpoint to the next, ≥ 0; 0 means by time, see pause
+	From  *Checkpoint // the checkpoint to continue from; nil if the run begins
 
-	// watched, if there is one, is kept beside the state. It is what an observer
-	// has made of the broadcasts so far.
+	// watched, unless it is nil, is saved together with the state. It is what an observer has
+	// computed from the broadcasts so far.
 	watched any
-	// Aside says that the checkpoint is only for the case that the run is stopped:
-	// none is written at its beginning or its end.
+	// Aside says that the checkpoint is only needed if the run is stopped. So none is written at the
+	// beginning or the end.
 	Aside bool
 }
 
-// For returns k for p's run, with watched kept beside the state. If the run goes
-// on from k's checkpoint, watched is set to what that kept; a checkpoint that the
-// run cannot go on from is left out.
+// For returns a copy of k for a run of p that also saves watched. If the run continues from k's
+// checkpoint, watched is set to the value saved there. If the run cannot continue from that
+// checkpoint, the copy does not have it.
 func (k Keep) For(p *Prepared, watched any) Keep {
 	if p.Spec.CanKeep() != nil {
 		return Keep{}
@@ -47,7 +46,7 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the file, if there is one, and what killed writers of it left.
+// Forget removes the file, if it exists, and what killed processes left while writing it.
 func (k Keep) Forget() error {
 	if k.Path == "" {
 		return nil
@@ -59,9 +58,8 @@ func (k Keep) Forget() error {
 	return errors.Join(err, files.Sweep(k.Path))
 }
 
-// pause returns the time to the next checkpoint after one that took so long to
-// write, for a run that was not told how often: at least half a minute, and so
-// much that writing takes at most a twentieth of the time.
+// pause returns the time until the next checkpoint if Every is 0. took is how long the last one took
+// to write. The time is at least half a minute, and writing takes at most a twentieth of it.
 func pause(took time.Duration) time.Duration { return max(30*time.Second, 19*took) }
 
 // keeper writes the checkpoints of one run.
@@ -70,25 +68,26 @@ type keeper struct {
 	run      *sim.Virtual
 	identity identity
 	notes    []string  // see Prepared.Notes
-	average  *averager // what the run's Beside is the mean of; nil if it has no average
-	before   float64   // seconds of training of the runs that this one goes on from
+	average  *averager // the average whose mean is in the run's Beside; nil if there is none
+	before   float64   // seconds of training before the checkpoint
 	begun    time.Time
-	next     int         // how many updates make the next checkpoint due, if Every > 0
+	next     int         // number of updates at which the next checkpoint is due, if Every > 0
 	due      atomic.Bool // whether the next checkpoint is due, if Every = 0
 	alarm    *time.Timer // sets due
 }
 
-// Outcome is what a training leaves.
+// Outcome is the result of a training.
 type Outcome struct {
 	*sim.Result
-	// Averaged is the mean of broadcasts that Spec.Average asks for, of Broadcasts of them;
-	// nil: of none. It is a function of what is sent to all, and costs no privacy.
+	// Averaged is the mean of the broadcasts that Spec.Average asks for, or nil if it asks for none.
+	// Broadcasts is how many there are. The mean is computed from messages that are sent to all
+	// clients, so it costs no privacy.
 	Averaged   []float32
 	Broadcasts int
 }
 
-// Model returns the model that the training is for: the averaged one, if there is one, or
-// the last.
+// Model returns the final model of the training: the averaged one if there is one, and otherwise the
+// last.
 func (o *Outcome) Model() []float32 {
 	if o.Averaged != nil {
 		return o.Averaged
@@ -96,10 +95,10 @@ func (o *Outcome) Model() []float32 {
 	return o.Params
 }
 
-// RunKept runs the problem to its end, from a checkpoint and with checkpoints on
-// the way as k says, and returns the seconds that it took with those before the
-// checkpoint. A run that is stopped writes a checkpoint first. One whose last
-// checkpoint cannot be written has an outcome and an error.
+// RunKept runs the training to its end. It continues from a checkpoint and writes checkpoints as k
+// says. It returns the seconds of training, including those before the checkpoint. A run that is
+// stopped writes a checkpoint first. If only the last checkpoint cannot be written, it returns both
+// an outcome and an error.
 func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Observer,
 	k Keep) (*Outcome, float64, error) {
 	if err := p.made(); err != nil {
@@ -126,8 +125,8 @@ func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Obser
 	return o, seconds, err
 }
 
-// run is RunKept where observe shows the broadcasts to a, which is nil if there is no
-// average to keep.
+// run does the work of RunKept. observe also passes the broadcasts to a, which is nil if there is no
+// average.
 func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer, k Keep,
 	a *averager) (*sim.Result, float64, error) {
 	if k.Path == "" && k.From == nil {
@@ -173,12 +172,13 @@ func (k *keeper) seconds() float64 { return k.before + time.Since(k.begun).Secon
 func (k *keeper) train(ctx context.Context) (*sim.Result, error) {
 	if k.Path == "" || k.From != nil && k.From.Finished {
 		if k.Path != "" && !k.Aside {
-			// What a process left that was killed at its very end; another user's may not be ours to remove.
+			// Remove what a process left that was killed at its very end. Files of another user may
+			// not be removable.
 			_ = errors.Join(files.SweepLock(k.Path), files.Sweep(k.Path))
 		}
 		return k.run.Run(ctx)
 	}
-	if k.Aside { // its folder is locked by whoever owns it
+	if k.Aside { // the owner of the folder has locked it
 		return k.trainLocked(ctx)
 	}
 	lock, err := files.LockFile(k.Path)
@@ -196,12 +196,12 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 		if err := files.Sweep(k.Path); err != nil {
 			return nil, err
 		}
-		if k.From == nil { // another process may have begun since the first look
+		if k.From == nil { // another process may have begun since the first check
 			if err := CheckKeep(k.Path, k.Key); err != nil {
 				return nil, err
 			}
 		}
-		// That the file cannot be written is found at once, not after hours.
+		// If the file cannot be written, fail now and not after hours.
 		if err := k.write(false); err != nil {
 			return nil, err
 		}
@@ -215,7 +215,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 	})
 	switch {
 	case failed != nil:
-		return nil, fmt.Errorf("%w; the run stopped after %d updates, the last checkpoint is as it was", failed,
+		return nil, fmt.Errorf("%w; the run stopped after %d updates, the last checkpoint is unchanged", failed,
 			k.run.Updates())
 	case err != nil && errors.Is(err, context.Cause(ctx)):
 		if failed = k.write(false); failed != nil {
@@ -224,11 +224,11 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 		if k.Aside {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w; stopped after %d updates, which are kept in %s", err, k.run.Updates(), k.Path)
+		return nil, fmt.Errorf("%w; stopped after %d updates, which are saved in %s", err, k.run.Updates(), k.Path)
 	case err != nil:
 		return nil, err
 	}
-	// No event is left: this only takes the result, which a cancellation now need not lose.
+	// No event is left: this only fetches the result, so a cancellation now need not lose it.
 	r, err := k.run.Run(context.WithoutCancel(ctx))
 	if err != nil || k.Aside {
 		return r, err
@@ -236,7 +236,7 @@ func (k *keeper) trainLocked(ctx context.Context) (*sim.Result, error) {
 	return r, k.write(true)
 }
 
-// write puts the run's state into the file.
+// write writes the run's state to the file.
 func (k *keeper) write(finished bool) error {
 	h := header{
 		Released: releasedHash(k.run), identity: k.identity, Updates: k.run.Updates(), Finished: finished,

@@ -113,7 +113,7 @@ func testStoppedGoesOn(t *testing.T, s Spec) {
 				cancel(planted)
 			}
 		}, keep)
-		if !errors.Is(err, planted) || !strings.Contains(err.Error(), "kept in "+path) {
+		if !errors.Is(err, planted) || !strings.Contains(err.Error(), "saved in "+path) {
 			t.Fatalf("error %v", err)
 		}
 		c := opened(t, path)
@@ -361,7 +361,7 @@ func TestCheckpointBelongsToOneRun(t *testing.T) {
 	}
 	// A run that nobody finished is not replaced by one that looked before it began.
 	_, _, err = p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path})
-	if err == nil || !strings.Contains(err.Error(), "not finished") {
+	if err == nil || !strings.Contains(err.Error(), "unfinished run") {
 		t.Errorf("a new run in the place of the unfinished one: %v", err)
 	}
 	if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, Keep{Path: path, From: from}); err != nil {

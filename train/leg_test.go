@@ -113,7 +113,7 @@ func TestLegsAreChecked(t *testing.T) {
 		change func(s *Spec, l *Stage)
 		want   string
 	}{
-		{func(_ *Spec, l *Stage) { l.Participants = nil }, "nobody takes part"},
+		{func(_ *Spec, l *Stage) { l.Participants = nil }, "number of participants = 0"},
 		{func(s *Spec, _ *Stage) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
 		{func(s *Spec, _ *Stage) { s.Run = 1 }, "must be 0, 0 and false"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Client = 5 }, "client = 5 at place 0"},
@@ -124,7 +124,7 @@ func TestLegsAreChecked(t *testing.T) {
 			"share their noise"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = 1e6 }, "records = 1000000, must be at most the 320"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Records = -1 }, "records = -1"},
-		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model of 1 parameters"},
+		{func(_ *Spec, l *Stage) { l.Initial = []float32{1} }, "initial model has 1 parameters"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].NoiseMultiplier = -1 }, "noise multiplier = -1"},
 	} {
 		spec, stage := stageSpec(), Stage{Participants: []Participant{participant}}

@@ -23,7 +23,7 @@ func TestMisusePanicsWithItsName(t *testing.T) {
 		"sim: roots of 1099511627776 clients, must be in [0, 1000000]":     func() { sim.SharedRoots(root, 1<<40) },
 		"clock: factors of 1099511627776 clients, must be in [0, 1000000]": func() { drawn.Factors(1<<40, root) },
 		"clock: factors of -1 clients, must be in [0, 1000000]":            func() { drawn.Factors(-1, root) },
-		"clock: factors: speeds = 2 of them, must be one for each of 3": func() {
+		"clock: factors: number of speeds = 2, must be 3, one for each client": func() {
 			listed.Factors(3, root)
 		},
 		"train: a trace without a writer":                            func() { NewTrace(nil, 1) },

@@ -18,28 +18,28 @@ import (
 	"proactivedp/nn"
 )
 
-// The models by name.
+// These are the names of the models.
 const (
 	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty
-	Softmax   = "softmax"      // softmax regression of any number of classes, which the paper does not have
+	Softmax   = "softmax"      // softmax regression for any number of classes; not in the paper
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
 	AlexNet   = "alexnet"      // AlexNet for 32×32 pixels
-	ConvNet   = "convnet"      // a small convolutional network, which the paper does not have
-	MLP       = mlp.Tanh       // a multi-layer perceptron, which the paper does not have, see mlp.Parse
-	MLPReLU   = mlp.ReLU       // the same with ReLU in the place of tanh
+	ConvNet   = "convnet"      // a small convolutional network; not in the paper
+	MLP       = mlp.Tanh       // a multi-layer perceptron, see mlp.Parse; not in the paper
+	MLPReLU   = mlp.ReLU       // the same with ReLU instead of tanh
 
-	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout behind its first two dense layers
+	AlexNetDropout = "alexnet-dropout" // AlexNet with dropout after its first two dense layers
 )
 
-// modelKind is what a model's name stands for.
+// modelKind describes a model.
 type modelKind struct {
 	name, title string
 	network     bool
-	tiled       bool // whether matrix tiles (AMX) make some of its sums
+	tiled       bool // whether matrix tiles (AMX) compute some of its sums
 	// make returns the model with penalty λ for clients whose records are like those of d. It
-	// fails if the model cannot be trained on such data.
+	// returns an error if the model cannot be trained on such data.
 	make func(d *data.Dataset, lambda float64) (models.Model, error)
 }
 
@@ -75,8 +75,8 @@ var modelKinds = []modelKind{
 	perceptron(MLPReLU, mlp.Hidden{Widths: []int{mlp.DefaultWidth}, ReLU: true}),
 }
 
-// perceptron returns the kind of a perceptron. Matrix tiles make some of its sums where widths
-// and features are multiples of theirs.
+// perceptron returns the kind of a perceptron. Matrix tiles compute some of its sums if widths and
+// features are multiples of theirs.
 func perceptron(name string, h mlp.Hidden) modelKind {
 	activation, widths := "tanh", make([]string, len(h.Widths))
 	if h.ReLU {
@@ -95,7 +95,7 @@ func perceptron(name string, h mlp.Hidden) modelKind {
 	}}
 }
 
-// shapeOf returns the shape of the data set's records: of its images, or of rows.
+// shapeOf returns the shape of the data set's records, which are images or rows.
 func shapeOf(d *data.Dataset) nn.Shape {
 	if p := d.Images; p != nil {
 		return nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width}
@@ -103,15 +103,16 @@ func shapeOf(d *data.Dataset) nn.Shape {
 	return nn.Shape{Channels: d.Features, Height: 1, Width: 1}
 }
 
-// checkSparse refuses data that logistic regression cannot be trained on.
+// checkSparse returns an error if logistic regression cannot be trained on the data.
 func checkSparse(model string, d *data.Dataset) error {
 	if d.Images == nil && d.Classes == 2 {
 		return nil
 	}
-	return fmt.Errorf("%w: model = %q takes others", mismatch(model, "rows in 2 classes", d), Softmax)
+	return fmt.Errorf("%w: model = %q takes other data", mismatch(model, "rows in 2 classes", d), Softmax)
 }
 
-// network makes a neural network for images of its shape and classes.
+// network returns a function that builds a network and checks that the data has its shape and
+// classes.
 func network(build func() *models.Network) func(*data.Dataset, float64) (models.Model, error) {
 	return func(d *data.Dataset, _ float64) (models.Model, error) {
 		m := build()
@@ -128,8 +129,8 @@ func mismatch(model, needs string, d *data.Dataset) error {
 	return fmt.Errorf("model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
 }
 
-// kindOf looks a model up by name. A perceptron's has the widths of its hidden layers, whether
-// they were said or not.
+// kindOf returns the kind of a model by its name. The name of a perceptron always has the widths of
+// its hidden layers, even if they were left out.
 func kindOf(name string) (modelKind, error) {
 	if mlp.Named(name) {
 		h, err := mlp.Parse(name)
@@ -152,8 +153,8 @@ func kindOf(name string) (modelKind, error) {
 		hint)
 }
 
-// FullName returns a model's name with what it leaves to be understood: mlp is mlp:32. What
-// names no model stays as it is.
+// FullName returns a model's name with its default parts: mlp is mlp:32. It returns unknown names
+// unchanged.
 func FullName(name string) string {
 	if k, err := kindOf(name); err == nil {
 		return k.name
@@ -161,7 +162,7 @@ func FullName(name string) string {
 	return name
 }
 
-// ModelNames lists the models, perceptrons without widths.
+// ModelNames lists the models. Perceptrons are listed without widths.
 func ModelNames() []string {
 	var names []string
 	for _, k := range modelKinds {
@@ -176,10 +177,10 @@ func IsNetwork(name string) bool {
 	return err == nil && k.network
 }
 
-// Kernels returns the class of the float32 kernels in use where the run's bits
-// depend on it, else "": the portable kernels round the products in a network's
-// sums, matrix tiles (AMX) make some of those of large networks from parts of numbers, the
-// others do neither and agree with each other.
+// Kernels returns the class of the float32 kernels in use if the run's bits depend on it, and
+// otherwise "". The portable kernels round the products in a network's sums. Matrix tiles (AMX)
+// compute some sums of large networks from parts of numbers. The other kernels do neither, and agree
+// with each other.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()
@@ -189,7 +190,7 @@ func (s Spec) Kernels() string {
 	return ""
 }
 
-// ModelTitle returns what plots call a model.
+// ModelTitle returns the name of a model in plots.
 func ModelTitle(name string) string {
 	k, err := kindOf(name)
 	if err != nil {

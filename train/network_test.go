@@ -24,7 +24,7 @@ func TestNetworksNeedTheirImages(t *testing.T) {
 		want  string
 	}{
 		{Ridge, digits(350), `model = "logreg" needs rows in 2 classes, synth-mnist has 1×28×28 pixels in 10: ` +
-			`model = "softmax" takes others`},
+			`model = "softmax" takes other data`},
 		{Plain, digits(350), `model = "logreg-plain" needs`},
 		{LeNet, drawn(), `model = "lenet" needs 1×28×28 pixels in 10 classes, synth-drawn has 20 features in 2`},
 		{LeNetReLU, synth.Objects(rng.New(1), 60), `synth-cifar10 has 3×32×32 pixels in 10`},

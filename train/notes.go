@@ -7,46 +7,46 @@ import (
 	"proactivedp/sim"
 )
 
-// Secret reports whether nobody is to know the run's noise: it is a release then, and no
+// Secret reports whether nobody may know the run's noise. Then the run is a release and not a
 // simulation.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
-// Notes says what a reader of the run's results must know of its setting.
+// Notes returns what a reader of the run's results must know about its settings.
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {
-		notes = append(notes, fmt.Sprintf("labels are distributed differently by client (%s), outside the paper's "+
-			"assumption that all clients' data has one distribution", s.Partition))
+		notes = append(notes, fmt.Sprintf("labels are distributed differently across clients (%s), unlike the paper's "+
+			"assumption that all clients' data has the same distribution", s.Partition))
 	}
 	if s.Adapt != 0 {
 		notes = append(notes, fmt.Sprintf("clients adapt their sample sizes to their speed, by up to a factor of %v; "+
-			"T, the step sizes and Υ are of the nominal sizes, ε and θ are not", s.Adapt))
+			"T, the step sizes and Υ use the nominal sizes, ε and θ use the real ones", s.Adapt))
 	}
 	if s.Averages() {
-		notes = append(notes, "the averaged model is computed from what is broadcast, and costs no privacy; which of "+
-			"the two is better is seen on rows that (ε, δ) does not cover")
+		notes = append(notes, "the averaged model is computed from the broadcasts, so it costs no privacy. Which of "+
+			"the two models is better is judged on rows that (ε, δ) does not cover")
 	}
 	if s.TargetEpsilon != 0 {
-		notes = append(notes, fmt.Sprintf("σ is the least with which ε of a record, certified, is at most %v",
+		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",
 			s.TargetEpsilon))
 	}
 	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
 		free := "clients run as fast as they can"
 		if s.TimeScale > 0 {
-			free = fmt.Sprintf("clients run on a real clock, a second of the durations drawn being %g long",
+			free = fmt.Sprintf("clients run on a real clock: a drawn second takes %g s",
 				s.TimeScale)
 		}
-		free += ": which updates a round has seen depends on how long computing really takes, which may depend on " +
-			"the data; (ε, δ) takes it to be independent of them"
+		free += ": which updates a round has seen depends on how long computing takes, which may depend on " +
+			"the data. (ε, δ) assumes that it does not"
 		if s.Runner == HogwildRunner {
-			free += ". Another run of the seed gives another model, with the same samples and noise"
+			free += ". Another run with the same seed gives another model, with the same samples and noise"
 		}
 		notes = append(notes, free)
 	}
 	return notes
 }
 
-// StepText returns the step size as a formula in t, the gradients of a client so far.
+// StepText returns the step size as a formula in t, the number of gradients of a client so far.
 func (s Spec) StepText() string {
 	switch sim.Decay(s.Schedule) {
 	case sim.LinearDecay:

@@ -10,11 +10,11 @@ import (
 	"proactivedp/sim"
 )
 
-// PrepareOwn prepares the part of one client, 0 ≤ client < n, that holds all records of
-// the source, and no other client's: of a training whose clients keep their records to
-// themselves. The model and δ are those of clients of records each, as the server has
-// them; what is sampled and accounted goes by how many records there are. The spec's own
-// deal of records is not made. All that is wrong is reported together.
+// PrepareOwn prepares one client, 0 ≤ client < n, of a training whose clients keep their own
+// records. The source has only the records of this client, and it uses all of them. The model and δ
+// are those for clients with the given number of records each, as the server assumes. Sampling and
+// accounting use the actual number of records here. The spec's division of the records is not used.
+// All errors are reported together.
 func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 		errs = append(errs, fmt.Errorf("records = %d, must be at least 1", records))
 	}
 	if spec.Features != 0 && spec.Features != s.data.Features {
-		errs = append(errs, fmt.Errorf("features = %d, must be the %d of %s", spec.Features, s.data.Features,
+		errs = append(errs, fmt.Errorf("features = %d, must be %d as in %s", spec.Features, s.data.Features,
 			s.data.Name))
 	}
 	if err := errors.Join(errs...); err != nil {

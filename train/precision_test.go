@@ -24,8 +24,8 @@ func TestPrecisionIsChecked(t *testing.T) {
 	s := preciseSpec()
 	for model, precisions := range map[string]map[string]string{
 		ConvNet: {"": "", "bf16x3": "", "bf16": `precision = "bf16", must be bf16x3`, "float32": "must be bf16x3"},
-		LeNet:   {"": "", "bf16x3": "must be not given: it is for alexnet, alexnet-dropout, convnet"},
-		Ridge:   {"bf16x3": "must be not given"},
+		LeNet:   {"": "", "bf16x3": "must not be given: it is only for alexnet, alexnet-dropout, convnet"},
+		Ridge:   {"bf16x3": "must not be given"},
 	} {
 		for precision, want := range precisions {
 			s.Model, s.Precision = model, precision
@@ -51,7 +51,7 @@ func TestPrecisionIsAnotherTraining(t *testing.T) {
 	}
 	_, err = NewSource(d).Prepare(precise)
 	restore()
-	if err == nil || !strings.Contains(err.Error(), "kernels of class amx: in use are those of class portable") {
+	if err == nil || !strings.Contains(err.Error(), "kernels of class amx, but this machine uses those of class portable") {
 		t.Errorf("without matrix tiles: %v", err)
 	}
 	if !f32.Tiled() {

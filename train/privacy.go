@@ -10,24 +10,24 @@ import (
 	"proactivedp/sim"
 )
 
-// PlannedPrivacy states what the run will guarantee, before it runs. The error is
-// context.Cause(ctx).
+// PlannedPrivacy returns the guarantee that the run will have, before it runs. If ctx is cancelled,
+// the error is context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err
 	}
 	names := p.Config.Roots.Names()
 	if p.Spec.Runner == DistributedRunner {
-		names = nil // each client has a secret of its own
+		names = nil // each client has its own secret
 	}
 	return p.report(names, func(acc dp.Accountant) (claim.Privacy, error) {
 		return p.Config.PlannedPrivacy(ctx, acc, p.Delta)
 	})
 }
 
-// ReleasedPrivacy states what a finished run of it guarantees, by what its
-// clients released; where sizes adapt, never more than was planned, which holds for
-// the run too. The error is context.Cause(ctx).
+// ReleasedPrivacy returns the guarantee of a finished run, computed from what its clients released.
+// If sizes adapt, it is at most the planned cost, which holds for the run too. If ctx is cancelled,
+// the error is context.Cause(ctx).
 func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err
@@ -47,10 +47,11 @@ func (p *Prepared) ReleasedPrivacy(ctx context.Context, result *sim.Result) (cla
 	})
 }
 
-// report states what account claims of noise from roots of the names.
+// report returns the report of the guarantees that account computes, for noise from roots with these
+// names.
 func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.Privacy, error)) (claim.Report, error) {
 	sigma := p.Config.Mechanism.NoiseMultiplier
-	for i, own := range p.Config.Own { // the least is stated
+	for i, own := range p.Config.Own { // the smallest σ is stated
 		if i == 0 || own.NoiseMultiplier < sigma {
 			sigma = own.NoiseMultiplier
 		}

@@ -154,7 +154,7 @@ func TestPrivacyText(t *testing.T) {
 		return b.String()
 	}
 	r := planned(t, manyRounds)
-	whose := "  noise         seed 1, run 0\n    SIMULATION  who knows the seed can take the noise off"
+	whose := "  noise         seed 1, run 0\n    SIMULATION  anyone who knows the seed can subtract the noise"
 	if !strings.Contains(text(r), whose) {
 		t.Errorf("no %q in\n%s", whose, text(r))
 	}

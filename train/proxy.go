@@ -9,20 +9,20 @@ import (
 	"proactivedp/sim"
 )
 
-// Proxy returns a cheaper run that is about as accurate: the sample size s and the
-// noise multiplier σ times f, the step size η₀ divided by f, in as many rounds T. So
-// each step η₀(Σ∇ + σCn) has the signal and the noise that it had, and only the error of
-// a smaller sample is added; the cost falls to f (Sander, Stock, Sablayrolles, "TAN
-// without a burn", arXiv 2210.03403, Section 3). β is divided by f for the schedule linear
-// and by √f for sqrt, so that η̄_i falls with the rounds as it did. What f comes to after
-// sizes are rounded to whole records is what all the rest is scaled by.
+// Proxy returns a cheaper run with about the same accuracy (Sander, Stock, Sablayrolles, "TAN
+// without a burn", arXiv 2210.03403, Section 3). The sample size s and the noise multiplier σ are
+// multiplied by f, the step size η₀ is divided by f, and the number of rounds T stays the same. So
+// each step η₀(Σ∇ + σCn) has the same signal and noise, and only the error of a smaller sample is
+// added. The cost is multiplied by f. β is divided by f for the schedule linear and by √f for sqrt,
+// so that η̄_i falls in the same way over the rounds. Sample sizes are rounded to whole records; the
+// resulting ratio is used for everything else.
 //
-// A proxy is nearly without noise: what is seen of it costs far more privacy than the
-// run that it stands for. It has no target ε.
+// A proxy has almost no noise. Its results cost far more privacy than the run that it stands for. It
+// has no target ε.
 //
-// f is in (0, 1]; 1 gives the run itself. The error names what has no proxy: a run
-// without noise, a sample of less than one record, and what depends on how many
-// gradients a round has (the delay sqrt, adapted sample sizes).
+// f is in (0, 1]; 1 gives the run itself. The error says what has no proxy: a run without noise, a
+// sample of less than one record, and settings that depend on the number of gradients in a round
+// (the delay sqrt, adaptive sample sizes).
 func (s Spec) Proxy(f float64) (Spec, error) {
 	if f == 1 {
 		return s, nil
@@ -34,7 +34,7 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("proxy: "+format, args...)) }
 	if !(f > 0 && f <= 1) {
-		fail("part = %v of a sample, must be in (0, 1]", f)
+		fail("part of a sample = %v, must be in (0, 1]", f)
 	}
 	if !(s.NoiseMultiplier > 0) {
 		fail("sigma = %v, must be above 0: a run without noise has no proxy", s.NoiseMultiplier)
@@ -50,7 +50,7 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	}
 	run := dp.Cut(in.sizes, s.GradComps)
 	if run.Rounds < 1 || run.Rounds > dp.MaxRounds {
-		return Spec{}, fmt.Errorf("proxy: %d rounds, must be in [1, %d]", run.Rounds, dp.MaxRounds)
+		return Spec{}, fmt.Errorf("proxy: rounds = %d, must be in [1, %d]", run.Rounds, dp.MaxRounds)
 	}
 	sizes := partOf(in.sizes, f)
 	computed := 0
@@ -76,7 +76,7 @@ func (s Spec) Proxy(f float64) (Spec, error) {
 	return s, s.Validate()
 }
 
-// partOf returns the sizes times f, rounded to whole records.
+// partOf returns the sizes multiplied by f and rounded to whole records.
 func partOf(s dp.Sizes, f float64) dp.Sizes {
 	part := func(n int) int { return int(math.Round(f * float64(n))) }
 	switch s := s.(type) {

@@ -78,15 +78,15 @@ func TestWhatHasNoProxy(t *testing.T) {
 		f      float64
 		change func(*Spec)
 	}{
-		{"part = 0 of a sample, must be in (0, 1]", 0, func(*Spec) {}},
-		{"part = 2 of a sample", 2, func(*Spec) {}},
-		{"part = NaN of a sample", math.NaN(), func(*Spec) {}},
+		{"part of a sample = 0, must be in (0, 1]", 0, func(*Spec) {}},
+		{"part of a sample = 2", 2, func(*Spec) {}},
+		{"part of a sample = NaN", math.NaN(), func(*Spec) {}},
 		{"sigma = 0, must be above 0: a run without noise has no proxy", 0.25, func(s *Spec) { s.NoiseMultiplier = 0 }},
 		{`delay = "sqrt" counts gradients`, 0.25, func(s *Spec) { s.Delay = "sqrt" }},
 		{"adapt = 4 changes sample sizes", 0.25, func(s *Spec) { s.Adapt = 4 }},
 		{"part = 0.01 of the 26 records sampled in round 0", 0.01, func(*Spec) {}},
 		{"part = 0.1 of the 4 records sampled in round 1", 0.1, func(s *Spec) { s.SampleSize = "list:26,4" }},
-		{"0 rounds, must be in [1, ", 0.25, func(s *Spec) { s.GradComps = 3 }},
+		{"rounds = 0, must be in [1, ", 0.25, func(s *Spec) { s.GradComps = 3 }},
 		{`sample size = "x"`, 0.25, func(s *Spec) { s.SampleSize = "x" }},
 		{"clipping norm 0.1 × noise multiplier 5e-31 = 5e-32, must be 0", 0.5,
 			func(s *Spec) { s.NoiseMultiplier = 1e-30 }},

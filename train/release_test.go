@@ -179,7 +179,7 @@ func TestReleaseNeedsASecretRoot(t *testing.T) {
 	}
 	for _, p := range []*Prepared{kept, seeded} {
 		_, err := p.Train(t.Context(), sim.Perf{}, nil)
-		if err == nil || !strings.Contains(err.Error(), "noise of seed 1, run 0") {
+		if err == nil || !strings.Contains(err.Error(), "noise from seed 1, run 0") {
 			t.Errorf("trained with the noise of %v: %v", p.Config.Roots.Names(), err)
 		}
 	}

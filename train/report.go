@@ -17,39 +17,40 @@ import (
 	"proactivedp/sim"
 )
 
-// Report is what a finished training run says of itself.
+// Report is the report of a finished training run.
 type Report struct {
 	TestAccuracy float64      `json:"test_accuracy"`
-	JudgedRows                // which the accuracy is of
-	JudgedOn     string       `json:"judged_on"`              // what they are: "test set" or "held-out training rows"
+	JudgedRows                // the rows of the accuracy
+	JudgedOn     string       `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
 	RowsWarning  string       `json:"rows_warning,omitempty"` // see JudgedRows.Warning
-	Judgement                 // beside the accuracy
+	Judgement                 // what is needed to interpret the accuracy
 	Rounds       int          `json:"rounds"` // per client
 	Updates      int          `json:"updates"`
-	GradComps    int          `json:"grad_computations"`     // gradients of a client, nominally
-	Remainder    int          `json:"remainder"`             // gradients of K that are too few for a round
-	GradCompsMin int          `json:"grad_computations_min"` // least gradients of any client, where sample sizes adapt
+	GradComps    int          `json:"grad_computations"`     // gradients of a client, by the nominal sizes
+	Remainder    int          `json:"remainder"`             // gradients of K that are left over, too few for a round
+	GradCompsMin int          `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
 	GradCompsMax int          `json:"grad_computations_max"`
-	Theta        float64      `json:"theta"`   // s_max/s̄ of what was run, ≥ 1, the largest of any client
-	MaxLag       int          `json:"max_lag"` // the largest i − k that a client computed with
+	Theta        float64      `json:"theta"`   // s_max/s̄ of the rounds that were run, ≥ 1, the largest of any client
+	MaxLag       int          `json:"max_lag"` // the largest lag i − k of a round
 	MeanLag      float64      `json:"mean_lag"`
-	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds of the clock, virtual or real; 0: none
+	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
 	Notes        []string     `json:"notes,omitempty"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	ParamsNorm   float64      `json:"params_norm"`
 	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
 	Privacy      claim.Report `json:"privacy"`
-	Releases     []dp.Release `json:"releases"` // what a record pays for, see claim.Released
+	Releases     []dp.Release `json:"releases"` // the releases that a record pays for, see claim.Released
 	Synthetic    bool         `json:"synthetic_data"`
 	DataNote     string       `json:"data_note,omitempty"`
-	DataSHA256   string       `json:"data_sha256"` // digest of the parsed content
-	Seconds      float64      `json:"seconds"`     // seconds of the training loop alone
+	DataSHA256   string       `json:"data_sha256"` // digest of the data set's content
+	Seconds      float64      `json:"seconds"`     // seconds of the training loop
 	Spec         Spec         `json:"config"`
 
-	params []float32 // the model that the training is for
+	params []float32 // the final model
 }
 
-// Averaged is what is said of an averaged model; the rest of a report is of the last one.
+// Averaged is the part of a report about the averaged model. The rest of the report is about the
+// last model.
 type Averaged struct {
 	Rule         string  `json:"rule"` // see Spec.Average
 	Broadcasts   int     `json:"broadcasts"`
@@ -59,7 +60,7 @@ type Averaged struct {
 	ParamsNorm   float64 `json:"params_norm"`
 }
 
-// averaged judges the averaged model; nil if there is none.
+// averaged evaluates the averaged model. It returns nil if the spec asks for no average.
 func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil
@@ -73,13 +74,14 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	}
 }
 
-// Train trains and reports. A long run shows its progress; nil: it does not.
+// Train trains and returns the report. A long run shows its progress on progress, unless that is
+// nil.
 func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer) (*Report, error) {
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept trains with checkpoints and reports. If the run has finished and only
-// its last checkpoint could not be written, there is a report beside the error.
+// TrainKept is Train with checkpoints. If the run has finished and only its last checkpoint could
+// not be written, it returns both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -104,8 +106,8 @@ func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Wri
 	return r, err
 }
 
-// Report says what a finished run of so many seconds left. The error is
-// context.Cause(ctx).
+// Report returns the report of a finished run that took the given seconds. If ctx is cancelled, the
+// error is context.Cause(ctx).
 func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -133,8 +135,8 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	}, nil
 }
 
-// releaseNotes says that the releases of the report are more than any client's rounds, so
-// that nobody takes what a record costs at least from them.
+// releaseNotes returns a note if the releases in the report are more than any single client's
+// rounds. Otherwise a reader could compute a lower bound of a record's cost from them.
 func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 	other := func(l dp.Ledger) bool {
 		first, this := ledgers[0].Named(dp.Noise{}), l.Named(dp.Noise{})
@@ -143,15 +145,15 @@ func (p *Prepared) releaseNotes(ledgers []dp.Ledger) []string {
 	if !p.Config.Partition.Disjoint() || !slices.ContainsFunc(ledgers, other) {
 		return nil
 	}
-	return []string{"clients ran rounds of different sizes, and those that are listed for composition are as large " +
-		"as any client's: no record pays more than an ε of them, and maybe less"}
+	return []string{"clients ran rounds of different sizes. The releases listed for composition are at least as large " +
+		"as any client's, so a record pays at most their ε, and maybe less"}
 }
 
 // DataSHA256 returns the digest of the data set's content, computed once.
 func (p *Prepared) DataSHA256() string { return p.source.Hash() }
 
-// sizesRun returns the least and the most gradients of a client, as expected, and
-// the largest θ of any.
+// sizesRun returns the smallest and the largest expected number of gradients of a client, and the
+// largest θ of any client.
 func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
 	for i := range ledgers {
 		run := ledgers[i].Run()
@@ -163,7 +165,7 @@ func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
 	return least, most, theta
 }
 
-// stated returns the spec as a report gives it: without a seed that was not used.
+// stated returns the spec as a report states it: without a seed that was not used.
 func (s Spec) stated() Spec {
 	if s.SeedFromOS {
 		s.Seed = 0
@@ -221,7 +223,7 @@ training loop   %.3f s (%.4g client rounds per second)
 	return r.Privacy.WriteText(w)
 }
 
-// simulated says how long the run took on its clock, if it had one.
+// simulated returns a line about how long the run took on its clock, if it had one.
 func (r *Report) simulated() string {
 	switch {
 	case r.Spec.TimeScale > 0:
@@ -232,7 +234,7 @@ func (r *Report) simulated() string {
 	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)
 }
 
-// gradients says how many gradients a client computed.
+// gradients returns how many gradients a client computed, in words.
 func (r *Report) gradients() string {
 	if r.GradCompsMin == r.GradCompsMax {
 		return decimal.Many(r.GradCompsMin, "gradient") + " per client"
@@ -241,7 +243,7 @@ func (r *Report) gradients() string {
 		r.GradComps, decimal.Up(r.Theta, 4))
 }
 
-// made reports that there is no report.
+// made returns an error if r was not made by Prepared.Train.
 func (r *Report) made() error {
 	if r == nil || r.Spec == (Spec{}) {
 		return errors.New("this Report was not made by Prepared.Train")

@@ -22,27 +22,28 @@ import (
 	"proactivedp/sim"
 )
 
-// savedFormat is the file of a trained model: magic, version, the header as JSON, which is a
-// [Saved], the parameters as float32 (four bytes each, little-endian), and the SHA-256 of
-// all before. See package internal/sealed.
+// savedFormat is the format of the file of a trained model: magic, version, a [Saved] as JSON, the
+// parameters as little-endian float32, and the SHA-256 of everything before. See package
+// internal/sealed.
 var savedFormat = sealed.Format{Magic: "proactivedp model\n", Version: 1, Name: "model"}
 
-// Inputs say what a model takes: what the records that it was trained on were made of, and
-// how they were read.
+// Inputs describes the records that a model takes: how the records that it was trained on were made
+// and read.
 type Inputs struct {
 	Features int         `json:"features"`
-	Columns  []string    `json:"columns,omitempty"` // names of the features; absent: they had none
-	Images   *ImageShape `json:"images,omitempty"`  // absent: the records were rows
-	Labels   []string    `json:"labels"`            // by class, what it is called
-	// Map is which labels the file had and of which class, see data.ParseLabels; absent: as a
-	// LIBSVM file of two classes has them.
+	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none
+	Images   *ImageShape `json:"images,omitempty"`  // absent if the records were rows
+	Labels   []string    `json:"labels"`            // the label of each class
+	// Map says which labels the file had and the class of each, see data.ParseLabels. It is absent
+	// if the labels were those of a LIBSVM file with two classes.
 	Map    string       `json:"label_map,omitempty"`
 	Mapped *data.Affine `json:"normalised,omitempty"`
-	// Kinds is what the columns of a CSV file held, see table.ParseColumns; absent: numbers.
+	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
+	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
 }
 
-// LabelMap returns the labels of Map; nil if there is none.
+// LabelMap returns the labels in Map, or nil if there is no map.
 func (in Inputs) LabelMap() (*data.Labels, error) {
 	if in.Map == "" {
 		return nil, nil
@@ -50,7 +51,7 @@ func (in Inputs) LabelMap() (*data.Labels, error) {
 	return data.ParseLabels(in.Map)
 }
 
-// ImageShape is the shape of images, and what normalises their pixels.
+// ImageShape is the shape of images and the constants that normalise their pixels.
 type ImageShape struct {
 	Channels int       `json:"channels"`
 	Height   int       `json:"height"`
@@ -59,8 +60,8 @@ type ImageShape struct {
 	Std      []float32 `json:"std"`
 }
 
-// NewInputs returns what a model of the data set takes. labels is the map of its labels, ""
-// where none was given, and mapped how its columns were normalised; nil: not at all.
+// NewInputs returns the inputs of a model of the data set. labels is the map of its labels, or "" if
+// none was given. mapped says how its columns were normalised, or is nil if they were not.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: slices.Clone(d.Names), Map: labels,
 		Mapped: mapped}
@@ -76,34 +77,33 @@ func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 // Read returns the data set that the run was prepared on, as it was read.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
-// Source returns the source that the run was prepared by.
+// Source returns the source that prepared the run.
 func (p *Prepared) Source() *Source { return p.source }
 
-// Saved is a trained model as a file keeps it, with what it was trained as, what it takes
-// and what is claimed of its privacy.
+// Saved is a trained model in a file, with its settings, its inputs and its privacy guarantee.
 type Saved struct {
 	Spec         Spec         `json:"config"`
 	Inputs       Inputs       `json:"inputs"`
-	DataSHA256   string       `json:"data_sha256"` // of the records that it was trained on; "": see Write
+	DataSHA256   string       `json:"data_sha256"` // of the training records; may be "", see Write
 	Synthetic    bool         `json:"synthetic_data,omitempty"`
-	DataNote     string       `json:"data_note,omitempty"` // what is to be known of the data beside it
-	Notes        []string     `json:"notes,omitempty"`     // and of the training, beside Privacy
-	Averaged     string       `json:"averaged,omitempty"`  // which average of broadcasts it is; absent: the last one
-	Lambda       float64      `json:"lambda,omitempty"`    // its penalty
+	DataNote     string       `json:"data_note,omitempty"` // what else a reader must know about the data
+	Notes        []string     `json:"notes,omitempty"`     // what else a reader must know about the training
+	Averaged     string       `json:"averaged,omitempty"`  // which average of broadcasts it is; absent if it is the last model
+	Lambda       float64      `json:"lambda,omitempty"`    // its ridge penalty λ
 	Params       int          `json:"params"`
 	ParamsSHA256 string       `json:"params_sha256"`
 	Privacy      claim.Report `json:"privacy"`
 	Releases     []dp.Release `json:"releases"`
-	// Statement says what is claimed of a model that was trained in stages, chosen by what was
-	// released before them: of such a one Privacy has only the bound that all of it is within.
+	// Statement is the guarantee of a model that was trained in stages, if stages were chosen by
+	// earlier releases. For such a model, Privacy has only the budget that the whole training keeps.
 	Statement string `json:"statement,omitempty"`
 
 	params []float32
 	model  models.Model
 }
 
-// Save writes the model that the report is of, the averaged one if it has one, to a file,
-// whole or not at all.
+// Save writes the report's model to a file, completely or not at all. It is the averaged model if
+// there is one.
 func (r *Report) Save(path string, in Inputs) error {
 	if err := r.made(); err != nil {
 		return err
@@ -121,12 +121,14 @@ func (r *Report) Save(path string, in Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// Write writes the file of a model with these parameters, whole or not at all. It fills in
-// what follows from them and from the rest. Where noise is not known to be that of a numbered
-// seed, which protects nothing, the file has no digest of the records: who knows all of them but
-// one could try out the last, which (ε, δ) does not cover.
+// Write writes the file of a model with these parameters, completely or not at all. It fills in the
+// fields that follow from the parameters and from the other fields.
+//
+// The file has a digest of the records only if the noise comes from a numbered seed, which protects
+// nothing anyway. Otherwise somebody who knows all records but one could try out the last one, which
+// (ε, δ) does not cover.
 func (s Saved) Write(path string, params []float32) error {
-	// Where no releases are listed nobody knows whose noise it is.
+	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }
 	if len(s.Releases) == 0 || slices.ContainsFunc(s.Releases, other) {
 		s.DataSHA256 = ""
@@ -151,8 +153,8 @@ func writeHeader(path string, header []byte, params []float32) error {
 	})
 }
 
-// OpenModel reads the file of a model, and refuses one that is damaged, that contradicts
-// itself, or that this program cannot evaluate.
+// OpenModel reads the file of a model. It returns an error if the file is damaged or contradicts
+// itself, or if this program cannot evaluate the model.
 func OpenModel(path string) (*Saved, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -193,14 +195,14 @@ func readSaved(f *os.File) (*Saved, error) {
 		return nil, err
 	}
 	if got := (&sim.Result{Params: s.params}).ParamsSHA256(); got != s.ParamsSHA256 {
-		return nil, fmt.Errorf("params_sha256 = %s, the parameters have %s", s.ParamsSHA256, got)
+		return nil, fmt.Errorf("params_sha256 = %s, but the parameters have %s", s.ParamsSHA256, got)
 	}
 	return &s, models.CheckFinite(s.params)
 }
 
-// checkText refuses a header with text that could hide what is printed next to it. Only the
-// statement and the kinds of columns may have several lines. table.ParseColumns checks the names
-// and values of the latter.
+// checkText returns an error if the header has text that could hide what is printed next to it. Only
+// the statement and the kinds of columns may have several lines. table.ParseColumns checks the names
+// and values in the latter.
 func (s Saved) checkText() error {
 	s.Statement, s.Inputs.Kinds = "", ""
 	text, err := json.Marshal(s)
@@ -210,8 +212,8 @@ func (s Saved) checkText() error {
 	return strictjson.Check(text, false)
 }
 
-// check makes the model, and reports where the header contradicts itself or the size of the
-// parameters, in bytes.
+// check builds the model. It returns an error if the header contradicts itself or the size of the
+// parameters in bytes.
 func (s *Saved) check(size int64) error {
 	in := s.Inputs
 	kind, err := kindOf(s.Spec.Model)
@@ -220,20 +222,20 @@ func (s *Saved) check(size int64) error {
 	}
 	if len(in.Labels) < 2 || len(in.Labels) > data.MaxClasses || in.Features < 1 || in.Features > math.MaxInt32-1 ||
 		in.Columns != nil && len(in.Columns) != in.Features {
-		return fmt.Errorf("inputs of %d features with %d names in %d classes, must be of at least one in at least two",
+		return fmt.Errorf("inputs have %d features with %d names and %d classes, must have at least one feature and two classes",
 			in.Features, len(in.Columns), len(in.Labels))
 	}
 	if l, err := in.LabelMap(); err != nil {
 		return err
 	} else if l != nil && len(l.Names()) != len(in.Labels) {
-		return fmt.Errorf("label map %.200q of %d classes, must be of %d", in.Map, len(l.Names()), len(in.Labels))
+		return fmt.Errorf("label map %.200q has %d classes, must have %d", in.Map, len(l.Names()), len(in.Labels))
 	}
 	if m := in.Mapped; m != nil && (len(m.Scale) != in.Features || len(m.Shift) != in.Features ||
 		m.Low != nil && len(m.Low) != in.Features || len(m.Low) != len(m.High)) {
-		return fmt.Errorf("constants of %d columns, must be of all %d", len(m.Scale), in.Features)
+		return fmt.Errorf("constants for %d columns, must be for all %d", len(m.Scale), in.Features)
 	}
 	if s.Params < 1 || int64(s.Params) > math.MaxInt64/4 || size != 4*int64(s.Params) {
-		return fmt.Errorf("%d parameters in %d bytes, must be four for each", s.Params, size)
+		return fmt.Errorf("%d parameters in %d bytes, must be four bytes for each", s.Params, size)
 	}
 	like, err := s.like()
 	if err != nil {
@@ -243,13 +245,13 @@ func (s *Saved) check(size int64) error {
 		return err
 	}
 	if n := s.model.NumParams(); n != s.Params {
-		return fmt.Errorf("%d parameters, must be the %d of %s on %s in %d classes", s.Params, n, s.Spec.Model,
+		return fmt.Errorf("parameters = %d, must be %d for %s on %s in %d classes", s.Params, n, s.Spec.Model,
 			like.Shape(), len(in.Labels))
 	}
 	return nil
 }
 
-// like returns a set of no records of the shape that the model is shown.
+// like returns an empty data set with the shape of the model's inputs.
 func (s *Saved) like() (*data.Dataset, error) {
 	in := s.Inputs
 	d := &data.Dataset{Name: s.Spec.Data, Features: in.Features, Classes: len(in.Labels), Start: []int{0}}
@@ -259,7 +261,7 @@ func (s *Saved) like() (*data.Dataset, error) {
 		if m.Channels < 1 || m.Height < 1 || m.Width < 1 || m.Channels > maxSide || m.Height > maxSide ||
 			m.Width > maxSide || d.Images.Size() != in.Features || len(m.Mean) != m.Channels ||
 			len(m.Std) != m.Channels {
-			return nil, fmt.Errorf("images of %d×%d×%d pixels with %d features", m.Channels, m.Height, m.Width,
+			return nil, fmt.Errorf("images have %d×%d×%d pixels, but there are %d features", m.Channels, m.Height, m.Width,
 				in.Features)
 		}
 	}
@@ -269,10 +271,10 @@ func (s *Saved) like() (*data.Dataset, error) {
 	return NewSource(d).shown(inputs{features: s.Spec.FeatureMap})
 }
 
-// maxSide bounds the sides of images.
+// maxSide is the largest side of an image.
 const maxSide = 1 << 15
 
-// Fits reports why the model cannot label the records of a data set, as they are read.
+// Fits returns an error if the model cannot label the records of a data set as it was read.
 func (s *Saved) Fits(d *data.Dataset) error {
 	if err := s.made(); err != nil {
 		return err
@@ -289,18 +291,18 @@ func (s *Saved) Fits(d *data.Dataset) error {
 		fail("%s has %s, the model takes %s", d.Name, d.Shape(), like.Shape())
 	} else if in.Images != nil && (!slices.Equal(in.Images.Mean, d.Images.Mean) ||
 		!slices.Equal(in.Images.Std, d.Images.Std)) {
-		fail("%s has other constants of pixels than the model was trained with", d.Name)
+		fail("%s has other pixel constants than the training data of the model", d.Name)
 	} else if d.Features != in.Features {
 		fail("%s has %d features, the model takes %d", d.Name, d.Features, in.Features)
 	}
 	if in.Columns != nil && d.Columns != nil && !slices.Equal(in.Columns, d.Columns) {
-		fail("%s has the columns %.200q, the model takes %.200q in this order", d.Name, d.Columns, in.Columns)
+		fail("%s has the columns %.200q, the model takes %.200q, in this order", d.Name, d.Columns, in.Columns)
 	}
 	return errors.Join(errs...)
 }
 
-// Normalised returns the records of a data set, as it was read, normalised as those were
-// that the model was trained on.
+// Normalised returns the records of a data set, as it was read, normalised in the same way as the
+// training records.
 func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
 		return d, err
@@ -308,11 +310,11 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	return d.Mapped(*s.Inputs.Mapped)
 }
 
-// Predict returns the class that the model, of OpenModel, finds for each record of a normalised
-// data set.
+// Predict returns the class that the model predicts for each record of a normalised data set. The
+// model must come from OpenModel.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if s == nil || s.model == nil {
-		return nil, errors.New("predict: the model has no parameters, must be of OpenModel")
+		return nil, errors.New("predict: the model has no parameters, must come from OpenModel")
 	}
 	if err := s.Fits(d); err != nil {
 		return nil, err
@@ -331,10 +333,10 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	return labels, nil
 }
 
-// predictedAtOnce bounds the scratch of a prediction.
+// predictedAtOnce is how many records are predicted at once. It bounds the scratch.
 const predictedAtOnce = 1000
 
-// made reports that there is no model.
+// made returns an error if s is not a model.
 func (s *Saved) made() error {
 	if s == nil || s.Params == 0 {
 		return errors.New("this Saved was not made by OpenModel")

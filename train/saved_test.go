@@ -129,10 +129,10 @@ func TestSavedReleaseHasNoDigestOfRecords(t *testing.T) {
 	}
 }
 
-// The lines of Python that read a model back, in docs/own-records.md, read what is there: the
+// The lines of Python that read a model back, in docs/own-table.md, read what is there: the
 // length of the header at bytes 26 to 34, the header, and then weights by class and biases.
 func TestSavedModelIsAsDocumented(t *testing.T) {
-	lines, err := os.ReadFile(filepath.Join("..", "docs", "own-records.md"))
+	lines, err := os.ReadFile(filepath.Join("..", "docs", "own-table.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,16 +226,16 @@ func TestContradictingModelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Saved){
-		"model = \"other\"":      func(s *Saved) { s.Spec.Model = "other" },
-		"must be four for each":  func(s *Saved) { s.Params++ },
-		"must be the":            func(s *Saved) { s.Inputs.Features++ },
-		"in at least two":        func(s *Saved) { s.Inputs.Labels = nil },
-		"label map":              func(s *Saved) { s.Inputs.Map = "a,b,c" },
-		"constants of 1 columns": func(s *Saved) { s.Inputs.Mapped = &data.Affine{Scale: []float64{1}} },
-		"params_sha256":          func(s *Saved) { s.ParamsSHA256 = "other" },
-		"λ = 0":                  func(s *Saved) { s.Lambda = 0 },
-		"images of 0×0×0 pixels": func(s *Saved) { s.Inputs.Images = &ImageShape{} },
-		"\"lenet\" needs":        func(s *Saved) { s.Spec.Model = LeNet },
+		"model = \"other\"":                    func(s *Saved) { s.Spec.Model = "other" },
+		"must be four bytes for each":          func(s *Saved) { s.Params++ },
+		"must be 22":                           func(s *Saved) { s.Inputs.Features++ },
+		"at least one feature and two classes": func(s *Saved) { s.Inputs.Labels = nil },
+		"label map":                            func(s *Saved) { s.Inputs.Map = "a,b,c" },
+		"constants for 1 columns":              func(s *Saved) { s.Inputs.Mapped = &data.Affine{Scale: []float64{1}} },
+		"params_sha256":                        func(s *Saved) { s.ParamsSHA256 = "other" },
+		"λ = 0":                                func(s *Saved) { s.Lambda = 0 },
+		"images have 0×0×0 pixels":             func(s *Saved) { s.Inputs.Images = &ImageShape{} },
+		"\"lenet\" needs":                      func(s *Saved) { s.Spec.Model = LeNet },
 	} {
 		s := *m
 		change(&s)

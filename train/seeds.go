@@ -8,9 +8,9 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// ofSeeds prepares the spec with so many seeds, from its own on, and returns a run for each
-// number of records that a client holds: the split by record deals each seed another, and with
-// it another sample rate. Other splits deal all the same.
+// ofSeeds prepares the spec with several consecutive seeds, of which the spec's own is the first. It
+// returns one run for each number of records that a client holds. With the split by record this
+// number, and so the sample rate, depends on the seed. Other splits always give the same number.
 func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	var runs []*Prepared
 	known := map[int]bool{}
@@ -34,9 +34,10 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest returns, of the runs of the spec with so many seeds, at least 1, from its own on,
-// the one of which a record pays most, as package pld certifies it: none costs more than its ε.
-// A run without a certified ε costs most: of such runs the first is returned.
+// Costliest prepares the spec with several consecutive seeds, of which the spec's own is the first.
+// seeds is at least 1. It returns the run that costs a record most, as package pld certifies it, so
+// no other run costs more than its ε. A run without a certified ε costs most; the first such run is
+// returned.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -65,8 +66,7 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 	return costliest, nil
 }
 
-// PlannedOfSeeds states what the costliest run of so many seeds will guarantee, see
-// [Source.Costliest].
+// PlannedOfSeeds returns the guarantee of the costliest of several runs, see [Source.Costliest].
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)
 	if err != nil {
@@ -75,13 +75,14 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds is Calibrate for the runs of the spec with so many seeds, at least 1, from its
-// own on: none of them costs a record more than targetEpsilon.
+// CalibrateSeeds is like Calibrate, for the runs of the spec with several consecutive seeds, of
+// which the spec's own is the first. seeds is at least 1. None of the runs costs a record more than
+// targetEpsilon.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err
 	}
-	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any that is allowed
+	spec.NoiseMultiplier, spec.TargetEpsilon = 1, 0 // any valid values
 	runs, err := s.ofSeeds(spec, seeds)
 	if err != nil {
 		return Spec{}, err

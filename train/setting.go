@@ -20,39 +20,40 @@ import (
 	"proactivedp/rng"
 )
 
-// Setting is what a file says that is to be trained: a proposal, which is a whole spec,
-// or a plan, which is σ, s, T, δ and the clients.
+// Setting is the training that a file describes. The file has either a proposal, which is a whole
+// spec, or a plan, which is σ, s, T, δ and the clients.
 //
-// A Setting is made by ReadSetting. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use ReadSetting to make one. The methods of a zero Setting return an error or, if they return
+// none, may panic.
 type Setting struct {
 	proposed *Spec
 	planned  plannedRun
-	allowed  *float64 // ε that the file says a record costs at most; nil: it claims none
-	searched string   // what finding it cost the records themselves, as a note; "": nothing
+	allowed  *float64 // the largest ε of a record according to the file; nil if it claims none
+	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes says what a reader of the run's results must know of how its setting was found.
+// Notes returns what a reader of the run's results must know about how its setting was found.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
 		notes = append(notes, s.searched)
 	}
 	if of := s.planned.Adjacency; of != "" && of != dp.NaturalAdjacency(s.planned.Sampling) {
-		notes = append(notes, fmt.Sprintf("the plan's ε is of %s adjacency, what is stated of the run of "+
+		notes = append(notes, fmt.Sprintf("the plan's ε is for %s adjacency, the run's guarantee is for "+
 			"another", of))
 	}
 	return notes
 }
 
-// claimed is what a file says of the ε of a record.
+// claimed is the ε of a record that a file claims.
 type claimed struct {
 	PerRecord struct {
 		EpsilonUpper *float64 `json:"epsilon_upper"`
 	} `json:"per_record"`
 }
 
-// allowed is the ε that a file allows a record where it claims one, be it by a target.
+// allowed returns the ε that a file allows a record, if it claims one: the smaller of its claim and
+// its target.
 func (c claimed) allowed(target float64) *float64 {
 	if upper := c.PerRecord.EpsilonUpper; upper == nil || *upper >= target {
 		return upper
@@ -60,8 +61,8 @@ func (c claimed) allowed(target float64) *float64 {
 	return &target
 }
 
-// proposals is what is read of the output of propose: its other keys tell what the
-// settings were chosen by.
+// proposals has the fields that are read from the output of propose. The other fields explain how
+// the settings were chosen.
 type proposals struct {
 	Target float64 `json:"target_epsilon"`
 	Probe  struct {
@@ -74,44 +75,44 @@ type proposals struct {
 	} `json:"proposals"`
 }
 
-// searchCost is what private probing cost a record: by itself, and together with the training
-// that was proposed.
+// searchCost is what private probing cost a record: by itself, and together with the proposed
+// training.
 type searchCost struct {
 	Alone    cost `json:"alone"`
 	Together cost `json:"together"`
 }
 
-// cost is what is read of a bound.
+// cost has the fields that are read of a bound.
 type cost struct {
 	Epsilon *float64 `json:"epsilon_upper"`
 	Delta   *float64 `json:"delta"`
 }
 
-// text says the bound.
+// text formats the bound.
 func (c cost) text() string {
 	if c.Epsilon == nil || c.Delta == nil {
-		return "ε that the file does not say"
+		return "an ε that the file does not state"
 	}
 	return fmt.Sprintf("ε ≤ %s at δ = %s", decimal.Up(*c.Epsilon, 5), decimal.Up(*c.Delta, 5))
 }
 
-// note says so; "" where there was no private probing.
+// note returns a note about the cost, or "" if there was no private probing.
 func (c *searchCost) note() string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf("the setting was found by private selection on the records themselves, at %s, and with the "+
-		"training that was proposed at %s: what is stated of this training does not count that", c.Alone.text(),
+	return fmt.Sprintf("the setting was found by private selection on these records, which cost %s, or %s together "+
+		"with the proposed training. The guarantee of this training does not include that", c.Alone.text(),
 		c.Together.text())
 }
 
-// plannedRun is what is read of the output of plan.
+// plannedRun has the fields that are read from the output of plan.
 type plannedRun struct {
 	Records   int          `json:"n"`
 	Delta     float64      `json:"delta"`
 	Sigma     float64      `json:"sigma"`
 	Sampling  dp.Sampling  `json:"sampling"`
-	Adjacency dp.Adjacency `json:"adjacency"` // of the plan's ε
+	Adjacency dp.Adjacency `json:"adjacency"` // adjacency of the plan's ε
 	Feasible  bool         `json:"feasible"`
 	Run       *plan.Run    `json:"run"`
 	Clients   int          `json:"clients"`
@@ -121,12 +122,12 @@ type plannedRun struct {
 	claimed
 }
 
-// besidePlan are the keys that the output of plan has beside those of plan.Plan.
+// besidePlan lists the keys in the output of plan that plan.Plan does not have.
 var besidePlan = []string{"frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
-// ReadSetting reads what propose --json or plan --json wrote; of proposals that of the
-// rank, from 1 on, and of a plan rank 0 alone. An unknown key of a plan or of a proposed
-// spec is an error: it may decide what is run.
+// ReadSetting reads the output of propose --json or plan --json. rank selects one of the proposals,
+// from 1 on. For a plan it must be 0. An unknown key of a plan or of a proposed spec is an error,
+// because it may affect what is run.
 func ReadSetting(text []byte, rank int) (*Setting, error) {
 	var keys map[string]json.RawMessage
 	if err := strictjson.Decode(text, &keys); err != nil {
@@ -136,7 +137,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 		return readProposal(text, max(rank, 1))
 	}
 	if rank != 0 {
-		return nil, fmt.Errorf("rank = %d is of a proposal, and there are none", rank)
+		return nil, fmt.Errorf("rank = %d selects a proposal, but the file has no proposals", rank)
 	}
 	whole := maps.Clone(keys)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[plan.Plan]()) {
@@ -147,7 +148,7 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 		delete(keys, name)
 	}
 	if len(keys) > 0 {
-		return nil, fmt.Errorf("neither the output of propose --json nor of plan --json, which has no key %q",
+		return nil, fmt.Errorf("not the output of propose --json or plan --json, which has no key %q",
 			slices.Sorted(maps.Keys(keys))[0])
 	}
 	var s Setting
@@ -169,17 +170,18 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	return &s, nil
 }
 
-// saysPrivacy reports the keys that decide what the run guarantees and are missing, which are not 0.
+// saysPrivacy returns an error if a key is missing that determines the guarantee. A missing key does
+// not mean 0.
 func saysPrivacy(what string, keys map[string]json.RawMessage) error {
 	for _, key := range []string{"sigma", "delta"} {
 		if value, ok := keys[key]; !ok || string(value) == "null" {
-			return fmt.Errorf("%s has no %s, which says what is run and must be there", what, key)
+			return fmt.Errorf("%s has no %s, which must be given", what, key)
 		}
 	}
 	return nil
 }
 
-// readProposal reads the proposal of a rank.
+// readProposal reads the proposal with the given rank.
 func readProposal(text []byte, rank int) (*Setting, error) {
 	var file proposals
 	if err := json.Unmarshal(text, &file); err != nil {
@@ -204,19 +206,19 @@ func readProposal(text []byte, rank int) (*Setting, error) {
 		return &Setting{proposed: &s, allowed: one.Certified.allowed(file.Target), searched: file.Probe.Private.note()},
 			nil
 	}
-	return nil, fmt.Errorf("rank = %d, must be that of one of its %d proposals", rank, len(file.Proposals))
+	return nil, fmt.Errorf("rank = %d, must be one of the file's %d proposals", rank, len(file.Proposals))
 }
 
-// check reports why nothing can be trained by the plan.
+// check returns an error if the plan cannot be trained.
 func (p *plannedRun) check() error {
 	switch {
 	case p.Records < 1 || p.Clients < 1 || p.Sampling == "":
-		return errors.New("neither the output of propose --json nor of plan --json")
+		return errors.New("not the output of propose --json or plan --json")
 	case p.Run == nil || !p.Feasible:
-		return errors.New("the plan is infeasible: there is no run in it")
+		return errors.New("the plan is infeasible, so it has no run")
 	case p.Run.SampleSize != p.Run.MaxSampleSize:
-		return fmt.Errorf("the plan is for sample sizes of mean %d and at most %d, must be for one size: no "+
-			"sequence of sizes is in it", p.Run.SampleSize, p.Run.MaxSampleSize)
+		return fmt.Errorf("the plan has sample sizes with mean %d and maximum %d, must have one size: it does not contain the "+
+			"sequence of sizes", p.Run.SampleSize, p.Run.MaxSampleSize)
 	case p.Run.SampleSize*p.Run.Rounds != p.Run.Computations:
 		return fmt.Errorf("%d rounds of %d records are not %d gradient computations", p.Run.Rounds,
 			p.Run.SampleSize, p.Run.Computations)
@@ -224,7 +226,7 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the setting, with what it does not say from usual.
+// Over returns the setting as a spec. It takes what the setting leaves open from usual.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -239,19 +241,19 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits reports that a run is not the one that was planned: of as many records, with noise
-// from the root that the plan names, if it names one, and at no more than the ε that the
-// file says a record costs, as certified by package pld.
+// Fits returns an error if a run differs from the planned one. It must have the same number of
+// records, noise from the root that the plan names, if it names one, and cost a record at most the ε
+// in the file, as certified by package pld.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err
 	}
 	want := s.planned
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
-		return fmt.Errorf("the plan is for clients of N = %d records, here they hold %d", want.Records, n)
+		return fmt.Errorf("the plan is for clients with N = %d records, but here they have %d", want.Records, n)
 	}
 	if want.Noise.Known() && p.Spec.Runner == DistributedRunner {
-		return fmt.Errorf("the plan is for noise from %s, and each client has noise of its own here", want.Noise)
+		return fmt.Errorf("the plan is for noise from %s, but here each client has its own noise", want.Noise)
 	}
 	if want.Noise.Known() && !slices.Equal(p.Config.Roots.Names(), []rng.Name{want.Noise}) {
 		return fmt.Errorf("the plan is for noise from %s, not from %s", want.Noise, p.Config.Roots.Names()[0])
@@ -259,11 +261,11 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	return s.costsNoMore(ctx, p)
 }
 
-// ErrCostsMore is what Fits wraps for a run that costs more than its file says: of other
-// records, as another split has, or with other noise.
+// ErrCostsMore is the error that Fits wraps if a run costs more than its file says, for example
+// because another split has other records, or the noise differs.
 var ErrCostsMore = errors.New("costs a record")
 
-// costsNoMore refuses a run whose ε is certainly above what the file allows a record.
+// costsNoMore returns an error if the run certainly costs more than the file allows a record.
 func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
 		return nil
@@ -276,18 +278,18 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	}
 	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
-		return fmt.Errorf("what the setting costs cannot be held against ε ≤ %s, which its file says: %w",
+		return fmt.Errorf("the cost of the setting cannot be compared with ε ≤ %s in its file: %w",
 			decimal.Up(allowed, 5), err)
 	}
 	if !(b.EpsilonLower <= allowed) {
-		return fmt.Errorf("sigma = %v %w at least ε = %s at δ = %s here, its file says at most %s",
+		return fmt.Errorf("sigma = %v %w at least ε = %s at δ = %s here, but its file allows at most %s",
 			p.Spec.NoiseMultiplier, ErrCostsMore, decimal.Down(b.EpsilonLower, 5), decimal.Exactly(p.Delta),
 			decimal.Exactly(allowed))
 	}
 	return nil
 }
 
-// made reports a setting that cannot be used.
+// made returns an error if s was not made by ReadSetting.
 func (s *Setting) made() error {
 	if s == nil || s.proposed == nil && s.planned == (plannedRun{}) && s.allowed == nil {
 		return errors.New("this Setting was not made by ReadSetting")

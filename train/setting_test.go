@@ -29,9 +29,9 @@ func TestSettingSaysWhatFindingItCost(t *testing.T) {
 	const alone, together = `{"epsilon_upper":0.25,"delta":1e-5}`, `{"epsilon_upper":0.5,"delta":1e-5}`
 	for probe, want := range map[string]string{
 		`{"kind":"own"}`: "",
-		`{"private":{"alone":` + alone + `,"together":` + together + `}}`: "private selection on the records " +
-			"themselves, at ε ≤ 0.25 at δ = 1e-05, and with the training that was proposed at ε ≤ 0.5 at",
-		`{"private":{"together":` + together + `}}`: "themselves, at ε that the file does not say, and",
+		`{"private":{"alone":` + alone + `,"together":` + together + `}}`: "private selection on these records, " +
+			"which cost ε ≤ 0.25 at δ = 1e-05, or ε ≤ 0.5 at δ = 1e-05 together",
+		`{"private":{"together":` + together + `}}`: "which cost an ε that the file does not state, or ε ≤ 0.5",
 	} {
 		s, err := ReadSetting(file(probe), 1)
 		if err != nil {
@@ -88,7 +88,7 @@ func TestProposalsSayTheirNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := "the setting of the proposal of rank 1 has no " + key + ", which says what is run"
+			want := "the setting of the proposal of rank 1 has no " + key + ", which must be given"
 			if err := read(setting); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s = %q: error %v", key, value, err)
 			}
@@ -107,7 +107,7 @@ func TestPlansNameNoNoiseOfProcesses(t *testing.T) {
 	}
 	for _, seed := range []uint64{spec.Seed, spec.Seed + 1} {
 		s := Setting{planned: plannedRun{Noise: rng.New(seed).Name()}}
-		want := fmt.Sprintf("the plan is for noise from %s, and each client has noise of its own",
+		want := fmt.Sprintf("the plan is for noise from %s, but here each client has its own noise",
 			rng.New(seed).Name())
 		if err := s.Fits(t.Context(), p); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("seed %d: error %v, want %q", seed, err, want)
@@ -150,10 +150,10 @@ func TestSettingKeepsItsAdjacency(t *testing.T) {
 		if err := s.Fits(t.Context(), p); errors.Is(err, ErrCostsMore) != refused || err != nil && !refused {
 			t.Errorf("%d rounds: %v, must be refused: %v", rounds, err, refused)
 		} else if most := decimal.Exactly(*s.allowed); refused && !strings.HasSuffix(err.Error(), "at most "+most) {
-			t.Errorf("%v: its file says at most %s", err, most)
+			t.Errorf("%v: its file allows at most %s", err, most)
 		}
 		notes := strings.Join(s.Notes(), "; ")
-		if !strings.Contains(notes, "the plan's ε is of replace-one adjacency") {
+		if !strings.Contains(notes, "the plan's ε is for replace-one adjacency") {
 			t.Errorf("notes %q", notes)
 		}
 	}

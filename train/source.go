@@ -13,13 +13,12 @@ import (
 	"proactivedp/sim"
 )
 
-// Source is a data set that many specs are trained on. It prepares each spec
-// once, and what specs have in common is in memory once: the data, the rows that
-// clients hold, the models, and the content of traces. Several goroutines may use
-// it.
+// Source is a data set on which many specs are trained. It prepares each spec once. Specs share in
+// memory: the data, the clients' rows, the models, and the content of traces. It is safe for
+// concurrent use.
 //
-// A Source is made by NewSource. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use NewSource to make one. The methods of a zero Source return an error or, if they return none,
+// may panic.
 type Source struct {
 	data *data.Dataset
 	hash func() string
@@ -32,7 +31,7 @@ type Source struct {
 	traces   map[string]trace
 }
 
-// NewSource returns the source of a data set, which is not to be changed then.
+// NewSource returns the source of a data set, which must not change after that.
 func NewSource(d *data.Dataset) *Source {
 	return &Source{
 		data: d, hash: sync.OnceValue(d.Hash),
@@ -44,11 +43,11 @@ func NewSource(d *data.Dataset) *Source {
 // Data returns the data set.
 func (s *Source) Data() *data.Dataset { return s.data }
 
-// Hash returns the SHA-256 of the data set's content, computed once.
+// Hash returns the SHA-256 of the data set's content. It is computed once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare is Spec.Prepare with the spec's seed. It returns the same value for the
-// same spec, for all who ask: it is not to be changed.
+// Prepare is Spec.Prepare with the spec's seed. For the same spec it returns the same value to all
+// callers, so it must not be changed.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// dealt says which rows a deal gives.
+// dealt has what determines a deal.
 type dealt struct {
 	seed      uint64
 	split     string
@@ -76,13 +75,13 @@ type dealt struct {
 	inputs    inputs
 }
 
-// deal is which rows each client holds, and which are judged by.
+// deal says which rows each client holds, and which rows are used for evaluation.
 type deal struct {
 	rows []data.Subset
 	test data.Subset
 }
 
-// of returns the deal with the records of another data set in the place of these.
+// of returns the deal with the records of another data set.
 func (d deal) of(set *data.Dataset) deal {
 	d.rows, d.test.Data = slices.Clone(d.rows), set
 	for i := range d.rows {
@@ -91,11 +90,11 @@ func (d deal) of(set *data.Dataset) deal {
 	return d
 }
 
-// deal splits the data and deals the training rows to the spec's clients.
+// deal splits the data and divides the training rows among the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
 	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
 	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 {
-		key.seed = 0 // no seed decides such a deal
+		key.seed = 0 // such a deal does not depend on the seed
 	}
 	if d, done := s.deals[key]; done {
 		return d, nil
@@ -142,7 +141,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	return p, nil
 }
 
-// configure builds the run of a spec, which is to be checked and finished.
+// configure builds the run of a spec. The caller must check and finish it.
 func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("no data set")
@@ -151,7 +150,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	if spec.Features != 0 && spec.Features != s.data.Features {
-		return nil, fmt.Errorf("features = %d, must be the %d of %s, or 0", spec.Features, s.data.Features,
+		return nil, fmt.Errorf("features = %d, must be %d as in %s, or 0", spec.Features, s.data.Features,
 			s.data.Name)
 	}
 	in, err := spec.parse()
@@ -177,7 +176,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	return &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}, nil
 }
 
-// modelFor names a model with a penalty.
+// modelFor identifies a model with a penalty for records of a shape.
 type modelFor struct {
 	name      string
 	precision nn.Precision
@@ -185,7 +184,7 @@ type modelFor struct {
 	lambda    float64
 }
 
-// model makes a model of the set with a penalty, once: that of a network has tables of its
+// model returns a model for the data set. It is built once, because a network has tables for its
 // shapes.
 func (s *Source) model(
 	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64,
@@ -204,7 +203,7 @@ func (s *Source) model(
 	return m, err
 }
 
-// readTrace reads a file of a trace, once.
+// readTrace reads the file of a trace once.
 func (s *Source) readTrace(file string) (trace, error) {
 	if t, done := s.traces[file]; done {
 		return t, nil
@@ -216,7 +215,7 @@ func (s *Source) readTrace(file string) (trace, error) {
 	return t, err
 }
 
-// made reports a source that cannot be used.
+// made returns an error if s was not made by NewSource.
 func (s *Source) made() error {
 	if s == nil || s.hash == nil {
 		return errors.New("this Source was not made by NewSource")

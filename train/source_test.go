@@ -141,7 +141,7 @@ func TestFolds(t *testing.T) {
 func TestFeaturesAreThoseOfTheData(t *testing.T) {
 	d := drawn()
 	for features, want := range map[int]string{
-		0: "", d.Features: "", d.Features + 1: fmt.Sprintf("features = %d, must be the %d of ", d.Features+1, d.Features),
+		0: "", d.Features: "", d.Features + 1: fmt.Sprintf("features = %d, must be %d as in ", d.Features+1, d.Features),
 	} {
 		spec := smallSpec()
 		spec.Features = features

@@ -1,7 +1,6 @@
-// Package train is for one training: a Spec of plain values says all that decides
-// its result, Prepare makes it concrete on a data set, and what is prepared can be
-// forecast, trained with checkpoints on the way, traced, and reported with the
-// privacy that it guarantees.
+// Package train runs one training. A Spec has all settings that determine its result, as plain
+// values. Prepare combines a spec with a data set. A Prepared can be forecast, trained (with
+// checkpoints), traced, and reported with its privacy guarantee.
 //
 //	spec := train.DefaultSpec()
 //	spec.Data, spec.GradComps = dataset.Name, 10_000
@@ -9,8 +8,7 @@
 //	…
 //	report, err := p.Train(ctx, sim.Perf{}, nil)
 //
-// A spec names the program's own models; a model of another is trained by package
-// sim.
+// A spec names one of the program's models. To train a custom model, use package sim.
 package train
 
 import (
@@ -33,21 +31,20 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// The runners by name.
+// These are the names of the runners.
 const (
 	VirtualRunner = "virtual"
 	HogwildRunner = "hogwild"
-	// DistributedRunner is a server and clients that are processes of their own, of
-	// package cluster.
+	// DistributedRunner is a server and clients in separate processes, see package cluster.
 	DistributedRunner = "distributed"
 )
 
-// Spec is one training run, as plain values: what the command line sets,
-// what a manifest records and what a finished cell is found by.
+// Spec has the settings of one training run as plain values. The command line sets them, a manifest
+// records them, and the store of finished cells uses them as a key.
 type Spec struct {
 	Model string `json:"model"`
-	// Data is what reports call the data set. Prepare is given the set itself, and
-	// compares no name.
+	// Data is the name of the data set in reports. Prepare is given the data set itself and does not
+	// compare names.
 	Data            string  `json:"data"`
 	Clients         int     `json:"clients"`
 	GradComps       int     `json:"grad_computations"` // K, the gradients of one client, at least 1
@@ -63,68 +60,70 @@ type Spec struct {
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
-	// TimeScale is of the hogwild runner, which with it is on a real clock, see
-	// realclock.Options; 0: clients run as fast as they can.
+	// TimeScale puts the hogwild runner on a real clock, see realclock.Options. 0 means that clients
+	// run as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// The next fields are what only the virtual clock can do. The hashes are those
-	// of a trace's file, see Pinned.
+	// Only the virtual clock supports the next fields. The hashes are those of a trace's file, see
+	// Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
 	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
-	Resend       string  `json:"resend,omitempty"` // after which a lost message is sent again, such as 1ms
+	Resend       string  `json:"resend,omitempty"` // time after which a lost message is sent again, such as 1ms
 	Duplicate    float64 `json:"duplicate,omitempty"`
 	Churn        string  `json:"churn,omitempty"` // see clock.ParseChurn
 	Adapt        float64 `json:"adapt,omitempty"` // see sim.Adapt
 	ComputeTrace string  `json:"compute_trace_sha256,omitempty"`
 	LatencyTrace string  `json:"latency_trace_sha256,omitempty"`
 
-	// Features is how many columns the data set must have, 0: any. That a file of one's
-	// own has them is then no secret of its records.
+	// Features is the number of columns that the data set must have; 0 allows any number. If it is
+	// given, the number of columns of a custom file is public.
 	Features int `json:"features,omitempty"`
-	// FeatureMap is what takes the place of the images' pixels: hog:CELL:BINS, see package
-	// data/hog; "": nothing does. Digests stay those of the data set as read.
+	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS, see package
+	// data/hog. "" keeps the pixels. Digests are always those of the data set as read.
 	FeatureMap string `json:"feature_map,omitempty"`
-	// InputScale is a public constant by which what the model sees of a record is
-	// multiplied, see data.Dataset.Scaled; 0 means 1.
+	// InputScale is a public constant by which the model's inputs are multiplied, see
+	// data.Dataset.Scaled. 0 means 1.
 	InputScale float64 `json:"input_scale,omitempty"`
-	// Precision is of what numbers matrix tiles (AMX) make the products of a network that
-	// they are for: bf16x3, see nn.BF16x3, which no other kernels can do; "": those that
-	// agree with the other kernels.
+	// Precision is the precision of those products of a network that matrix tiles (AMX) compute:
+	// bf16x3, see nn.BF16x3, which no other kernels support. "" means a result that agrees with the
+	// other kernels.
 	Precision string `json:"precision,omitempty"`
-	// Split says how a data set that was published as one is split: ShuffledSplit, as
-	// data.Split does and "" means, or RecordSplit, as data.SplitByRecord does.
+	// Split says how a data set without a separate test set is split: ShuffledSplit uses data.Split
+	// and is the default, RecordSplit uses data.SplitByRecord.
 	Split string `json:"split,omitempty"`
 
-	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0: 1/N_c
-	// Holdout is the part of the training records, in (0, 1), that nobody trains on and that judges
-	// instead of the test set; 0 holds out none. A hash of each record, keyed by the seed, picks
-	// them, so their number varies, see [data.HoldOut]. Fold, from 0 on, says which part it is.
-	// Each fold has other records.
+	Delta float64 `json:"delta"` // δ of every statement, in (0, 1); 0 means 1/N_c
+	// Holdout is the fraction of the training records, in (0, 1), that is held out of training and
+	// used for evaluation instead of the test set. 0 holds out none. A hash of each record, keyed by
+	// the seed, selects them, so their number varies, see [data.HoldOut]. Fold, from 0 on, says
+	// which fraction. Each fold has other records.
 	Holdout    float64 `json:"holdout,omitempty"`
 	Fold       int     `json:"fold,omitempty"`
 	Seed       uint64  `json:"seed"`
-	SeedFromOS bool    `json:"seed_from_os,omitempty"` // randomness is the operating system's, and Seed is not used
+	SeedFromOS bool    `json:"seed_from_os,omitempty"` // the operating system's randomness is used instead of Seed
 	Exact      bool    `json:"exact,omitempty"`        // samples and noise are drawn exactly, see dp.Mechanism
-	// Run is the number of the release among those of the seed. Every run has samples,
-	// noise and dropout of its own; split, deal, default model and clock are the seed's.
-	// Two trainings whose ε are composed must be two runs, or of two seeds.
+	// Run is the number of the release among those of the seed. Every run has its own samples, noise
+	// and dropout. The split, the division of the records, the default model and the clock depend
+	// only on the seed. Two trainings whose ε are composed must have different runs or different
+	// seeds.
 	Run uint64 `json:"run,omitempty"`
 
-	// Momentum is M in [0, 1) of the server's heavy ball, see sim.Config.
+	// Momentum is the server's momentum M in [0, 1), see sim.Config.
 	Momentum float64 `json:"momentum,omitempty"`
-	// Average is which mean of the broadcasts is reported beside the last model: "" or
-	// "none" for none, "ema:D" or "tail:F", see Outcome.
+	// Average says which mean of the broadcasts is reported in addition to the last model: "" or
+	// "none", "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
-	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]; 0: 1/N, as in the paper.
+	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
+	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
-	// TargetEpsilon is the ε of a record that NoiseMultiplier was calibrated for, see
-	// Source.Calibrate; 0: none. A run that would cost more is not trained.
+	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see
+	// Source.Calibrate. 0 means none. A run that would cost more is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 }
 
-// How a data set is split into training and test rows.
+// These are the ways to split a data set into training and test rows.
 const (
-	ShuffledSplit = "shuffled"  // at random: another number of rows deals all of them anew
-	RecordSplit   = "by-record" // each record by itself, so that (ε, δ) covers the split
+	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
+	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
@@ -139,24 +138,24 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Prepared is a spec made concrete: a configuration ready to run and the records
-// to judge it by: the test set, or those held out of the training set.
+// Prepared is a spec together with a data set: a configuration that is ready to run, and the records
+// for its evaluation. These are the test set, or the records held out of the training set.
 //
-// A Prepared is made by a Source. The methods of any other return an error or, if they
-// have none to return, may panic.
+// Use Source.Prepare or Spec.Prepare to make one. The methods of a zero Prepared return an error or,
+// if they return none, may panic.
 type Prepared struct {
-	Spec   Spec        // with the hashes of the traces that it names, and the model's FullName
-	Config *sim.Config // what any runner runs
-	Test   data.Subset // the rows that give the accuracy
+	Spec   Spec        // including the hashes of its traces, and the model's FullName
+	Config *sim.Config // the configuration that the runner runs
+	Test   data.Subset // the rows for evaluation
 	Delta  float64     // δ of every statement
-	Trace  *Trace      // is shown the run; nil: none
-	Notes  []string    // what a reader must know beside what the spec says, see Setting.Notes
+	Trace  *Trace      // records the run; nil if there is none
+	Notes  []string    // what a reader must know in addition to the spec, see Setting.Notes
 
 	source *Source  // the source that prepared it
-	stage  *stageID // what a stage has besides its spec; nil if it is none
+	stage  *stageID // what a stage has in addition to its spec; nil if this is not a stage
 }
 
-// parsed is a spec with its texts read.
+// parsed is a spec whose texts have been parsed.
 type parsed struct {
 	model            modelKind
 	sizes            dp.Sizes
@@ -170,9 +169,8 @@ type parsed struct {
 	steps            sim.StepSize
 }
 
-// parse reads the texts of the spec and checks what stands by itself. What could
-// not be read has its default in the result, so that the rest can be checked
-// too.
+// parse parses the texts of the spec and checks each by itself. A text that could not be parsed has
+// its default in the result, so that the rest can be checked too.
 func (s Spec) parse() (parsed, error) {
 	timing := clock.DefaultTiming()
 	p := parsed{
@@ -210,7 +208,7 @@ func (s Spec) parse() (parsed, error) {
 	return p, errors.Join(errs...)
 }
 
-// read sets *to to what parse makes of text, or keeps the error.
+// read parses text and stores the result in *to. It appends an error to errs.
 func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error)) {
 	v, err := parse(text)
 	if err != nil {
@@ -220,8 +218,7 @@ func read[T any](errs *[]error, to *T, text string, parse func(string) (T, error
 	*to = v
 }
 
-// durationOf returns clock.ParseDuration with errors that say which duration of the
-// spec it is.
+// durationOf returns clock.ParseDuration with errors that name the duration.
 func durationOf(what string) func(string) (clock.Duration, error) {
 	return func(text string) (clock.Duration, error) {
 		d, err := clock.ParseDuration(text)
@@ -232,7 +229,7 @@ func durationOf(what string) func(string) (clock.Duration, error) {
 	}
 }
 
-// parseResend reads a time, "" being 0.
+// parseResend reads a time. "" means 0.
 func parseResend(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -244,8 +241,8 @@ func parseResend(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Validate reports every problem of the spec that shows without the data: all
-// but what depends on how many records there are.
+// Validate reports every problem of the spec that does not depend on the data or on the number of
+// records.
 func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
@@ -260,7 +257,7 @@ func (s Spec) Validate() error {
 	case s.Runner == HogwildRunner:
 		errs = append(errs, s.checkHogwild(s.config(p)))
 	case s.TimeScale != 0:
-		errs = append(errs, fmt.Errorf("time scale = %v, must be 0 but with runner %s: no other waits for the "+
+		errs = append(errs, fmt.Errorf("time scale = %v, must be 0 except with runner %s: no other runner waits for the "+
 			"durations drawn", s.TimeScale, HogwildRunner))
 	case s.Runner == DistributedRunner:
 		virtual := s.config(p)
@@ -283,8 +280,8 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
 	}
 	if s.SeedFromOS && s.Run != 0 {
-		errs = append(errs, fmt.Errorf("run = %d, must be 0 where randomness is the operating system's: every "+
-			"training then has its own", s.Run))
+		errs = append(errs, fmt.Errorf("run = %d, must be 0 with the operating system's randomness: every "+
+			"training then has its own noise", s.Run))
 	}
 	if s.GradComps < 1 || s.GradComps > decimal.MaxWhole {
 		errs = append(errs, fmt.Errorf("gradient computations per client = %d, must be in [1, 2^53]",
@@ -294,7 +291,7 @@ func (s Spec) Validate() error {
 	return errors.Join(append(errs, m.Validate(1))...)
 }
 
-// checkHogwild reports what goroutines cannot do, free-running or on a real clock.
+// checkHogwild reports settings that goroutines do not support, free-running or on a real clock.
 func (s Spec) checkHogwild(cfg sim.Config) error {
 	if s.TimeScale == 0 {
 		return cfg.CheckFreeRunning()
@@ -302,10 +299,10 @@ func (s Spec) checkHogwild(cfg sim.Config) error {
 	return errors.Join(realclock.Check(&cfg), realclock.CheckScale(s.TimeScale))
 }
 
-// maxLambda bounds a penalty.
+// maxLambda is the largest penalty.
 const maxLambda = 1e6
 
-// checkLambda reports a penalty out of its range, or of a model that has none.
+// checkLambda returns an error if the penalty is out of range, or if the model has no penalty.
 func (s Spec) checkLambda() error {
 	if s.Lambda == 0 {
 		return nil
@@ -314,13 +311,13 @@ func (s Spec) checkLambda() error {
 		return fmt.Errorf("lambda = %v, must be in (0, %g], or 0 for 1/N", s.Lambda, float64(maxLambda))
 	}
 	if s.Model != Ridge {
-		return fmt.Errorf("lambda = %v of the model %q, must be 0: %q alone has a penalty", s.Lambda, s.Model,
+		return fmt.Errorf("lambda = %v with model = %q, must be 0: only %q has a penalty", s.Lambda, s.Model,
 			Ridge)
 	}
 	return nil
 }
 
-// lambda returns the penalty for clients of n records each.
+// lambda returns the penalty λ for clients with n records each.
 func (s Spec) lambda(n int) float64 {
 	if s.Lambda != 0 {
 		return s.Lambda
@@ -328,11 +325,10 @@ func (s Spec) lambda(n int) float64 {
 	return 1 / float64(n)
 }
 
-// inputs returns what the model is shown.
+// inputs returns how the records are transformed for the model.
 func (s Spec) inputs() inputs { return inputs{s.FeatureMap, s.InputScale} }
 
-// mechanism returns the mechanism that the spec describes for clients of n
-// records.
+// mechanism returns the mechanism of the spec for clients with n records.
 func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
@@ -341,8 +337,7 @@ func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	}
 }
 
-// config returns the part of the run's configuration that the spec says without
-// the data.
+// config returns the part of the run's configuration that does not depend on the data.
 func (s Spec) config(p parsed) sim.Config {
 	return sim.Config{
 		Partition: p.partition, GradComps: s.GradComps, Delay: p.delay, Steps: p.steps,
@@ -351,11 +346,10 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set; a Source does so for
-// many specs. root nil means the spec's seed, with which a run that has SeedFromOS does not
-// run; the clients' streams are those of the root's run number s.Run. It reads the files of
-// traces and names their content in the spec of what it returns. All that is wrong is
-// reported together.
+// Prepare checks the spec and builds the run on the data set. A Source does that for many specs. If
+// root is nil, the spec's seed is used; a run that has SeedFromOS needs a root. The clients' streams
+// are those of the root's run number s.Run. Prepare reads the files of traces and puts their hashes
+// into the spec of the result. All errors are reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	if root == nil {
 		root = rng.New(s.Seed)
@@ -363,7 +357,7 @@ func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	return NewSource(d).prepare(s, root)
 }
 
-// finish checks a run whose clients hold n records each, and settles its δ.
+// finish checks a run whose clients hold n records each, and sets its δ.
 func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
@@ -383,11 +377,11 @@ func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subse
 	return data.Split(d, root)
 }
 
-// UsualHoldout is the default part of training records that is held out. For MNIST this gives about
-// as many as there are test images.
+// UsualHoldout is the default fraction of training records that is held out. For MNIST it gives
+// about as many records as there are test images.
 const UsualHoldout = 1. / 6
 
-// Run trains and returns the result as package sim has it. observe may be nil.
+// Run trains and returns the result of package sim. observe may be nil.
 func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer) (*sim.Result, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -399,12 +393,12 @@ func (p *Prepared) Run(ctx context.Context, perf sim.Perf, observe sim.Observer)
 	return train(ctx)
 }
 
-// ready sets up the run and returns the training itself.
+// ready sets up the run and returns a function that does the training.
 func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Context) (*sim.Result, error), error) {
 	names := p.Config.Roots.Names()
 	if i := slices.IndexFunc(names, rng.Name.Simulated); p.Spec.SeedFromOS && i >= 0 {
-		return nil, fmt.Errorf("noise of %s, where randomness is to be the operating system's: give "+
-			"Spec.Prepare a root of rng.NewFromOS", names[i])
+		return nil, fmt.Errorf("noise from %s, but the spec wants the operating system's randomness: give "+
+			"Spec.Prepare a root from rng.NewFromOS", names[i])
 	}
 	switch p.Spec.Runner {
 	case HogwildRunner:
@@ -415,7 +409,7 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 			return sim.Hogwild(ctx, p.Config, observe)
 		}, nil
 	case DistributedRunner:
-		return nil, errors.New("a distributed run is of processes of their own, see package cluster")
+		return nil, errors.New("a distributed run needs separate processes, see package cluster")
 	}
 	v, err := sim.NewVirtual(p.Config, perf, observe)
 	if err != nil {
@@ -425,7 +419,7 @@ func (p *Prepared) ready(perf sim.Perf, observe sim.Observer) (func(context.Cont
 	return v.Run, nil
 }
 
-// made reports a run that cannot be used.
+// made returns an error if p was not made by Source.Prepare.
 func (p *Prepared) made() error {
 	if p == nil || p.Config == nil || p.source == nil {
 		return errors.New("this Prepared was not made by Source.Prepare")

@@ -11,9 +11,9 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Pinned returns the spec with the SHA-256 of every trace that it names. So what a
-// cell or a manifest says is about content, whatever is in the file later. A file
-// that has not the content that the spec was pinned to is an error.
+// Pinned returns the spec with the SHA-256 of every trace that it names. So a cell or a manifest
+// describes the content, even if the file changes later. It is an error if a file's content does not
+// match the hash in the spec.
 func (s Spec) Pinned() (Spec, error) {
 	p, err := s.parse()
 	if err != nil {
@@ -32,7 +32,7 @@ func (s Spec) readTraces(p *parsed, read func(file string) (trace, error)) (Spec
 func pin(d *clock.Duration, hash *string, read func(file string) (trace, error)) error {
 	if d.Kind != clock.Traced {
 		if *hash != "" {
-			return fmt.Errorf("trace SHA-256 = %s of %v, which is no trace", *hash, d)
+			return fmt.Errorf("trace SHA-256 = %s for %v, which is not a trace", *hash, d)
 		}
 		return nil
 	}
@@ -41,7 +41,7 @@ func pin(d *clock.Duration, hash *string, read func(file string) (trace, error))
 		return err
 	}
 	if *hash != "" && *hash != t.hash {
-		return fmt.Errorf("trace %s has the SHA-256 %s, must have %s", d.File, t.hash, *hash)
+		return fmt.Errorf("SHA-256 of trace %s = %s, must be %s", d.File, t.hash, *hash)
 	}
 	d.Trace, *hash = t.times, t.hash
 	return nil
@@ -53,7 +53,7 @@ type trace struct {
 	hash  string // SHA-256 of the file
 }
 
-// readTrace reads a file of a trace.
+// readTrace reads the file of a trace.
 func readTrace(file string) (trace, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -65,5 +65,5 @@ func readTrace(file string) (trace, error) {
 	if err != nil {
 		return trace{}, fmt.Errorf("trace %s: %w", file, err)
 	}
-	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // a hash of all: a trace is parsed to its end
+	return trace{times, hex.EncodeToString(sum.Sum(nil))}, nil // the hash covers the whole file, because a trace is parsed to its end
 }

@@ -32,11 +32,11 @@ func TestTraceIsPinnedByContent(t *testing.T) {
 		t.Errorf("another content is pinned as %+v, %v", other, err)
 	}
 	if _, err := pinned.Prepare(drawn(), nil); err == nil ||
-		!strings.Contains(err.Error(), "must have "+pinned.ComputeTrace) {
+		!strings.Contains(err.Error(), "must be "+pinned.ComputeTrace) {
 		t.Errorf("another content than pinned: %v", err)
 	}
 	pinned.Compute = "constant:1ms"
-	if _, err := pinned.Pinned(); err == nil || !strings.Contains(err.Error(), "no trace") {
+	if _, err := pinned.Pinned(); err == nil || !strings.Contains(err.Error(), "not a trace") {
 		t.Errorf("a pinned duration that is no trace: %v", err)
 	}
 }

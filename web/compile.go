@@ -13,12 +13,11 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// most is how large the parts of a planner may be.
+// most is the largest size of any part of a planner, in bytes.
 const most = 64 << 20
 
-// Compile returns the planner compiled from the module's source in the folder, by the Go
-// that is installed. Version is put into the page. It needs no network if the module's
-// dependencies are there.
+// Compile compiles the planner from the module's source in the folder with the installed Go. The page
+// shows version. Compile needs no network if the module's dependencies are present.
 func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	p := Planner{Version: version}
 	made, err := os.MkdirTemp("", "proactivedp-page-")
@@ -43,7 +42,7 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 		return p, fmt.Errorf("go env GOROOT: %w", err)
 	}
 	goroot := strings.TrimSpace(string(out))
-	for _, place := range []string{"lib", "misc"} { // misc: up to Go 1.23
+	for _, place := range []string{"lib", "misc"} { // "misc" until Go 1.23
 		loader := filepath.Join(goroot, place, "wasm", "wasm_exec.js")
 		if p.Loader, err = bounded.File(loader, most); err == nil {
 			break
@@ -56,13 +55,12 @@ func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	return p, err
 }
 
-// browser is the environment in which Go compiles for browsers.
+// browser returns the environment in which Go compiles for browsers.
 func browser() []string {
 	return append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
 }
 
-// licences returns the licence of the program, and of those of others the ones of what the
-// planner is made of.
+// licences returns the licence of the program, and those of the modules that the planner contains.
 func licences(ctx context.Context, folder string) ([]byte, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-f",
 		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./web/internal/planner")
@@ -79,7 +77,7 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mark = "\n======== " // before the name of a module, or of Go's own library
+	const mark = "\n======== " // comes before the name of a module or of the standard library
 	of := map[string]string{}
 	for _, part := range strings.Split(string(others), mark)[1:] {
 		name, _, _ := strings.Cut(part, "\n")
@@ -90,20 +88,20 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	for _, name := range slices.Compact(modules) {
 		text, there := of[name]
 		if !there {
-			return nil, fmt.Errorf("THIRD_PARTY_LICENSES has none of %s, which the planner is made of", name)
+			return nil, fmt.Errorf("THIRD_PARTY_LICENSES has no licence of %s, which the planner contains", name)
 		}
 		all = append(append(all, mark...), text...)
 	}
 	return all, nil
 }
 
-// ErrNoSource is what Source wraps where there is none.
+// ErrNoSource is wrapped by the error of Source if there is no source.
 var ErrNoSource = errors.New("no source of the planner")
 
-// Source returns the folder of the module's source that holds the folder given.
+// Source returns the root folder of the module's source that contains folder.
 func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return "", fmt.Errorf("%w: no Go is installed", ErrNoSource)
+		return "", fmt.Errorf("%w: Go is not installed", ErrNoSource)
 	}
 	dir := folder
 	for {
@@ -112,7 +110,7 @@ func Source(ctx context.Context, folder string) (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("%w: %s is in no copy of the repository", ErrNoSource, folder)
+			return "", fmt.Errorf("%w: %s is not in a copy of the repository", ErrNoSource, folder)
 		}
 		dir = up
 	}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// limited returns a listener that has no more than mostConnected connections: others wait
-// until one of them ends.
+// limited returns a listener with at most mostConnected connections. Further ones wait until one of
+// them ends.
 func limited(l net.Listener) net.Listener {
 	return &limitedListener{Listener: l, free: make(chan struct{}, mostConnected), closed: make(chan struct{})}
 }
@@ -18,7 +18,7 @@ type limitedListener struct {
 	once   sync.Once
 }
 
-// Accept waits for a connection, and for a place for it.
+// Accept waits until there is a connection and fewer than mostConnected are open.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
@@ -44,7 +44,7 @@ type limitedConn struct {
 	release func()
 }
 
-// Close closes the connection, and frees its place.
+// Close closes the connection, so that another one can be accepted.
 func (c *limitedConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()

@@ -14,46 +14,46 @@ import (
 	"proactivedp/answer"
 )
 
-// The bounds of a server. Everything that it reads ends, in size and in time, and whoever
-// takes nothing of what is written is left.
+// The limits of a server. They bound everything that it reads, in size and in time. A client that does
+// not read the answer in time is disconnected.
 const (
 	maxHeader     = 16 << 10
 	maxAddress    = 4 << 10
 	readTime      = 10 * time.Second
-	takeTime      = 2 * readTime // in which what is written must be taken, a refusal of what was slow to come too
+	takeTime      = 2 * readTime // time for reading an answer, including one that refuses a slow request
 	idleTime      = 60 * time.Second
-	answerTime    = 60 * time.Second // of one question
+	answerTime    = 60 * time.Second // time for computing the answer to one question
 	proposalTime  = 30 * time.Minute
-	shutdownTime  = time.Second / 2 // of what is under way, whose context is done; below what an interrupt leaves
+	shutdownTime  = time.Second / 2 // time for ending requests after their context is done; shorter than an interrupt allows
 	atOnce        = 4               // questions that are computed at the same time
-	mostWaiting   = 256             // questions that wait for that
+	mostWaiting   = 256             // questions that wait or are computed
 	mostConnected = 512
 )
 
-// policy is what a served page may load and do: only what is from the server itself.
+// policy is the content security policy of a served page: everything comes from the server itself.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Options are what a Server has beside the planner.
+// Options are the optional parts of a Server.
 type Options struct {
-	// Propose answers a question of POST /propose, which is JSON; nil: it is not there.
-	// It is asked once at a time, and ends soon after ctx is done. An error that wraps an
-	// answer.Problem is shown as that.
+	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
+	// Only one call runs at a time, and it ends soon after ctx is done. If its error wraps an
+	// answer.Problem, the page shows that.
 	Propose func(ctx context.Context, question []byte) (any, error)
-	Sets    []string // the data sets that Propose knows
+	Sets    []string // data sets that Propose knows
 }
 
-// Server answers the page and its questions, to this machine alone.
+// Server serves the page and answers its questions, only to this machine.
 type Server struct {
 	files     map[string]file
 	options   Options
-	computing chan struct{} // has one for each question that is computed
-	waiting   chan struct{} // and for each that is there
+	computing chan struct{} // has an element for each question that is computed
+	waiting   chan struct{} // has an element for each question that was accepted
 	proposing chan struct{}
 	takeTime  time.Duration
 }
 
-// file is what stands at an address.
+// file is the content of one address.
 type file struct {
 	kind string
 	text []byte
@@ -77,13 +77,13 @@ func NewServer(o Options) (*Server, error) {
 	}, nil
 }
 
-// Serve answers at the listener, which must be one of this machine's own addresses, until
-// ctx is done; then it ends what is under way, soon, and returns nil.
+// Serve answers requests at the listener until ctx is done. Then it ends the requests under way and
+// returns nil. The listener's address must be a loopback address.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	host, _, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil || !net.ParseIP(host).IsLoopback() {
 		listener.Close()
-		return fmt.Errorf("address = %s, must be one of this machine's own, such as 127.0.0.1:8080",
+		return fmt.Errorf("address = %s, must be a loopback address, such as 127.0.0.1:8080",
 			listener.Addr())
 	}
 	base, stop := context.WithCancel(ctx)
@@ -111,8 +111,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// ServeHTTP answers one request. A name of the host that is not this machine's is refused:
-// a page of somebody else, whose name was made to lead here, must not ask.
+// ServeHTTP answers one request. It refuses a host name other than this machine's, to protect against
+// DNS rebinding: a foreign page whose name resolves to this machine must not ask questions.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	taken(w, s.takeTime)
 	h := w.Header()
@@ -138,17 +138,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// taken gives whoever asks so long, from now on, to take what is written; 0: for ever, as
-// while an answer is computed.
+// taken sets the time in which the client must read what is written. 0 means no limit, as while an
+// answer is computed.
 func taken(w http.ResponseWriter, within time.Duration) {
 	var end time.Time
 	if within > 0 {
 		end = time.Now().Add(within)
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(end) // what is no connection has no end
+	_ = http.NewResponseController(w).SetWriteDeadline(end) // a writer that is not a connection has no deadline
 }
 
-// ownHost reports whether a Host is this machine by a name that leads nowhere else.
+// ownHost reports whether the Host header names this machine by a name that always resolves to it.
 func ownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -158,8 +158,8 @@ func ownHost(host string) bool {
 	return name == "localhost" || net.ParseIP(name).IsLoopback()
 }
 
-// ownOrigin reports whether a request is of a page of this server, or of no page, or is a
-// link of another page, which opens this one and learns nothing of it.
+// ownOrigin reports whether the request comes from a page of this server or from no page. It also
+// accepts a link on another page, which opens this page and learns nothing from it.
 func ownOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
@@ -177,7 +177,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	f, ok := s.files[r.URL.Path]
 	switch {
 	case !ok:
-		refuse(w, http.StatusNotFound, "there is nothing here")
+		refuse(w, http.StatusNotFound, "no such address")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD")
@@ -185,12 +185,12 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", f.kind)
 		w.Header().Set("Content-Length", fmt.Sprint(len(f.text)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(f.text) // who has gone needs no answer
+			_, _ = w.Write(f.text) // the client may have gone
 		}
 	}
 }
 
-// post reads a question, and writes what reply says of it.
+// post reads a question and writes the answer of reply.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx context.Context, question []byte) ([]byte,
 	int)) {
 	if r.Method != http.MethodPost {
@@ -198,7 +198,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 		refuse(w, http.StatusMethodNotAllowed, "only POST")
 		return
 	}
-	// A form of another page can send only other kinds, without asking first.
+	// A form on another page cannot send this type without a preflight request.
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, "the question must be application/json")
 		return
@@ -228,7 +228,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, reply func(ctx con
 	_, _ = w.Write(text)
 }
 
-// answer answers a question of the planner, when it is its turn.
+// answer answers a question of the planner, as soon as fewer than atOnce are computed.
 func (s *Server) answer(ctx context.Context, question []byte) ([]byte, int) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -236,12 +236,12 @@ func (s *Server) answer(ctx context.Context, question []byte) ([]byte, int) {
 	case s.computing <- struct{}{}:
 		defer func() { <-s.computing }()
 	case <-ctx.Done():
-		return problem(answer.Ended, "nobody waits for the answer, or it took too long"), http.StatusServiceUnavailable
+		return problem(answer.Ended, "the request was cancelled, or the answer took too long"), http.StatusServiceUnavailable
 	}
 	return answer.JSON(ctx, question), http.StatusOK
 }
 
-// propose answers a question for settings; there is one such search at a time.
+// propose answers a question for settings. Only one such search runs at a time.
 func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 	ctx, cancel := context.WithTimeout(ctx, proposalTime)
 	defer cancel()
@@ -249,7 +249,7 @@ func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 	case s.proposing <- struct{}{}:
 		defer func() { <-s.proposing }()
 	default:
-		return problem(answer.Ended, "settings are being searched already: one search at a time"),
+		return problem(answer.Ended, "a search for settings is already running: only one runs at a time"),
 			http.StatusServiceUnavailable
 	}
 	found, err := s.proposed(ctx, question)
@@ -263,7 +263,7 @@ func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 	return text, http.StatusOK
 }
 
-// proposed asks for settings, and makes an error of a panic.
+// proposed calls Propose and turns a panic into an error.
 func (s *Server) proposed(ctx context.Context, question []byte) (found any, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -394,7 +394,7 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() { ask(ctx, "long") })
 	<-begun
-	if status, text := ask(t.Context(), "soon"); status != 503 || !strings.Contains(text, "one search at a time") {
+	if status, text := ask(t.Context(), "soon"); status != 503 || !strings.Contains(text, "only one runs at a time") {
 		t.Errorf("beside another: %d %s", status, text)
 	}
 	leave()

@@ -1,9 +1,9 @@
-// Package web is the planner as a page: in one file that needs nothing else, or from a
-// server on this machine. Both have the same text, style and script; in the file the
-// questions of package answer are answered by the planner as WebAssembly, in workers of
-// the browser, and by the server natively.
+// Package web is the planner as a web page: either one self-contained HTML file, or a page from a
+// server on this machine. Both have the same text, style and scripts. In the file, questions of package
+// answer are answered by the planner as WebAssembly, in the browser's workers. The server answers them
+// natively.
 //
-// [Compile] and [Page] make the file, [Server] serves.
+// [Compile] and [Page] make the file, and [Server] serves the page.
 package web
 
 import (
@@ -21,22 +21,21 @@ import (
 //go:embed static
 var static embed.FS
 
-// scripts are the files of the page's own script, in their order: they share one scope.
+// scripts are the page's own scripts, in order. They share one scope.
 var scripts = []string{"numbers.js", "question.js", "ask.js", "charts.js", "view.js", "main.js"}
 
-// chartScript is what the page has of others, with its licences: see npm/build.mjs.
+// chartScript is the third-party code of the page, with its licences, see npm/build.mjs.
 const chartScript = "plot.js"
 
-// read returns an embedded file, which is there.
+// read returns an embedded file, which must exist.
 func read(name string) string {
 	text, err := static.ReadFile("static/" + name)
 	if err != nil {
-		panic("web: " + err.Error()) // a file of this package's own list
+		panic("web: " + err.Error()) // the name comes from this package
 	}
 	return string(text)
 }
 
-// pageScript is the script of the page.
 func pageScript() string {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")
@@ -47,23 +46,22 @@ func pageScript() string {
 	return all.String()
 }
 
-// pageText puts the head and the scripts into the page.
+// pageText inserts the head and the scripts into the page.
 func pageText(head, foot string) []byte {
 	page := strings.Replace(read("index.html"), "<!--head-->", head, 1)
 	return []byte(strings.Replace(page, "<!--scripts-->", foot, 1))
 }
 
-// Planner is the planner as WebAssembly, and what goes with it.
+// Planner is the planner as WebAssembly, and everything that a page needs to run it.
 type Planner struct {
 	Wasm     []byte // the program of web/internal/planner
-	Loader   []byte // wasm_exec.js of the Go that compiled it
-	Version  string // which build it is of
-	Licences []byte // the licences of all that it is made of
+	Loader   []byte // wasm_exec.js of the Go version that compiled it
+	Version  string // version of the program
+	Licences []byte // licences of everything that it contains
 }
 
-// Page returns the planner as one HTML file without a link to anything: it works from a
-// file and without a network. Its policy of content lets it load nothing, and run no
-// script but its own.
+// Page returns the planner as one HTML file that needs no other file and no network. Its content
+// security policy allows it to load nothing, and to run only its own scripts.
 func Page(p Planner) ([]byte, error) {
 	packed, err := packed(p.Wasm)
 	if err != nil {
@@ -74,13 +72,13 @@ func Page(p Planner) ([]byte, error) {
 	for name, text := range map[string]string{"loader": worker, chartScript: charts, "script": page,
 		"licences": string(p.Licences)} {
 		if low := strings.ToLower(text); strings.Contains(low, "</script") || strings.Contains(low, "<!--") {
-			return nil, fmt.Errorf("the %s has the end of a script in it, and cannot stand in a page", name)
+			return nil, fmt.Errorf("the %s contains the end tag of a script, which a page cannot contain", name)
 		}
 	}
 	policy := strings.Join([]string{
 		"default-src 'none'", "base-uri 'none'", "form-action 'none'", "worker-src blob:", "img-src data:",
 		"style-src " + digest(style),
-		// The worker is made of text in the page, and has its policy from it.
+		// The worker is created from text in the page and inherits its policy.
 		"script-src 'wasm-unsafe-eval' " + digest(charts) + " " + digest(page),
 	}, "; ")
 	head := fmt.Sprintf("<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n%s%s\">\n<style>%s</style>",
@@ -96,10 +94,10 @@ func Page(p Planner) ([]byte, error) {
 	return pageText(head, foot.String()), nil
 }
 
-// generator is what stands before a page's version.
+// generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version that [Page] put into a page; "" if it made none such.
+// PageVersion returns the version in a page that [Page] made, or "".
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))
@@ -109,13 +107,13 @@ func PageVersion(page []byte) string {
 	return html.UnescapeString(string(version))
 }
 
-// digest is how a policy names a script or style that stands in the page.
+// digest returns the name of an inline script or style in a content security policy.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// packed compresses, always to the same bytes.
+// packed compresses text, always to the same bytes.
 func packed(text []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -131,10 +129,10 @@ func packed(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// servedPage is the page that a server gives, of which style and scripts have addresses of
-// their own; sets are the data sets that it proposes settings for.
+// servedPage returns the page of a server, which loads style and scripts from separate addresses. sets
+// are the data sets for which it proposes settings.
 func servedPage(sets []string) ([]byte, error) {
-	names, err := json.Marshal(sets) // which escapes < and >
+	names, err := json.Marshal(sets) // escapes < and >
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
-// Package broker connects processes through NATS JetStream: by a broker that is part of
-// this program, which an Engine starts, or by one that runs elsewhere. Nothing in it knows
-// what the messages are about.
+// Package broker connects processes through NATS JetStream. The broker is either part of this
+// program, started by an Engine, or runs elsewhere. The package does not know what the messages
+// mean.
 //
-// A broker listens beyond loopback only with TLS and with credentials for everybody, see
-// Keyring. The build tag nobroker leaves the broker out of the program: then it can
-// only connect.
+// A broker listens beyond loopback only with TLS, and only if every user has credentials, see
+// Keyring. With the build tag nobroker, the program contains no broker and can only connect to one.
 package broker
 
 import (
@@ -22,25 +21,25 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Engine says which broker processes meet at.
+// Engine says which broker the processes use.
 type Engine struct {
-	// URL is a broker that runs elsewhere, such as nats://host:4222; "": one is started,
-	// as the other fields say.
+	// URL is a broker that runs elsewhere, such as nats://host:4222. If it is "", Start starts a
+	// broker as the other fields say.
 	URL string
-	// Listen is where the started broker listens, as HOST:PORT; port 0 is any that is
-	// free. "": nowhere, it is for this process alone.
+	// Listen is the HOST:PORT at which the started broker listens. Port 0 selects a free port. If it
+	// is "", only this process can use the broker.
 	Listen   string
-	StoreDir string // the folder of its streams, made if it is not there
-	// Sync is how long messages may be acknowledged before they are on disk; 0: not at
-	// all, each is on disk first.
+	StoreDir string // the folder of its streams; it is created if it does not exist
+	// Sync is how long the broker may wait between acknowledging a message and flushing it to disk.
+	// 0 means that each message is on disk before it is acknowledged.
 	Sync time.Duration
-	Key  []byte // its files are encrypted under it; nil: they are not
-	// Keyring is the credentials by which it knows its users, and its TLS certificate; nil:
-	// whoever reaches it may do all, which is allowed on loopback alone.
+	Key  []byte // encrypts the broker's files; nil means no encryption
+	// Keyring has the broker's users and its TLS certificate. If it is nil, everybody who reaches
+	// the broker may do everything, which is allowed only on loopback.
 	Keyring *Keyring
 	// Allow returns what a user of the keyring may do.
 	Allow func(User) Permissions
-	// Log is shown what the broker has to say; nil: nothing is.
+	// Log, unless it is nil, receives the broker's log messages.
 	Log func(level, text string)
 }
 
@@ -53,7 +52,7 @@ func (e Engine) Validate() error {
 	var errs []error
 	if e.URL != "" {
 		if e.Listen != "" {
-			errs = append(errs, fmt.Errorf("listen = %q beside the broker %s, one of both must be left out",
+			errs = append(errs, fmt.Errorf("listen = %q and a broker's URL %s are given, must be only one of them",
 				e.Listen, e.URL))
 		}
 		return errors.Join(append(errs, CheckURL(e.URL))...)
@@ -73,8 +72,8 @@ func (e Engine) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Replicas is how many copies a stream has: three where the URL names three brokers or more,
-// which are a cluster then, else one.
+// Replicas returns how many copies a stream has: three if the URL names at least three brokers,
+// which then form a cluster, and otherwise one.
 func (e Engine) Replicas() int {
 	if strings.Count(e.URL, ",") >= 2 {
 		return 3
@@ -85,7 +84,7 @@ func (e Engine) Replicas() int {
 // MinKey is the length of the shortest key, in bytes.
 const MinKey = 16
 
-// checkListen reports why the broker must not listen there.
+// checkListen returns an error if the broker must not listen at e.Listen.
 func (e Engine) checkListen() error {
 	host, port, err := net.SplitHostPort(e.Listen)
 	if err != nil {
@@ -95,14 +94,14 @@ func (e Engine) checkListen() error {
 		return fmt.Errorf("listen = %q: the port must be in [0, 65535]", e.Listen)
 	}
 	if e.Keyring == nil && !loopback(host) {
-		return fmt.Errorf("listen = %q is beyond this machine, which takes TLS and credentials: make them "+
+		return fmt.Errorf("listen = %q is reachable from other machines, which needs TLS and credentials: make them "+
 			"with proactivedp keys and give --keys, or listen on 127.0.0.1", e.Listen)
 	}
 	return nil
 }
 
-// loopback reports whether a host is this machine for itself alone. A name other than
-// localhost is not: what it means is decided elsewhere.
+// loopback reports whether a host can only be reached from this machine. Of all names, only
+// localhost counts: other names may be resolved to any address.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -111,7 +110,7 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// CheckURL reports a URL that is not one of a broker.
+// CheckURL returns an error if a URL is not the URL of a broker.
 func CheckURL(url string) error {
 	for one := range strings.SplitSeq(url, ",") {
 		scheme, rest, found := strings.Cut(one, "://")
@@ -124,27 +123,26 @@ func CheckURL(url string) error {
 			return fmt.Errorf("URL = %q: the port is %q, must be a number in [1, 65535]", url, port)
 		}
 		if scheme == "nats" && !loopback(host) {
-			return fmt.Errorf("URL = %q: beyond this machine it must be tls://HOST:PORT", url)
+			return fmt.Errorf("URL = %q: a broker on another machine needs tls://HOST:PORT", url)
 		}
 	}
 	return nil
 }
 
-// Peer says who connects, and how.
+// Peer says who connects and how.
 type Peer struct {
-	Name  string       // what the broker's lists call the connection
-	Creds *Credentials // nil: none
-	// Inbox is the first part of the subjects under which answers come: others must not
-	// be allowed to listen there.
+	Name  string       // the connection's name in the broker's lists
+	Creds *Credentials // nil means no credentials
+	// Inbox is the first part of the subjects under which answers arrive. Nobody else may be allowed
+	// to listen there.
 	Inbox string
-	// Reconnected is called, from a goroutine of the connection's, whenever it has been
-	// lost and is there again; nil: nothing is.
+	// Reconnected, unless it is nil, is called from a goroutine of the connection each time the
+	// connection returns after a loss.
 	Reconnected func()
 }
 
-// Dial connects to a broker, and waits for one that is not up yet until the context
-// ends. A connection that is lost comes back by itself; what is published meanwhile is
-// an error.
+// Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
+// A lost connection returns by itself. Publishing while it is lost is an error.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err
@@ -160,7 +158,7 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	return dial(ctx, url, options)
 }
 
-// The pauses and patience of a connection.
+// These are the timeouts of a connection.
 const (
 	reconnectWait = 100 * time.Millisecond
 	dialTimeout   = 5 * time.Second
@@ -178,7 +176,7 @@ func (p Peer) options() []nats.Option {
 				p.Reconnected()
 			}
 		}),
-		// What is refused is seen where it is asked for.
+		// A refused operation returns an error to its caller, so it is not logged here.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
@@ -206,14 +204,14 @@ func dial(ctx context.Context, url string, options []nats.Option) (*nats.Conn, e
 	return c, nil
 }
 
-// untrusted reports an error of a certificate, which waiting does not mend.
+// untrusted reports whether err is about a certificate, so that waiting does not help.
 func untrusted(err error) bool {
 	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
 	return ok
 }
 
-// options are those by which a connection is of these credentials. Without TLS, as on
-// loopback, the key alone is used.
+// options returns the options for a connection with these credentials. Without TLS, as on loopback,
+// only the key is used.
 func (c *Credentials) options(secure bool) ([]nats.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(c.Seed))
 	if err != nil {
@@ -227,7 +225,7 @@ func (c *Credentials) options(secure bool) ([]nats.Option, error) {
 	if secure {
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM([]byte(c.CA)) {
-			return nil, errors.New("credentials: ca is no certificate")
+			return nil, errors.New("credentials: ca is not a certificate")
 		}
 		options = append(options, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}))
 	}

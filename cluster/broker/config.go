@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// The files that WriteConfig writes.
+// WriteConfig writes these files.
 const (
 	configFile      = "nats.conf"
 	certificateFile = "server.crt"
 	privateKeyFile  = "server.key"
 )
 
-// WriteConfig writes, to the folder of the keyring, what brokers that run elsewhere are
-// configured by, nats-server's: TLS and the users, each with what allow returns. It is for
-// the brokers' machines alone, and overwrites nothing.
+// WriteConfig writes a configuration for brokers (nats-server) that run elsewhere, to the folder dir
+// of the keyring: TLS and the users, with the permissions that allow returns. The files are secrets
+// of the brokers' machines. WriteConfig does not overwrite files.
 func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Users and TLS of proactivedp's brokers; to be included in nats-server's own configuration.\n"+
@@ -46,7 +46,7 @@ func WriteConfig(dir string, ring *Keyring, allow func(User) Permissions) error 
 	return nil
 }
 
-// allowed is a list of subjects as nats-server reads it; of none, nothing is allowed.
+// allowed formats a list of subjects for nats-server. An empty list allows nothing.
 func allowed(subjects []string) string {
 	if len(subjects) == 0 {
 		return `{ deny: [">"] }`

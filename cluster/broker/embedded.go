@@ -16,18 +16,18 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Embedded says whether this program has a broker of its own.
+// Embedded reports whether this program contains a broker.
 const Embedded = true
 
-// Broker is the broker that an engine speaks of.
+// Broker is the broker of an Engine.
 type Broker struct {
 	engine Engine
-	ns     *server.Server // nil: it runs elsewhere
-	own    nkeys.KeyPair  // the key of the program that started it; nil: none is needed
-	url    string         // where others reach it; "": nobody does
+	ns     *server.Server // nil if it runs elsewhere
+	own    nkeys.KeyPair  // the key of the program that started it; nil if none is needed
+	url    string         // where others reach it; "" if nobody can
 }
 
-// readyTimeout is how long a broker may take to start. It reads its streams first.
+// readyTimeout is how long a broker may take to start. It first reads its streams.
 const readyTimeout = 5 * time.Minute
 
 // Start starts the broker, unless it runs elsewhere.
@@ -63,7 +63,7 @@ func (e Engine) Start() (*Broker, error) {
 	return b, nil
 }
 
-// options are the broker's.
+// options returns the broker's options.
 func (b *Broker) options() (*server.Options, error) {
 	e := b.engine
 	o := &server.Options{
@@ -120,7 +120,7 @@ func (b *Broker) options() (*server.Options, error) {
 	return o, nil
 }
 
-// allowOnly allows the subjects and nothing else; of none, nothing at all.
+// allowOnly allows the subjects and nothing else. An empty list allows nothing.
 func allowOnly(subjects []string) *server.SubjectPermission {
 	if len(subjects) == 0 {
 		return &server.SubjectPermission{Deny: []string{">"}}
@@ -128,11 +128,11 @@ func allowOnly(subjects []string) *server.SubjectPermission {
 	return &server.SubjectPermission{Allow: subjects}
 }
 
-// URL returns where others reach the broker; "" where nobody does.
+// URL returns where others reach the broker, or "" if nobody can.
 func (b *Broker) URL() string { return b.url }
 
-// Connect connects this process to the broker: of one that it started, past the
-// network and with all rights.
+// Connect connects this process to the broker. If it started the broker, the connection does not use
+// the network and has all rights.
 func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	if b.ns == nil {
 		return Dial(ctx, b.engine.URL, p)
@@ -148,12 +148,12 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	return dial(ctx, "", options)
 }
 
-// closeTime is how long Close waits. The streams are closed first, and what takes longer is a
-// connection that takes nothing of what is written to it, to the end of WriteDeadline.
+// closeTime limits how long Close waits. The broker closes its streams first. What may take longer
+// after that are connections whose clients do not read: they end only at WriteDeadline.
 const closeTime = 5 * time.Second
 
-// Close stops the broker, if it was started here, and waits for it, but not for those that take
-// nothing of what is sent.
+// Close stops the broker, if it was started here, and waits for its end. It does not wait for
+// clients that do not read.
 func (b *Broker) Close() {
 	if b.ns == nil {
 		return
@@ -170,7 +170,7 @@ func (b *Broker) Close() {
 	}
 }
 
-// logger hands on what a broker says.
+// logger passes on the broker's log messages.
 type logger struct{ log func(level, text string) }
 
 func (l logger) Noticef(format string, v ...any) { l.log("info", fmt.Sprintf(format, v...)) }

@@ -9,16 +9,16 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Embedded says whether this program has a broker of its own.
+// Embedded reports whether this program contains a broker.
 const Embedded = false
 
-// Broker is the broker that an engine speaks of.
+// Broker is the broker of an Engine.
 type Broker struct{ engine Engine }
 
-// Start returns the broker at the engine's URL: this program has none of its own.
+// Start returns the broker at the engine's URL. This program contains no broker.
 func (e Engine) Start() (*Broker, error) {
 	if e.URL == "" {
-		return nil, errors.New("this program was built without one (tag nobroker): give the URL of a broker")
+		return nil, errors.New("this program was built without a broker (tag nobroker): give the URL of one")
 	}
 	if err := e.Validate(); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Role says what a user is for.
+// Role says what a user may do.
 type Role string
 
 // The roles.
@@ -33,14 +33,14 @@ const (
 	Server   Role = "server"   // serves trainings, or hands out cells, at a broker that runs elsewhere
 )
 
-// User is one that the broker knows.
+// User is a user of the broker.
 type User struct {
 	Role   Role   `json:"role"`
 	Client int    `json:"client"` // a client's number; else 0
 	Public string `json:"public"` // the public part of the user's key
 }
 
-// Keyring is what a broker knows its users by, and shows that it is itself by.
+// Keyring is what a broker needs to recognize its users and to prove its own identity.
 type Keyring struct {
 	Version     int    `json:"version"`
 	Certificate string `json:"certificate"` // PEM
@@ -48,17 +48,17 @@ type Keyring struct {
 	Users       []User `json:"users"`
 }
 
-// Credentials are what one user shows that it is itself by.
+// Credentials are what a user needs to prove its identity.
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
 	Client  int    `json:"client"` // a client's number; else 0
 	Seed    string `json:"seed"`   // the secret part of the user's key
-	CA      string `json:"ca"`     // PEM: who vouches for the broker
+	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
 }
 
-// Check reports credentials of another role than the one that is needed: a broker would let
-// them in, and answer nothing. No credentials, as on loopback, are those of every role.
+// Check returns an error if the credentials have another role than the one needed. A broker would
+// accept such a connection but refuse everything. nil credentials, as on loopback, fit every role.
 func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil
@@ -66,7 +66,7 @@ func (c *Credentials) Check(needed Role) error {
 	return fmt.Errorf("credentials of role %q, must be of %q", c.Role, needed)
 }
 
-// The names of the files that MakeKeys writes.
+// MakeKeys writes these files.
 const (
 	keyringFile = "server.keys"
 	credsEnd    = ".creds"
@@ -74,19 +74,19 @@ const (
 
 const keyVersion = 1
 
-// validity is how long a certificate is good for.
+// validity is how long a certificate is valid.
 const validity = 5 * 365 * 24 * time.Hour
 
-// MakeKeys writes to the folder dir, made if it is not there, a keyring for a broker that
-// is reached under the names or addresses of hosts, and credentials for so many clients, an
-// operator, the workers, and servers. It overwrites nothing. The folder holds secrets: each file
-// is for the machine of its user alone.
+// MakeKeys writes a keyring and credentials to the folder dir, which it creates if needed. The
+// broker's certificate is for the names or addresses in hosts. There are credentials for each
+// client, for an operator, for the workers and for servers. Existing files are not overwritten. The
+// files are secrets: each belongs only on the machine of its user.
 func MakeKeys(dir string, clients int, hosts []string) error {
 	if clients < 0 || clients > 1_000_000 {
 		return fmt.Errorf("keys of %d clients, must be in [0, 1000000]", clients)
 	}
 	if len(hosts) == 0 {
-		return errors.New("keys of a broker without a name or an address")
+		return errors.New("no hosts: give at least one name or address of the broker")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keys: %w", err)
@@ -128,7 +128,7 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 	return nil
 }
 
-// writeSecret writes a new file that its owner alone can read.
+// writeSecret writes a new file that only its owner can read.
 func writeSecret(path string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -142,7 +142,7 @@ func writeSecret(path string, v any) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// certificate makes a certificate for the hosts that vouches for itself.
+// certificate makes a self-signed certificate for the hosts.
 func certificate(hosts []string) (cert, key string, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func certificate(hosts []string) (cert, key string, err error) {
 		SerialNumber: new(big.Int).SetBytes(serial[:16]), Subject: pkix.Name{CommonName: "proactivedp " + hosts[0]},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(validity), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		// Brokers of a cluster show it to each other.
+		// The brokers of a cluster also show it to each other, as clients.
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	for _, host := range hosts {
@@ -166,7 +166,7 @@ func certificate(hosts []string) (cert, key string, err error) {
 		} else if host != "" {
 			about.DNSNames = append(about.DNSNames, host)
 		} else {
-			return "", "", errors.New(`a host is ""`)
+			return "", "", errors.New(`host = "", must be a name or an address`)
 		}
 	}
 	der, err := x509.CreateCertificate(nil, about, about, &private.PublicKey, private)
@@ -183,8 +183,8 @@ func certificate(hosts []string) (cert, key string, err error) {
 	return block("CERTIFICATE", der), block("PRIVATE KEY", secret), nil
 }
 
-// What bounds files of keys, in bytes: a keyring has some lines for each user, credentials
-// are of one, with a certificate that may name many hosts.
+// These bound the files of keys, in bytes. A keyring has a few lines for each user. A file of
+// credentials has one user, and a certificate that may have many hosts.
 const (
 	maxKeyring     = 512 << 20
 	maxCredentials = 1 << 20

@@ -11,8 +11,8 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// writeAccounting measures the accounting in a new process: on one processor,
-// and what this one has in memory does not count.
+// writeAccounting measures the accounting in a new process, which has one processor and does not
+// share this process's memory.
 func writeAccounting(w io.Writer, runs int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -38,7 +38,7 @@ func writeAccounting(w io.Writer, runs int) error {
 	return nil
 }
 
-// randoms is how many random settings are accounted, drawn from seed.
+// randoms is how many random settings are accounted for. seed draws them.
 const randoms, seed = 1000, 1
 
 // accounting writes the rows that are measured in this process.

@@ -4,7 +4,7 @@ package main
 
 import "fmt"
 
-// sign is on which side of its target a figure should be.
+// sign says on which side of its target a figure should be.
 type sign string
 
 const (
@@ -13,8 +13,7 @@ const (
 	noTarget sign = ""
 )
 
-// figure is a row of a table: a value that was measured, its target and whether
-// it is met.
+// figure is a row of a table: a measured value, its target, and whether the target is met.
 type figure struct {
 	of, what string
 	value    float64
@@ -35,7 +34,7 @@ func (f figure) String() string {
 		f.verdict())
 }
 
-// verdict compares the value as measured, not as shown; NaN meets nothing.
+// verdict compares the measured value, not the rounded one, with the target. NaN meets no target.
 func (f figure) verdict() string {
 	switch {
 	case f.sign == noTarget:

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// width is the width of an interval over its upper end.
+// width returns the width of an interval divided by its upper end.
 func width(b dp.Bound) float64 {
 	switch {
 	case b.EpsilonUpper == 0:
@@ -20,7 +20,7 @@ func width(b dp.Bound) float64 {
 	return (b.EpsilonUpper - b.EpsilonLower) / b.EpsilonUpper
 }
 
-// widest is the largest width, NaN if any is.
+// widest returns the largest width, or NaN if any width is NaN.
 func widest(bounds []dp.Bound) float64 {
 	w := 0.0
 	for _, b := range bounds {
@@ -29,14 +29,13 @@ func widest(bounds []dp.Bound) float64 {
 	return w
 }
 
-// At ε below smallEpsilon, where a relative width means less, smallAccuracy is
-// asked for.
+// For ε below smallEpsilon, a relative width means less, so only smallAccuracy is required.
 const (
 	smallEpsilon  = 0.005
 	smallAccuracy = 1e-2
 )
 
-// asked is the width that the interval should have.
+// asked returns the width that is required of the interval.
 func asked(b dp.Bound) float64 {
 	if b.EpsilonUpper < smallEpsilon {
 		return smallAccuracy
@@ -44,8 +43,7 @@ func asked(b dp.Bound) float64 {
 	return pld.DefaultAccuracy
 }
 
-// sound reports whether the ends are numbers in order, and not negative; the
-// upper end may be infinite.
+// sound reports whether the ends are non-negative numbers in order. The upper end may be infinite.
 func sound(b dp.Bound) bool {
 	return b.EpsilonLower >= 0 && b.EpsilonLower <= b.Epsilon && b.Epsilon <= b.EpsilonUpper
 }

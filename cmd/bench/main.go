@@ -1,14 +1,13 @@
 //go:build unix
 
-// Command bench measures ProactiveDP on this machine and writes the tables of
-// results/bench.md. It runs the program itself, several times a row, and reports
-// medians: of the client rounds per second in the training loop, and of the
-// largest resident memory of the whole process. Kernels and networks it measures
-// by Go's benchmarks, the accounting in a process of its own, against targets.
-// For that it needs the real data sets (PROACTIVEDP_DATA, or the cache).
+// Command bench measures ProactiveDP on this machine and writes the tables of results/bench.md. It
+// runs the program several times for each row and reports medians: of the client rounds per second
+// in the training loop, and of the peak resident memory of the whole process. It measures kernels
+// and networks with Go's benchmarks, and the accounting in a separate process. It compares the
+// values with targets. The networks need the real data sets (PROACTIVEDP_DATA, or the cache).
 //
-// With -scale it measures what a client round and a training cost against the
-// number of clients and of parameters, and writes results/scale.
+// With -scale it measures how the cost of a client round and of a training depends on the numbers of
+// clients and parameters, and writes results/scale.
 package main
 
 import (
@@ -34,9 +33,9 @@ import (
 func main() {
 	runs := flag.Int("runs", 5, "runs of each row; the median is reported")
 	out := flag.String("out", "bench.md", "file to write")
-	alone := flag.Bool("accounting", false, "measure the accounting alone, in this process, and print its rows")
+	alone := flag.Bool("accounting", false, "measure only the accounting, in this process, and print its rows")
 	scaleDir := flag.String("scale", "",
-		"measure cost against clients and parameters alone, and write figures to this folder")
+		"measure only the cost for different numbers of clients and parameters, and write figures to this folder")
 	scaleOne := flag.String("scale-run", "", "measure one such run, given as JSON, in this process")
 	flag.Parse()
 	var err error
@@ -87,7 +86,7 @@ func bench(w io.Writer, runs int) error {
 		{"virtual", 5, 1}, {"virtual", 100, 1}, {"virtual", 1000, 1}, {"virtual", 10_000, 1},
 		{"hogwild", 5, 2}, {"hogwild", 100, 2}, {"hogwild", 10_000, 2},
 	} {
-		// Every run has about 500,000 client rounds, so that the loop is what is timed.
+		// Every run has about 500,000 client rounds, so that the loop takes most of the time.
 		rounds := max(50, 500_000/row.clients)
 		rate, memory, err := b.train(row.procs, "--runner", row.runner, "--clients", strconv.Itoa(row.clients),
 			"--sample-size", "1", "--grad-computations", strconv.Itoa(rounds))
@@ -119,7 +118,7 @@ type bencher struct {
 	dir, program string
 }
 
-// train returns the median rate and peak memory of a training.
+// train returns the median rate and the median peak memory of a training.
 func (b *bencher) train(procs int, args ...string) (rate, memory float64, err error) {
 	var rates, memories []float64
 	for range b.runs {
@@ -140,14 +139,14 @@ func (b *bencher) train(procs int, args ...string) (rate, memory float64, err er
 	return median(rates), median(memories), nil
 }
 
-// figures returns the time and peak memory of making the figures once.
+// figures makes the figures once and returns the time and the peak memory.
 func (b *bencher) figures() (seconds, memory float64, err error) {
 	start := time.Now()
 	_, memory, err = run(runtime.NumCPU(), b.program, "figures", "--out", filepath.Join(b.dir, "out"))
 	return time.Since(start).Seconds(), memory, err
 }
 
-// run runs a program and returns what it printed and its peak memory in MiB.
+// run runs a program and returns its output and its peak memory in MiB.
 func run(procs int, program string, args ...string) (stdout []byte, memory float64, err error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(procs))
@@ -160,12 +159,12 @@ func run(procs int, program string, args ...string) (stdout []byte, memory float
 		return nil, 0, fmt.Errorf("%v: %w", args, err)
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		memory = float64(usage.Maxrss) / 1024 // Linux counts it in kibibytes
+		memory = float64(usage.Maxrss) / 1024 // Linux reports kibibytes
 	}
 	return out, memory, nil
 }
 
-// thousands writes a count with separators.
+// thousands formats a count with separators.
 func thousands(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {

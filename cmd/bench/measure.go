@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// coarse is the accuracy that calibration looks for its start with.
+	// coarse is the accuracy of the accounting that finds where calibration starts.
 	coarse = 3e-2
-	// points is how many sizes a frontier has.
+	// points is the number of sizes on a frontier.
 	points = 25
 )
 
-// measureOracle accounts settings that public accountants have answered.
+// measureOracle measures settings for which public accountants have an answer.
 func measureOracle(settings []setting, runs int) ([]figure, error) {
 	bounds, times, err := account(settings, runs)
 	if err != nil {
@@ -37,7 +37,7 @@ func measureOracle(settings []setting, runs int) ([]figure, error) {
 	}, nil
 }
 
-// measureRandom accounts settings from the whole range.
+// measureRandom measures settings drawn from the whole range.
 func measureRandom(settings []setting, runs int) ([]figure, error) {
 	bounds, times, err := account(settings, runs)
 	if err != nil {
@@ -67,7 +67,7 @@ func measureRandom(settings []setting, runs int) ([]figure, error) {
 	}, nil
 }
 
-// account returns the ε of each setting and the milliseconds it took.
+// account returns the ε of each setting, and how many milliseconds it took.
 func account(settings []setting, runs int) (bounds []dp.Bound, times []float64, err error) {
 	bounds, times = make([]dp.Bound, len(settings)), make([]float64, len(settings))
 	for i, s := range settings {
@@ -82,8 +82,8 @@ func account(settings []setting, runs int) (bounds []dp.Bound, times []float64, 
 	return bounds, times, nil
 }
 
-// measureLooseness compares the closed form with the certified ε of runs that it
-// just allows.
+// measureLooseness compares the closed form with the certified ε, for runs that the closed form just
+// allows.
 func measureLooseness(settings []setting) ([]figure, error) {
 	var quotients []float64
 	for _, s := range settings {
@@ -106,7 +106,7 @@ func measureLooseness(settings []setting) ([]figure, error) {
 	}, nil
 }
 
-// measureCalibration solves for σ, as the program does.
+// measureCalibration solves for σ as the program does.
 func measureCalibration(targets []plan.Target, least map[plan.Target]float64, runs int) ([]figure, error) {
 	var times, quotients []float64
 	for _, target := range targets {
@@ -129,7 +129,7 @@ func measureCalibration(targets []plan.Target, least map[plan.Target]float64, ru
 	}, nil
 }
 
-// measurePlans plans, and sets each plan beside what a tight accountant allows.
+// measurePlans measures plans, and compares each with what a tight accountant allows.
 func measurePlans(requests []plan.Request, runs int) ([]figure, error) {
 	var figures []figure
 	for _, r := range requests {
@@ -157,7 +157,7 @@ func measurePlans(requests []plan.Request, runs int) ([]figure, error) {
 	return figures, nil
 }
 
-// timed returns the median time of f in some runs, in milliseconds.
+// timed returns the median time of f over the runs, in milliseconds.
 func timed(runs int, f func() error) (ms float64, err error) {
 	times := make([]float64, runs)
 	for i := range times {

@@ -20,11 +20,11 @@ import (
 // suite is the benchmarks of one package, run with one class of kernels.
 type suite struct {
 	pkg, pattern string
-	kernels      string // the class of kernels; "": the machine's best
+	kernels      string // the class of kernels; "" means the machine's best
 }
 
-// measured is the median of every metric of every benchmark, by the
-// benchmark's name without its prefix and by unit.
+// measured has the median of every metric of every benchmark, by the benchmark's name without its
+// prefix, and by unit.
 type measured map[string]map[string]float64
 
 // run runs the benchmarks on one processor.
@@ -72,7 +72,7 @@ func medians(r io.Reader) (measured, error) {
 	return m, results.Err()
 }
 
-// get returns a metric; one that was not reported is an error.
+// get returns a metric. It returns an error if the metric was not reported.
 func (m measured) get(name, unit string) (float64, error) {
 	v, ok := m[name][unit]
 	if !ok {
@@ -132,7 +132,7 @@ func writeNeural(w io.Writer, runs int) error {
 		if last := net.steps[len(net.steps)-1]; net.tiled && f32.Tiled() {
 			n.untiled(net.title+", "+last.title, net.pkg, last.name, runs)
 		}
-		first := net.steps[1] // the first batch is that of the paper's setting
+		first := net.steps[1] // the first batch has the size of the paper's setting
 		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
 		if err != nil {
 			return err
@@ -143,8 +143,8 @@ func writeNeural(w io.Writer, runs int) error {
 	return n.err
 }
 
-// untiled writes what a private step on matrix tiles is beside: that of the kernels below
-// them, and that of the precision which only they have.
+// untiled writes what a private step on matrix tiles is compared with: a step with the next slower
+// kernels, and a step in the precision that only matrix tiles have.
 func (n *neural) untiled(what, pkg, name string, runs int) {
 	for _, s := range []struct {
 		suite
@@ -162,17 +162,17 @@ func (n *neural) untiled(what, pkg, name string, runs int) {
 	}
 }
 
-// narrowPart is how much of the target AVX2 is to reach.
+// narrowPart is the fraction of the target that AVX2 must reach.
 const narrowPart = 0.6
 
-// step is a benchmark of a network and its targets, 0 for none: samples per
-// second, per cent of peak, and per cent that privacy may cost.
+// step is a benchmark of a network with its targets, or 0 for none: samples per second, per cent of
+// the peak, and the per cent of time that privacy may add.
 type step struct {
 	name, title              string
 	samples, ofPeak, privacy float64
 }
 
-// neural writes rows; the first thing missing stays as err.
+// neural writes rows. Its err is the first error.
 type neural struct {
 	w   io.Writer
 	err error

@@ -12,9 +12,9 @@ import (
 	"proactivedp/train"
 )
 
-// scaleRuns lists the runs, in the order of the figures' lines: clients from one
-// to a hundred thousand, models from phishing's to AlexNet, as far as the clients'
-// models together stay below 2 GiB.
+// scaleRuns lists the runs in the order of the figures' lines. They have one to a hundred thousand
+// clients, and models from the size of phishing's to AlexNet, as long as the clients' models
+// together are below 2 GiB.
 func scaleRuns() []scaleRun {
 	virtual, hogwild := train.VirtualRunner, train.HogwildRunner
 	var runs []scaleRun
@@ -40,11 +40,11 @@ func scaleRuns() []scaleRun {
 	return runs
 }
 
-// leastScaleRounds are enough for what happens once, such as each client's first
-// use of its vectors, to count little.
+// leastScaleRounds is enough rounds that one-time costs, such as each client's first use of its
+// vectors, hardly matter.
 const leastScaleRounds = 10
 
-// processors is how many the run may use.
+// processors returns how many processors the run may use.
 func (r scaleRun) processors() int {
 	if r.Runner == train.HogwildRunner {
 		return runtime.NumCPU()
@@ -52,8 +52,7 @@ func (r scaleRun) processors() int {
 	return 1
 }
 
-// point measures the run some times, each in a process of its own, and takes
-// medians.
+// point measures the run several times, each time in a separate process, and returns medians.
 func (r scaleRun) point(runs int) (scalePoint, error) {
 	p := scalePoint{Runner: r.Runner, Model: r.Model, Processors: r.processors(), Clients: r.Clients}
 	self, err := os.Executable()
@@ -84,7 +83,7 @@ func (r scaleRun) point(runs int) (scalePoint, error) {
 	return p, nil
 }
 
-// lawful are the points that the law is fitted to.
+// lawful returns the points to which the law is fitted.
 func lawful(points []scalePoint) []scalePoint {
 	return slices.DeleteFunc(slices.Clone(points), func(p scalePoint) bool {
 		return p.Runner != train.VirtualRunner || p.Model != train.Ridge

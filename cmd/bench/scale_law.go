@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// scalePoint is what a training of some size costs.
+// scalePoint is the cost of a training with given numbers of clients and parameters.
 type scalePoint struct {
 	Runner     string  `json:"runner"`
 	Model      string  `json:"model"`
@@ -15,28 +15,28 @@ type scalePoint struct {
 	Clients    int     `json:"clients"`
 	Params     int     `json:"parameters"`
 	Updates    int     `json:"client_rounds"`
-	Rate       float64 `json:"client_rounds_per_second"` // measured by the clock
-	// Nanoseconds of the processors that a client round takes: the median of
-	// some runs, the least and the most.
+	Rate       float64 `json:"client_rounds_per_second"` // by wall-clock time
+	// These are the nanoseconds of processor time for a client round: the median over the runs, the
+	// smallest and the largest.
 	Nanoseconds float64 `json:"processor_ns"`
 	Least       float64 `json:"processor_ns_least"`
 	Most        float64 `json:"processor_ns_most"`
-	Gradient    float64 `json:"gradient_ns"` // the part of it that the gradient takes; 0: not measured
-	MiB         float64 `json:"peak_mib"`    // the largest resident memory of the process
+	Gradient    float64 `json:"gradient_ns"` // the part of it that the gradient takes; 0 if not measured
+	MiB         float64 `json:"peak_mib"`    // the peak resident memory of the process
 }
 
-// scaleLaw says how cost grows with the n clients and the d parameters. The time
-// of a round is a + b·log₂n + c·d + (e + f·d)·m: the queue of events grows with
-// log₂n, and m = log₂ max(1, 4(n+3)d/Cache) is by how many doublings the clients'
-// models, the server's, a broadcast and an update outgrow a memory of Cache bytes
-// that is fast. Memory is Base + n·(Client + Vectors·4d).
+// scaleLaw says how the cost grows with the number n of clients and the number d of parameters. The
+// time of a round is a + b·log₂n + c·d + (e + f·d)·m. The queue of events contributes log₂n. m =
+// log₂ max(1, 4(n+3)d/Cache) says by how many doublings the clients' models, the server's, a
+// broadcast and an update exceed a fast memory of Cache bytes. The memory is Base + n·(Client +
+// Vectors·4d).
 type scaleLaw struct {
 	A     float64 `json:"a_ns"`
 	B     float64 `json:"b_ns"`
 	C     float64 `json:"c_ns"`
 	E     float64 `json:"e_ns"`
 	F     float64 `json:"f_ns"`
-	Cache float64 `json:"cache_bytes"` // the power of 2 with which the law fits best
+	Cache float64 `json:"cache_bytes"` // the power of 2 for which the law fits best
 	Time  lawFit  `json:"time_residuals"`
 
 	Base    float64 `json:"base_bytes"`
@@ -45,19 +45,19 @@ type scaleLaw struct {
 	Memory  lawFit  `json:"memory_residuals"`
 }
 
-// lawFit is how far a law is from what it was fitted to, relative to that.
+// lawFit says how well a law fits its points: relative residuals.
 type lawFit struct {
 	RMS   float64 `json:"rms"`
 	Worst float64 `json:"worst"`
 }
 
-// Nanoseconds is the time of a round that the law gives.
+// Nanoseconds returns the law's time of a round.
 func (l *scaleLaw) Nanoseconds(clients, params int) float64 {
 	t := timeTerms(clients, params, l.Cache)
 	return l.A*t[0] + l.B*t[1] + l.C*t[2] + l.E*t[3] + l.F*t[4]
 }
 
-// MiB is the memory that the law gives.
+// MiB returns the law's memory.
 func (l *scaleLaw) MiB(clients, params int) float64 {
 	t := memoryTerms(clients, params)
 	return (l.Base*t[0] + l.Client*t[1] + l.Vectors*t[2]) / (1 << 20)
@@ -74,11 +74,11 @@ func memoryTerms(clients, params int) []float64 {
 	return []float64{1, n, n * 4 * d}
 }
 
-// The sizes that a fast memory may have: 2^minCache to 2^maxCache bytes.
+// A fast memory may have 2^minCache to 2^maxCache bytes.
 const minCache, maxCache = 15, 30
 
-// fitScale fits the laws to the points, of one runner and a model whose gradient
-// costs nearly the same whatever d is, by least squares of relative residuals.
+// fitScale fits the laws to the points by least squares of the relative residuals. The points must
+// be of one runner and of a model whose gradient costs nearly the same for every d.
 func fitScale(points []scalePoint) (*scaleLaw, error) {
 	var l scaleLaw
 	for log := minCache; log <= maxCache; log++ {
@@ -87,14 +87,14 @@ func fitScale(points []scalePoint) (*scaleLaw, error) {
 			return timeTerms(p.Clients, p.Params, cache), p.Nanoseconds
 		})
 		if err != nil {
-			continue // no model outgrows so large a memory
+			continue // no model exceeds such a large memory
 		}
 		if l.Cache == 0 || fit.RMS < l.Time.RMS {
 			l = scaleLaw{A: c[0], B: c[1], C: c[2], E: c[3], F: c[4], Cache: cache, Time: fit}
 		}
 	}
 	if l.Cache == 0 {
-		return nil, fmt.Errorf("%d points do not determine how a round's time grows", len(points))
+		return nil, fmt.Errorf("%d points do not determine how the time of a round grows", len(points))
 	}
 	c, fit, err := leastSquares(points, func(p scalePoint) ([]float64, float64) {
 		return memoryTerms(p.Clients, p.Params), p.MiB * (1 << 20)
@@ -106,8 +106,8 @@ func fitScale(points []scalePoint) (*scaleLaw, error) {
 	return &l, nil
 }
 
-// leastSquares returns the coefficients with which the sum of a point's terms is
-// nearest to its value, relative to it.
+// leastSquares returns the coefficients for which the sums of the points' terms are nearest to their
+// values, in relative terms.
 func leastSquares(points []scalePoint, of func(scalePoint) (terms []float64,
 	value float64)) ([]float64, lawFit, error) {
 	var rows []float64

@@ -10,14 +10,14 @@ import (
 	"proactivedp/train"
 )
 
-// scaleQuantity is a figure of what trainings of all sizes cost.
+// scaleQuantity is a figure of one cost of trainings, for all sizes.
 type scaleQuantity struct {
 	title, yLabel string
 	of            func(scalePoint) (value, lo, hi float64)
 	law           func(l *scaleLaw, clients, params int) float64
 }
 
-// The figures of the folder, one for each quantity.
+// The folder has one figure for each quantity.
 var (
 	timeCost = scaleQuantity{
 		"What a client round costs", "processor time of a client round, ns",
@@ -31,10 +31,10 @@ var (
 	}
 )
 
-// draw draws the quantity against the number of clients as a PNG, a line for each
-// runner, model and number of parameters; bands are from the least to the most of
-// all runs. The law, of logistic regression by the virtual runner, is dashed. The
-// points of a line are in the order of their clients.
+// draw draws the quantity against the number of clients as a PNG, with a line for each runner, model
+// and number of parameters. Bands show the smallest and the largest value of all runs. The law, for
+// logistic regression by the virtual runner, is dashed. The points of a line must be in the order of
+// their clients.
 func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, caption string) error {
 	p := plots.Picture{
 		Title: q.title, XLabel: "clients n", YLabel: q.yLabel, Caption: caption,
@@ -65,7 +65,7 @@ func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, cap
 			continue
 		}
 		p.Lines = append(p.Lines, dashed)
-		dashed = plots.Line{Emphasise: true} // only the first dashed line is named in the legend
+		dashed = plots.Line{Emphasise: true} // only the first dashed line has a name in the legend
 	}
 	return p.WritePNG(w)
 }

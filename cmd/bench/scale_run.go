@@ -18,7 +18,7 @@ import (
 	"proactivedp/train"
 )
 
-// scaleRun is a training whose cost is measured: one example a round on average,
+// scaleRun is a training whose cost is measured. It uses one example per round on average, and
 // otherwise the paper's parameters for logistic regression.
 type scaleRun struct {
 	Runner  string `json:"runner"`
@@ -28,24 +28,22 @@ type scaleRun struct {
 	Rounds  int    `json:"rounds"` // rounds of each client
 }
 
-// scaleCost is what a run says of itself.
+// scaleCost is the cost that a run reports.
 type scaleCost struct {
 	Params  int     `json:"params"`
 	Updates int     `json:"updates"`
-	Seconds float64 `json:"seconds"` // seconds of training by the clock
-	// Processor is the same by what the process used of the processors, which
-	// other programs hardly change.
+	Seconds float64 `json:"seconds"` // seconds of training by wall-clock time
+	// Processor is the processor time of the training in seconds. Other programs hardly change it.
 	Processor float64 `json:"processor"`
-	// Gradient is the seconds of a network's clipped gradient, the mean of a run
-	// of its own.
+	// Gradient is the mean time of a network's clipped gradient in seconds, from a separate run.
 	Gradient float64 `json:"gradient"`
 }
 
-// entries is how many columns of a drawn row are not zero, as of phishing.
+// entries is how many columns of a drawn row are not zero, as in phishing.
 const entries = 30
 
-// drawnRows returns as many rows as phishing has, of so many columns, at least
-// entries: one entry at a random place in each of equal parts.
+// drawnRows returns as many rows as phishing has, with the given number of columns, at least
+// entries. The columns are divided into equal parts, and each part has one entry at a random place.
 func drawnRows(columns int) *data.Dataset {
 	const rows, value = 11_055, 0.18257
 	s := rng.New(1).Stream(rng.Synthetic, 0, 0)
@@ -62,7 +60,7 @@ func drawnRows(columns int) *data.Dataset {
 	return d
 }
 
-// data returns what the run trains on.
+// data returns the data set of the run.
 func (r scaleRun) data() (*data.Dataset, error) {
 	switch r.Model {
 	case train.LeNetReLU:
@@ -88,7 +86,7 @@ func (r scaleRun) problem() (*train.Prepared, error) {
 	return spec.Prepare(d, nil)
 }
 
-// measureScale measures the run that the text says.
+// measureScale measures the run that is given as JSON.
 func measureScale(w io.Writer, text string) error {
 	var r scaleRun
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -97,7 +95,7 @@ func measureScale(w io.Writer, text string) error {
 	return r.measure(w)
 }
 
-// measure runs in this process, and writes the cost.
+// measure runs in this process and writes the cost.
 func (r scaleRun) measure(w io.Writer) error {
 	p, err := r.problem()
 	if err != nil {
@@ -127,7 +125,7 @@ func (r scaleRun) measure(w io.Writer) error {
 	return json.NewEncoder(w).Encode(c)
 }
 
-// processorTime is what this process has used of the processors.
+// processorTime returns the processor time of this process so far.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -136,10 +134,10 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// gradientRounds is how many rounds the gradient is timed in, of one client.
+// gradientRounds is the number of rounds, of one client, in which the gradient is timed.
 const gradientRounds = 50
 
-// gradient returns the mean seconds of a round's gradient.
+// gradient returns the mean time of a round's gradient in seconds.
 func (r scaleRun) gradient() (seconds float64, err error) {
 	r.Runner, r.Clients, r.Rounds = train.VirtualRunner, 1, gradientRounds
 	p, err := r.problem()

@@ -20,7 +20,7 @@ import (
 	"proactivedp/train"
 )
 
-// The files of the folder.
+// The folder has these files.
 const (
 	scalePicture  = "figure.png"
 	scaleMemory   = "memory.png"
@@ -29,7 +29,7 @@ const (
 	scaleReadme   = "README.md"
 )
 
-// writeScale writes figures, data, how they were made, and what they say.
+// writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -64,17 +64,17 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 	return nil
 }
 
-// scaleCaption stands below both pictures.
+// scaleCaption returns the caption of both pictures.
 func scaleCaption(law *scaleLaw, runs int) string {
 	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands "+
 		"from the least to the most. %s",
 		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
 }
 
-// scaleSetting is what all runs have in common.
+// scaleSetting describes what all runs have in common.
 const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, the paper's noise and default times."
 
-// lawText states the law and how well it fits.
+// lawText returns the law, and how well it fits, in words.
 func lawText(l *scaleLaw) string {
 	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
 		"where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
@@ -83,10 +83,10 @@ func lawText(l *scaleLaw) string {
 		100*l.Memory.Worst)
 }
 
-// kib writes a number of bytes in kibibytes.
+// kib formats a number of bytes in kibibytes.
 func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
 
-// scaleRecords is every point, the header first.
+// scaleRecords returns the table of all points. The first record is the header.
 func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {
 	out := [][]string{{"runner", "model", "processors", "clients", "parameters", "client_rounds",
 		"client_rounds_per_second",
@@ -104,16 +104,16 @@ func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {
 	return out
 }
 
-// lawNanoseconds is the law's time of a round, and a network's gradient, which
-// the law does not know.
+// lawNanoseconds returns the law's time of a round plus the gradient's time, which the law does not
+// include.
 func lawNanoseconds(p scalePoint, law *scaleLaw) float64 {
 	return law.Nanoseconds(p.Clients, p.Params) + p.Gradient
 }
 
-// The targets are for 10,000 clients of logistic regression of phishing's size.
+// The targets are for 10,000 clients and logistic regression of phishing's size.
 const (
 	manyClients   = 10_000
-	leastRate     = 400_000 // the least client rounds per second of one processor's time
+	leastRate     = 400_000 // client rounds per second of one processor's time
 	mostMiB       = 1024
 	phishingSized = 69
 )
@@ -132,7 +132,7 @@ func scaleFigures(points []scalePoint) []figure {
 		of := thousands(float64(p.Clients)) + " clients, logistic regression, virtual"
 		all = append(all,
 			figure{of, "client rounds per second of one processor", 1e9 / p.Nanoseconds, 0, "", rate, leastRate},
-			figure{of, "client rounds per second by the clock, beside whatever else ran", p.Rate, 0, "", noTarget, 0},
+			figure{of, "client rounds per second by wall-clock time", p.Rate, 0, "", noTarget, 0},
 			figure{of, "peak memory of the process", p.MiB, 0, " MiB", memory, mostMiB})
 	}
 	return all
@@ -140,22 +140,22 @@ func scaleFigures(points []scalePoint) []figure {
 
 func writeScaleReadme(w io.Writer, points []scalePoint, law *scaleLaw, runs int) error {
 	fmt.Fprintf(w, "# Scale\n\nMade by `make scale` on %s, %s, %d processors, %s; medians of %d runs, each in a "+
-		"process of its own.\n\n"+
+		"separate process.\n\n"+
 		"![processor time of a client round](%s) ![memory](%s)\n\n",
 		time.Now().UTC().Format(time.DateOnly), cpu.Describe(), runtime.NumCPU(), runtime.Version(), runs, scalePicture,
 		scaleMemory)
-	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild all. Time is what the process used of the processors "+
+	fmt.Fprintf(w, "%s Virtual runs have one processor, hogwild runs all. Time is the processor time of the process "+
 		"in the training loop, which other programs "+
-		"hardly change; the rate is by the clock. Memory is the largest resident of the whole process.\n\n",
+		"hardly change. The rate is by wall-clock time. Memory is the peak resident memory of the process.\n\n",
 		scaleSetting)
 	fmt.Fprint(w, figureHeader)
 	for _, f := range scaleFigures(points) {
 		fmt.Fprint(w, f)
 	}
-	fmt.Fprintf(w, "\n## Law\n\n%s For networks, which it was not fitted to, the law is of the round without the "+
-		"gradient; the gradient, measured by itself, is added. "+
-		"Its m counts by how many doublings the models of all clients, and three vectors more, are larger than a fast "+
-		"memory; of the sizes that are powers of two, the one with which it fits best was taken.\n\n", lawText(law))
+	fmt.Fprintf(w, "\n## Law\n\n%s The law was not fitted to networks. For them it is the time of a round without the "+
+		"gradient, and the gradient, which was measured separately, is added. "+
+		"m says by how many doublings the models of all clients and three more vectors exceed a fast "+
+		"memory. Its size is the power of two for which the law fits best.\n\n", lawText(law))
 	fmt.Fprint(w, "| runner | model | d | clients | client rounds per second | ns of processors a round | law, ns | "+
 		"peak memory, MiB | law, MiB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range points {

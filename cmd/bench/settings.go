@@ -12,14 +12,14 @@ import (
 	"proactivedp/rng"
 )
 
-// setting is a release of equal rounds and the δ of its ε.
+// setting is a release of equal rounds, and the δ for its ε.
 type setting struct {
 	event dp.Event
 	delta float64
 }
 
-// oracleSettings returns each setting that public accountants have answered,
-// under add-or-remove adjacency with Poisson sampling, once.
+// oracleSettings returns each setting for which public accountants have an answer, under
+// add-or-remove adjacency with Poisson sampling, without duplicates.
 func oracleSettings() ([]setting, error) {
 	rows, err := testkit.Accountants()
 	if err != nil {
@@ -54,7 +54,7 @@ const (
 	minDelta, maxDelta   = 1e-12, 1e-3
 )
 
-// randomSettings returns n settings, the same for the same seed.
+// randomSettings returns n settings. They depend only on the seed.
 func randomSettings(n int, seed uint64) []setting {
 	logUniform := logUniform(seed)
 	settings := make([]setting, n)
@@ -67,8 +67,8 @@ func randomSettings(n int, seed uint64) []setting {
 	return settings
 }
 
-// oracleTargets returns each budget that public libraries have calibrated σ for,
-// once, and the least σ that any of them has found.
+// oracleTargets returns each budget for which public libraries have calibrated σ, without
+// duplicates, and the smallest σ that any of them has found.
 func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err error) {
 	noises, err := testkit.Noises()
 	if err != nil {
@@ -89,8 +89,8 @@ func oracleTargets() (targets []plan.Target, least map[plan.Target]float64, err 
 	return targets, least, nil
 }
 
-// paperSettings returns what the three accountant comparisons of the paper plan
-// for (tables 2, 3 and 4), with δ = 1/N.
+// paperSettings returns the inputs of the paper's three accountant comparisons (tables 2, 3 and 4),
+// with δ = 1/N.
 func paperSettings() []plan.Request {
 	return []plan.Request{
 		{N: 10_000, Epochs: 5, Sigma: 19.29962, Method: plan.ClosedForm},
@@ -99,8 +99,8 @@ func paperSettings() []plan.Request {
 	}
 }
 
-// plannedSettings draws n budgets, δ = 1/N, and returns for each the run that the
-// closed form just allows: its σ_eq and the fewest rounds of k epochs.
+// plannedSettings draws n budgets with δ = 1/N. For each it returns the run that the closed form
+// just allows: its σ_eq and the fewest rounds of k epochs.
 func plannedSettings(n int, seed uint64) ([]setting, error) {
 	logUniform := logUniform(seed)
 	settings := make([]setting, n)
@@ -124,7 +124,7 @@ func plannedSettings(n int, seed uint64) ([]setting, error) {
 	return settings, nil
 }
 
-// logUniform returns a source of log-uniform numbers.
+// logUniform returns a function that draws log-uniform numbers.
 func logUniform(seed uint64) func(lo, hi float64) float64 {
 	stream := rng.New(seed).Stream(rng.Sampling, 0, 0)
 	return func(lo, hi float64) float64 { return lo * math.Exp(stream.Float64()*math.Log(hi/lo)) }

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// writeTraining measures whole trainings of networks, in processes of their own.
+// writeTraining measures whole trainings of networks in separate processes.
 func (b *bencher) writeTraining(w io.Writer) error {
 	fmt.Fprintf(w, "\n## Training networks\n\nReal data, 5 clients, the paper's parameters; medians of %d runs.\n\n",
 		b.runs)
@@ -18,7 +18,7 @@ func (b *bencher) writeTraining(w io.Writer) error {
 		runner string
 		least  float64
 	}{{"virtual", minVirtual}, {"hogwild", minHogwild}} {
-		// A tenth of the paper's K: some seconds.
+		// A tenth of the paper's K takes some seconds.
 		factor, err := b.factor("--runner", r.runner, "--model", "lenet-relu", "--data", "mnist", "--grad-computations",
 			"36000")
 		if err != nil {
@@ -41,8 +41,8 @@ func (b *bencher) writeTraining(w io.Writer) error {
 	return nil
 }
 
-// factor returns the median over the runs of how much faster a training is on
-// two processors than on one, the two measured one after the other.
+// factor returns by how much a training is faster on two processors than on one: the median over the
+// runs, with the two measured one after the other.
 func (b *bencher) factor(args ...string) (float64, error) {
 	one := bencher{runs: 1, dir: b.dir, program: b.program}
 	var factors []float64

@@ -1,8 +1,7 @@
-// Command explore takes the protocol of package sim through every order of
-// events of runs small enough for it, with each fault at most once, and prints
-// how many states there are. If an invariant does not hold, it prints which one
-// and the events that lead there, and exits with status 1; so it does if there are
-// other states than there were.
+// Command explore checks the protocol of package sim. It takes small runs through every order of
+// their events, with each fault at most once, and prints the number of states. It exits with status
+// 1 if an invariant does not hold, and prints the invariant and the events that led there. It also
+// exits with status 1 if the numbers of states have changed.
 package main
 
 import (
@@ -16,16 +15,15 @@ import (
 	"proactivedp/sim"
 )
 
-// run is an exploration with the number of its states and transitions. A change of
-// the machines, or of what sim.Virtual does at an event, changes them; a change that
-// was not meant to is found by that.
+// run is an exploration with its numbers of states and transitions. They change if the machines
+// change, or what sim.Virtual does at an event. So the program notices an unintended change.
 type run struct {
 	clients, rounds, tau int
 	states, transitions  int
 }
 
-// runs are all that is explored, from the smallest size: the fault that shows in few
-// events is found in few.
+// runs are the explorations, the smallest size first. So a fault that needs few events is found by a
+// short trace.
 var runs = []run{
 	{2, 2, 0, 1791, 6223},
 	{2, 2, unlimited, 11_322, 48_327},
@@ -36,10 +34,10 @@ var runs = []run{
 	{3, 2, unlimited, 125_850, 675_749},
 }
 
-// short is how many of the runs are of the smallest size.
+// short is the number of runs with the smallest size.
 const short = 2
 
-// unlimited is a τ that is none. So is any τ ≥ T − 1: no round is more than T − 1
+// unlimited means no bound τ. Any τ ≥ T − 1 has the same effect, because no round is more than T − 1
 // ahead of v̂_0.
 const unlimited = -1
 
@@ -56,8 +54,8 @@ func main() {
 	}
 }
 
-// table explores the runs and prints a row for each. It fails at the first that
-// breaks an invariant, or has other numbers of states and transitions than it says.
+// table explores the runs and prints a row for each. It stops with an error at the first run that
+// breaks an invariant or has other numbers of states and transitions than listed.
 func table(w io.Writer, runs []run) error {
 	const row = "%-6s  %-10s  %10v  %12v  %8v\n"
 	fmt.Fprintf(w, row, "size", "τ", "states", "transitions", "seconds")

@@ -34,7 +34,7 @@ func groupCommands(root *cobra.Command) {
 			c.GroupID = "privacy"
 		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
-		case "worker", "join", "status", "expel", "keys":
+		case "worker", "host", "join", "status", "expel", "keys":
 			c.GroupID = "machines"
 		case "figures", "tables":
 			c.GroupID = "paper"
@@ -46,36 +46,92 @@ func groupCommands(root *cobra.Command) {
 	root.SetCompletionCommandGroupID("program")
 }
 
-// flagGroups are the groups in which the flags of a command with many of them are
-// listed. What is in none comes last.
+// manyFlags is how many flags a help lists. Of a command with more it lists those of shortHelp, and
+// --help-all lists all, in groups.
+const manyFlags = 25
+
+// shortHelp are the flags that the help of a command with many of them lists, by its name and in this
+// order, where the command has them.
+var shortHelp = map[string]string{
+	"train":   trained + " seed seeds out save checkpoint resume plan dry-run json statement help",
+	"host":    trained + " seed plan dry-run listen broker dir keys creds json help",
+	"delay":   trained + " delays seeds out workers json help",
+	"utility": ownData + " clients model batch-size steps max-grad-norm noise-multiplier learning-rate draws seed out json help",
+	"search": ownData + " clients models batch-size steps noise-multiplier learning-rate beta schedule scale proxy " +
+		"seeds holdout out workers json help",
+	"propose": ownData + " clients model target-epsilon target-accuracy delta steps seeds seed count probe out check workers " +
+		"json help",
+	"auto": ownData + " clients clients-file model target-epsilon target-accuracy delta strategy probe dir save " +
+		"seed seed-from-os json statement help",
+	"figures": ownData + " list dry-run out seeds scale quick sizes epsilons clients model batch-size runner redraw " +
+		"format workers help",
+	"plan": "n epochs batch-size steps noise-multiplier target-epsilon delta clients shared method adjacency " +
+		"frontier after record budget csv png json statement format help",
+}
+
+// The flags of data, and those of a training, that a short help lists.
+const (
+	ownData = "data data-dir label-column label-map columns normalise test"
+	trained = "data label-column label-map test clients model batch-size steps epochs noise-multiplier " +
+		"max-grad-norm target-epsilon delta learning-rate"
+)
+
+// helpAll is the value of --help-all: it asks for help, with all flags.
+type helpAll struct{ cmd *cobra.Command }
+
+func (h helpAll) Set(string) error { return h.cmd.Flags().Set("help", "true") }
+func (helpAll) String() string     { return "false" }
+func (helpAll) Type() string       { return "bool" }
+func (helpAll) IsBoolFlag() bool   { return true }
+
+// addHelpAll gives commands with many flags the flag --help-all.
+func addHelpAll(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.InitDefaultHelpFlag(); shown(c.LocalFlags()) > manyFlags {
+			f := c.Flags().VarPF(helpAll{c}, "help-all", "", "list all flags, in groups")
+			f.NoOptDefVal = "true"
+		}
+	}
+}
+
+// shown returns how many flags are not hidden.
+func shown(flags *pflag.FlagSet) int {
+	count := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			count++
+		}
+	})
+	return count
+}
+
+// flagGroups are the groups in which --help-all lists flags. What is in none comes last.
 var flagGroups = []struct {
 	title string
 	flags []string
-	of    string // a flag without which those of a command mean something else; "": none
 }{
-	{"Data and clients", []string{"data", "data-dir", "clients", "partition", "split", "holdout", "fold"}, "data"},
-	{"A file of yours", []string{"label-column", "label-map", "columns", "normalise", "test"}, ""},
+	{"Data and clients", []string{"data", "data-dir", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
+	{"An own file", []string{"label-column", "label-map", "columns", "normalise", "test"}},
 	{"Model and steps", []string{
-		"model", "models", "eta0", "beta", "schedule", "grad-computations", "scale", "sample-size", "sizes",
-		"features", "input-scale", "lambda", "momentum", "average", "precision",
-	}, "features"},
+		"model", "models", "batch-size", "sizes", "steps", "epochs", "grad-computations", "scale", "proxy",
+		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision",
+	}},
 	{"Privacy", []string{
-		"sigma", "clip", "epsilon", "epsilons", "target-accuracy", "delta", "sampling", "draws",
-	}, "features"},
-	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}, ""},
+		"n", "noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling",
+		"adjacency", "method", "draws", "theta", "shared", "root", "run", "exact",
+	}},
+	{"Several legs", []string{"after", "fixed-beforehand", "record", "budget", "orders"}},
+	{"Asynchrony", []string{"runner", "delay", "delays", "adapt"}},
 	{"The clock", []string{
 		"compute-time", "latency", "speeds", "loss", "resend", "duplicate", "churn", "time-scale",
-	}, ""},
+	}},
 	{"Several machines", []string{
 		"workers-at", "listen", "dir", "broker", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
 		"event-log",
-	}, "log-json"},
-	{"Randomness", []string{"seed", "seeds", "seed-from-os"}, ""},
-	{"Pictures", []string{"format", "bare", "width", "font", "font-size", "dpi"}, "dpi"},
+	}},
+	{"Randomness", []string{"seed", "seeds", "seed-from-os"}},
+	{"Pictures", []string{"format", "bare", "width", "font", "font-size", "dpi"}},
 }
-
-// manyFlags is from how many flags on they are listed in groups.
-const manyFlags = 25
 
 // writeUsage writes how a command is called: its examples, commands and flags.
 func writeUsage(cmd *cobra.Command) error {
@@ -91,9 +147,9 @@ func writeUsage(cmd *cobra.Command) error {
 		fmt.Fprintf(&text, "\nExamples:\n%s\n", cmd.Example)
 	}
 	listCommands(&text, cmd)
-	listFlags(&text, cmd.LocalFlags())
+	listFlags(&text, cmd)
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&text, "\n%s COMMAND --help tells more of a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&text, "\n%s COMMAND --help prints the help of a command.\n", cmd.CommandPath())
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -115,14 +171,30 @@ func listCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// listFlags lists the flags, in groups if they are many.
-func listFlags(w io.Writer, flags *pflag.FlagSet) {
-	count := 0
-	flags.VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			count++
+// listFlags lists the flags: the short help of a command with many, or all, in groups.
+func listFlags(w io.Writer, cmd *cobra.Command) {
+	flags := cmd.LocalFlags()
+	write := func(title string, set *pflag.FlagSet) {
+		if set.HasAvailableFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s", title, set.FlagUsagesWrapped(helpWidth))
 		}
-	})
+	}
+	if flags.Lookup("help-all") == nil {
+		write("Flags", flags)
+		return
+	}
+	if !flags.Changed("help-all") {
+		few := pflag.NewFlagSet("", pflag.ContinueOnError)
+		few.SortFlags = false
+		for name := range strings.FieldsSeq(shortHelp[cmd.Name()]) {
+			if f := flags.Lookup(name); f != nil {
+				few.AddFlag(f)
+			}
+		}
+		write("Flags", few)
+		fmt.Fprintf(w, "\n%s --help-all lists all %d flags.\n", cmd.CommandPath(), shown(flags))
+		return
+	}
 	left := pflag.NewFlagSet("", pflag.ContinueOnError)
 	groups := make([]*pflag.FlagSet, len(flagGroups))
 	for i := range groups {
@@ -131,26 +203,16 @@ func listFlags(w io.Writer, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		at := left
 		for i, group := range flagGroups {
-			if count >= manyFlags && slices.Contains(group.flags, f.Name) &&
-				(group.of == "" || flags.Lookup(group.of) != nil) {
+			if slices.Contains(group.flags, f.Name) {
 				at = groups[i]
 			}
 		}
 		at.AddFlag(f)
 	})
-	write := func(title string, set *pflag.FlagSet) {
-		if set.HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s", title, set.FlagUsagesWrapped(helpWidth))
-		}
-	}
-	rest := "Flags"
 	for i, group := range flagGroups {
-		if groups[i].HasAvailableFlags() {
-			rest = "Running and output"
-		}
 		write(group.title, groups[i])
 	}
-	write(rest, left)
+	write("Running and output", left)
 }
 
 // refuseUnknown makes the commands that cobra adds refuse what they do not know, as

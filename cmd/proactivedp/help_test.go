@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +67,58 @@ func TestHelpFitsIntoATerminal(t *testing.T) {
 	}
 }
 
+// The help of a command lists at most 25 flags. A command with more has --help-all, which lists all of
+// them, in groups.
+func TestHelpIsShort(t *testing.T) {
+	listed := func(text string) []string {
+		var names []string
+		for _, m := range flagLine.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	known := map[string]bool{}
+	many := 0
+	for _, c := range commands(newRoot()) {
+		path := strings.Fields(c.CommandPath())[1:]
+		short := listed(printed(t, strings.Join(append(path, "--help"), " ")))
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		if len(short) > manyFlags {
+			t.Errorf("%s --help lists %d flags", c.CommandPath(), len(short))
+		}
+		if c.LocalFlags().Lookup("help-all") == nil {
+			continue
+		}
+		many++
+		text := printed(t, strings.Join(append(path, "--help-all"), " "))
+		all := listed(text)
+		if want := shown(c.LocalFlags()); len(all) != want || !strings.Contains(text, "\nRunning and output:\n") {
+			t.Errorf("%s --help-all lists %d flags, want %d in groups", c.CommandPath(), len(all), want)
+		}
+		for _, name := range short {
+			if !slices.Contains(all, name) {
+				t.Errorf("%s --help-all does not list --%s", c.CommandPath(), name)
+			}
+		}
+		if shortHelp[c.Name()] == "" || len(short) < 15 {
+			t.Errorf("%s --help lists %d flags of %d", c.CommandPath(), len(short), len(all))
+		}
+	}
+	if many != len(shortHelp) {
+		t.Errorf("%d commands have many flags, want %d", many, len(shortHelp))
+	}
+	for command, names := range shortHelp {
+		for name := range strings.FieldsSeq(names) {
+			if !known[name] {
+				t.Errorf("shortHelp of %s has --%s, and no command has", command, name)
+			}
+		}
+	}
+}
+
+// flagLine finds the name of a flag in the help.
+var flagLine = regexp.MustCompile(`(?m)^ {2}(?:-[a-z], |    )--([a-z0-9-]+)`)
+
 // Every command has examples, their flags are the command's, and those that need
 // neither data nor long are run.
 func TestExamplesRun(t *testing.T) {
@@ -105,5 +159,39 @@ func TestExamplesRun(t *testing.T) {
 	}
 	if ran < 14 {
 		t.Errorf("%d examples ran, must be at least 14", ran)
+	}
+}
+
+// The commands that committed results state have the paper's names of flags, and still parse.
+func TestCommittedCommandsParse(t *testing.T) {
+	manifests, err := filepath.Glob("../../results/*/manifest.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := 0
+	for _, name := range manifests {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made struct{ Command string }
+		if err := json.Unmarshal(text, &made); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(made.Command))
+		if len(words) < 2 || words[0] != "proactivedp" {
+			continue
+		}
+		parsed++
+		cmd, rest, err := newRoot().Find(words[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, made.Command, err)
+		}
+	}
+	if parsed < 30 {
+		t.Errorf("%d commands were parsed, must be at least 30", parsed)
 	}
 }

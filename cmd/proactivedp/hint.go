@@ -47,7 +47,7 @@ func goOn(cmd *cobra.Command) string {
 	)
 	given := func(flags ...string) bool { return cli.AnyChanged(cmd, flags...) }
 	switch cmd.Name() {
-	case "figures", "search":
+	case "figures", "search", "host":
 		return kept
 	case "auto":
 		if !given("dir") {

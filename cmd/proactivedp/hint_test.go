@@ -21,6 +21,7 @@ func TestHintGoesOnAsItWasAsked(t *testing.T) {
 		// Where a checkpoint is refused it is not what helps.
 		{"train --seed-from-os", "auto --seed-from-os --dir FOLDER"},
 		{"train --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
+		{"host --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
 		{"auto --epsilon 1 --dir run", "the same command goes on"},
 		{"auto --epsilon 1", "with --dir FOLDER the same command goes on"},
 		// What is kept where --out is given, or always.

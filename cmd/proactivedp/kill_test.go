@@ -265,7 +265,7 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 			}
 			if text := stderr.String(); !strings.Contains(text, "no space left") &&
 				!strings.Contains(text, "file too large") ||
-				!strings.Contains(text, "the last checkpoint is as it was") {
+				!strings.Contains(text, "the last checkpoint is unchanged") {
 				t.Errorf("stderr %q", text)
 			}
 			if got := report(t, "--resume", kept); !reflect.DeepEqual(got, want) {

@@ -81,8 +81,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "proactivedp: %s\n", message.Of(err))
-	if _, ok := errors.AsType[cli.UsageError](err); ok {
+	text := message.Of(err)
+	_, usage := errors.AsType[cli.UsageError](err)
+	if usage {
+		text = cli.InFlags(cmd, text)
+	}
+	fmt.Fprintf(stderr, "proactivedp: %s\n", text)
+	if usage {
 		fmt.Fprintf(stderr, "See %s --help.\n", cmd.CommandPath())
 		return exitUsage
 	}
@@ -150,6 +155,8 @@ found the mechanism broken, or a planted fault not at all.`,
 	} {
 		root.AddCommand(commands...)
 	}
+	root.SetGlobalNormalizationFunc(cli.FieldName)
+	addHelpAll(root)
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)

@@ -70,29 +70,27 @@ func number(t *testing.T, text string) float64 {
 // around are arguments beside which flags of a command are tried: of a flag of its own, or of
 // all that have none. Else it is the first example.
 var around = map[string]string{
-	"auto":                  "--epsilon 0.5 --target-accuracy 0.9 --dir run",
-	"account":               "--sigma 20 --sample-size 20 --n 10000 --steps 500 --delta 1e-5",
-	"account epsilon":       "--sigma 20 --sample-size 20 --n 10000 --steps 500",
-	"calibrate":             "--epsilon 2 --delta 1e-5 --sample-size 20 --n 10000",
-	"calibrate sample-rate": "--epsilon 2 --delta 1e-5 --solve sigma --steps 100",
-	"calibrate epochs":      "--epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.1",
-	"plan":                  "--n 50000 --epochs 5",
-	"plan budget":           "--n 50000 --epochs 5 --record rounds.json",
-	"plan orders":           "--n 50000 --epochs 5 --record rounds.json",
-	"plan points":           "--n 50000 --epochs 5 --frontier",
-	"audit":                 "--out survey",
-	"predict":               "no.model --data no.csv",
-	"figures":               "--data own.libsvm",
-	"figures time-scale":    "--runner hogwild",
-	"delay time-scale":      "--runner hogwild",
-	"figures scale":         "phishing-logreg-utility",
+	"auto":                   "--target-epsilon 0.5 --target-accuracy 0.9 --dir run",
+	"account":                "--noise-multiplier 20 --batch-size 20 --n 10000 --steps 500 --delta 1e-5",
+	"account target-epsilon": "--noise-multiplier 20 --batch-size 20 --n 10000 --steps 500",
+	"calibrate":              "--target-epsilon 2 --delta 1e-5 --batch-size 20 --n 10000",
+	"calibrate sample-rate":  "--target-epsilon 2 --delta 1e-5 --solve noise-multiplier --steps 100",
+	"calibrate epochs":       "--target-epsilon 2 --delta 1e-5 --solve noise-multiplier --sample-rate 0.1",
+	"plan":                   "--n 50000 --epochs 5",
+	"plan budget":            "--n 50000 --epochs 5 --record rounds.json",
+	"plan orders":            "--n 50000 --epochs 5 --record rounds.json",
+	"plan points":            "--n 50000 --epochs 5 --frontier",
+	"audit":                  "--out survey",
+	"predict":                "no.model --data no.csv",
+	"figures":                "--data own.libsvm",
+	"figures time-scale":     "--runner hogwild",
+	"delay time-scale":       "--runner hogwild",
+	"figures scale":          "phishing-logreg-utility",
 }
 
 // called are other names that messages have for what a flag is for.
 var called = map[string]string{
-	"sigma": "noise multiplier", "clip": "clipping norm", "n": "size N", "steps": "count of rounds",
-	"epochs": "epochs k", "against-grid": "times of a grid",
-	"orders": "order", "epsilons": "epsilon",
+	"against-grid": "times of a grid", "epsilons": "epsilon",
 }
 
 // A number that the help of its flag excludes is refused by every command, before anything

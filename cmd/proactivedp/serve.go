@@ -87,7 +87,7 @@ type proposal struct {
 	TargetAccuracy float64 `json:"target_accuracy"`
 	Delta          float64 `json:"delta"`
 	Clients        int     `json:"clients"`
-	Rounds         []int   `json:"rounds"` // as --rounds; none: those of propose
+	Rounds         []int   `json:"rounds"` // as --steps; none: those of propose
 	Seeds          int     `json:"seeds"`  // as --seeds; 0: those of propose
 }
 

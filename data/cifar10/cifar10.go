@@ -1,12 +1,11 @@
-// Package cifar10 reads the binary version of CIFAR-10 (A. Krizhevsky, "Learning
-// Multiple Layers of Features from Tiny Images", 2009), and knows where to find
-// it.
+// Package cifar10 reads the binary version of CIFAR-10 (A. Krizhevsky, "Learning Multiple Layers of
+// Features from Tiny Images", 2009), and finds and downloads it.
 //
-//	d, err := cifar10.Load(ctx, fetch.Locator{}) // from the cache, else its site
+//	d, err := cifar10.Load(ctx, fetch.Locator{}) // from the cache, or from its web site
 //	d, err := cifar10.Parse("own", batch)
 //
-// A file is a sequence of records of 3,073 bytes: the label, then the image of 32
-// × 32 pixels, row by row, first in red, then in green, then in blue. See
+// A file is a sequence of records of 3,073 bytes: the label, then the image of 32 × 32 pixels, row
+// by row, first its red values, then green, then blue. See
 // https://www.cs.toronto.edu/~kriz/cifar.html.
 package cifar10
 
@@ -20,7 +19,7 @@ import (
 )
 
 const (
-	// Classes is the number of kinds of things shown.
+	// Classes is the number of classes.
 	Classes = 10
 	// MaxRecords bounds a file, so that a damaged one cannot take all memory.
 	MaxRecords = 100_000
@@ -32,17 +31,15 @@ const (
 	labelBytes  = 4 // in memory
 )
 
-// Mean and Std return the mean and the standard deviation of p/255 over all
-// pixels p of the training set, for red, green and blue, to the four digits that
-// are in wide use.
+// Mean returns the mean of p/255 over all pixels p of the training set, for red, green and blue, to
+// the four digits that are commonly used.
 func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 
-// Std returns the standard deviations that belong to Mean.
+// Std returns the standard deviations for the means of Mean.
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
-// Parse reads a file, plain or compressed by gzip or bzip2. It fails if a record
-// is cut, if a label is above 9, if there are no records or more than
-// MaxRecords; and with the reader's error if that fails.
+// Parse reads a file, plain or compressed by gzip or bzip2. It returns an error if a record is
+// incomplete, a label is above 9, there are no records or more than MaxRecords, or r fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	d := newSet(name)
 	in, err := unpack.Reader(r)
@@ -64,8 +61,8 @@ func newSet(name string) *data.Dataset {
 	}}
 }
 
-// readRecords calls put for the records of r, from 1 to most of them, and returns
-// how many there were. The image is only lent.
+// readRecords calls put for each record of r, at most most of them, and returns their number. put
+// must not keep the image.
 func readRecords(r io.Reader, most int, put func(i int, label int32, image []byte)) (int, error) {
 	record := make([]byte, recordBytes)
 	for i := 0; ; i++ {

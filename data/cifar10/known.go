@@ -24,10 +24,10 @@ const (
 	Test     = 10_000
 	Citation = "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, technical report, " +
 		"University of Toronto, 2009"
-	Licence = "none stated by the author, who asks for the citation"
+	Licence = "none stated by the author, who asks to be cited"
 )
 
-// Sources returns the URLs of the archive of all files.
+// Sources returns the URLs of the archive with all files.
 func Sources() []string {
 	return []string{
 		"https://www.cs.toronto.edu/~kriz/" + archive,
@@ -37,14 +37,13 @@ func Sources() []string {
 
 const (
 	archive = "cifar-10-binary.tar.gz"
-	// unpacked is the folder that the archive makes.
+	// unpacked is the folder in the archive.
 	unpacked = "cifar-10-batches-bin"
 )
 
-// original is the data set as published. The checksums of the batches are those
-// that public loaders check after unpacking the archive (such as
-// rai-project/dldataset, vision/cifar10.go); that of the part is of such a file,
-// as none is published.
+// original is the data set as published. The batches' checksums are those that public loaders check
+// after unpacking the archive, such as rai-project/dldataset, vision/cifar10.go. The checksum of
+// the partial test set was computed from such a file, because none is published.
 func original() database {
 	return database{
 		rows: Test,
@@ -62,19 +61,18 @@ func original() database {
 	}
 }
 
-// Load finds the data set below cifar10/, verifies it and returns the training
-// batches in their order followed by the test batch. A folder named by the user
-// has the batches (data_batch_1.bin and so on, or the same as .bin.gz, or in
-// cifar-10-batches-bin/) or the archive; a cache has the archive, which is read
-// without being unpacked. Instead of test_batch.bin a folder may have
-// test_batch_first1000.bin, its first 1,000 records: the Note then says so. The
-// locator's errors can be told apart with errors.Is.
+// Load finds the data set below cifar10/, verifies it, and returns the training batches in order,
+// followed by the test batch. A folder named by the user has either the archive or the batches:
+// data_batch_1.bin and so on, with .bin.gz or in cifar-10-batches-bin/ also accepted. A cache has
+// the archive, which is read without unpacking it. Instead of test_batch.bin a folder may have
+// test_batch_first1000.bin, its first 1,000 records; the Note then says so. errors.Is tells the
+// locator's errors apart.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }
 
-// database is a data set in files of equally many rows, the last of which is the
-// test set, or only its first partRows.
+// database is a data set in files of equally many rows. The last file is the test set, or only its
+// first partRows rows.
 type database struct {
 	rows     int
 	batches  []batch
@@ -86,7 +84,7 @@ type database struct {
 type batch struct{ name, md5 string }
 
 func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
-	// Room for all of it, as the batches of the archive come in any order.
+	// Allocate everything, because the archive may have the batches in any order.
 	n := len(b.batches) * b.rows
 	if err := memory.Given(locator.Memory).Check(int64(n) * (pixels + labelBytes)); err != nil {
 		return nil, err
@@ -118,7 +116,7 @@ func (b database) load(ctx context.Context, locator fetch.Locator) (*data.Datase
 
 // fromFolder reads the files of the batches.
 func (b database) fromFolder(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
-	n := 0 // how many rows the last batch has
+	n := 0 // number of rows of the last batch
 	for i, k := range b.batches {
 		file := fetch.File{
 			Rel:  Name + "/" + k.name + ".gz",
@@ -144,7 +142,7 @@ func (b database) fromFolder(ctx context.Context, locator fetch.Locator, d *data
 
 func (b database) last(i int) bool { return i == len(b.batches)-1 }
 
-// fromArchive reads the batches out of the archive.
+// fromArchive reads the batches from the archive.
 func (b database) fromArchive(ctx context.Context, locator fetch.Locator, d *data.Dataset) error {
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel: Name + "/" + archive, Sources: b.sources,
@@ -185,8 +183,8 @@ func (b database) readArchive(d *data.Dataset, r io.Reader) error {
 	return nil
 }
 
-// read puts batch i, or the part of the last one, in its place, verifies it and
-// returns how many rows it has.
+// read reads batch i, or the part of the last one, into its place, verifies it and returns its
+// number of rows.
 func (b database) read(d *data.Dataset, i int, r io.Reader) (int, error) {
 	sum := md5.New()
 	n, err := readRecords(io.TeeReader(r, sum), b.rows, func(j int, label int32, image []byte) {

@@ -22,33 +22,33 @@ import (
 )
 
 const (
-	maxTries  = 3 // how often one source is asked
+	maxTries  = 3 // number of attempts per source
 	userAgent = "proactivedp (data set download)"
 )
 
-// errNoConnection marks failures before a connection stood (name not found,
-// refused, timed out). They are not retried: on a machine without a network
-// each costs at most timing.connect, and usually nothing.
+// errNoConnection marks failures before a connection exists (name not found, refused, timed out).
+// They are not retried: on a machine without a network each costs at most timing.connect, and
+// usually no time.
 var errNoConnection = errors.New("no connection")
 
-// download gets f from the first source that has it and puts it at path. The
-// error joins one error a source.
+// download gets f from the first source that has it and writes it to path. The error joins one
+// error for each source.
 func (l Locator) download(ctx context.Context, f File, path string) error {
 	switch {
 	case l.Offline:
-		return errors.New("\toffline: no download was tried")
+		return errors.New("\toffline: downloads are not allowed")
 	case len(f.Sources) == 0:
-		return errors.New("\tno source is known")
+		return errors.New("\tno download source is known")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("\tcache folder: %w", err)
 	}
 	l.timing = l.timing.orDefault()
 	limited, cancel := context.WithTimeoutCause(ctx, l.timing.total,
-		fmt.Errorf("not done after %v, which is the limit for a file", l.timing.total))
+		fmt.Errorf("not finished after %v, the time limit for a file", l.timing.total))
 	defer cancel()
 	var failures []error
-	unreachable := map[string]bool{} // which hosts could not be connected to
+	unreachable := map[string]bool{} // hosts to which no connection was possible
 	for _, source := range f.Sources {
 		err := l.fromSource(limited, f, source, path, unreachable)
 		if err == nil || ctx.Err() != nil || errors.Is(err, memory.ErrTooLittle) {
@@ -62,14 +62,14 @@ func (l Locator) download(ctx context.Context, f File, path string) error {
 	return errors.Join(failures...)
 }
 
-// fromSource gets f from one source, trying again after transient failures.
+// fromSource gets f from one source and retries after transient failures.
 func (l Locator) fromSource(ctx context.Context, f File, source, path string, unreachable map[string]bool) error {
 	address, err := url.Parse(source)
 	if err != nil {
 		return err
 	}
 	if unreachable[address.Host] {
-		return fmt.Errorf("%w to this host for an earlier source", errNoConnection)
+		return fmt.Errorf("%w to this host (tried for an earlier source)", errNoConnection)
 	}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier = l.timing.pause, 2
@@ -84,15 +84,14 @@ func (l Locator) fromSource(ctx context.Context, f File, source, path string, un
 	return nil
 }
 
-// attempt makes one request and, if the body verifies, puts it at path. It
-// returns the size. Errors that a retry cannot mend are marked permanent.
+// attempt makes one request and, if the body verifies, writes it to path. It returns the size.
+// Errors that a retry cannot fix are marked as permanent.
 func (l Locator) attempt(ctx context.Context, f File, source, path string) (int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dog := watch(cancel, l.timing)
 	defer dog.timer.Stop()
-	// cause replaces the error that a done context makes by the reason why the
-	// context is done.
+	// cause replaces an error that a done context causes with the reason why the context is done.
 	cause := func(err error) error {
 		if c := context.Cause(ctx); c != nil {
 			return c
@@ -105,7 +104,7 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		return 0, backoff.Permanent(err)
 	}
 	request.Header.Set("User-Agent", userAgent)
-	// The file's own bytes, with their length, so that a cut shows.
+	// Request the file's own bytes with their length, so that a truncated body is detected.
 	request.Header.Set("Accept-Encoding", "identity")
 	client := http.Client{}
 	if l.Client != nil {
@@ -114,11 +113,11 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 	client.CheckRedirect = f.checkRedirect
 	response, err := client.Do(request)
 	if errors.Is(err, errRedirect) {
-		return 0, backoff.Permanent(errors.Unwrap(err)) // the URL is named with the source
+		return 0, backoff.Permanent(errors.Unwrap(err)) // the caller names the URL as the source
 	}
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // the message names the source, and so the URL, already
+			err = u.Err // the caller names the URL as the source
 		}
 		if err = cause(err); !dog.connected.Load() {
 			return 0, backoff.Permanent(fmt.Errorf("%w: %w", errNoConnection, err))
@@ -133,7 +132,7 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 
 	limit := f.most()
 	if n := response.ContentLength; n > limit {
-		return 0, backoff.Permanent(fmt.Errorf("%d bytes, more than the limit of %d", n, limit))
+		return 0, backoff.Permanent(fmt.Errorf("%d bytes, must be at most %d", n, limit))
 	}
 	temp, err := files.Create(path)
 	if err != nil {
@@ -154,10 +153,10 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 		return 0, err
 	}
 	if n > limit {
-		return 0, backoff.Permanent(fmt.Errorf("more than the limit of %d bytes", limit))
+		return 0, backoff.Permanent(fmt.Errorf("more bytes than the limit of %d", limit))
 	}
 	if err := f.verify(temp.Name()); err != nil {
-		return 0, backoff.Permanent(fmt.Errorf("%d bytes were sent but: %w", n, err))
+		return 0, backoff.Permanent(fmt.Errorf("received %d bytes: %w", n, err))
 	}
 	if err := temp.Commit(); err != nil {
 		return 0, backoff.Permanent(err)
@@ -168,11 +167,11 @@ func (l Locator) attempt(ctx context.Context, f File, source, path string) (int6
 // errRedirect marks redirects that are not followed.
 var errRedirect = errors.New("redirected")
 
-// maxRedirects is how many redirects of a request are followed.
+// maxRedirects is the largest number of redirects that a request follows.
 const maxRedirects = 10
 
-// checkRedirect lets a request go on to the host that it was made to and to those
-// of f's sources, never from https to http.
+// checkRedirect allows redirects to the same host and to the hosts of f's sources, but never from
+// https to http.
 func (f File) checkRedirect(next *http.Request, via []*http.Request) error {
 	before := via[len(via)-1].URL
 	switch {
@@ -188,7 +187,7 @@ func (f File) checkRedirect(next *http.Request, via []*http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w to %q, which is the host of no source", errRedirect, next.URL.Host)
+	return fmt.Errorf("%w to %q, must be the host of a source", errRedirect, next.URL.Host)
 }
 
 // statusError returns nil for 200 OK, and a permanent error for a status that
@@ -205,17 +204,17 @@ func statusError(r *http.Response) error {
 	return backoff.Permanent(err)
 }
 
-// errTooSlow marks sources whose bytes come too slowly.
+// errTooSlow marks sources that send too slowly.
 var errTooSlow = errors.New("too slow")
 
-// watchdog ends a request that shows no life, or too little.
+// watchdog cancels a request that receives nothing, or too little.
 type watchdog struct {
 	timer         *time.Timer
 	stall, window time.Duration
 	connected     atomic.Bool
 
-	began    time.Time // of the window under way; of the reading goroutine alone
-	received int       // in it
+	began    time.Time // start of the current window; only the reading goroutine uses it
+	received int       // bytes in this window
 }
 
 func watch(cancel context.CancelCauseFunc, t timing) *watchdog {
@@ -230,7 +229,7 @@ func watch(cancel context.CancelCauseFunc, t timing) *watchdog {
 	return d
 }
 
-// trace returns a context whose request tells d of its connection.
+// trace returns a context whose request notifies d of its connection.
 func (d *watchdog) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { d.life() },
@@ -242,8 +241,8 @@ func (d *watchdog) life() {
 	d.timer.Reset(d.stall)
 }
 
-// rate counts n bytes, and reports that they come too slowly. That none come is
-// for the timer to see.
+// rate counts n bytes and returns an error if they arrive too slowly. The timer detects that none
+// arrive.
 func (d *watchdog) rate(n int) error {
 	now := time.Now()
 	if d.began.IsZero() {
@@ -255,14 +254,14 @@ func (d *watchdog) rate(n int) error {
 		return nil
 	}
 	if float64(d.received) < leastRate*took.Seconds() {
-		return fmt.Errorf("%w: %d bytes in %v, must be at least %d a second", errTooSlow, d.received,
+		return fmt.Errorf("%w: %d bytes in %v, must be at least %d per second", errTooSlow, d.received,
 			took.Round(time.Millisecond), leastRate)
 	}
 	d.began, d.received = now, 0
 	return nil
 }
 
-// observed is a body that tells the watchdog and the bar of what is read from it.
+// observed is a body that reports what is read from it to the watchdog and the progress bar.
 type observed struct {
 	io.Reader
 	dog *watchdog

@@ -1,9 +1,9 @@
-// Package fetch finds the files of data sets: in a folder the user names, else
-// in a cache, else by download from a list of sources into that cache. A file
-// is handed out, and put into the cache, only once it is verified.
+// Package fetch finds the files of data sets: in a folder that the user names, or else in a cache,
+// or else by download from a list of sources into that cache. A file is verified before it is
+// returned or put into the cache.
 //
-//	phishing, err := libsvm.Load(ctx, "phishing", fetch.Locator{}) // from the cache, or its site
-//	digits, err := mnist.Load(ctx, fetch.Locator{Dir: "/my/data"}) // from there, or not at all
+//	phishing, err := libsvm.Load(ctx, "phishing", fetch.Locator{}) // from the cache, or from its web site
+//	digits, err := mnist.Load(ctx, fetch.Locator{Dir: "/my/data"}) // only from this folder
 package fetch
 
 import (
@@ -23,60 +23,56 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// The ways in which a file is not found. They exclude each other; an error
-// that is none of them is a cancelled context, a malformed File, or a Check for
-// which there is too little memory: that says nothing of the file.
+// The reasons why a file is not found. They exclude each other. Any other error is a cancelled
+// context, an invalid File, or too little memory for a Check, and says nothing about the file.
 var (
-	// ErrUnavailable: the file is not in the cache and could not be obtained
-	// (offline, no source gave it whole, or the cache cannot be written).
+	// ErrUnavailable means that the file is not in the cache and could not be obtained: downloads
+	// are off, no source has the whole file, or the cache cannot be written.
 	ErrUnavailable = errors.New("not available")
-	// ErrMissing: the user named a folder and the file is not in it.
-	ErrMissing = errors.New("missing from the folder given")
-	// ErrDamaged: there is such a file but it fails verification. In the cache
-	// it also means that it could not be fetched anew.
+	// ErrMissing means that the user named a folder and the file is not in it.
+	ErrMissing = errors.New("missing from the given folder")
+	// ErrDamaged means that the file exists but fails verification. For the cache it also means
+	// that it could not be downloaded again.
 	ErrDamaged = errors.New("damaged")
 )
 
-// DefaultMaxBytes bounds what is downloaded, or found, of a File that sets no bound: room for the
-// largest data set in use, CIFAR-10's 170 MB.
+// DefaultMaxBytes is the size limit of a File that sets none. It has room for the largest data set
+// in use, CIFAR-10's 170 MB.
 const DefaultMaxBytes = 256 << 20
 
-// File says what a file is and where it comes from.
+// File describes a file and where it comes from.
 type File struct {
-	// Rel is its place below the folder, slash-separated and local:
-	// "libsvm/phishing".
+	// Rel is its path below the folder, slash-separated and local, such as "libsvm/phishing".
 	Rel string
-	// Also lists other places, of the same form, where the file may be if Rel is
-	// not there: under another name, say, or not compressed. A download goes to Rel.
+	// Also lists other paths, of the same form, where the file may be if Rel does not exist, for
+	// example under another name or uncompressed. A download goes to Rel.
 	Also []string
-	// Sources are URLs, tried in this order. They redirect to their own hosts or
-	// those of other sources; what redirects elsewhere is refused.
+	// Sources are URLs, tried in this order. They may redirect to their own hosts and to those of
+	// other sources. Other redirects are refused.
 	Sources []string
-	// SHA256 of the whole file, 64 hexadecimal digits; "" if not known.
+	// SHA256 is the digest of the whole file, 64 hexadecimal digits; "" if not known.
 	SHA256 string
-	// MaxBytes bounds the file; 0 means DefaultMaxBytes.
+	// MaxBytes is the size limit; 0 means DefaultMaxBytes.
 	MaxBytes int64
-	// Check verifies the content of the file at path; nil checks nothing more
-	// than SHA256. The file may not be at its final place yet.
+	// Check verifies the content of the file at path, which need not be its final path. nil means
+	// that only SHA256 is checked.
 	Check func(path string) error
 }
 
-// Locator says where to look. The zero value looks in the user's cache and
-// downloads in silence.
+// Locator says where to look. The zero value looks in the user's cache and downloads silently.
 type Locator struct {
-	// Dir is a folder named by the user. If set, it alone is looked in and
-	// nothing is ever downloaded.
+	// Dir is a folder named by the user. If it is set, only this folder is searched, and nothing is
+	// ever downloaded.
 	Dir string
-	// Cache is where downloads are kept; "" means proactivedp below
-	// os.UserCacheDir.
+	// Cache is the folder of downloads; "" means proactivedp below os.UserCacheDir.
 	Cache string
 	// Offline forbids downloads.
 	Offline bool
-	// Memory is how many bytes the process may take when the data set is loaded, 0 for
-	// as many as there are (see internal/memory): a larger one is refused while it is read.
+	// Memory is how many bytes the process may use when it loads the data set; 0 means all
+	// available memory (see internal/memory). A larger data set is refused while it is read.
 	Memory int64
-	// Progress gets a line for each download, and how far it is: a bar on a terminal,
-	// elsewhere a line for each tenth; nil is silent.
+	// Progress gets a line for each download and its progress: a bar on a terminal, or else a line
+	// for each tenth. nil is silent.
 	Progress io.Writer
 	// Client makes the requests; nil means http.DefaultClient, which honours
 	// HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
@@ -87,20 +83,20 @@ type Locator struct {
 
 // timing is how long a download waits; zero fields mean the defaults.
 type timing struct {
-	connect time.Duration // how long until a connection must stand
-	stall   time.Duration // how long between one sign of life and the next
-	pause   time.Duration // how long before the first retry; later ones wait longer
-	window  time.Duration // how long a time in which at least leastRate a second must come
-	total   time.Duration // how long for a file, from all its sources together
+	connect time.Duration // time limit for the connection
+	stall   time.Duration // longest time without any data
+	pause   time.Duration // time before the first retry; later retries wait longer
+	window  time.Duration // period over which the rate must be at least leastRate
+	total   time.Duration // time limit for a file, for all its sources together
 }
 
-// leastRate is the least bytes a second, on average over timing.window: a server
-// that sends a byte now and then shows life for ever.
+// leastRate is the least average number of bytes per second over timing.window. Without it, a
+// server that sends a byte now and then would never be given up.
 const leastRate = 1 << 10
 
 func (t timing) orDefault() timing {
-	// connect is short because a run without a network must soon go on without
-	// the file; the rest is for networks that are merely slow.
+	// connect is short because a run without a network must soon continue without the file. The
+	// other limits allow for slow networks.
 	if t.connect == 0 {
 		t.connect = 3 * time.Second
 	}
@@ -119,10 +115,9 @@ func (t timing) orDefault() timing {
 	return t
 }
 
-// Locate returns the path of a verified copy of f. It may download f, but not
-// if l.Dir is set. A damaged file in the cache is fetched anew, once. The error
-// is one of ErrUnavailable, ErrMissing and ErrDamaged where they apply, and the
-// cause of ctx if that is done.
+// Locate returns the path of a verified copy of f. It may download f unless l.Dir is set. If a file
+// in the cache is damaged, it is downloaded again, once. The error wraps ErrUnavailable, ErrMissing
+// or ErrDamaged if one applies, and it is the cause of ctx if ctx is done.
 func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	places, err := f.places()
 	if err != nil {
@@ -144,7 +139,7 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 		case errors.Is(damage, memory.ErrTooLittle):
 			return "", damage
 		}
-		l.say("fetch: %s is damaged (%v), fetching it anew", found, damage)
+		l.say("fetch: %s is damaged (%v), downloading it again", found, damage)
 	}
 	path := filepath.Join(cache, places[0])
 	err = l.download(ctx, f, path)
@@ -156,15 +151,15 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	case errors.Is(err, memory.ErrTooLittle):
 		return "", err
 	case damage != nil:
-		return "", fmt.Errorf("%s: %w: %w\nand could not be fetched anew:\n%w\nremove it, or put a good copy "+
-			"there by hand", found, ErrDamaged, damage, err)
+		return "", fmt.Errorf("%s: %w: %w\nand could not be downloaded again:\n%w\nremove it, or put a good copy "+
+			"there", found, ErrDamaged, damage, err)
 	default:
-		return "", fmt.Errorf("%s: %w:\n%w\nto do without a download, put the file at %s", f.Rel, ErrUnavailable,
+		return "", fmt.Errorf("%s: %w:\n%w\nto work without a download, put the file at %s", f.Rel, ErrUnavailable,
 			err, path)
 	}
 }
 
-// places checks f and returns where it may be, in the form of this system.
+// places checks f and returns the paths where it may be, in the form of this operating system.
 func (f File) places() ([]string, error) {
 	var places []string
 	for _, rel := range append([]string{f.Rel}, f.Also...) {
@@ -184,8 +179,8 @@ func (f File) places() ([]string, error) {
 	return places, nil
 }
 
-// first returns the path of the first place below the folder at which there is a
-// file; without one, the error is that of the first place.
+// first returns the first path below the folder at which a file exists. If there is none, it
+// returns the error for the first path.
 func first(folder string, places []string) (string, error) {
 	var missing error
 	for _, place := range places {
@@ -199,13 +194,13 @@ func first(folder string, places []string) (string, error) {
 	return "", missing
 }
 
-// in returns the path of f in the folder that the user named, verified.
+// in returns the path of f in the user's folder after verifying it.
 func (f File) in(folder string, places []string) (string, error) {
 	path, err := first(folder, places)
 	if err != nil {
 		also := ""
 		if len(f.Also) > 0 {
-			also = fmt.Sprintf(" (nor is any of %q)", f.Also)
+			also = fmt.Sprintf(" (and neither is any of %q)", f.Also)
 		}
 		return "", fmt.Errorf("%s: %w%s: %w", f.Rel, ErrMissing, also, err)
 	}
@@ -219,12 +214,12 @@ func (f File) in(folder string, places []string) (string, error) {
 	}
 }
 
-// most is how many bytes the file may have.
+// most returns the size limit of the file.
 func (f File) most() int64 { return cmp.Or(f.MaxBytes, DefaultMaxBytes) }
 
-// verify returns an error that says in what way the file at path is not f, or
-// nil. It may be a symbolic link: data sets are large, and the user's own often lie
-// on another disk. A named pipe or a device is refused, because it may never end.
+// verify returns an error that says why the file at path is not f, or nil. The file may be a
+// symbolic link: data sets are large, and users often keep them on another disk. A named pipe or a
+// device is refused, because it may never end.
 func (f File) verify(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return bounded.ErrNotPlain
@@ -244,7 +239,7 @@ func (f File) verify(path string) error {
 	return nil
 }
 
-// hashFile returns the SHA-256 of a file, which may have so many bytes.
+// hashFile returns the SHA-256 of a file of at most most bytes.
 func hashFile(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -269,7 +264,7 @@ func (l Locator) cache() (string, error) {
 	return filepath.Join(dir, "proactivedp"), nil
 }
 
-// say writes a line to Progress. If that fails, the file is fetched all the same.
+// say writes a line to Progress. If that fails, the download continues.
 func (l Locator) say(format string, args ...any) {
 	if l.Progress != nil {
 		fmt.Fprintf(l.Progress, format+"\n", args...)

@@ -217,7 +217,7 @@ func TestNoSourceHasIt(t *testing.T) {
 	wantKind(t, err, ErrUnavailable,
 		"set/toy", l.toyPath(),
 		gone+": 404 Not Found",
-		wrong+": 5 bytes were sent but: SHA-256 is "+sum("other")+", expected "+sum(content),
+		wrong+": received 5 bytes: SHA-256 is "+sum("other")+", expected "+sum(content),
 		cut+": after 5 bytes: unexpected EOF",
 		dead+": no connection", "refused")
 	wantEntries(t, filepath.Join(l.Cache, "set"), 0)
@@ -227,7 +227,7 @@ func TestNothingToDownloadFrom(t *testing.T) {
 	url, requests := source(t, serve(content))
 	l := locator(t)
 	_, err := l.Locate(t.Context(), toy())
-	wantKind(t, err, ErrUnavailable, "no source is known", l.toyPath())
+	wantKind(t, err, ErrUnavailable, "no download source is known", l.toyPath())
 
 	l.Offline = true
 	_, err = l.Locate(t.Context(), toy(url))
@@ -275,7 +275,7 @@ func TestSilentNetwork(t *testing.T) {
 	_, err := l.Locate(t.Context(), toy("http://one.invalid/a", "http://one.invalid/b", "http://two.invalid/a"))
 	wantKind(t, err, ErrUnavailable,
 		"http://one.invalid/a: no connection: timed out after 20ms",
-		"http://one.invalid/b: no connection to this host for an earlier source",
+		"http://one.invalid/b: no connection to this host (tried for an earlier source)",
 		"http://two.invalid/a: no connection: timed out after 20ms")
 	if n := dials.Load(); n != 2 {
 		t.Errorf("%d connections tried, want 2", n)
@@ -333,7 +333,7 @@ func TestTricklingSource(t *testing.T) {
 	l = locator(t)
 	l.timing.window = 200 * time.Millisecond
 	_, err = l.Locate(t.Context(), toy(slow))
-	wantKind(t, err, ErrUnavailable, slow+": after ", "too slow", "must be at least 1024 a second")
+	wantKind(t, err, ErrUnavailable, slow+": after ", "too slow", "must be at least 1024 per second")
 	wantEntries(t, filepath.Join(l.Cache, "set"), 0)
 }
 
@@ -343,7 +343,7 @@ func TestDownloadEndsAtTheLimitForAFile(t *testing.T) {
 	l.timing.total = 300 * time.Millisecond
 	start := time.Now()
 	_, err := l.Locate(t.Context(), toy(slow, second))
-	wantKind(t, err, ErrUnavailable, slow+": not done after 300ms, which is the limit")
+	wantKind(t, err, ErrUnavailable, slow+": not finished after 300ms, the time limit")
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("took %v", d)
 	}
@@ -363,7 +363,7 @@ func TestRedirectsStayWithTheSources(t *testing.T) {
 	away, _ := source(t, to(stranger))
 	l := locator(t)
 	_, err := l.Locate(t.Context(), toy(away))
-	wantKind(t, err, ErrUnavailable, away+": redirected to", "which is the host of no source")
+	wantKind(t, err, ErrUnavailable, away+": redirected to", "must be the host of a source")
 	if n := strange.Load(); n != 0 {
 		t.Errorf("%d requests to a host that nobody listed", n)
 	}
@@ -568,7 +568,7 @@ func TestOtherPlaces(t *testing.T) {
 
 	l.Dir = t.TempDir()
 	_, err = l.Locate(t.Context(), f)
-	wantKind(t, err, ErrMissing, filepath.Join(l.Dir, "set", "toy"), `nor is any of ["set/other/toy" "set/toy.old"]`)
+	wantKind(t, err, ErrMissing, filepath.Join(l.Dir, "set", "toy"), `neither is any of ["set/other/toy" "set/toy.old"]`)
 	other = plant(t, l.Dir, "set/other/toy", content)
 	if path, err = l.Locate(t.Context(), f); err != nil || path != other {
 		t.Errorf("found %s, %v, want %s", path, err, other)

@@ -6,13 +6,13 @@ import (
 	"proactivedp/data"
 )
 
-// histograms counts the gradients of images, one after another.
+// histograms computes the histograms of images, one image after another.
 type histograms struct {
 	images       *data.Images
 	cols, bins   int
-	across, down []share     // by the pixel's x, y
-	directions   []direction // by the gradient, [dy+reach][dx+reach]
-	counts       []float64   // [cell's row][cell's column][direction], whole numbers
+	across, down []share     // by the pixel's x or y
+	directions   []direction // by gradient, [dy+reach][dx+reach]
+	counts       []float64   // [cell's row][cell's column][direction]; whole numbers
 }
 
 func newHistograms(m Map, images *data.Images) *histograms {
@@ -24,15 +24,15 @@ func newHistograms(m Map, images *data.Images) *histograms {
 	}
 }
 
-// share says to which two cells of a line a pixel belongs, and how much of it to each,
-// in whole parts. Cells that are not there have none of it.
+// share says to which two cells of a line a pixel contributes, and how much to each, in integer
+// parts. Cells that do not exist get nothing.
 type share struct {
 	cells [2]int
 	parts [2]int
 }
 
-// shares returns those of the pixels of a line of cells. In parts of which a pixel has
-// 2·cell, and a cell 2·cell², a pixel's centre is at 2x + 1 and that of cell c at (2c +
+// shares returns the share of each pixel of a line of cells. A pixel has 2·cell parts, and a cell
+// 2·cell². In these parts, the centre of pixel x is at 2x + 1, and the centre of cell c at (2c +
 // 1)·cell.
 func shares(cells, cell int) []share {
 	line := make([]share, cells*cell)
@@ -51,23 +51,23 @@ func shares(cells, cell int) []share {
 	return line
 }
 
-// direction says to which two bins a gradient belongs, and how much of its length to
-// each, in parts of 1/unit.
+// direction says to which two bins a gradient contributes, and how much of its length to each, in
+// parts of 1/unit.
 type direction struct {
 	bins  [2]uint8
 	parts [2]uint16
 }
 
-// A gradient reaches so far in x and in y, and is at most 361 long.
+// The largest gradient in x and in y is reach. The length is at most 361.
 const (
 	reach = 255
 	side  = 2*reach + 1
 	unit  = 128
 )
 
-// directions returns those of all gradients. Rounded to whole parts they do not depend
-// on the last bits of the arc tangent: none comes as near to a half as that could be
-// off, and where a direction is a bin's own the parts are continuous.
+// directions returns the direction of every gradient, as bin numbers and parts. Parts are rounded
+// to integers. The last bits of the arc tangent cannot change them: no part is that close to a
+// half, and where a direction is exactly a bin's, the parts are continuous.
 func directions(bins int) []direction {
 	all := make([]direction, 0, side*side)
 	for dy := -reach; dy <= reach; dy++ {
@@ -83,8 +83,8 @@ func directions(bins int) []direction {
 	return all
 }
 
-// partsOf returns a gradient's length in parts, the bin before its direction, and how
-// many parts the bin behind it has.
+// partsOf returns a gradient's length in parts, the bin below its direction, and how many parts the
+// next bin gets.
 func partsOf(dx, dy, bins int) (length, second float64, bin int) {
 	turn := math.Atan2(float64(dy), float64(dx)) / (2 * math.Pi)
 	if turn < 0 {
@@ -96,8 +96,8 @@ func partsOf(dx, dy, bins int) (length, second float64, bin int) {
 	return length, length * (at - float64(bin)), bin
 }
 
-// count adds the gradients of an image's whole cells to the counts. They are sums of
-// whole numbers far below 2^53, and so exact.
+// count adds the gradients of an image's whole cells to the counts. The counts are sums of integers
+// far below 2^53, and so exact.
 func (h *histograms) count(pixels []byte) {
 	width, area := h.images.Width, h.images.Width*h.images.Height
 	for y, down := range h.down {
@@ -133,7 +133,7 @@ func (h *histograms) share(d *direction, down, across share) {
 	}
 }
 
-// normalise sets features to the counts, brought to Norm.
+// normalise sets features to the counts, scaled to norm Norm.
 func (h *histograms) normalise(features []float32) {
 	squares := 0.0
 	for _, n := range h.counts {

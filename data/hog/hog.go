@@ -1,24 +1,24 @@
-// Package hog makes histograms of oriented gradients of images (N. Dalal and B. Triggs,
-// "Histograms of Oriented Gradients for Human Detection", CVPR 2005): fixed features of
-// each record by itself, which look at no other record and so cost no privacy. A linear
-// model on such features learns more within a small budget than a network on pixels
-// does: F. Tramèr and D. Boneh, "Differentially Private Learning Needs Better Features
-// (or Much More Data)", ICLR 2021, arXiv 2011.11660, where the idea is from.
+// Package hog computes histograms of oriented gradients of images (N. Dalal and B. Triggs,
+// "Histograms of Oriented Gradients for Human Detection", CVPR 2005). These features are computed
+// for each record without looking at other records, so they cost no privacy. With a small budget, a
+// linear model on such features learns more than a network on pixels (F. Tramèr and D. Boneh,
+// "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv
+// 2011.11660).
 //
-// An image is cut into cells of Cell×Cell pixels, and each cell has a histogram of Bins
-// directions of its gradients:
+// An image is divided into cells of Cell×Cell pixels. Each cell gets a histogram of its gradients
+// over Bins directions:
 //
-//   - a pixel's gradient is the difference of its neighbours, (p(x+1) − p(x−1), p(y+1) −
-//     p(y−1)), with the border's pixels repeated beyond it; of several channels the
-//     longest gradient counts;
-//   - its length is shared by the two directions next to its own, of Bins in [0, 2π),
-//     and by the four cells next to the pixel, linearly in each; what falls beyond the
-//     outer cells' centres is lost there;
-//   - the features of a record are divided by their norm, so that contrast does not
-//     show, and multiplied by Norm. Those of an image of one colour are 0.
+//   - A pixel's gradient is the difference of its neighbours, (p(x+1) − p(x−1), p(y+1) − p(y−1)).
+//     Pixels at the border are repeated beyond it. With several channels, the longest gradient
+//     counts.
+//   - Its length is divided linearly between the two nearest of Bins directions in [0, 2π), and
+//     between the four nearest cells. The part that falls beyond the centres of the outer cells is
+//     lost.
+//   - The features of a record are divided by their norm, which removes contrast, and multiplied by
+//     Norm. The features of an image of one colour are 0.
 //
-// All but the division is in whole numbers, and the division in float64, rounded to
-// float32: the features are the same bits on every machine.
+// Everything except the division is in integers. The division is in float64 and rounded to float32.
+// So the features have the same bits on every machine.
 package hog
 
 import (
@@ -30,29 +30,29 @@ import (
 	"proactivedp/data"
 )
 
-// Map says which features are made.
+// Map says which features are computed.
 type Map struct {
 	Cell int // the side of a cell in pixels, in [1, MaxCell]
 	Bins int // directions, in [1, MaxBins]
 }
 
-// The largest cells and the most directions.
+// The largest size of a cell and the largest number of directions.
 const (
 	MaxCell = 256
 	MaxBins = 64
 )
 
-// Norm is the norm of a record's features: the bias, which is a feature of 1 to a linear
+// Norm is the norm of a record's features. The bias, which acts like a feature of 1 in a linear
 // model, is then a small part of a clipped gradient.
 const Norm = 10
 
-// Prefix is how the text of a Map begins.
+// Prefix begins the text of a Map.
 const Prefix = "hog:"
 
-// String writes hog:CELL:BINS.
+// String returns hog:CELL:BINS, as Parse reads it.
 func (m Map) String() string { return fmt.Sprintf("%s%d:%d", Prefix, m.Cell, m.Bins) }
 
-// Parse reads hog:CELL:BINS, written as String does, and reports every problem.
+// Parse reads hog:CELL:BINS. It reports every problem.
 func Parse(text string) (Map, error) {
 	rest, ok := strings.CutPrefix(text, Prefix)
 	cell, bins, two := strings.Cut(rest, ":")
@@ -91,8 +91,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Features returns how many features an image of d has: Bins for each whole cell. It
-// fails unless the map is valid and d is of images with room for one cell.
+// Features returns the number of features for an image of d: Bins for each whole cell. It returns
+// an error if the map is invalid, d has no images, or an image has no room for a cell.
 func (m Map) Features(d *data.Dataset) (int, error) {
 	if d == nil {
 		return 0, errors.New("no data set")
@@ -112,7 +112,7 @@ func (m Map) Features(d *data.Dataset) (int, error) {
 	return n, nil
 }
 
-// Bytes returns how much memory Apply takes for d, 0 where it fails.
+// Bytes returns how many bytes Apply takes for d, or 0 if Apply fails.
 func (m Map) Bytes(d *data.Dataset) int64 {
 	n, err := m.Features(d)
 	if err != nil {
@@ -121,8 +121,8 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 	return 4 * int64(n) * int64(d.Len())
 }
 
-// Apply returns the records of d with dense rows of their features, [cell's row][cell's
-// column][direction].
+// Apply returns the records of d with dense rows of their features, in the order [cell's
+// row][cell's column][direction].
 func (m Map) Apply(d *data.Dataset) (*data.Dataset, error) {
 	n, err := m.Features(d)
 	if err != nil {

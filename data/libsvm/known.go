@@ -10,20 +10,20 @@ import (
 	"proactivedp/data/fetch"
 )
 
-// Known describes a published data set: what it must be, and where it is from.
+// Known describes a published data set: its content and where it comes from.
 type Known struct {
 	Name        string
 	Rows        int
 	Features    int
-	LabelCounts []int  // how many rows class 0 and class 1 have
-	Hash        string // what data.Dataset.Hash of the content must be
-	SHA256      string // checksum of LIBSVM's own file; "" where only the content is certain
+	LabelCounts []int  // number of rows of class 0 and of class 1
+	Hash        string // data.Dataset.Hash of the content
+	SHA256      string // checksum of LIBSVM's own file; "" if only the content is certain
 	Sources     []string
 	Citation    string
 	Licence     string
 }
 
-// Catalogue returns the known sets. The counts are LIBSVM's and UCI's.
+// Catalogue returns the known data sets. The counts are from LIBSVM and UCI.
 func Catalogue() []Known {
 	const site = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	return []Known{
@@ -76,8 +76,7 @@ func Names() []string {
 	return names
 }
 
-// Lookup returns the known data set of this name; an unknown name is an error
-// that lists the names.
+// Lookup returns the known data set of this name. For an unknown name, the error lists all names.
 func Lookup(name string) (Known, error) {
 	for _, k := range Catalogue() {
 		if k.Name == name {
@@ -87,9 +86,8 @@ func Lookup(name string) (Known, error) {
 	return Known{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// Load finds the known data set of this name as libsvm/<name>, parses and
-// verifies it. The locator says where to look, and its errors (of fetch, such
-// as fetch.ErrUnavailable) can be told apart with errors.Is.
+// Load finds the known data set of this name as libsvm/<name>, parses and verifies it. The locator
+// says where to look. errors.Is tells its errors apart, such as fetch.ErrUnavailable.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {
@@ -99,7 +97,7 @@ func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Datase
 }
 
 func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
-	var set *data.Dataset // the data set of the file last checked, which is the one located
+	var set *data.Dataset // the data set of the last checked file, which Locate returns
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel:     "libsvm/" + k.Name,
 		Sources: k.Sources,
@@ -118,8 +116,8 @@ func (k Known) load(ctx context.Context, locator fetch.Locator) (*data.Dataset, 
 	return set, nil
 }
 
-// Verify reports in what ways d is not the data set k: rows, features and
-// label counts, and the hash of the content if those agree.
+// Verify returns an error for each difference between d and the data set k: in rows, features and
+// label counts, and in the hash of the content if those agree.
 func (k Known) Verify(d *data.Dataset) error {
 	var errs []error
 	differ := func(field string, found, expected any) {

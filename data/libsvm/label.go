@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, unless it is said which there are"
+const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map"
 
-// label stores a row's label as it is written; finish turns it into a class.
+// label stores a row's label as it is in the file. finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
 	if p.blind {
 		p.set.Label = append(p.set.Label, 0)
@@ -43,7 +43,7 @@ func (p *parser) label(text []byte, at int) error {
 	return nil
 }
 
-// after returns words that name the labels found before an offending one.
+// after returns text that lists the labels before an invalid one.
 func (p *parser) after() string {
 	switch len(p.labels) {
 	case 0:
@@ -59,8 +59,8 @@ func isPair(a, b int32) bool {
 	return b == 1 && a == 0 || b == 1 && a == -1 || b == 2 && a == 1
 }
 
-// smallInteger reads [+-]digits[.zeros], exactly: a label such as 0.99999999999
-// must not pass for 1. Numbers outside [-9, 9] are not ok.
+// smallInteger reads [+-]digits[.zeros] exactly, because a label such as 0.99999999999 must not
+// count as 1. For numbers outside [-9, 9] ok is false.
 func smallInteger(text []byte) (v int32, ok bool) {
 	negative := false
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {

@@ -1,21 +1,20 @@
-// Package libsvm reads and writes data sets in the text format of
-// LIBSVM (C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
-// machines", ACM TIST 2(3), 2011), and knows where to find the ones used here.
+// Package libsvm reads and writes data sets in the text format of LIBSVM (C.-C. Chang and C.-J.
+// Lin, "LIBSVM: a library for support vector machines", ACM TIST 2(3), 2011). It finds and
+// downloads the data sets that this project uses.
 //
 //	d, err := libsvm.ParseFile("my.libsvm", libsvm.Options{}) // as many features as the largest index
 //	d, err := libsvm.Load(ctx, "phishing", fetch.Locator{})
 //
-// The format, line by line:
+// A line has the format
 //
 //	[label {index:value}] [# comment]
 //
-// Fields are separated by blanks or tabs, also before the first and after the
-// last. Lines end in \n or \r\n, the last perhaps in neither; empty lines are
-// skipped. Indices are decimal, from 1, and increase along a line. Values are
-// finite decimal numbers, rounded once to the nearest float32; a value that is
-// zero then is checked and counts for the width, but is not stored. Labels are
-// two of a kind: 0 and 1, -1 and 1, or 1 and 2, perhaps written as +1 or 1.0; or
-// those of Options, of any number of classes.
+// Blanks or tabs separate fields and may surround them. Lines end in \n or \r\n; the last line
+// needs no end. Empty lines are skipped. Indices are decimal integers from 1, and they increase
+// along a line. Values are finite decimal numbers, rounded once to the nearest float32. A value
+// that is then zero is checked and counts for the number of features, but is not stored. Without
+// Options.Labels there are two labels: 0 and 1, -1 and 1, or 1 and 2, which may also be written as
+// +1 or 1.0. Options.Labels allows any labels and any number of classes.
 package libsvm
 
 import (
@@ -35,27 +34,27 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits of what is read, so that a damaged file cannot take all memory.
+// Limits of what is read, so that a damaged file cannot use up all memory.
 const (
-	// MaxIndex is the largest index: columns and their number fit an int32.
+	// MaxIndex is the largest index, so that columns and their number fit an int32.
 	MaxIndex = math.MaxInt32 - 1
-	// MaxLine is the length of the longest line, in bytes.
+	// MaxLine is the largest length of a line, in bytes.
 	MaxLine = 64 << 20
-	// MaxSize bounds rows plus stored entries.
+	// MaxSize bounds the number of rows plus stored entries.
 	MaxSize = 1 << 28
 )
 
-// ParseError is a fault in the text of a file.
+// ParseError is an error in the text of a file.
 type ParseError struct {
 	File   string
-	Line   int // line number from 1; 0 if the fault is of the file as a whole
-	Column int // byte of the line, from 1; 0 if the fault is of the line as a whole
+	Line   int // line number from 1; 0 if the error concerns the whole file
+	Column int // byte of the line, from 1; 0 if the error concerns the whole line
 	Msg    string
 
 	err error // the wrapped error, or nil
 }
 
-// Unwrap returns the error that it wraps, such as data.ErrLabel.
+// Unwrap returns the wrapped error, such as data.ErrLabel.
 func (e *ParseError) Unwrap() error { return e.err }
 
 func (e *ParseError) Error() string {
@@ -69,13 +68,13 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Msg
 }
 
-// Parse reads a data set, plain or compressed by gzip or bzip2, as its first
-// bytes say. The smaller label becomes class 0, the larger class 1; Features is
-// the largest index. The name is the data set's, and the file's in errors.
+// Parse reads a data set, plain or compressed by gzip or bzip2, which it recognises by the first
+// bytes. The smaller label becomes class 0 and the larger label class 1. Features is the largest
+// index. name is the name of the data set, and of the file in errors.
 //
-// It fails with a *ParseError if the text breaks the format of the package
-// comment or its limits, if there are no rows or no indices, or if only one
-// label occurs; and with the reader's error if that fails.
+// The error is a *ParseError if the text breaks the format of the package comment or a limit, if
+// there are no rows or no indices, or if only one label occurs. It is the reader's error if r
+// fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	p := newParser(name, name, Options{})
 	in, err := unpacked(name, r)
@@ -90,23 +89,21 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 
 // Options say how files are read.
 type Options struct {
-	// Features is the number of columns, in [0, MaxIndex], beyond which an index is an
-	// error; 0: the largest index.
+	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
+	// largest index.
 	Features int
-	// Labels says which classes there are, of any number; nil: two, as the package comment
-	// has it.
+	// Labels lists the labels and their classes. nil means two classes, as in the package comment.
 	Labels *data.Labels
-	// Test is the path of a second file, whose rows are the test set; "": there is none, and
-	// the set counts as published as one.
+	// Test is the path of a second file, whose rows are the test set. "" means that there is none,
+	// and that the set counts as published as one.
 	Test string
-	// Unlabelled says that what stands in the place of labels is not looked at: all rows are
-	// of class 0 then, which says nothing.
+	// Unlabelled means that labels are not read. All rows then have class 0, which has no meaning.
 	Unlabelled bool
-	Memory     int64 // bytes that the process may take; 0: as much as it has
+	Memory     int64 // bytes that the process may use; 0 means all available memory
 }
 
-// ParseFile parses the file at path, as Parse does; the data set's name is the
-// last element of path.
+// ParseFile parses the file at path like Parse. The name of the data set is the last element of
+// path.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
@@ -130,7 +127,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	return p.finish()
 }
 
-// parseFile reads the file that the parser is at.
+// parseFile reads the parser's current file.
 func (p *parser) parseFile() error {
 	f, err := os.Open(p.file)
 	if err != nil {
@@ -164,15 +161,15 @@ type parser struct {
 	maxSize  int
 	width    int // largest index seen
 	set      *data.Dataset
-	labels   []int32 // labels found so far, in order of appearance, at most two; not used where they are given
+	labels   []int32 // labels found so far, in order of appearance, at most two; not used if labels are given
 	given    *data.Labels
-	blind    bool   // labels are not looked at
+	blind    bool   // labels are not read
 	spill    []byte // holds a line that is longer than the reader's buffer
 	limit    memory.Limit
-	left     int64 // bytes of the limit that the rows may take
+	left     int64 // remaining bytes that the rows may use
 }
 
-// newParser returns a parser of the file's rows into a data set of the name.
+// newParser returns a parser for the file's rows, into a data set of the given name.
 func newParser(name, file string, o Options) *parser {
 	limit := memory.Given(o.Memory)
 	p := &parser{
@@ -196,7 +193,7 @@ func newParser(name, file string, o Options) *parser {
 	return p
 }
 
-// fault makes an error at byte i of the line.
+// fault makes an error at byte i of the current line.
 func (p *parser) fault(i int, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return &ParseError{p.file, p.line, i + 1, err.Error(), errors.Unwrap(err)}
@@ -219,7 +216,7 @@ func (p *parser) rows(in *bufio.Reader) error {
 	}
 }
 
-// read returns the next line, without its end; io.EOF comes with the last.
+// read returns the next line without its end. With the last line it returns io.EOF.
 func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -244,7 +241,7 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte{'\r'}), err
 }
 
-// finish turns labels into classes and returns the data set that was parsed.
+// finish turns labels into classes and returns the parsed data set.
 func (p *parser) finish() (*data.Dataset, error) {
 	d := p.set
 	whole := func(format string, args ...any) error {

@@ -9,13 +9,13 @@ import (
 
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
-// parseShort parses [+-]digits[.digits] of at most 15 digits, as nearly all
-// values are. It returns false for anything that parseFloat must see to.
+// parseShort parses [+-]digits[.digits] of at most 15 digits, the form of nearly all values. It
+// returns false for text that parseFloat must parse.
 //
-// Digits and power of ten are exact in float64, so their quotient q is rounded
-// once; rounding q to float32 rounds twice, which differs from rounding once
-// only if q lies just half-way between two float32s. Those go to parseFloat,
-// as do q outside the normal float32s.
+// The digits and the power of ten are exact in float64, so their quotient q is rounded once.
+// Rounding q to float32 is a second rounding. The result differs from rounding once only if q is
+// exactly half-way between two float32 numbers. parseFloat parses these numbers, and those outside
+// the range of normal float32 numbers.
 func parseShort(text []byte) (float32, bool) {
 	i, negative := 0, false
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
@@ -48,7 +48,7 @@ func parseShort(text []byte) (float32, bool) {
 		q /= pow10[places]
 	}
 	const (
-		extra    = 52 - 23 // how many bits of fraction a float64 has more than a float32
+		extra    = 52 - 23 // additional fraction bits of a float64 compared with a float32
 		halfWay  = 1 << (extra - 1)
 		smallest = 0x1p-126
 	)
@@ -61,13 +61,13 @@ func parseShort(text []byte) (float32, bool) {
 	return float32(q), true
 }
 
-// parseFloat parses any finite decimal number to the nearest float32. Its
-// error starts with the text, quoted.
+// parseFloat parses any finite decimal number to the nearest float32. Its error begins with the
+// quoted text.
 func parseFloat(text []byte) (float32, error) {
 	for _, c := range text {
 		switch {
 		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
-		default: // ParseFloat would take hexadecimal, underscores, infinities and NaN as well
+		default: // strconv.ParseFloat would also accept hexadecimal, underscores, infinities and NaN
 			return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
 		}
 	}

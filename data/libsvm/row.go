@@ -7,14 +7,14 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// row parses a line and appends its row, if it has one, to the data set.
+// row parses a line and appends its row, if there is one, to the data set.
 func (p *parser) row(line []byte) error {
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
 		line = line[:i]
 	}
 	start, end := field(line, 0)
 	if start == end {
-		return nil // the line has nothing but blanks and a comment
+		return nil // the line has only blanks and a comment
 	}
 	if err := p.label(line[start:end], start); err != nil {
 		return err
@@ -45,10 +45,10 @@ func (p *parser) row(line []byte) error {
 	return p.fits()
 }
 
-// The bytes of a row, which has a label and an offset, and of an entry.
+// The bytes of a row (label and offset) and of an entry.
 const rowBytes, entryBytes = 12, 8
 
-// fits reports that what was read does not fit the memory. A slice that grows is there
+// fits returns an error if the rows so far do not fit the memory. While a slice grows, it exists
 // twice, the second time longer by a quarter.
 func (p *parser) fits() error {
 	rows, entries := p.set.Len(), len(p.set.Index)
@@ -61,8 +61,7 @@ func (p *parser) fits() error {
 		p.limit.By)
 }
 
-// field returns the bounds of the next field of line from i on; they are equal
-// if there is none.
+// field returns the bounds of the next field of line, from i on. They are equal if there is none.
 func field(line []byte, i int) (start, end int) {
 	for i < len(line) && blank(line[i]) {
 		i++
@@ -76,11 +75,11 @@ func field(line []byte, i int) (start, end int) {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
 
-// entry parses an entry index:value that starts at byte at of its line.
+// entry parses an entry index:value that begins at byte at of its line.
 func (p *parser) entry(text []byte, at int) (index int, value float32, err error) {
 	i := 0
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
-		// Once too large, an index stays too large without overflow.
+		// Once it is too large, an index stays too large without overflow.
 		index = min(10*index+int(text[i]-'0'), MaxIndex+1)
 	}
 	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
@@ -95,7 +94,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 	return index, value, nil
 }
 
-// badIndex says what is wrong with an entry up to its colon.
+// badIndex returns the error for an entry whose index is invalid.
 func (p *parser) badIndex(text []byte, at int) error {
 	index, _, colon := bytes.Cut(text, []byte{':'})
 	switch {

@@ -10,23 +10,23 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Write writes d as Parse reads it, classes 0 and 1 as labels, so that parsing
-// gives the same Hash, provided that both classes occur and no stored entry is
-// zero. If no entry is in the last column, the first row gets an explicit zero
-// there, to keep the width. It fails if d is not valid, has not two classes, is
-// of images, or was published in two parts, which are two files (see Options.Test).
+// Write writes d in the format that Parse reads, with classes 0 and 1 as labels. Parsing gives the
+// same Hash if both classes occur and no stored entry is zero. If no entry is in the last column,
+// the first row gets an explicit zero there, to keep the number of features. It is an error if d is
+// invalid, does not have two classes, has images, or was published in two parts; those are two
+// files (see Options.Test).
 func Write(w io.Writer, d *data.Dataset) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("write %s: %w", d.Name, err)
 	}
 	if d.Images != nil {
-		return fmt.Errorf("write %s: it is a set of images, must be of sparse rows", d.Name)
+		return fmt.Errorf("write %s: it has images, must have sparse rows", d.Name)
 	}
 	if d.Classes != 2 {
 		return fmt.Errorf("write %s: classes = %d, must be 2", d.Name, d.Classes)
 	}
 	if d.Train != 0 {
-		return fmt.Errorf("write %s: training rows = %d, must be 0: a file has one part, and its test rows "+
+		return fmt.Errorf("write %s: training rows = %d, must be 0: the file would not separate them, and the test rows "+
 			"would be trained on", d.Name, d.Train)
 	}
 	width := 0

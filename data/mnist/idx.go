@@ -1,14 +1,13 @@
-// Package mnist reads images and labels in the idx format of the MNIST database
-// of handwritten digits (Y. LeCun, C. Cortes and C. Burges, 1998), and knows
-// where to find that database.
+// Package mnist reads images and labels in the idx format of the MNIST database of handwritten
+// digits (Y. LeCun, C. Cortes and C. Burges, 1998), and finds and downloads that database.
 //
-//	d, err := mnist.Load(ctx, fetch.Locator{}) // from the cache, else its mirrors
+//	d, err := mnist.Load(ctx, fetch.Locator{}) // from the cache, or from its mirrors
 //	d, err := mnist.Parse("own", images, labels)
 //
-// A file of images is four big-endian words of 32 bits (the magic number 2051,
-// how many images, their height and their width) and then one byte a pixel, 0
-// for the background, row by row, image after image. A file of labels is two
-// words (2049 and how many) and one byte a label. Nothing follows.
+// A file of images begins with four big-endian words of 32 bits: the magic number 2051, the number
+// of images, their height and their width. Then it has one byte per pixel, 0 for the background,
+// row by row and image after image. A file of labels has two words, 2049 and the number of labels,
+// and one byte per label. Nothing follows.
 package mnist
 
 import (
@@ -26,15 +25,14 @@ import (
 // Classes is the number of digits.
 const Classes = 10
 
-// The mean and standard deviation of p/255 over all pixels p of MNIST's training
-// set, to the four digits that are in use everywhere (as in PyTorch's own
-// example, pytorch/examples, mnist/main.py).
+// The mean and standard deviation of p/255 over all pixels p of MNIST's training set, to the four
+// digits that are commonly used (as in PyTorch's own example, pytorch/examples, mnist/main.py).
 const (
 	Mean = 0.1307
 	Std  = 0.3081
 )
 
-// Limits of what is read, so that a damaged file cannot take all memory.
+// Limits of what is read, so that a damaged file cannot use up all memory.
 const (
 	// MaxSide is the largest height and width.
 	MaxSide = 1 << 12
@@ -47,11 +45,10 @@ const (
 	labelsMagic = 2049 // unsigned bytes in 1 dimension
 )
 
-// Parse reads a data set of ten classes from a file of images and one of labels,
-// each plain or compressed by gzip or bzip2, normalised as MNIST is. It fails if
-// a file breaks the format of the package comment or the limits, if a label is
-// above 9, if there are no images, or if there are more of one than of the
-// other; and with the reader's error if that fails.
+// Parse reads a data set of ten classes from a file of images and a file of labels, each plain or
+// compressed by gzip or bzip2. It is normalised like MNIST. It is an error if a file breaks the
+// format of the package comment or a limit, if a label is above 9, if there are no images, if the
+// numbers of images and labels differ, or if a reader fails.
 func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {
 	d := newSet(name)
 	for _, part := range []struct {
@@ -79,18 +76,18 @@ func newSet(name string) *data.Dataset {
 	}}
 }
 
-// finish checks that images and labels belong together.
+// finish checks that there are as many labels as images.
 func finish(d *data.Dataset) error {
 	if n := len(d.Images.Pixels) / d.Features; n != d.Len() {
-		return fmt.Errorf("%d images and %d labels, must be as many", n, d.Len())
+		return fmt.Errorf("%d images and %d labels, must be equally many", n, d.Len())
 	}
 	return nil
 }
 
-// labelBytes are those of a label as it is read and as it is kept.
+// labelBytes is the size of a label as it is read and as it is stored.
 const labelBytes = 1 + 4
 
-// addImages appends a file of images to d, if they fit the limit.
+// addImages appends a file of images to d if they fit the limit.
 func addImages(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	var header [3]uint32
 	if err := readHeader(r, imagesMagic, header[:]); err != nil {
@@ -105,9 +102,9 @@ func addImages(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	}
 	m := d.Images
 	if d.Features > 0 && (height != m.Height || width != m.Width) {
-		return fmt.Errorf("images of %d×%d pixels, must be %d×%d as those before", height, width, m.Height, m.Width)
+		return fmt.Errorf("images of %d×%d pixels, must be %d×%d like the previous ones", height, width, m.Height, m.Width)
 	}
-	if err := limit.Check(2 * int64(len(m.Pixels)+count*height*width)); err != nil { // twice as they grow
+	if err := limit.Check(2 * int64(len(m.Pixels)+count*height*width)); err != nil { // twice, because they grow
 		return err
 	}
 	pixels, err := readBytes(m.Pixels, r, count*height*width)
@@ -119,7 +116,7 @@ func addImages(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	return nil
 }
 
-// addLabels appends a file of labels to d, if they fit the limit.
+// addLabels appends a file of labels to d if they fit the limit.
 func addLabels(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 	var header [1]uint32
 	if err := readHeader(r, labelsMagic, header[:]); err != nil {
@@ -152,7 +149,7 @@ func readHeader(r io.Reader, magic uint32, sizes []uint32) error {
 	words := make([]uint32, 1+len(sizes))
 	switch err := binary.Read(r, binary.BigEndian, words); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the file ends within the header of %d bytes: %w", 4*len(words), io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends in the header of %d bytes: %w", 4*len(words), io.ErrUnexpectedEOF)
 	case err != nil:
 		return err
 	case words[0] != magic:
@@ -162,8 +159,8 @@ func readHeader(r io.Reader, magic uint32, sizes []uint32) error {
 	return nil
 }
 
-// readBytes appends the n bytes that r must have left, neither fewer nor more.
-// Memory grows with what is there, not with what a header promises.
+// readBytes appends n bytes, which must be all that r has left. Memory grows with what r has, not
+// with what a header says.
 func readBytes(to []byte, r io.Reader, n int) ([]byte, error) {
 	for need := n; need > 0; {
 		step := min(need, max(len(to), 1<<20))
@@ -183,7 +180,7 @@ func readBytes(to []byte, r io.Reader, n int) ([]byte, error) {
 	case io.EOF:
 		return to, nil
 	case nil:
-		return nil, fmt.Errorf("the file goes on after the expected %d bytes of content", n)
+		return nil, fmt.Errorf("the file has more than the expected %d bytes of content", n)
 	default:
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for want, files := range map[string][2][]byte{
-		"images: the file ends within the header of 16 bytes": {someImages[:15], someLabels},
+		"images: the file ends in the header of 16 bytes": {someImages[:15], someLabels},
 		"images: magic number = 2049, must be 2051": {slices.Concat(someLabels, someLabels),
 			someLabels},
 		"images: images of 0×2 pixels, each must be in [1, 4096]":   {idx([]uint32{2051, 3, 0, 2}), someLabels},
@@ -81,20 +81,20 @@ func TestParseErrors(t *testing.T) {
 		"images: the file ends after 11 bytes of content, expected 12": {someImages[:len(someImages)-1], someLabels},
 		"images: the file ends after 0 bytes of content, expected 1073": {idx([]uint32{2051, 1 << 28, 2, 2}),
 			someLabels},
-		"images: the file goes on after the expected 12 bytes": {append(slices.Clone(someImages), 0),
+		"images: the file has more than the expected 12 bytes": {append(slices.Clone(someImages), 0),
 			someLabels},
 		"expected 12: unexpected EOF": {gz(t, someImages)[:30], someLabels},
 		"images: gzip: invalid header": {append(gz(t, someImages), "0123456789"...),
 			someLabels},
-		"labels: the file ends within the header of 8 bytes":         {someImages, nil},
+		"labels: the file ends in the header of 8 bytes":         {someImages, nil},
 		"labels: magic number = 2051, must be 2049":                  {someImages, someImages},
 		"labels: 0 labels, must be in [1, 1073741824]":               {someImages, idx([]uint32{2049, 0})},
 		"labels: 2147483648 labels, must be in":                      {someImages, idx([]uint32{2049, 1 << 31})},
 		"labels: the file ends after 2 bytes of content, expected 3": {someImages, someLabels[:10]},
-		"labels: the file goes on after the expected 3 bytes": {someImages,
+		"labels: the file has more than the expected 3 bytes": {someImages,
 			append(slices.Clone(someLabels), 0)},
 		"labels: label 1 is 10, must be in [0, 10)": {someImages, idx([]uint32{2049, 3}, 9, 10, 4)},
-		"3 images and 2 labels, must be as many":    {someImages, idx([]uint32{2049, 2}, 9, 4)},
+		"3 images and 2 labels, must be equally many":    {someImages, idx([]uint32{2049, 2}, 9, 4)},
 	} {
 		d, err := Parse("toy", bytes.NewReader(files[0]), bytes.NewReader(files[1]))
 		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "toy: ") ||
@@ -155,8 +155,8 @@ func FuzzParse(f *testing.F) {
 // A second file of images goes on after the first if its images are as large, and is refused if not.
 func TestImagesOfTwoFilesAreAsLarge(t *testing.T) {
 	for want, second := range map[string][]byte{
-		"": someImages, "images of 4×1 pixels, must be 2×2 as those before": idx([]uint32{2051, 1, 4, 1}, 1, 2, 3, 4),
-		"images of 2×1 pixels, must be 2×2 as those before": idx([]uint32{2051, 1, 2, 1}, 1, 2),
+		"": someImages, "images of 4×1 pixels, must be 2×2 like the previous ones": idx([]uint32{2051, 1, 4, 1}, 1, 2, 3, 4),
+		"images of 2×1 pixels, must be 2×2 like the previous ones": idx([]uint32{2051, 1, 2, 1}, 1, 2),
 	} {
 		d := &data.Dataset{Images: &data.Images{Channels: 1}}
 		if err := addImages(d, bytes.NewReader(someImages), memory.Limit{}); err != nil {

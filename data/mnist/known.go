@@ -13,7 +13,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// What is said of the database.
+// Facts about the database.
 const (
 	Name     = "mnist"
 	Train    = 60_000
@@ -24,7 +24,7 @@ const (
 	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
-// Sources returns the folders, as URLs, that hold the four files.
+// Sources returns the URLs of folders that have the four files.
 func Sources() []string {
 	return []string{
 		"https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -33,13 +33,13 @@ func Sources() []string {
 	}
 }
 
-// loadedBytes is about what loading takes: all images of 28 × 28 pixels, twice as they
-// grow.
+// loadedBytes is about how many bytes loading takes: all images of 28 × 28 pixels, twice because
+// they grow.
 const loadedBytes = 2 * (Train + Test) * (28*28 + labelBytes)
 
-// original is the database as published: the files of images and of labels of
-// the training set, then those of the test set. Checksums are of the content
-// without compression, which may differ between copies.
+// original is the database as published: the files of images and of labels of the training set,
+// then those of the test set. Checksums are of the uncompressed content, because copies may be
+// compressed differently.
 func original() database {
 	return database{
 		train: part{
@@ -54,11 +54,11 @@ func original() database {
 	}
 }
 
-// Load finds the four files below mnist/, each as <name>.gz or <name>, verifies
-// them and returns the training set followed by the test set. The locator says
-// where to look, and its errors can be told apart with errors.Is.
+// Load finds the four files below mnist/, each as <name>.gz or <name>, verifies them, and returns
+// the training set followed by the test set. The locator says where to look. errors.Is tells its
+// errors apart.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
-	// What does not fit is not fetched.
+	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (b database) add(ctx context.Context, locator fetch.Locator, f file, d *dat
 	_, err := locator.Locate(ctx, fetch.File{
 		Rel: rel + ".gz", Also: []string{rel}, Sources: sources,
 		Check: func(path string) error {
-			*d, *d.Images = set, images // drop what an earlier copy of the file gave
+			*d, *d.Images = set, images // discard what an earlier copy of the file added
 			return unpack.File(path, func(r io.Reader) error {
 				sum := md5.New()
 				if err := add(d, io.TeeReader(r, sum), memory.Given(locator.Memory)); err != nil {

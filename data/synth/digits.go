@@ -8,14 +8,14 @@ import (
 
 const digitSide = 28
 
-// point is a place on a sheet whose corners are (0, 0), top left, and (1, 1).
+// point is a place on a sheet with the corners (0, 0), top left, and (1, 1).
 type point struct{ x, y float64 }
 
-// line is a broken line through points.
+// line is a line through points.
 type line []point
 
-// arc is a part of an ellipse about (x, y) with the radii rx and ry, from one
-// angle to another, clockwise from the right, in degrees.
+// arc is a part of an ellipse around (x, y) with the radii rx and ry, from one angle to another, in
+// degrees, clockwise from the right.
 func arc(x, y, rx, ry, from, to float64) line {
 	const parts = 10
 	l := make(line, 0, parts+1)
@@ -26,7 +26,7 @@ func arc(x, y, rx, ry, from, to float64) line {
 	return l
 }
 
-// skeleton returns the lines that a digit is written with.
+// skeleton returns the lines of a digit.
 func skeleton(digit int) []line {
 	switch digit {
 	case 0:
@@ -60,9 +60,9 @@ var skeletons = func() (all [classes][]line) {
 	return all
 }()
 
-// drawDigit writes a digit in a hand of its own: with a size, slant, turn and
-// place, a bend of the whole sheet, and a width and darkness of the pen. Then it
-// adds strokes that do not belong there, a gap and noise.
+// drawDigit draws a digit in random handwriting: with random size, slant, rotation and place, a
+// bend of the whole sheet, and a random width and darkness of the pen. Then it adds stray strokes,
+// a gap and noise.
 func drawDigit(pixels []byte, digit int, s *rng.Stream) {
 	const side = digitSide
 	size := side * between(s, .52, .78)
@@ -99,8 +99,8 @@ func drawDigit(pixels []byte, digit int, s *rng.Stream) {
 	speckle(pixels, 60, s)
 }
 
-// stroke darkens the pixels within a pen's width, in pixels, of the line between
-// two places, with an edge one pixel soft.
+// stroke darkens the pixels within the pen's width, in pixels, of the line between two places. Its
+// edge is one pixel soft.
 func stroke(pixels []byte, side int, from, to point, pen, ink float64) {
 	dx, dy := to.x-from.x, to.y-from.y
 	length2 := dx*dx + dy*dy
@@ -125,14 +125,14 @@ func stroke(pixels []byte, side int, from, to point, pen, ink float64) {
 	}
 }
 
-// span returns which of the pixels 0 to side lie within reach of a and b.
+// span returns the range of pixels 0 to side that are within reach of a and b.
 func span(a, b, reach float64, side int) (from, to int) {
 	from = max(int(min(a, b)-reach), 0)
 	to = min(int(max(a, b)+reach)+1, side)
 	return from, to
 }
 
-// gap leaves a round hole in what is written.
+// gap erases a disc.
 func gap(pixels []byte, side int, at point, radius float64) {
 	x0, x1 := span(at.x, at.x, radius, side)
 	y0, y1 := span(at.y, at.y, radius, side)

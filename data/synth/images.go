@@ -5,23 +5,23 @@ import (
 	"proactivedp/rng"
 )
 
-// A stand-in of images is drawn image by image, the class of each first. So the
-// rows of a smaller set are the first rows of a larger one.
+// Stand-ins of images are drawn image by image, and the class of each image first. So the rows of a
+// smaller set are the first rows of a larger one.
 
 // picture describes a stand-in of images.
 type picture struct {
 	name           string
-	place          uint32 // where its random streams are; part of the meaning of a seed
+	place          uint32 // place of its random streams; part of the meaning of a seed
 	channels, side int
 	rows, train    int // numbers of rows of the real set
-	// draw draws an image of a class; pixels, [channel][y][x], are zero before.
+	// draw draws an image of a class. pixels, [channel][y][x], must be zero before.
 	draw func(pixels []byte, class int, s *rng.Stream)
 }
 
 // classes is the number of classes of every picture.
 const classes = 10
 
-// MinRows and MaxRows bound the number of rows that can be asked for.
+// MinRows and MaxRows bound the number of rows of a stand-in of images.
 const (
 	MinRows = 2 * classes
 	MaxRows = 100_000
@@ -39,15 +39,14 @@ func objects() picture {
 
 func pictures() []picture { return []picture{digits(), objects()} }
 
-// Digits returns "synth-mnist": drawn digits of 28×28 pixels, each in a hand of
-// its own, with stray strokes, gaps and noise. Of the rows, 6 in 7 are for
-// training, as of MNIST's 70,000. It panics if rows is outside [MinRows, MaxRows].
+// Digits returns "synth-mnist": digits of 28×28 pixels in random handwriting, with stray strokes,
+// gaps and noise. Six of seven rows are for training, as in MNIST's 70,000. It panics if rows is
+// outside [MinRows, MaxRows].
 func Digits(root *rng.Root, rows int) *data.Dataset { return digits().make(root, rows) }
 
-// Objects returns "synth-cifar10": 3×32×32 pixels of one of five shapes in one of
-// two textures, of random size, place, turn and colours, before a noisy
-// background. Of the rows, 5 in 6 are for training, as of CIFAR-10's 60,000. It
-// panics if rows is outside [MinRows, MaxRows].
+// Objects returns "synth-cifar10": 3×32×32 pixels of one of five shapes in one of two textures, of
+// random size, place, rotation and colours, on a noisy background. Five of six rows are for
+// training, as in CIFAR-10's 60,000. It panics if rows is outside [MinRows, MaxRows].
 func Objects(root *rng.Root, rows int) *data.Dataset { return objects().make(root, rows) }
 
 func (p picture) make(root *rng.Root, rows int) *data.Dataset {
@@ -78,8 +77,8 @@ func (p picture) make(root *rng.Root, rows int) *data.Dataset {
 // between returns a uniform number in (lo, hi).
 func between(s *rng.Stream, lo, hi float64) float64 { return lo + (hi-lo)*s.Float64() }
 
-// speckle adds to every pixel noise between -width and width, most often small,
-// and keeps it within a byte.
+// speckle adds noise between -width and width to every pixel, usually small, and keeps pixels
+// within a byte.
 func speckle(pixels []byte, width int, s *rng.Stream) {
 	var bits uint64
 	for i, p := range pixels {

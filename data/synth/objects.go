@@ -18,7 +18,7 @@ func (a colour) mix(b colour, share float64) (c colour) {
 	return c
 }
 
-// contrast is black for a light colour and white for a dark one.
+// contrast returns black for a light colour and white for a dark one.
 func (a colour) contrast() colour {
 	if a[0]+a[1]+a[2] > 3*128 {
 		return colour{}
@@ -30,8 +30,8 @@ func anyColour(s *rng.Stream) colour {
 	return colour{255 * s.Float64(), 255 * s.Float64(), 255 * s.Float64()}
 }
 
-// tint is the colour that a class tends to: five hues around the wheel, each
-// light in one texture and dark in the other.
+// tint is the typical colour of a class: five hues around the colour wheel, each light in one
+// texture and dark in the other.
 func tint(shape, texture int) colour {
 	var c colour
 	for i := range c {
@@ -40,8 +40,8 @@ func tint(shape, texture int) colour {
 	return c
 }
 
-// inside reports whether a place, in units of the object's size from its centre,
-// belongs to the shape.
+// inside reports whether a place is in the shape. Its coordinates are relative to the centre, in
+// units of the object's size.
 func inside(shape int, x, y float64) bool {
 	switch r := x*x + y*y; shape {
 	case 0: // disc
@@ -57,10 +57,10 @@ func inside(shape int, x, y float64) bool {
 	}
 }
 
-// wave runs from 0 to 1 and back in straight lines, once a unit.
+// wave is a triangle wave from 0 to 1 and back with period 1.
 func wave(x float64) float64 { return 2 * math.Abs(x-math.Floor(x)-.5) }
 
-// texture returns the share of the second colour at a place: stripes or dots.
+// texture returns the share of the second colour at a place, for stripes or dots.
 func texture(kind int, x, y float64) float64 {
 	if kind == 0 {
 		return wave(x)
@@ -68,7 +68,7 @@ func texture(kind int, x, y float64) float64 {
 	return wave(x) * wave(y)
 }
 
-// drawObject draws shape class mod 5 in texture class / 5.
+// drawObject draws the shape class mod 5 in the texture class / 5.
 func drawObject(pixels []byte, class int, s *rng.Stream) {
 	const side = objectSide
 	shape, kind := class%5, class/5
@@ -81,7 +81,7 @@ func drawObject(pixels []byte, class int, s *rng.Stream) {
 	y0 := side/2 + between(s, -4, 4)
 	sin, cos := math.Sincos(between(s, -.5, .5))
 	wide := between(s, .8, 1.2)
-	// The texture has a turn, a period in pixels and a phase of its own.
+	// The texture has a random rotation, period in pixels, and phase.
 	waveSin, waveCos := math.Sincos(between(s, 0, 2*math.Pi))
 	period := between(s, 4, 7)
 	phase := 2 * s.Float64()

@@ -1,17 +1,16 @@
-// Package synth draws stand-ins for the real data sets, of the same shape, for
-// use where those cannot be had. They are nobody's data: whatever is computed
-// from one is marked by Dataset.Synthetic.
+// Package synth generates stand-ins for the real data sets, of the same shape, for use when those
+// are not available. They are nobody's data. Dataset.Synthetic marks everything that is computed
+// from them.
 //
 //	d, err := synth.Make("synth-mnist:7000", rng.New(1))
 //
-// A sparse row is a number of categorical attributes with skewed frequencies, one-hot
-// coded. They depend on each other, as those of the real sets do: an attribute
-// takes, with some probability, the level at a quantile that the whole row
-// shares. Its label is drawn from a logistic teacher,
-// P(label = 1) = 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal weight
-// for each level the row has. z₀ and a are solved for on the rows drawn: z₀ so
-// that the classes are balanced as in the real set, a so that the best possible
-// accuracy, that of the teacher, is what the real set allows.
+// A sparse row has a number of categorical attributes with skewed frequencies, one-hot coded. As in
+// the real sets, they depend on each other: with some probability, an attribute takes the level at
+// a quantile that the whole row shares. A logistic teacher draws the label: P(label = 1) =
+// 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal weight for each level of the row. z₀ and a
+// are computed from the generated rows. z₀ makes the classes as balanced as in the real set, and a
+// makes the teacher's accuracy, which is the best possible one, that of the best models on the real
+// set.
 package synth
 
 import (
@@ -29,23 +28,23 @@ import (
 // shape describes a stand-in.
 type shape struct {
 	name     string
-	place    uint32 // where its random streams are; part of the meaning of a seed
+	place    uint32 // place of its random streams; part of the meaning of a seed
 	rows     int
-	levels   []int   // how many levels each attribute has
-	value    float32 // what every stored entry is
+	levels   []int   // number of levels of each attribute
+	value    float32 // value of every stored entry
 	positive float64 // the share of class 1
 	bayes    float64 // the accuracy of the teacher, the best possible
 }
 
 func phishing() shape {
-	// UCI's 30 attributes have 68 values between them: 22 have two, 8 three.
-	// Which is which does not matter, as all weights are of one distribution.
+	// UCI's 30 attributes have 68 values together: 22 have two and 8 have three. The order does not
+	// matter, because all weights have the same distribution.
 	return shape{
 		name:     "synth-phishing",
 		place:    0,
 		rows:     11055,
 		levels:   slices.Concat(slices.Repeat([]int{2}, 22), slices.Repeat([]int{3}, 8)),
-		value:    0.18257, // 1/√30 as LIBSVM's file has it
+		value:    0.18257, // 1/√30, as in LIBSVM's file
 		positive: 6157. / 11055,
 		bayes:    0.94,
 	}
@@ -56,7 +55,8 @@ func mushrooms() shape {
 		name:  "synth-mushrooms",
 		place: 1,
 		rows:  8124,
-		// The values that occur of UCI's attributes, in order, without stalk-root.
+		// The number of values that occur for each of UCI's attributes, in order, without
+		// stalk-root.
 		levels:   []int{6, 4, 10, 2, 9, 2, 2, 2, 12, 2, 4, 4, 9, 9, 1, 4, 3, 5, 9, 6, 7},
 		value:    1,
 		positive: 4208. / 8124,
@@ -66,15 +66,15 @@ func mushrooms() shape {
 
 func shapes() []shape { return []shape{phishing(), mushrooms()} }
 
-// Phishing returns "synth-phishing": 11,055 rows of 68 features, 30 entries of
-// 0.18257 in each, about 56 % in class 1, best accuracy 0.94.
+// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 each.
+// About 56 % are in class 1. The best possible accuracy is 0.94.
 func Phishing(root *rng.Root) *data.Dataset {
 	d, _ := phishing().draw(root)
 	return d
 }
 
-// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, 21 entries
-// of 1 in each, about 52 % in class 1, best accuracy 0.99.
+// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, with 21 entries of 1 each. About
+// 52 % are in class 1. The best possible accuracy is 0.99.
 func Mushrooms(root *rng.Root) *data.Dataset {
 	d, _ := mushrooms().draw(root)
 	return d
@@ -92,15 +92,15 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name is meant to be that of a stand-in: one of Names, or
-// one of them with a colon and anything after it.
+// Is reports whether a name is meant as that of a stand-in: one of Names, or one of them followed
+// by a colon and any text.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
 }
 
-// StandsInFor returns the name of the real data set that one of this name stands in for,
-// or the name itself: both "synth-mnist" and "synth-mnist:700" stand in for "mnist".
+// StandsInFor returns the name of the real data set that a stand-in replaces, or the name itself.
+// Both "synth-mnist" and "synth-mnist:700" stand in for "mnist".
 func StandsInFor(name string) string {
 	real, standIn := strings.CutPrefix(name, "synth-")
 	if standIn {
@@ -109,16 +109,15 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check reports what is wrong with a name given to Make, without drawing.
+// Check returns the error of Make for a name, without generating anything.
 func Check(name string) error {
 	_, err := find(name)
 	return err
 }
 
-// Make returns the stand-in of this name. Those of images have as many rows as
-// the real set, or the number that follows the name and a colon, as in
-// "synth-mnist:7000". An unknown name is an error that lists the names; so is a root
-// without a key.
+// Make returns the stand-in with this name. Stand-ins of images have as many rows as the real set,
+// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the
+// names. A root without a key is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {
@@ -132,24 +131,23 @@ func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	return d, nil
 }
 
-// Bytes returns how much memory the stand-in of this name takes. An unknown name is an
-// error, as of Make.
+// Bytes returns how many bytes the stand-in with this name takes. An unknown name is an error, as
+// for Make.
 func Bytes(name string) (int64, error) {
 	found, err := find(name)
 	return found.bytes, err
 }
 
-// drawn is a stand-in that may be drawn.
+// drawn is a stand-in that has not been generated yet.
 type drawn struct {
 	bytes int64
 	draw  func(*rng.Root) *data.Dataset
 }
 
-// The bytes of a row without its content, which are its label and its offset, and of an
-// entry.
+// The bytes of a row without its content (label and offset), and of an entry.
 const rowBytes, entryBytes = 4 + 8, 4 + 4
 
-// find returns the stand-in of this name.
+// find returns the stand-in with this name.
 func find(name string) (drawn, error) {
 	base, count, sized := strings.Cut(name, ":")
 	for _, s := range shapes() {
@@ -160,7 +158,7 @@ func find(name string) (drawn, error) {
 			}}, nil
 		}
 		if s.name == base {
-			return drawn{}, fmt.Errorf("data set = %q, must be %q, which has as many rows as the real one", name,
+			return drawn{}, fmt.Errorf("data set = %q, must be %q, which always has as many rows as the real data set", name,
 				base)
 		}
 	}
@@ -182,30 +180,29 @@ func find(name string) (drawn, error) {
 	return drawn{}, fmt.Errorf("data set = %q, must be one of %q", name, Names())
 }
 
-// skew is the exponent of the level frequencies: the k-th most frequent level
-// has frequency in proportion to k^-skew.
+// skew is the exponent of the level frequencies: the frequency of the k-th most frequent level is
+// proportional to k^-skew.
 const skew = 1.5
 
-// shared is the probability that an attribute follows its row's quantile. It
-// makes the rows' first direction of variation the one that the labels follow,
-// so that learning takes about as long as on the real sets.
+// shared is the probability that an attribute follows its row's quantile. The labels then follow
+// the direction in which rows vary most, so learning takes about as long as on the real sets.
 const shared = 0.45
 
-// The streams of a data set, as rounds of rng.Synthetic.
+// The streams of a data set, which are rounds of rng.Synthetic.
 const (
 	attributeStream = iota
 	rowStream
 	labelStream
 )
 
-// attribute is a categorical attribute, coded in columns from first on.
+// attribute is a categorical attribute, coded in columns that begin at first.
 type attribute struct {
 	first      int
-	cumulative []float64 // sums of the levels' frequencies, up to 1
+	cumulative []float64 // cumulative frequencies of the levels, up to 1
 	weight     []float64 // the teacher's weight of each level
 }
 
-// draw returns the data set and the probability of class 1 of each row.
+// draw returns the data set, and the probability of class 1 for each row.
 func (s shape) draw(root *rng.Root) (*data.Dataset, []float64) {
 	attributes, width := s.attributes(root.Stream(rng.Synthetic, s.place, attributeStream))
 	entries := s.rows * len(attributes)
@@ -244,7 +241,7 @@ func (s shape) draw(root *rng.Root) (*data.Dataset, []float64) {
 	return d, p
 }
 
-// attributes draws level frequencies, in random order, and teacher weights.
+// attributes draws level frequencies, in random order, and the teacher's weights.
 func (s shape) attributes(stream *rng.Stream) (all []attribute, width int) {
 	for _, levels := range s.levels {
 		a := attribute{first: width, cumulative: make([]float64, levels), weight: make([]float64, levels)}
@@ -258,9 +255,9 @@ func (s shape) attributes(stream *rng.Stream) (all []attribute, width int) {
 			a.cumulative[k] = sum
 			a.weight[k] = stream.Normal()
 		}
-		slices.Sort(a.weight) // a high quantile speaks for class 1
+		slices.Sort(a.weight) // a high quantile makes class 1 more likely
 		for k := range a.cumulative {
-			a.cumulative[k] /= sum // dividing by the sum makes the last exactly 1
+			a.cumulative[k] /= sum // after division, the last one is exactly 1
 		}
 		all = append(all, a)
 		width += levels
@@ -268,9 +265,9 @@ func (s shape) attributes(stream *rng.Stream) (all []attribute, width int) {
 	return all, width
 }
 
-// teach turns scores into probabilities of class 1. The threshold is the
-// quantile of the scores at the wanted share; the scale solves for the wanted
-// accuracy, which grows with it from 1/2 to 1.
+// teach turns scores into probabilities of class 1. The threshold is the quantile of the scores at
+// the required share. The scale is solved for the required accuracy, which grows with it from 1/2
+// to 1.
 func (s shape) teach(score []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(score))
 	threshold := sorted[int((1-s.positive)*float64(len(sorted)))]
@@ -288,13 +285,12 @@ func (s shape) teach(score []float64) []float64 {
 		accuracy(scale)
 	}
 	if err != nil {
-		panic("synth: " + s.name + ": " + err.Error()) // the scores do not differ
+		panic("synth: " + s.name + ": " + err.Error()) // all scores are equal
 	}
 	return p
 }
 
-// bayes returns the accuracy of the best classifier on rows of class 1 with
-// probabilities p.
+// bayes returns the accuracy of the best classifier on rows whose probabilities of class 1 are p.
 func bayes(p []float64) float64 {
 	sum := 0.0
 	for _, v := range p {

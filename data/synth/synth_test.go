@@ -110,7 +110,7 @@ func TestNames(t *testing.T) {
 		"phishing": `data set = "phishing", must be one of ` +
 			`["synth-phishing" "synth-mushrooms" "synth-mnist" "synth-cifar10"]`,
 		"synth-phishing:10": `data set = "synth-phishing:10", must be "synth-phishing", ` +
-			`which has as many rows as the real one`,
+			`which always has as many rows as the real data set`,
 		"synth-mnist:19":     `synth-mnist: rows = "19", must be in [20, 100000]`,
 		"synth-mnist:100001": `synth-mnist: rows = "100001", must be in [20, 100000]`,
 		"synth-cifar10:few":  `synth-cifar10: rows = "few", must be in [20, 100000]`,

@@ -15,19 +15,19 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Columns say what columns of a table hold that are no numbers as they stand. Like labels and
+// Columns says what the columns of a table hold that are not simply numbers. Like labels and
 // constants it is public, and not found in the records.
 type Columns struct {
 	text  string
 	kinds map[string]column
-	named map[string]bool // the features that are 1 or 0 as a value is there
+	named map[string]bool // the features that are 1 or 0
 }
 
-// column is what one column holds.
+// column describes the content of one column.
 type column struct {
 	kind    string
-	values  []string // of oneOf those that a field may be, each a feature; of a number, see filled
-	missing float32  // of a number: what an empty field and values stand for, if filled
+	values  []string // for oneOf the allowed values, each a feature; for a number, see filled
+	missing float32  // for a number, if filled: the number that an empty field and values stand for
 	filled  bool
 }
 
@@ -38,10 +38,10 @@ const (
 	ignored = "ignored"
 )
 
-// maxColumnsText bounds a file of columns, in bytes.
+// maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads what [ParseColumns] takes from a file.
+// ReadColumns reads a file that [ParseColumns] parses.
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
@@ -54,13 +54,18 @@ func ReadColumns(path string) (*Columns, error) {
 	return c, nil
 }
 
-// ParseColumns reads what columns hold: CSV with the header column,kind,values, whose fields
-// may be divided as [ParseFile] says. A column of the kind one-of has one of the values, which
-// are divided by |: each becomes a feature COLUMN=VALUE, 1 in the records that have it and 0
-// in all others; of no|yes| the third is the empty field. One of the kind ignored is left out.
-// A number may have a value that an empty field stands for, and behind it the texts that stand
-// for the same: of 75|NA|999 a field that is empty, NA or 999 is 75. Columns that are not listed
-// hold numbers. All that is wrong is reported.
+// ParseColumns reads what columns hold. The text is CSV with the header column,kind,values; its
+// fields may be separated as in [ParseFile]. Columns that are not listed hold numbers. The kinds
+// are
+//
+//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
+//     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
+//     value is the empty field.
+//   - ignored: the column is left out.
+//   - number: if values are given, the first is the number that an empty field stands for. Texts
+//     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
+//
+// The error reports all problems.
 func ParseColumns(text string) (*Columns, error) {
 	r, header, err := headed(text)
 	if err != nil {
@@ -86,10 +91,10 @@ func ParseColumns(text string) (*Columns, error) {
 	}
 }
 
-// add takes a line.
+// add adds a line.
 func (c *Columns) add(name, kind, values string) error {
 	if _, twice := c.kinds[name]; twice || name == "" {
-		return fmt.Errorf("column %.40q, must be the name of one that does not stand there already", name)
+		return fmt.Errorf("column %.40q, must be a name that does not occur before", name)
 	}
 	if err := message.CheckText("column and values", name+values, len(name)+len(values)); err != nil {
 		return err
@@ -101,25 +106,25 @@ func (c *Columns) add(name, kind, values string) error {
 		for value := range strings.SplitSeq(values, "|") {
 			value = strings.TrimSpace(value)
 			if seen[value] {
-				return fmt.Errorf("values %.200q of column %.40q: %.40q stands there twice", values, name, value)
+				return fmt.Errorf("values %.200q of column %.40q: %.40q occurs twice", values, name, value)
 			}
 			seen[value], c.named[name+"="+value] = true, true
 			k.values = append(k.values, value)
 		}
 		if len(k.values) < 2 {
-			return fmt.Errorf("values %.200q of column %.40q, must be two at least, as in no|yes", values, name)
+			return fmt.Errorf("values %.200q of column %.40q, must be at least two, as in no|yes", values, name)
 		}
 	case number:
 		if strings.TrimSpace(values) != "" {
 			var ok bool
 			if k, ok = filledBy(strings.Split(values, "|")); !ok {
-				return fmt.Errorf("values %.200q of column %.40q, must be nothing, or a number that an empty field "+
-					"stands for, with other texts that do behind it, each once, as in 75|NA", values, name)
+				return fmt.Errorf("values %.200q of column %.40q, must be empty, or a number that an empty field "+
+					"stands for, followed by other texts that stand for it, each once, as in 75|NA", values, name)
 			}
 		}
 	case ignored:
 		if strings.TrimSpace(values) != "" {
-			return fmt.Errorf("values %.40q of column %.40q, must be nothing: it is ignored", values, name)
+			return fmt.Errorf("values %.40q of column %.40q, must be empty, because the column is ignored", values, name)
 		}
 	default:
 		return fmt.Errorf("kind %.40q of column %.40q, must be number, one-of or ignored", kind, name)
@@ -128,8 +133,9 @@ func (c *Columns) add(name, kind, values string) error {
 	return nil
 }
 
-// filledBy returns a column of numbers where an empty field stands for the first value, and so do
-// the others; false if that is no number, or one of them is empty or stands there twice.
+// filledBy returns a column of numbers in which an empty field and the other values stand for the
+// first value. ok is false if the first value is no number, or if another one is empty or occurs
+// twice.
 func filledBy(values []string) (column, bool) {
 	k := column{kind: number, filled: true}
 	seen := map[string]bool{"": true}
@@ -146,7 +152,7 @@ func filledBy(values []string) (column, bool) {
 	return k, ok
 }
 
-// Text returns what the columns were read from.
+// Text returns the text from which the columns were read.
 func (c *Columns) Text() string {
 	if c == nil {
 		return ""
@@ -154,7 +160,7 @@ func (c *Columns) Text() string {
 	return c.text
 }
 
-// of returns what a column holds.
+// of returns the content of a column.
 func (c *Columns) of(name string) column {
 	if c != nil {
 		if k, listed := c.kinds[name]; listed {
@@ -164,13 +170,13 @@ func (c *Columns) of(name string) column {
 	return column{kind: number}
 }
 
-// is01 reports whether a feature is 1 or 0 as a value is there.
+// is01 reports whether a feature is 1 or 0 because it stands for a value.
 func (c *Columns) is01(d *data.Dataset, j int) bool {
 	return c != nil && d.Columns != nil && c.named[d.Columns[j]]
 }
 
-// Numbers returns the names of the columns of d that are numbers as they stand in the file:
-// all but those that c, which may be nil, makes features of 1 or 0.
+// Numbers returns the names of the columns of d that hold numbers. These are all columns except
+// those that c, which may be nil, turns into features of 1 or 0.
 func (c *Columns) Numbers(d *data.Dataset) []string {
 	var names []string
 	for j, name := range d.Columns {
@@ -181,26 +187,26 @@ func (c *Columns) Numbers(d *data.Dataset) []string {
 	return names
 }
 
-// check reports the columns that a header does not have. Where the features are known by their
-// names, one that is ignored may be missing.
+// check returns an error for columns that the header does not have. If the features are known by
+// name, an ignored column may be missing.
 func (c *Columns) check(header []string, label string, known bool) error {
 	if c == nil {
 		return nil
 	}
 	var errs []error
 	if _, ok := c.kinds[label]; ok && slices.Contains(header, label) {
-		errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be said to hold something else", label))
+		errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be in the list of columns", label))
 	}
 	missing := without(slices.Sorted(maps.Keys(c.kinds)), header)
 	if known {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return c.kinds[name].kind == ignored })
 	}
 	for _, name := range missing[:min(len(missing), mostNames)] {
-		errs = append(errs, fmt.Errorf("no column %.40q, of which is said what it holds, among %s%s", name, few(header),
+		errs = append(errs, fmt.Errorf("the list of columns has %.40q, must be one of %s%s", name, few(header),
 			meant(name, header)))
 	}
 	if more := len(missing) - mostNames; more > 0 {
-		errs = append(errs, fmt.Errorf("nor %d more", more))
+		errs = append(errs, fmt.Errorf("and %d more that do not exist", more))
 	}
 	return errors.Join(errs...)
 }
@@ -220,7 +226,7 @@ func (k column) features(name string) []string {
 	return []string{name}
 }
 
-// ErrNoNumber reports a field that is no number.
+// ErrNoNumber is wrapped for a field that is not a number.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
 // take appends the features of a field.
@@ -231,7 +237,7 @@ func (k column) take(to []float32, field string) ([]float32, error) {
 	case k.kind == oneOf:
 		at := slices.Index(k.values, field)
 		if at < 0 {
-			return to, fmt.Errorf("must be one of those that were given: %s", few(k.values))
+			return to, fmt.Errorf("must be one of the given values: %s", few(k.values))
 		}
 		for i := range k.values {
 			if i == at {

@@ -116,7 +116,7 @@ func TestFaultsOfAllColumns(t *testing.T) {
 		header += fmt.Sprintf("c%d,", i)
 	}
 	_, _, err = parseMixed(t, "column,kind,values\n", header+"back\n"+wide+"no\n"+wide+"no\n")
-	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.Contains(err.Error(), "no further") {
+	if err == nil || strings.Count(err.Error(), "\n") != maxFaults || !strings.Contains(err.Error(), "was not read") {
 		t.Errorf("faults without an end: %.300v", err)
 	}
 }
@@ -142,12 +142,12 @@ func TestManyColumnsAreSaidToHold(t *testing.T) {
 	}
 	_, err = parseConstants(strings.ReplaceAll(bounds, ",0,1", ",1,0"), d, c)
 	if err == nil || strings.Count(err.Error(), "\n") != maxFaults ||
-		!strings.HasSuffix(err.Error(), "read no further") {
+		!strings.HasSuffix(err.Error(), "was not read") {
 		t.Errorf("%.3000v", err)
 	}
 	_, _, err = parseMixed(t, kinds.String(), "other,back\n1,no\n")
-	if err == nil || !strings.Contains(err.Error(), `no column "column00019", of which`) ||
-		!strings.HasSuffix(err.Error(), "\nnor 49980 more") || strings.Count(err.Error(), "\n") != mostNames {
+	if err == nil || !strings.Contains(err.Error(), `the list of columns has "column00019"`) ||
+		!strings.HasSuffix(err.Error(), "\nand 49980 more that do not exist") || strings.Count(err.Error(), "\n") != mostNames {
 		t.Errorf("%.3000v", err)
 	}
 }
@@ -156,19 +156,19 @@ func TestManyColumnsAreSaidToHold(t *testing.T) {
 func TestColumnsThatDoNotFit(t *testing.T) {
 	const header = "id,age,sex,smoker,weight,back\n"
 	for _, c := range []struct{ columns, text, want string }{
-		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of those ` +
-			`that were given: ["F" "M"]`},
+		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of the given ` +
+			`values: ["F" "M"]`},
 		{"column,kind,values\na,one-of,\"\"\"b, c\"\"|\"\n", "a,back\n\"b, c\",no\n",
-			`column "a": "b, c", must be one of those that were given: ["\"b, c\"" ""]`},
+			`column "a": "b, c", must be one of the given values: ["\"b, c\"" ""]`},
 		{mixed, header + "1,,F,no,60,no\n", `column "age": "", must be a finite decimal number`},
 		{mixed, header + "1,40,F,no,heavy,no\n", `column "weight": "heavy", must be a finite`},
-		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `no column "agee"`},
+		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `the list of columns has "agee"`},
 		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `did you mean "age"?`},
 		{"column,kind,values\nback,ignored,\n", header + "1,40,1,1,60,no\n", `column "back" has the labels`},
-		{"column,kind,values\na,one-of,b|c\n", "a,a=b,back\nb,1,no\n", `two columns give the feature "a=b"`},
+		{"column,kind,values\na,one-of,b|c\n", "a,a=b,back\nb,1,no\n", `two columns have the feature "a=b"`},
 		{"column,kind,values\na,one-of,b=c|d\na=b,one-of,c|d\n", "a,a=b,back\nd,d,no\n",
-			`two columns give the feature "a=b=c"`},
-		{"column,kind,values\na,ignored,\n", "a,back\nb,no\n", "no column but that of the labels"},
+			`two columns have the feature "a=b=c"`},
+		{"column,kind,values\na,ignored,\n", "a,back\nb,no\n", "the only column is that of the labels"},
 	} {
 		if _, _, err := parseMixed(t, c.columns, c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.text, err, c.want)
@@ -178,14 +178,14 @@ func TestColumnsThatDoNotFit(t *testing.T) {
 		t.Errorf("%v is no ErrNoNumber", err)
 	}
 	for text, want := range map[string]string{
-		"":                                "it is empty",
+		"":                                "the file is empty",
 		"name,kind,values\nid,ignored,\n": "must be column,kind,values",
-		"column,kind,values\nid,ignored,\nid,ignored,\n":      `line 3: column "id", must be the name of one`,
-		"column,kind,values\n,ignored,\n":                     `line 2: column "", must be the name`,
+		"column,kind,values\nid,ignored,\nid,ignored,\n":      `line 3: column "id", must be a name that does not occur before`,
+		"column,kind,values\n,ignored,\n":                     `line 2: column "", must be a name`,
 		"column,kind,values\nid,text,\n":                      `kind "text" of column "id", must be number`,
-		"column,kind,values\nid,ignored,3\n":                  `values "3" of column "id", must be nothing`,
-		"column,kind,values\nsex,one-of,F\n":                  `must be two at least`,
-		"column,kind,values\nsex,one-of,F|M|F\n":              `"F" stands there twice`,
+		"column,kind,values\nid,ignored,3\n":                  `values "3" of column "id", must be empty`,
+		"column,kind,values\nsex,one-of,F\n":                  `must be at least two`,
+		"column,kind,values\nsex,one-of,F|M|F\n":              `"F" occurs twice`,
 		"column,kind,values\nage,number,|NA\n":                `values "|NA" of column "age"`,
 		"column,kind,values\nage,number,7|\n":                 `as in 75|NA`,
 		"column,kind,values\nage,number,7|NA| NA\n":           `each once`,

@@ -14,8 +14,8 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Bounds returns the map that takes all columns of d from LOW to HIGH, as "LOW,HIGH" says,
-// to [0, 1], but for features that are 1 or 0 as c, which may be nil, says.
+// Bounds returns a map of the columns of d from [LOW, HIGH] to [0, 1]. list is "LOW,HIGH". Features
+// that are 1 or 0 according to c, which may be nil, are not mapped.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	first, second, _ := strings.Cut(list, ",")
 	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
@@ -33,7 +33,7 @@ func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	return m.Affine, nil
 }
 
-// affine is a map that is made column by column.
+// affine is a map that is built column by column.
 type affine struct {
 	data.Affine
 	known []bool
@@ -44,18 +44,18 @@ func newAffine(features int) affine {
 		Low: make([]float64, features), High: make([]float64, features)}, make([]bool, features)}
 }
 
-// bound takes column j from [low, high] to [0, 1].
+// bound maps column j from [low, high] to [0, 1].
 func (a affine) bound(j int, low, high float64) {
 	a.Shift[j], a.Scale[j], a.Low[j], a.High[j], a.known[j] = low, 1/(high-low), low, high, true
 }
 
-// standard takes column j to (x − mean)/deviation.
+// standard maps column j to (x − mean)/deviation.
 func (a affine) standard(j int, mean, deviation float64) {
 	a.Shift[j], a.Scale[j], a.known[j] = mean, 1/deviation, true
 	a.Low[j], a.High[j] = -math.MaxFloat64, math.MaxFloat64
 }
 
-// missing reports the columns that have no constants.
+// missing returns an error for each column without constants.
 func (a affine) missing(d *data.Dataset) []error {
 	var errs []error
 	for j, known := range a.known {
@@ -66,15 +66,15 @@ func (a affine) missing(d *data.Dataset) []error {
 	return errs
 }
 
-// maxConstants bounds a file of constants, in bytes.
+// maxConstants is the largest size of a file of constants, in bytes.
 const maxConstants = 64 << 20
 
-// ReadConstants reads the constants of each column of d from a CSV file with the header
-// column,low,high, by which [low, high] becomes [0, 1] and values beyond are refused, or
-// column,mean,deviation, by which x becomes (x − mean)/deviation; its fields may be divided as
-// [ParseFile] says. A column is named as in
-// d.Columns, or by its number from 1 where it has no name. Features that are 1 or 0 as c, which
-// may be nil, says need none. All that is wrong is reported.
+// ReadConstants reads the constants of each column of d from a CSV file. With the header
+// column,low,high, [low, high] becomes [0, 1] and values outside are refused. With the header
+// column,mean,deviation, x becomes (x − mean)/deviation. Fields may be separated as in [ParseFile].
+// A column is given by its name in d.Columns or, if it has no name, by its number from 1. Features
+// that are 1 or 0 according to c, which may be nil, need no constants. The error reports all
+// problems.
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {
@@ -100,7 +100,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	var errs []error
 	for {
 		if len(errs) == maxFaults {
-			errs = append(errs, fmt.Errorf("faults in %d lines: read no further", maxFaults))
+			errs = append(errs, fmt.Errorf("errors in %d lines: the rest was not read", maxFaults))
 			break
 		}
 		row, err := r.Read()
@@ -119,14 +119,14 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		case j < 0:
 			named := ""
 			if _, err := strconv.Atoi(row[0]); err == nil && places != nil {
-				named = ", which have names"
+				named = ", which have names and no numbers"
 			}
 			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d%s%s", line, row[0], d.Features, named,
 				meant(row[0], d.Columns)))
 		case m.known[j]:
-			errs = append(errs, fmt.Errorf("line %d: column %q stands there twice", line, row[0]))
+			errs = append(errs, fmt.Errorf("line %d: column %q occurs twice", line, row[0]))
 		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
-			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, low below high, a deviation "+
+			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, with low below high or a deviation "+
 				"above 0", line, row[1], row[2]))
 		case bounds:
 			m.bound(j, a, b)
@@ -145,8 +145,8 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	return m.Affine, errors.Join(errs...)
 }
 
-// headed returns the header of a CSV text, whose fields may be divided as [ParseFile] says,
-// and what reads the lines below it.
+// headed returns the header of a CSV text, whose fields may be separated as in [ParseFile], and a
+// reader of the lines after it.
 func headed(text string) (*csv.Reader, []string, error) {
 	text = strings.TrimPrefix(text, byteOrder)
 	first, _, _ := strings.Cut(text, "\n")
@@ -154,20 +154,20 @@ func headed(text string) (*csv.Reader, []string, error) {
 	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, nil, errors.New("it is empty")
+		return nil, nil, errors.New("the file is empty")
 	}
 	trim(header)
 	return r, header, err
 }
 
-// trim takes away the blanks around fields, as those of records have none.
+// trim removes the blanks around fields, because fields of records have none.
 func trim(fields []string) {
 	for i := range fields {
 		fields[i] = strings.TrimSpace(fields[i])
 	}
 }
 
-// placesOf returns the places of columns by their names; nil where they have none.
+// placesOf returns the positions of columns by name, or nil if they have no names.
 func placesOf(d *data.Dataset) map[string]int {
 	if d.Columns == nil {
 		return nil
@@ -179,8 +179,8 @@ func placesOf(d *data.Dataset) map[string]int {
 	return places
 }
 
-// columnOf returns the place of a column by its name or, of columns without, by its number;
-// -1 if there is none.
+// columnOf returns the position of a column by its name or, if columns have no names, by its
+// number. It is -1 if there is none.
 func columnOf(name string, places map[string]int, features int) int {
 	if places != nil {
 		if j, ok := places[name]; ok {

@@ -46,7 +46,7 @@ func TestReadConstants(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for text, want := range map[string]string{
-		"":                                   "it is empty",
+		"":                                   "the file is empty",
 		"column,low\n":                       "header",
 		"column,low,high\n":                  "column \"length\" has no constants\ncolumn \"width\" has no constants",
 		"column,low,high\nwidth,0,1\n":       `column "length" has no constants`,
@@ -57,7 +57,7 @@ func TestReadConstants(t *testing.T) {
 		"column,low,high\nwidth,NaN,1\n":     "line 2: NaN, 1, must be finite",
 		"column,mean,deviation\nwidth,1,0\n": "line 2: 1, 0, must be finite",
 		"column,mean,deviation\nwidth,1\n":   "wrong number of fields",
-		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" stands there twice`,
+		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" occurs twice`,
 	} {
 		_, err := ReadConstants(written(t, "c.csv", text), d, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -10,7 +10,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// names takes the header.
+// names reads the header.
 func (p *parser) names() error {
 	if p.header != nil {
 		if !slices.Equal(p.fields, p.header) {
@@ -25,12 +25,12 @@ func (p *parser) names() error {
 	for i, name := range p.header {
 		switch {
 		case name == "" && i == 0:
-			errs = append(errs, p.fault("column 1 has no name, must have one of its own (an index of pandas, which "+
+			errs = append(errs, p.fault("column 1 has no name, must have one (is it an index of pandas, which "+
 				"to_csv(…, index=False) leaves out?)"))
 		case name == "":
-			errs = append(errs, p.fault("column %d has no name, must have one of its own", i+1))
+			errs = append(errs, p.fault("column %d has no name, must have one", i+1))
 		case seen[name]:
-			errs = append(errs, p.fault("column %d is named %q, must have a name of its own", i+1, name))
+			errs = append(errs, p.fault("column %d is named %q like an earlier column, must have another name", i+1, name))
 		}
 		if err := message.CheckText(fmt.Sprintf("the name of column %d", i+1), name, len(name)); err != nil {
 			errs = append(errs, p.fault("%w", err))
@@ -50,10 +50,10 @@ func (p *parser) names() error {
 			meant(p.Label, p.header)))
 	}
 	if p.set.Features = len(p.set.Columns); named && p.set.Features == 0 {
-		errs = append(errs, p.fault("no column but that of the labels"))
+		errs = append(errs, p.fault("the only column is that of the labels, must have features"))
 	}
 	if named && p.Features != 0 && p.set.Features != p.Features {
-		errs = append(errs, p.fault("%d features, must be the %d that were said", p.set.Features, p.Features))
+		errs = append(errs, p.fault("%d features, must be %d as given", p.set.Features, p.Features))
 	}
 	if err := errors.Join(errs...); err != nil || p.Named == nil {
 		return err
@@ -61,11 +61,11 @@ func (p *parser) names() error {
 	return p.arrange()
 }
 
-// ErrOtherColumns reports a header with other columns than those that there must be.
-var ErrOtherColumns = errors.New("other columns than there must be")
+// ErrOtherColumns is wrapped if a header does not have the required columns.
+var ErrOtherColumns = errors.New("not the required columns")
 
-// arrange takes the columns in the order in which the features must be, and reports features
-// that are not those that there must be.
+// arrange reorders the columns to the required order of features. It returns an error if the
+// features are not the required ones.
 func (p *parser) arrange() error {
 	var wrong []string
 	if more := without(p.set.Columns, p.Named); len(more) > 0 {
@@ -81,7 +81,7 @@ func (p *parser) arrange() error {
 	for i, name := range p.Named {
 		at[name] = i
 	}
-	first := make([]int, len(p.header)) // where the features of each column begin; 0 where it has none
+	first := make([]int, len(p.header)) // the first feature of each column; 0 if it has none
 	for i := range first {
 		if features := p.featuresOf(i); len(features) > 0 {
 			first[i] = at[features[0]]
@@ -92,14 +92,14 @@ func (p *parser) arrange() error {
 	for _, i := range p.order {
 		p.set.Columns = append(p.set.Columns, p.featuresOf(i)...)
 	}
-	if !slices.Equal(p.set.Columns, p.Named) { // values of a column stand in another order, or apart
+	if !slices.Equal(p.set.Columns, p.Named) { // the values of a column are in another order, or not adjacent
 		from, is, must := differing(p.set.Columns, p.Named)
 		return p.fault("the features%s are %s, must be %s in this order", from, is, must)
 	}
 	return nil
 }
 
-// mostNames is how many names of columns an error has, of those that there may be.
+// mostNames is the largest number of column names that an error lists.
 const mostNames = 20
 
 // few writes names, or the first of many.
@@ -110,8 +110,7 @@ func few(names []string) string {
 	return fmt.Sprintf("%.200q", names)
 }
 
-// differing writes two lists of names that are not the same, long ones from the first
-// difference on.
+// differing writes two different lists of names. Long lists begin at the first difference.
 func differing(is, must []string) (from, one, other string) {
 	i := 0
 	for max(len(is), len(must)) > mostNames && i < min(len(is), len(must)) && is[i] == must[i] {
@@ -123,7 +122,7 @@ func differing(is, must []string) (from, one, other string) {
 	return from, few(is[i:]), few(must[i:])
 }
 
-// without returns the names that are not among others.
+// without returns the names that are not in others.
 func without(names, others []string) []string {
 	there := map[string]bool{}
 	for _, name := range others {
@@ -140,7 +139,7 @@ func (p *parser) nameFeatures() error {
 		p.holds, p.order = append(p.holds, p.Columns.of(name)), append(p.order, i)
 		for _, feature := range p.featuresOf(i) {
 			if seen[feature] {
-				return p.fault("two columns give the feature %.80q", feature)
+				return p.fault("two columns have the feature %.80q, must have different features", feature)
 			}
 			seen[feature] = true
 			p.set.Columns = append(p.set.Columns, feature)
@@ -160,7 +159,7 @@ func (p *parser) featuresOf(i int) []string {
 	return p.holds[i].features(p.header[i])
 }
 
-// meant returns the question whether the column that is written most like name was meant, or "".
+// meant returns a question that suggests the column whose name is most like name, or "".
 func meant(name string, columns []string) string {
 	if like := message.Nearest(name, columns); like != "" {
 		return fmt.Sprintf(": did you mean %q?", like)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// read returns the next line, without its end; io.EOF comes with the last.
+// read returns the next line without its end. With the last line it returns io.EOF.
 func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	p.spill = p.spill[:0]
 	for {
@@ -30,17 +30,17 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// byteOrder is the mark with which spreadsheets begin a file.
+// byteOrder is the byte order mark with which some spreadsheets begin a file.
 const byteOrder = "\ufeff"
 
-// begin finds out of the header how the fields of the file are divided, and returns it
-// without a mark of its bytes' order.
+// begin determines the separator of the file from the header, and returns the header without a byte
+// order mark.
 func (p *parser) begin(header []byte) ([]byte, error) {
 	if bytes.HasPrefix(header, []byte("\xff\xfe")) || bytes.HasPrefix(header, []byte("\xfe\xff")) {
 		return nil, p.fault("the text is UTF-16, must be UTF-8")
 	}
 	if !utf8.Valid(header) {
-		return nil, p.fault("the header is no UTF-8, must be: %.200q", header)
+		return nil, p.fault("the header %.200q is not UTF-8, must be", header)
 	}
 	header = bytes.TrimPrefix(header, []byte(byteOrder))
 	p.comma = separator(header)
@@ -50,8 +50,8 @@ func (p *parser) begin(header []byte) ([]byte, error) {
 	return header, nil
 }
 
-// separator returns what divides the fields of a header: commas, or, where there is none
-// outside of quotes, semicolons or tabs. A name has none of them, unless it is in quotes.
+// separator returns the separator of a header's fields: a comma or, if there is none outside
+// quotes, a semicolon or tab. A name has none of these characters unless it is in quotes.
 func separator(header []byte) rune {
 	var bare []byte // the header without what is in quotes
 	for i, part := range bytes.Split(header, []byte{'"'}) {
@@ -67,7 +67,7 @@ func separator(header []byte) rune {
 	return ','
 }
 
-// split sets the fields of a line.
+// split splits a line into fields.
 func (p *parser) split(line []byte) error {
 	p.fields = p.fields[:0]
 	if bytes.IndexByte(line, '"') < 0 {
@@ -82,7 +82,7 @@ func (p *parser) split(line []byte) error {
 			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 				err = bad.Err
 			}
-			return p.fault("%w (a field in quotes ends with its line)", err)
+			return p.fault("%w (a field in quotes must end on the same line)", err)
 		}
 		for _, field := range fields {
 			p.fields = append(p.fields, strings.TrimSpace(field))

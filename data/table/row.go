@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// row takes a row.
+// row adds a row.
 func (p *parser) row() error {
 	if len(p.fields) != len(p.header) {
-		return p.fault("%d fields, must be the %d of the header", len(p.fields), len(p.header))
+		return p.fault("%d fields, must be %d as in the header", len(p.fields), len(p.header))
 	}
 	class, whole := int32(0), len(p.value)
 	for _, i := range p.order {
@@ -27,22 +27,22 @@ func (p *parser) row() error {
 		if err != nil {
 			p.faulty[i] = true
 			if p.faults = append(p.faults, err); len(p.faults) == maxFaults {
-				return p.fault("faults in %d columns: read no further", maxFaults)
+				return p.fault("errors in %d columns: the rest was not read", maxFaults)
 			}
 		}
 	}
 	if len(p.faults) == 0 {
 		p.set.Label = append(p.set.Label, class)
-	} else { // the file is read on for the faults of other columns alone, and no further than it would be
+	} else { // the rest of the file is read only for errors in other columns, within the same limits
 		p.value = p.value[:whole]
 		p.unkept++
 	}
 	return p.fits()
 }
 
-// fits reports rows that do not fit the memory, be they kept or not.
+// fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
-	// A slice that grows is there twice, the second time longer by a quarter.
+	// While a slice grows, it exists twice, the second time longer by a quarter.
 	need := int64(4*(len(p.value)+len(p.set.Label))+4*(p.set.Features+1)*p.unkept) * 9 / 4
 	if need > p.left {
 		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
@@ -60,11 +60,11 @@ func (p *parser) class(label string) (int32, error) {
 	return class, nil
 }
 
-// wrongPoint says of a field with a comma in the place of the point what is wrong with it.
+// wrongPoint returns a hint if a field is a number with a decimal comma.
 func wrongPoint(field string) string {
 	whole, part, comma := strings.Cut(field, ",")
 	if _, err := strconv.ParseFloat(whole+"."+part, 32); comma && err == nil {
-		return ", with a point and no comma"
+		return ", with a decimal point instead of a comma"
 	}
 	return ""
 }

@@ -1,14 +1,14 @@
-// Package table reads data sets of numbers in columns: CSV with a header.
+// Package table reads data sets of numbers in columns from CSV files with a header.
 //
 //	d, err := table.ParseFile("my.csv", table.Options{Label: "class", Labels: labels})
 //
-// The first line names the columns, each by a name of its own. One of them has the labels,
-// the others finite decimal numbers, rounded once to the nearest float32, or what [Columns]
-// say; they are the features, in the order of the file. Fields are divided by commas, or by semicolons or tabs
-// where the first line has these and no comma, and in a file named .tsv by tabs; may be in
-// double quotes, and end with their line; blanks around them are left out. Lines end in \n or
-// \r\n; empty lines are skipped. The text is UTF-8. A field that is empty, as of a value that
-// is missing, is an error unless Columns say what takes its place.
+// The first line names the columns; all names differ. One column has the labels. The other columns
+// have finite decimal numbers, rounded once to the nearest float32, or what [Columns] says; they
+// are the features, in the order of the file. Commas separate fields. If the first line has no
+// comma but semicolons or tabs, these do, and in a file named .tsv tabs do. Fields may be in double
+// quotes, and end on the same line. Blanks around them are removed. Lines end in \n or \r\n, and
+// empty lines are skipped. The text is UTF-8. An empty field, as of a missing value, is an error
+// unless Columns says what it stands for.
 package table
 
 import (
@@ -26,37 +26,37 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits of what is read, so that a damaged file cannot take all memory.
+// Limits of what is read, so that a damaged file cannot use up all memory.
 const (
-	MaxLine    = 16 << 20 // bytes of the longest line
+	MaxLine    = 16 << 20 // largest length of a line, in bytes
 	MaxColumns = 1 << 20
 )
 
-// maxFaults is how many columns may have a fault before a file is read no further.
+// maxFaults is the number of columns with an error after which the rest of a file is not read.
 const maxFaults = 50
 
 // Options say how a file is read.
 type Options struct {
 	Label  string       // name of the column of the labels
-	Labels *data.Labels // which labels there are, and of which class
-	// Columns say what columns hold that are no numbers; nil: all are numbers.
+	Labels *data.Labels // the labels and their classes
+	// Columns says what columns hold that are not numbers. nil means that all are numbers.
 	Columns *Columns
-	// Features is the number of features that there must be; 0: any.
+	// Features is the required number of features; 0 means any number.
 	Features int
-	// Named are the names of the features that there must be. They are in this order in the data
-	// set, whatever the order of the columns; nil: any, in the order of the columns.
+	// Named are the names of the required features. The data set has them in this order, whatever
+	// the order of the columns. nil means any features, in the order of the columns.
 	Named []string
-	// Test is the path of a second file with the same header, whose rows are the test set; "":
-	// there is none, and the set counts as published as one.
+	// Test is the path of a second file with the same header, whose rows are the test set. "" means
+	// that there is none, and that the set counts as published as one.
 	Test   string
-	Memory int64 // bytes that the process may take; 0: as much as it has
-	// Unlabelled allows files without the column of the labels: all rows are of class 0 then,
-	// which says nothing.
+	Memory int64 // bytes that the process may use; 0 means all available memory
+	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
+	// no meaning.
 	Unlabelled bool
 }
 
-// Is reports whether a path is that of a table, by the end of its name: .csv or .tsv,
-// perhaps compressed (.gz, .bz2).
+// Is reports whether a path is that of a table, by its suffix: .csv or .tsv, possibly followed by
+// .gz or .bz2.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
@@ -70,15 +70,15 @@ func kind(path string) string {
 	return filepath.Ext(path)
 }
 
-// ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the
-// file and its line; of each column the first field that does not fit is reported.
+// ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the file and
+// the line. For each column, the first invalid field is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
 	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
 	if o.Labels == nil {
-		return nil, errors.New("labels are missing, must be given: which there are is public, and not found " +
-			"in the data")
+		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
+			"from the data")
 	}
 	p.set.Names = o.Labels.Names()
 	p.set.Classes = len(p.set.Names)
@@ -106,12 +106,12 @@ type parser struct {
 	line   int
 	comma  rune
 	header []string // of the first file
-	label  int      // the column of the labels; -1: there is none
-	holds  []column // what each column holds
-	order  []int    // the columns, in the order in which they are taken
-	faults []error  // the first of each column
-	faulty []bool   // the columns that have one
-	unkept int      // rows that were read for faults alone
+	label  int      // the column of labels, or -1 if there is none
+	holds  []column // the content of each column
+	order  []int    // the columns, in the order of the features
+	faults []error  // the first error of each column
+	faulty []bool   // the columns with an error
+	unkept int      // number of rows that were read only for errors
 	set    *data.Dataset
 	value  []float32
 	fields []string

@@ -93,26 +93,26 @@ func TestTestFile(t *testing.T) {
 
 func TestFaultsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"x,y\n1,2\n":                             `:2: label "2", must be one of those that were given: 0, 1`,
+		"x,y\n1,2\n":                             `:2: label "2", must be one of the given labels: 0, 1`,
 		"x,y\n1,0\n,1\n":                         `:3: column "x": "", must be a finite decimal number`,
 		"x,y\nred,0\n":                           `column "x": "red"`,
 		"x,y\nNaN,0\n":                           `column "x": "NaN"`,
 		"x,y\n1e39,0\n":                          `column "x": "1e39"`,
 		"x,y\n0x10,0\n":                          `column "x": "0x10"`,
-		"x,y\n1,0,3\n":                           ":2: 3 fields, must be the 2 of the header",
-		"x,x,y\n1,2,0\n":                         `:1: column 2 is named "x", must have a name of its own`,
-		"x,,y\n1,2,0\n":                          `:1: column 2 has no name, must have one of its own`,
-		",x,y\n0,1,0\n":                          "column 1 has no name, must have one of its own (an index of pandas",
+		"x,y\n1,0,3\n":                           ":2: 3 fields, must be 2 as in the header",
+		"x,x,y\n1,2,0\n":                         `:1: column 2 is named "x" like an earlier column`,
+		"x,,y\n1,2,0\n":                          `:1: column 2 has no name, must have one`,
+		",x,y\n0,1,0\n":                          "column 1 has no name, must have one (is it an index of pandas",
 		"x,Y\n1,0\n":                             `no column "y" of labels among ["x" "Y"]`,
-		"y\n1\n":                                 "no column but that of the labels",
+		"y\n1\n":                                 "the only column is that of the labels",
 		"":                                       "no header",
 		"x,y\n":                                  "no rows below the header",
-		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes ends with its line",
-		"x;y\n1,5;0\n":                           "in the range of float32, with a point and no comma",
-		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be the 2 of the header",
+		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes must end on the same line",
+		"x;y\n1,5;0\n":                           "in the range of float32, with a decimal point instead of a comma",
+		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be 2 as in the header",
 		"\"x,\";z\n1;0\n":                        `no column "y" of labels among ["x," "z"]`,
 		"\xff\xfex\x00,\x00y\x00\n\x00":          ":1: the text is UTF-16, must be UTF-8",
-		"gr\xf6\xdfe,y\n1,0\n":                   `:1: the header is no UTF-8, must be: "gr\xf6\xdfe,y"`,
+		"gr\xf6\xdfe,y\n1,0\n":                   `:1: the header "gr\xf6\xdfe,y" is not UTF-8, must be`,
 		"x,y\n1," + strings.Repeat("0", MaxLine): "a line of more than",
 	} {
 		_, err := ParseFile(written(t, "f.csv", text), Options{Label: "y", Labels: labels(t, "0,1")})
@@ -130,7 +130,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		t.Errorf("without labels: %v", err)
 	}
 	if _, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Features: 3}); err == nil ||
-		!strings.Contains(err.Error(), "1 features, must be the 3") {
+		!strings.Contains(err.Error(), "1 features, must be 3") {
 		t.Errorf("other features: %v", err)
 	}
 	if _, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Memory: 1}); err == nil {
@@ -152,8 +152,8 @@ func TestNamedColumns(t *testing.T) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
-		"a,y,c,d\n1,0,2,3\n": `f.csv:1: other columns than there must be: ["c" "d"] too many, ["b"] missing`,
-		"a,a,y\n1,2,0\n":     "must have a name of its own",
+		"a,y,c,d\n1,0,2,3\n": `f.csv:1: not the required columns: ["c" "d"] too many, ["b"] missing`,
+		"a,a,y\n1,2,0\n":     "must have another name",
 	} {
 		if _, err := ParseFile(written(t, "f.csv", text), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
@@ -207,8 +207,8 @@ func TestIgnoredColumnsMayBeMissing(t *testing.T) {
 		text, want string
 		named      []string
 	}{
-		{"id,a,y\n7,1,0\n", `no column "b"`, o.Named},
-		{"a,b,y\n1,NA,0\n", `no column "id"`, nil},
+		{"id,a,y\n7,1,0\n", `the list of columns has "b"`, o.Named},
+		{"a,b,y\n1,NA,0\n", `the list of columns has "id"`, nil},
 	} {
 		o.Named = c.named
 		if _, err := ParseFile(written(t, "f.csv", c.text), o); err == nil || !strings.Contains(err.Error(), c.want) {

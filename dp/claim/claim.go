@@ -1,14 +1,14 @@
-// Package claim turns what accountants prove into what may be said: who is
-// protected (a record in all rounds that use it, or in those of one client
-// only), by which ε at which δ, under which adjacency and sampling, by whose
-// proof, and whether the ε is exact, an interval, an upper bound or an
-// approximation without a guarantee. An ε without these means nothing, so this is
-// the one place where they are put together, as JSON and as text.
+// Package claim turns an accountant's bound into a complete privacy claim, as JSON and as text. An
+// ε means nothing without the rest of its claim:
 //
-// To begin: [Of] claims an ε for the rounds of one client, [OfClients] and
-// [OfLedgers] for a training of several, planned or done. [NewReport] sets the
-// paper's closed form beside a certified accountant, and [Statement] is the
-// paragraph that goes into a paper with the number.
+//   - who is protected: a record in all rounds that use it, or in the rounds of one client only;
+//   - δ, adjacency and sampling;
+//   - the accountant that proves it;
+//   - whether ε is exact, an interval, an upper bound, or an approximation without a guarantee.
+//
+// To begin: [Of] claims an ε for the rounds of one client. [OfClients] and [OfLedgers] claim it for
+// a training of several clients, planned or finished. [NewReport] puts the paper's closed form next
+// to a certified accountant. [Statement] is the paragraph to publish with the number.
 package claim
 
 import (
@@ -22,30 +22,32 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Claim is what a release guarantees to a record, as claimed by one accountant.
+// Claim is what one accountant guarantees to a record for a release.
 type Claim struct {
-	// The three ε are those of a dp.Bound. All are nil where the accountant proves no
-	// upper end; Reason says why. Where they are those of a release that costs at
-	// least as much, Kind is dp.Upper and Reason says of which.
+	// The three ε are those of a dp.Bound. All are nil if the accountant proves no upper end;
+	// Reason then says why. If they are the ε of another release that costs at least as much, Kind
+	// is dp.Upper and Reason describes that release.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
 	Delta        float64      `json:"delta"`
-	Kind         dp.Kind      `json:"kind,omitempty"` // absent where no ε is claimed
+	Kind         dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
 	Accountant   string       `json:"accountant"`
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
 	DatasetSize  int          `json:"dataset_size"`      // N_c, the records of a client
-	Rounds       int          `json:"rounds"`            // how many rounds are composed; 2^63-1 may be more
-	GradComps    int          `json:"grad_computations"` // what they compute, as expected
+	Rounds       int          `json:"rounds"`            // number of composed rounds; 2^63-1 means at least that many
+	GradComps    int          `json:"grad_computations"` // their expected number of gradient computations
 	Reason       string       `json:"reason,omitempty"`
 }
 
-// Of claims for the composition of the events, at δ in (0, 1), what acc proves.
-// That it proves nothing is a claim too, without an ε and with a Reason. The error is
-// context.Cause(ctx), soon after ctx is done, wraps dp.ErrSharedNoise where the
-// events are of two releases with one noise, of which nothing can be claimed, or says
-// what is invalid in the events or in δ.
+// Of claims what acc proves for the composition of the events, at δ in (0, 1). If acc proves
+// nothing, the claim has no ε and a Reason. The error
+//
+//   - is context.Cause(ctx), soon after ctx is done;
+//   - wraps dp.ErrSharedNoise if two releases share their noise, because nothing can be claimed
+//     then;
+//   - or says what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
 		return Claim{}, err
@@ -69,15 +71,15 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	case err != nil:
 		c.Reason = reason(err)
 	case math.IsInf(b.EpsilonUpper, 1):
-		c.Reason = fmt.Sprintf("no upper end is proved, ε is at least %v", b.EpsilonLower)
+		c.Reason = fmt.Sprintf("no upper bound of ε is proved, ε is at least %v", b.EpsilonLower)
 	default:
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind = &b.EpsilonLower, &b.Epsilon, &b.EpsilonUpper, b.Kind
 	}
 	return c, nil
 }
 
-// AtMost turns the claim on a release into one on every release that it
-// dominates: only the upper end remains, and Reason says why.
+// AtMost turns a claim about one release into a claim about every release that costs at most as
+// much. Only the upper end remains. why becomes the Reason.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -86,8 +88,8 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
-// Least returns c with the ε of o if that promises more. Both must be claims on what c
-// is about.
+// Least returns c with the ε of o, if that is the better one. Both claims must be about the same
+// release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,
@@ -96,7 +98,7 @@ func (c Claim) Least(o Claim) Claim {
 	return c
 }
 
-// worseThan reports whether c promises less than o.
+// worseThan reports whether c guarantees less than o.
 func (c Claim) worseThan(o Claim) bool {
 	if c.EpsilonUpper == nil || o.EpsilonUpper == nil {
 		return c.EpsilonUpper == nil && o.EpsilonUpper != nil
@@ -104,8 +106,8 @@ func (c Claim) worseThan(o Claim) bool {
 	return *c.EpsilonUpper > *o.EpsilonUpper
 }
 
-// reason returns the first problems of err, on one line: rounds that differ in size
-// alone repeat them.
+// reason returns the first problems of err on one line. Rounds that differ only in size repeat the
+// same problem.
 func reason(err error) string {
 	const shown = 2
 	problems := strings.Split(err.Error(), "\n")

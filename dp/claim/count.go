@@ -6,7 +6,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// plus is a sum of counts, none of them negative, or the largest int if that is less.
+// plus returns the sum of two counts, neither negative, or the largest int if the sum is larger.
 func plus(a, b int) int {
 	if a > math.MaxInt-b {
 		return math.MaxInt
@@ -14,7 +14,8 @@ func plus(a, b int) int {
 	return a + b
 }
 
-// times is a product of counts, none of them negative, or the largest int if that is less.
+// times returns the product of two counts, neither negative, or the largest int if the product is
+// larger.
 func times(a, b int) int {
 	if b != 0 && a > math.MaxInt/b {
 		return math.MaxInt
@@ -22,7 +23,7 @@ func times(a, b int) int {
 	return a * b
 }
 
-// manyRounds says how many rounds a sum of [plus] stands for.
+// manyRounds writes a number of rounds that [plus] returned.
 func manyRounds(n int) string {
 	text := decimal.Many(n, "round")
 	if n == math.MaxInt {

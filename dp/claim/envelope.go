@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// distinct returns the histories with equal rounds of each counted together,
-// largest samples first, and equal histories once.
+// distinct removes repeated histories. In each history it counts equal rounds together and sorts
+// them, largest samples first.
 func distinct(kinds []history) []history {
 	var out []history
 	at := map[string]int{}
@@ -26,7 +26,7 @@ func distinct(kinds []history) []history {
 	return out
 }
 
-// sorted returns the events by falling sample size, equal ones as one.
+// sorted returns the events by decreasing sample size and merges equal ones.
 func sorted(events []dp.Event) []dp.Event {
 	events = slices.Clone(events)
 	slices.SortStableFunc(events, func(a, b dp.Event) int { return cmp.Compare(b.SampleSize, a.SampleSize) })
@@ -37,20 +37,19 @@ func sorted(events []dp.Event) []dp.Event {
 	return l.Events()
 }
 
-// envelope returns a history that costs at least as much as each of these, whose
-// events are sorted: its j-th largest sample is the largest of their j-th
-// largest. It reports false if the histories differ in more than sizes.
+// envelope returns a history that costs at least as much as each of the given histories: its j-th
+// largest sample is the maximum of their j-th largest samples. The events must be sorted. It
+// returns false if the histories differ in more than sample sizes.
 //
-// That is so for the dominating pairs of the rounds, by which an accountant counts, and
-// not for the mechanisms: a sum over a smaller sample is no function of one over a larger
-// sample. The pair of Poisson sampling at rate q is (1-q)N(0,σ²) + qN(1,σ²) against
-// N(0,σ²), or against (1-q)N(0,σ²) + qN(-1,σ²) where a record is replaced. Either comes of
-// that at a larger rate by post-processing, which replaces a part of the outputs by draws
-// from N(0,σ²); of fixed size the trade-off function falls with the rate. Composition
-// keeps this order of pairs, whatever the order of the rounds, and so what bounds the
-// larger pairs bounds every adaptive composition of the mechanisms with the smaller ones
-// (Zhu, Dong, Wang, "Optimal accounting of differential privacy via characteristic
-// function", 2022).
+// This holds for the dominating pairs of the rounds, which accountants compose. It does not hold
+// for the mechanisms, because a sum over a smaller sample is no function of a sum over a larger
+// one. The pair of Poisson sampling at rate q is (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²), or
+// against (1-q)N(0,σ²) + qN(-1,σ²) if a record is replaced. Post-processing turns the pair at a
+// larger rate into either pair at a smaller rate: it replaces a part of the outputs by draws from
+// N(0,σ²). For fixed-size samples, the trade-off function falls with the rate. Composition
+// preserves this order of pairs, whatever the order of the rounds. So a bound for the larger pairs
+// is also a bound for every adaptive composition of the mechanisms with the smaller ones (Zhu,
+// Dong, Wang, "Optimal accounting of differential privacy via characteristic function", 2022).
 func envelope(kinds []history) ([]dp.Event, bool) {
 	most := kinds[0].events
 	for _, r := range kinds[1:] {
@@ -66,7 +65,7 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 			merged.Record(larger)
 			a, b = drop(a, count), drop(b, count)
 		}
-		for _, e := range slices.Concat(a, b) { // the events that remain of the longer one
+		for _, e := range slices.Concat(a, b) { // the remaining events of the longer list
 			merged.Record(e)
 		}
 		most = merged.Events()
@@ -74,7 +73,7 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 	return most, true
 }
 
-// drop takes so many rounds, at most those of the first event, off the front.
+// drop removes the given number of rounds, at most those of the first event, from the front.
 func drop(events []dp.Event, count int) []dp.Event {
 	if events[0].Count -= count; events[0].Count == 0 {
 		return events[1:]

@@ -8,13 +8,13 @@ import (
 	"proactivedp/rng"
 )
 
-// simulation says why a run with a numbered seed is no release, and what to do for one.
-const simulation = "who knows the seed can take the noise off; a release needs --seed-from-os"
+// simulation says why a run with a numbered seed is not a release, and what to do for a release.
+const simulation = "anyone who knows the seed can subtract the noise; use --seed-from-os for a release"
 
-// named is up to how many names of roots are said.
+// named is the largest number of roots that a text lists.
 const named = 3
 
-// roots lists the names.
+// roots joins the first names to a text.
 func roots(names []rng.Name) string {
 	var parts []string
 	for i, name := range names {
@@ -27,7 +27,7 @@ func roots(names []rng.Name) string {
 	return strings.Join(parts, "; ")
 }
 
-// noiseText says whose noise the release has; nothing if that is not known.
+// noiseText names the source of the release's noise. It is empty if the source is not known.
 func (r Report) noiseText() string {
 	if len(r.Noise) == 0 {
 		return ""
@@ -39,16 +39,16 @@ func (r Report) noiseText() string {
 	return text
 }
 
-// noiseSentences say of a statement's events whose noise they have, what is assumed of
-// it, and whether it protects.
+// noiseSentences says where the noise of a statement's events is from, what is assumed about it,
+// and whether it protects.
 func noiseSentences(events []dp.Event) string {
 	names, unnamed := dp.Names(events)
 	if len(names) == 0 {
-		return " That the noise of all rounds is independent is assumed: no root is named that it is from."
+		return " The noise of all rounds is assumed to be independent, because its source is not named."
 	}
 	text := fmt.Sprintf(" The noise is from %s", roots(names))
 	if unnamed {
-		text += "; that of the rounds that name no root is assumed to be independent of it and of each other"
+		text += "; the noise of the other rounds has no named source and is assumed to be independent"
 	}
 	text += "."
 	for _, name := range names {

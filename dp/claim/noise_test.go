@@ -88,20 +88,20 @@ func TestStatementsSayWhoseNoise(t *testing.T) {
 	}
 	b := dp.Bound{EpsilonUpper: 1, Delta: 1e-5, DeltaLower: 1e-5, DeltaUpper: 1e-5, Kind: dp.Upper, Accountant: "some",
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}
-	const assumed, simulated = "is assumed", "SIMULATION: who knows the seed can take the noise off; a release needs " +
-		"--seed-from-os."
+	const assumed, simulated = "is assumed", "SIMULATION: anyone who knows the seed can subtract the noise; " +
+		"use --seed-from-os for a release."
 	for _, c := range []struct {
 		events    []dp.Event
 		want, not []string
 	}{
 		{nil, []string{assumed}, []string{simulated}},
-		{[]dp.Event{event(1, 100, 5, 3)}, []string{"noise of all rounds is independent " + assumed},
+		{[]dp.Event{event(1, 100, 5, 3)}, []string{"noise of all rounds " + assumed + " to be independent"},
 			[]string{simulated}},
 		{[]dp.Event{from("seed:1", 0), from("seed:1", 3)}, []string{"from seed 1, run 0; seed 1, run 3.", simulated},
 			[]string{assumed}},
 		{[]dp.Event{from("secret:a", 0)}, []string{"from secret:a, run 0."}, []string{assumed, simulated}},
-		{[]dp.Event{from("secret:a", 0), event(1, 100, 5, 3)}, []string{"from secret:a, run 0; that of the rounds " +
-			"that name no root " + assumed}, []string{simulated}},
+		{[]dp.Event{from("secret:a", 0), event(1, 100, 5, 3)}, []string{"from secret:a, run 0; the noise of the other rounds " +
+			"has no named source and " + assumed}, []string{simulated}},
 		{[]dp.Event{from("a", 0), from("b", 0), from("c", 0), from("d", 0), from("seed:2", 0)},
 			[]string{"from a, run 0; b, run 0; c, run 0; and 2 more.", simulated}, []string{assumed}},
 	} {

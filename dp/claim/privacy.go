@@ -9,9 +9,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Privacy is a training's guarantee in both views: for a record in the data of one
-// client, whose T rounds it pays for, and for a record as it was really held. If
-// clients share their records, per_record composes all rounds of all of them.
+// Privacy is a training's guarantee in two views. PerClient is for a record in the data of one
+// client, in the rounds of that client only. PerRecord is for a record in all rounds that use it:
+// if clients share their records, it composes the rounds of all clients.
 type Privacy struct {
 	PerClient Claim `json:"per_client"`
 	PerRecord Claim `json:"per_record"`
@@ -27,15 +27,15 @@ func (p Privacy) Least(o Privacy) Privacy {
 	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
 }
 
-// history is what each of a number of clients released.
+// history is what each of several clients released.
 type history struct {
 	events  []dp.Event
 	clients int
 }
 
-// OfClients claims, at δ in (0, 1), for a training in which each of so many
-// clients, at least 1, releases the events. If the data is shared all of them
-// hold each record, else each record has one holder. The error is that of [Of].
+// OfClients claims, at δ in (0, 1), the privacy of a training in which each client releases the
+// events. The number of clients must be at least 1. If the data is shared, each record is held by
+// all clients, otherwise by one. The error is that of [Of].
 func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
@@ -45,10 +45,9 @@ func OfClients(
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
 
-// OfLedgers is [OfClients] for clients that released what their ledgers say, each
-// its own. The view per client is that of the client that pays most. Two ledgers of one
-// client of one run, as of two trainings with one seed, are an error that wraps
-// dp.ErrSharedNoise.
+// OfLedgers is [OfClients] for clients that released what their ledgers list. PerClient is the
+// claim of the client that pays most. The error wraps dp.ErrSharedNoise if two ledgers are of one
+// client of one run, for example of two trainings with the same seed.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {
@@ -58,7 +57,7 @@ func OfLedgers(
 	return account(ctx, acc, histories(ledgers), shared, delta)
 }
 
-// checkNoise reports that two of the ledgers name one noise.
+// checkNoise returns an error if two of the ledgers share their noise.
 func checkNoise(ledgers []dp.Ledger) error {
 	lists := make([][]dp.Event, len(ledgers))
 	for i := range ledgers {
@@ -70,9 +69,9 @@ func checkNoise(ledgers []dp.Ledger) error {
 	return nil
 }
 
-// histories returns what the ledgers' clients released, without whose noise it is: that
-// differs between clients of equal rounds. Who released nothing pays for nothing, and is left
-// out; if nobody did, there is one history without events.
+// histories returns what the ledgers' clients released, without the names of their noise: these
+// differ between clients with equal rounds. Clients that released nothing pay for nothing and are
+// left out. If all are left out, there is one history without events.
 func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
 	for i := range ledgers {
@@ -105,8 +104,8 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
-			if e.Sampling == dp.Shuffle && r.clients > 1 { // each begins its epochs for itself
-				return Privacy{}, fmt.Errorf("shuffled batches of %d clients that share records, must be of one: %w",
+			if e.Sampling == dp.Shuffle && r.clients > 1 { // clients begin their epochs independently
+				return Privacy{}, fmt.Errorf("shuffled batches of %d clients that share records, must be of one client: %w",
 					r.clients, dp.ErrNotCovered)
 			}
 			if e.Count > math.MaxInt/r.clients {
@@ -121,17 +120,17 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	return Privacy{PerClient: worst, PerRecord: together}, err
 }
 
-// maxAccounted is how many different clients are accounted one by one.
+// maxAccounted is the largest number of different clients that are accounted for one by one.
 const maxAccounted = 16
 
-// worstOf returns the claim of the client that pays most, or of a release that
-// costs as much as any client's.
+// worstOf returns the claim of the client that pays most. If there are many different clients, it
+// returns the claim for an envelope, which costs at least as much as any of them.
 func worstOf(ctx context.Context, acc dp.Accountant, kinds []history, delta float64) (Claim, error) {
 	if len(kinds) > maxAccounted {
 		if events, ok := envelope(kinds); ok {
 			c, err := Of(ctx, acc, events, delta)
 			return c.AtMost(fmt.Sprintf(
-				"of as many rounds as a client's, the j-th largest sample of which is the largest j-th of %d "+
+				"for rounds that cost at least as much as those of any of %d "+
 					"different clients",
 				len(kinds))), err
 		}

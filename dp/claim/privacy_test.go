@@ -175,7 +175,7 @@ func TestNoProofNoEpsilon(t *testing.T) {
 		delta float64
 		want  string
 	}{
-		{open{}, 1e-5, "no upper end is proved, ε is at least 0.5"},
+		{open{}, 1e-5, "no upper bound of ε is proved, ε is at least 0.5"},
 		{many{}, 1e-5, "many: event 0: not covered; many: event 1: not covered; and 8 more"},
 		{pld.Accountant{}, 1e-200, "delta = 1e-200, must be in [1e-100, 1)"},
 	} {

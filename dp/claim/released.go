@@ -7,12 +7,12 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns what a record pays for in a training of which the clients released
-// what their ledgers say. If the data is shared these are the rounds of all clients,
-// by the name of their noise. Else they are rounds that cost at least as much as any
-// client's; they have a name if all clients' noise is of one run of one root, and none
-// if each has a root of its own, as nobody knows which of them holds a record. It
-// returns nil for ledgers without rounds and for disjoint data under two mechanisms.
+// Released returns the rounds that a record pays for in a training, from the clients' ledgers. If
+// the data is shared, these are the rounds of all clients, by the name of their noise. Otherwise
+// they are rounds that cost at least as much as any client's rounds. They have a name if the noise
+// of all clients is from one run of one root. They have no name if each client has its own root,
+// because nobody knows which client holds a record. Released returns nil for ledgers without
+// rounds, and for disjoint data under two mechanisms.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {
@@ -41,8 +41,8 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	return all
 }
 
-// ofAll returns the rounds of so many clients that each released e: as one event, or as more
-// where no int is their number.
+// ofAll returns the rounds of several clients that each released e, as one event, or as several if
+// an int cannot hold their number.
 func ofAll(e dp.Event, clients int) []dp.Event {
 	var all []dp.Event
 	for most := math.MaxInt / max(e.Count, 1); clients > 0; clients -= most {
@@ -53,7 +53,7 @@ func ofAll(e dp.Event, clients int) []dp.Event {
 	return all
 }
 
-// byRoot returns the ledgers with rounds by the name of their noise, in order.
+// byRoot groups the ledgers that have rounds by the name of their noise, in order.
 func byRoot(ledgers []dp.Ledger) (names []rng.Name, groups [][]dp.Ledger) {
 	at := map[rng.Name]int{}
 	for _, l := range ledgers {

@@ -11,64 +11,64 @@ import (
 	"proactivedp/rng"
 )
 
-// View is one side of the closed form's claim in a report.
+// View is the closed form's claim per client or per record.
 type View struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
-	Kind         dp.Kind  `json:"kind,omitempty"` // absent where no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
 	DatasetSize  int      `json:"dataset_size"`
 	Rounds       int      `json:"rounds"`
 	GradComps    int      `json:"grad_computations"`
-	SampleRate   float64  `json:"sample_rate"` // mean over the rounds; 0 without any
+	SampleRate   float64  `json:"sample_rate"` // mean over the rounds; 0 without rounds
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// Report is what a training guarantees, for a record as it was really held (the
-// flat keys and per_record) and within one client's data (per_client): by the
-// closed form, which is what the paper states, and certified by package pld,
-// which is tight. Both account the same release.
+// Report is the privacy of a training as two accountants see it: the paper's closed form, and
+// package pld, which is tight (Certified). Both account for the same rounds. The flat keys and
+// per_record are for a record in all rounds that use it, per_client for a record of one client in
+// the rounds of that client only.
 type Report struct {
 	EpsilonUpper    *float64     `json:"epsilon_upper"`
 	Delta           float64      `json:"delta"`
 	NoiseMultiplier float64      `json:"noise_multiplier"`
 	Accountant      string       `json:"accountant"`
-	Kind            dp.Kind      `json:"kind,omitempty"` // absent where no ε is claimed
+	Kind            dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	Sampling        dp.Sampling  `json:"sampling"`
 	Reason          string       `json:"reason,omitempty"`
 	PerClient       View         `json:"per_client"`
 	PerRecord       View         `json:"per_record"`
 	Certified       Privacy      `json:"certified"`
-	// Noise names the roots of the clients' noise, each once; Simulation says that one
-	// of them is a numbered seed, so that nothing is protected.
+	// Noise names each root of the clients' noise once. Simulation is true if one of them is a
+	// numbered seed: then nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
-	// Sum says what is known of the sensitivity of the sums as they are computed, and
-	// is set by whoever knows the model.
+	// Sum says what is known about the sensitivity of the computed sums. The caller sets it,
+	// because it depends on the model.
 	Sum string `json:"sum,omitempty"`
-	// Drawn says how samples and noise are drawn, see [Drawn], and is set by whoever knows the
-	// mechanism.
+	// Drawn says how samples and noise are drawn; see [Drawn]. The caller sets it, because it
+	// depends on the mechanism.
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn says how samples and noise from roots of the names are drawn, exactly or not, as a
-// statement of privacy should: of a simulation, of which nothing is protected, only if they
-// are exact.
+// Drawn says for a privacy statement whether samples and noise are drawn exactly or in floating
+// point. The names are those of the roots. For a simulation it is empty unless they are drawn
+// exactly: a simulation protects nothing.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
-		return "exactly, by whole numbers: sum and noise are on a lattice, and low bits tell nothing"
+		return "exactly, by integer arithmetic: sum and noise are on a lattice, so low bits reveal nothing"
 	case slices.ContainsFunc(names, rng.Name.Simulated):
 		return ""
 	}
-	return "in floating point: low bits of a release can tell records apart, which no ε counts; --exact draws exactly"
+	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// NewReport reports on a release with noise multiplier sigma ≥ 0, from the roots of the
-// names given, of which account says what an accountant claims: it is asked for two.
+// NewReport reports on a release with noise multiplier sigma ≥ 0 and noise from the named roots. It
+// calls account for each of the two accountants, and account returns what that accountant claims.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
-		return Report{}, errors.New("no function that accounts")
+		return Report{}, errors.New("account = nil, must be a function")
 	}
 	closed, err := account(closedform.Accountant{})
 	if err != nil {
@@ -87,10 +87,10 @@ func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Pri
 	}, nil
 }
 
-// Within reports on rounds that were chosen by what was released before them, all within
-// the bound b on a record, which was fixed beforehand: an upper bound, for one client's
-// rounds as for all. The noise multiplier is the least of the events, of which there is at
-// least one.
+// Within reports on rounds that were chosen by earlier results, under a bound b that was fixed
+// before the first round. The bound is an upper bound on a record, for one client's rounds and for
+// all rounds. The reported noise multiplier is the least of the events. There must be at least one
+// event.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

@@ -13,8 +13,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// shown is how many digits of ε and δ a text shows: rounded up, so that what is
-// on paper is not below what is proved; from below, rounded down.
+// shown is the number of digits of ε and δ in a text. Upper ends are rounded up and lower ends
+// down, so that the text claims no more than is proved.
 const shown = 5
 
 func up(v float64) string   { return decimal.Up(v, shown) }
@@ -23,31 +23,30 @@ func down(v float64) string { return decimal.Down(v, shown) }
 // Unit says whose privacy a statement is about.
 type Unit string
 
-// The units of privacy. They differ if several clients hold a record: the
-// rounds of one of them, or of all.
+// The units of privacy. They differ if several clients hold a record: a record's guarantee then
+// depends on whether the rounds of one client count, or of all clients.
 const (
 	PerRecord Unit = "one record, in all rounds of all clients that hold it"
 	PerClient Unit = "one record of one client, in the rounds of that client only"
 )
 
-// Statement returns one paragraph that says all that the bound stands for, to
-// be printed beside it: what is released, the unit of privacy, ε and δ,
-// adjacency, sampling, the accountant, what it does not cover, and whose noise it
-// is. The bound is that of the events, on ε or on δ. Both are shown rounded up. Without events
-// the paragraph does not describe them; put them beside it.
+// Statement returns one paragraph that describes a bound completely, to be printed with it: what is
+// released, the unit of privacy, ε and δ, adjacency, sampling, the accountant, what is not covered,
+// and the source of the noise. b must be a bound on ε or on δ for the events. Both numbers are
+// rounded up. Without events the paragraph does not describe the rounds; then describe them next to
+// it.
 //
-// It takes rates, noise and rounds to be fixed beforehand, and says so; see
-// [AdaptiveStatement] for those that were not.
+// Statement assumes that rates, noise and the number of rounds were fixed beforehand, and says so.
+// See [AdaptiveStatement] for rounds that were not.
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
-	return statement(unit, b, "Rates, noise and the number of rounds are taken to be "+
-		"fixed before the first release: choosing them, or when to stop, by what was released is not included, "+
-		"nor are choices made by looking at the data, such as C and step sizes.", events)
+	return statement(unit, b, "Rates, noise and the number of rounds are assumed to be "+
+		"fixed before the first release: choosing them, or when to stop, from released results is not covered, "+
+		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement is [Statement] for rounds that were, or may have been, chosen
-// by what was released before them, under a filter with the orders given that
-// guarantees b. If the filter was not recorded before the first release, the
-// paragraph says that this is assumed.
+// AdaptiveStatement is [Statement] for rounds that may have been chosen by earlier results, under a
+// Rényi filter with the given orders that guarantees b. recorded says whether the filter was
+// recorded before the first release. If it was not, the paragraph says that this is assumed.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -57,31 +56,31 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 	if !recorded {
 		fixed = "are assumed to have been fixed before the first release: there is no record of it"
 	}
-	return statement(unit, b, fmt.Sprintf("Rates, noise, C and when to stop may have been chosen by what was "+
-		"released before: this is the whole budget of a Rényi filter at %s, and holds as a whole, however "+
-		"little of it is spent. Its ε, δ and orders %s. Choices made by looking at the data are not included.",
+	return statement(unit, b, fmt.Sprintf("Rates, noise, C and when to stop may have been chosen from earlier "+
+		"results. This ε is the whole budget of a Rényi filter at %s, and it holds "+
+		"however little of it is spent. Its ε, δ and orders %s. Choices made by looking at the data are not covered.",
 		at, fixed), events)
 }
 
-// Noted adds to a statement what else the reports of its rounds say of their ε, if they
-// say anything: that no accountant looks at.
+// Noted adds to a statement what the reports of its rounds say about their ε, if anything. No
+// accountant takes these notes into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
 	}
-	return statement + " Of these rounds it was reported: " + strings.Join(notes, "; ") + "."
+	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
 }
 
-// BudgetStatement is [Statement] for tasks that were chosen by what was released before
-// them, under a closed-form budget that guarantees b.
+// BudgetStatement is [Statement] for tasks that may have been chosen by earlier results, under a
+// closed-form budget that guarantees b.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
-	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen by what was released before: "+
-		"this is the whole of a budget by Theorem thm1 in its corrected form, whose ε and δ were fixed before the "+
-		"first release, and holds as a whole, however little of it is spent. Choices made by looking at the data are "+
-		"not included.", events)
+	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
+		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
+		"first release, and they hold however little of it is spent. Choices made by looking at the data are "+
+		"not covered.", events)
 }
 
-// Orders lists the orders of a filter.
+// Orders joins the orders of a filter to a text.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -90,7 +89,7 @@ func Orders(orders []float64) string {
 	return strings.Join(names, ", ")
 }
 
-// statement is a paragraph that ends with what the parameters are taken to be.
+// statement is a paragraph that ends with the assumptions about the parameters, which are in taken.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
@@ -106,8 +105,8 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s.",
 			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
-	s.WriteString("Released is the noised sum of clipped gradients of every round, " +
-		"and with it every intermediate and the final model")
+	s.WriteString("Every round releases the sum of clipped gradients with noise, " +
+		"and with it every intermediate model and the final model")
 	if len(events) > 0 {
 		s.WriteString(": " + Rounds(events))
 	}
@@ -130,11 +129,11 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
-// described is up to how many events are described each by itself.
+// described is the largest number of events that are described one by one.
 const described = 3
 
-// Rounds describes the events: each by itself if there are few, else all together.
-// Rates are those of [Rate]; of many, the ends are rounded outwards. The events must be valid.
+// Rounds describes the events one by one if there are few, and otherwise all together, with the
+// range of their rates and noise multipliers, rounded outwards. The events must be valid.
 func Rounds(events []dp.Event) string {
 	if len(events) > described {
 		return summary(events)
@@ -155,8 +154,9 @@ func Rounds(events []dp.Event) string {
 	return strings.Join(parts, ", and ")
 }
 
-// Rate writes the sample rate of an event: as it was given, so that what is read is what was
-// accounted for, or of s and N, which are to stand beside it, rounded up.
+// Rate writes the sample rate of an event. A rate that was given is written exactly, so that
+// readers see what was accounted for. A rate that follows from s and N is rounded up; print s and N
+// next to it.
 func Rate(e dp.Event) string {
 	if e.Rate != 0 {
 		return decimal.Exactly(e.Rate)
@@ -176,7 +176,7 @@ func summary(events []dp.Event) string {
 		decimal.Exactly(sigma[1]))
 }
 
-// samplingName is the name in a sentence of a sampling that [describable] accepts.
+// samplingName names a sampling that [describable] accepts, for use in a sentence.
 func samplingName(s dp.Sampling) string {
 	switch s {
 	case dp.Poisson:
@@ -190,8 +190,8 @@ func samplingName(s dp.Sampling) string {
 }
 
 // Shuffled must be printed with every ε of shuffled batches.
-const Shuffled = "The rounds are those of one data loader, which has each record in at most one batch of an epoch. " +
-	"Clients that shuffle by themselves each cost as much. No amplification by shuffling is counted, because " +
+const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
+	"Clients that shuffle independently each cost as much. No amplification by shuffling is counted, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
 func shuffleSentence(s dp.Sampling) string {
@@ -202,7 +202,7 @@ func shuffleSentence(s dp.Sampling) string {
 }
 
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
-// of the events, or if an event is invalid: a statement would then describe something else.
+// of the events, or if an event is invalid. A statement would then describe something else.
 func describable(b dp.Bound, events []dp.Event) error {
 	if _, err := dp.SchemeOf(b.Sampling, b.Adjacency); err != nil {
 		return err
@@ -219,7 +219,7 @@ func describable(b dp.Bound, events []dp.Event) error {
 	return nil
 }
 
-// Short shows, in a table, an ε and what is known of it; "no ε" if b is nil.
+// Short writes a bound on ε for a table. For nil it is "no ε".
 func Short(b *dp.Bound) string {
 	switch {
 	case b == nil:
@@ -227,14 +227,14 @@ func Short(b *dp.Bound) string {
 	case b.Kind == dp.Approximation:
 		return fmt.Sprintf("ε about %s (no guarantee)", up(b.Epsilon))
 	case math.IsInf(b.EpsilonUpper, 1):
-		return fmt.Sprintf("ε ≥ %s (no upper end)", down(b.EpsilonLower))
+		return fmt.Sprintf("ε ≥ %s (no upper bound)", down(b.EpsilonLower))
 	case b.EpsilonLower > 0:
 		return fmt.Sprintf("ε in [%s, %s]", down(b.EpsilonLower), up(b.EpsilonUpper))
 	}
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report for people to read, ε rounded to the safe side.
+// WriteText writes the report for people. It rounds ε to the safe side.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
@@ -243,10 +243,9 @@ func (r Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// weakDelta says what a δ of 1/N or more allows; it is no advice, though it is the
-// paper's.
-const weakDelta = "δ is not below 1/N, which is weak: so is it of a mechanism that publishes one of the N records " +
-	"as it is"
+// weakDelta explains a δ of 1/N or more. It is not advice against the paper, which uses δ = 1/N.
+const weakDelta = "δ is not below 1/N, which is weak: a mechanism that publishes one random record unchanged " +
+	"satisfies this δ too"
 
 func (r Report) sumText() string {
 	if r.Sum == "" || r.NoiseMultiplier == 0 {
@@ -270,11 +269,11 @@ func (r Report) weakDeltaText() string {
 	return "    WEAK        " + weakDelta + "\n"
 }
 
-// atLeastInverse reports whether δ is 1/n, to rounding, or more.
+// atLeastInverse reports whether δ ≥ 1/n, up to rounding.
 func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
 
-// WeakDelta reports whether a bound at δ is weak for one of the events, as δ is 1/N or
-// more; δ that was solved for is what it is.
+// WeakDelta reports whether a given δ is weak for one of the events, that is, at least 1/N. For a δ
+// that was computed it returns false.
 func WeakDelta(b dp.Bound, events ...dp.Event) bool {
 	return slices.ContainsFunc(events, func(e dp.Event) bool {
 		return b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize)
@@ -296,13 +295,14 @@ func (r Report) text(name string, closed View, certified Claim) string {
 			certified.Reason))
 }
 
-// kindNames are how kinds are called in a sentence.
+// kindNames has the names of the kinds for use in a sentence.
 var kindNames = map[dp.Kind]string{
 	dp.Exact: "exact to rounding", dp.Interval: "a certified interval", dp.Upper: "an upper bound",
 }
 
-// sentence says what is known of ε; lower may be nil, and reason is why it is not
-// more. In files of older programs it begins with the name of a package.
+// sentence writes the bounds of ε. lower may be nil. reason says why no ε is claimed, or why the
+// bound is not better. Files of older programs begin it with the name of a package, which
+// message.Of removes.
 func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
 		return "no ε claimed: " + message.Of(errors.New(reason))

@@ -29,9 +29,9 @@ func TestStatement(t *testing.T) {
 		return e
 	}
 	e := fixed(100, 10000, 500, 8.25)
-	all := []string{"noised sum of clipped gradients of every round", "intermediate and the final model",
+	all := []string{"Every round releases the sum of clipped gradients with noise", "intermediate model and the final model",
 		"replace-one adjacency with fixed-size sampling", "at δ = 1e-05", "some",
-		"fixed before the first release", "when to stop, by what was released is not included"}
+		"fixed before the first release", "when to stop, from released results is not covered"}
 	for _, tt := range []struct {
 		text string
 		want []string
@@ -95,7 +95,7 @@ func TestReportText(t *testing.T) {
 // Of a bound without an upper end a table has what is proved from below.
 func TestShortHasNoUpperEnd(t *testing.T) {
 	for want, b := range map[string]*dp.Bound{
-		"no ε": nil, "ε ≥ 1.2345 (no upper end)": {EpsilonLower: 1.23456, EpsilonUpper: math.Inf(1), Kind: dp.Interval},
+		"no ε": nil, "ε ≥ 1.2345 (no upper bound)": {EpsilonLower: 1.23456, EpsilonUpper: math.Inf(1), Kind: dp.Interval},
 		"ε in [1.2345, 1.2346]":         {EpsilonLower: 1.23451, EpsilonUpper: 1.23452, Kind: dp.Interval},
 		"ε ≤ 1.2346":                    {EpsilonUpper: 1.23451, Kind: dp.Upper},
 		"ε about 1.2346 (no guarantee)": {Epsilon: 1.23451, EpsilonUpper: math.Inf(1), Kind: dp.Approximation},
@@ -142,9 +142,9 @@ func TestAdaptiveStatement(t *testing.T) {
 		text := AdaptiveStatement(PerRecord, b, tt.orders, tt.recorded, e)
 		for _, want := range append(tt.want, "all clients that hold it", "500 rounds with sample rate q = 0.01",
 			"ε ≤ 0.30001 at δ = 1e-05 (an upper bound, by the rdp-filter accountant), under add-or-remove adjacency "+
-				"with Poisson sampling. Rates, noise, C and when to stop may have been chosen by what was released "+
-				"before",
-			"however little of it is spent", "Choices made by looking at the data are not included.") {
+				"with Poisson sampling. Rates, noise, C and when to stop may have been chosen from earlier "+
+				"results",
+			"however little of it is spent", "Choices made by looking at the data are not covered.") {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in %s", want, text)
 			}

@@ -6,31 +6,31 @@ import (
 	"proactivedp/dp"
 )
 
-// Accountant is Theorem simpleF, with the corrected γ, read as an accountant:
-// its ε is the smallest for which the theorem's conditions hold, and they are
-// verified at exactly that ε; see [MinEpsilon].
+// Accountant is Theorem simpleF with the corrected γ, as an accountant. Its ε is the smallest one
+// for which the theorem's conditions hold. The conditions are verified at exactly that ε; see
+// [MinEpsilon].
 //
-// It covers Poisson sampling under add-or-remove adjacency. Rates and noise
-// may differ from event to event. The rates, and nothing else of N and s_i, are
-// what the theorem is about: in Lemma lemthree every moment is
-// q_i²/(1-q_i) and q_i³/(1-q_i)² of q_i = s_i/N, composition adds the moments of
-// rounds on whatever data sets hold the record, and the conditions need only
-// K/N = Σq_i, s_max/N = max q_i and T. So events of different N compose, with
-// θ = T·max q_i/Σq_i. Of the noise the smallest σ is used for all events, since
-// more noise is post-processing. Where rates differ, the same rounds all at the largest
-// rate are the other release that is looked at, and the less of both is claimed: the
-// theorem's ε grows with θ, so that of equal rates may be less, and it holds for smaller
-// ones. For what it bounds is the dominating pair of every round, (1-q)N(0,σ²) +
-// qN(1,σ²) against N(0,σ²), which are outputs of a mechanism too; at the smaller rate the
-// pair comes of that at the larger one by post-processing, an output of which a part is
-// replaced by a draw from N(0,σ²), and composition keeps the order (Zhu, Dong, Wang,
-// "Optimal accounting of differential privacy via characteristic function", 2022). Rounds
-// of several clients that use the same
-// record are covered by concatenating their events.
+// It covers Poisson sampling under add-or-remove adjacency. Rates and noise may differ between
+// events, and so may N. The theorem depends only on the rates q_i = s_i/N: in Lemma lemthree every
+// moment is a multiple of q_i²/(1-q_i) or q_i³/(1-q_i)². Composition adds the moments of rounds on
+// any data sets that hold the record. The conditions need only K/N = Σq_i, s_max/N = max q_i and T,
+// so θ = T·max q_i/Σq_i. To account for several clients that use the same record, concatenate their
+// events.
 //
-// Everything else, and noise too small or rates too large for the theorem, is
-// dp.ErrNotCovered, and so is what is outside the ranges: N up to 2^53, K/N up
-// to 1e20, σ in [MinSigma, MaxSigma], δ from MinDelta, ε in [1e-60, 1e30].
+// If the noise differs, the smallest σ is used for all events, because more noise is
+// post-processing.
+//
+// If the rates differ, Accountant also computes the ε of the same rounds all at the largest rate,
+// and claims the lesser of the two. That ε may be less, because the theorem's ε grows with θ. It
+// holds for smaller rates: the theorem bounds the dominating pair of every round, (1-q)N(0,σ²) +
+// qN(1,σ²) against N(0,σ²). The pair at a smaller rate follows from that at a larger rate by
+// post-processing, which replaces a part of the outputs by draws from N(0,σ²), and composition
+// preserves this order (Zhu, Dong, Wang, "Optimal accounting of differential privacy via
+// characteristic function", 2022).
+//
+// The error wraps dp.ErrNotCovered for everything else: noise too small or rates too large for the
+// theorem, and values outside the ranges. The ranges are N up to 2^53, K/N up to 1e20, σ in
+// [MinSigma, MaxSigma], δ from MinDelta, and ε in [1e-60, 1e30].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}
@@ -55,9 +55,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return epsilonBound(a, eps, delta), nil
 }
 
-// Delta implements dp.Accountant: the smallest δ for which the theorem's
-// conditions hold at ε, verified there and rounded up as in [MinEpsilon]; it
-// is MinDelta where smaller ones would do. Its Bound is of kind dp.Upper.
+// Delta implements dp.Accountant. It returns the smallest δ for which the theorem's conditions hold
+// at ε. They are verified at that δ, which is rounded up as in [MinEpsilon]. The result is at least
+// MinDelta. Its Bound is of kind dp.Upper.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
@@ -74,9 +74,9 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return deltaBound(a, epsilon, delta), nil
 }
 
-// lessOf returns the less of what bound says of the sizes of s and of the largest of them
-// in every round. Where only one is covered it is that; where neither is, the error is
-// that of s.
+// lessOf returns the lesser of two results of bound: for s, and for s with the largest size in
+// every round. If only one is covered, it returns that one. If neither is, it returns the error for
+// s.
 func lessOf(s Setting, bound func(Setting) (float64, error)) (float64, error) {
 	least, err := bound(s)
 	equal := s
@@ -93,7 +93,7 @@ func lessOf(s Setting, bound func(Setting) (float64, error)) (float64, error) {
 	return least, err
 }
 
-// epsilonBound is the answer ε at a δ that was asked for.
+// epsilonBound returns the Bound for the answer ε at a given δ.
 func epsilonBound(a dp.Accountant, eps, delta float64) dp.Bound {
 	return dp.Bound{
 		Epsilon: eps, EpsilonUpper: eps, DeltaLower: delta, Delta: delta, DeltaUpper: delta,
@@ -101,7 +101,7 @@ func epsilonBound(a dp.Accountant, eps, delta float64) dp.Bound {
 	}
 }
 
-// deltaBound is the answer δ at an ε that was asked for.
+// deltaBound returns the Bound for the answer δ at a given ε.
 func deltaBound(a dp.Accountant, eps, delta float64) dp.Bound {
 	return dp.Bound{
 		EpsilonLower: eps, Epsilon: eps, EpsilonUpper: eps, Delta: delta, DeltaUpper: delta,

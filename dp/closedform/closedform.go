@@ -1,18 +1,16 @@
-// Package closedform is the paper's closed-form differential privacy: what
-// Theorem Main and the more general Theorems simpleF and thm1 say about a
-// client's rounds of Algorithm LocalSGDwithDP, and the planning formulas that
-// follow: limits of rounds and sizes, growing sizes, the reuse of a data set.
+// Package closedform implements the paper's closed-form differential privacy: Theorem Main and the
+// more general Theorems simpleF and thm1 about a client's rounds of Algorithm LocalSGDwithDP. It
+// also has the planning formulas that follow: limits of rounds and sizes, growing sizes, and the
+// reuse of a data set.
 //
-// The theorems hold for add-or-remove adjacency and Poisson sampling only:
-// under replace-one adjacency there are settings that meet all their
-// conditions and cost more than ε. They are upper bounds, loose by about 2 to
-// 8 times in ε for constant sizes at δ = 1/N, and more for growing sizes. Their
-// merit is that they can be solved by hand for any of the parameters.
+// The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one
+// adjacency some settings meet all conditions and cost more than ε. The theorems are upper bounds.
+// For constant sizes at δ = 1/N they are 2 to 8 times too large in ε, and more for growing sizes.
+// Their merit is that they can be solved by hand for any parameter.
 //
-// To begin: [Sigma] and [Limit] plan a run for (ε, δ), [Conditions] says by how much
-// a run meets each requirement of the theorems, and two accountants turn a run into
-// its ε, [Accountant] by simpleF and [MomentAccountant] by thm1. [Budget] divides
-// one (ε, δ) among several learning tasks.
+// To begin: [Sigma] and [Limit] plan a run for (ε, δ). [Conditions] says by how much a run meets
+// each requirement of the theorems. Two accountants compute the ε of a run: [Accountant] by simpleF
+// and [MomentAccountant] by thm1. [Budget] divides one (ε, δ) among several learning tasks.
 //
 // # Notation
 //
@@ -25,21 +23,20 @@
 // # Where the paper is corrected
 //
 //   - γ has an algebra error in the paper; see [Form].
-//   - Lemma lemthree's cubic term, from which γ has what is beyond 2/(1-ᾱ), is
-//     not proved by the paper and not needed; see [Moment]. So the theorems
-//     hold, even as printed; see [Form]. Corrected keeps the term in the γ of
-//     Main and simpleF, where it errs on the safe side, and drops it in thm1.
-//   - "The smallest solution γ" has spurious readings; see [Gamma].
-//   - γ, g and h are taken at σ_eq(ε, δ), and any larger σ is accepted. The
-//     proof bounds α at the real σ but states it at σ_eq, and γ is not
-//     monotone in σ; at σ_eq both agree, and more noise on the same release
-//     is post-processing.
+//   - The paper does not prove the cubic term of Lemma lemthree, from which the part of γ beyond
+//     2/(1-ᾱ) follows, and the theorems do not need it; see [Moment]. So they hold even as printed;
+//     see [Form]. In Main and simpleF, Corrected keeps the term in γ, which is on the safe side. In
+//     thm1 it drops the term.
+//   - "The smallest solution γ" is ambiguous; see [GammaAt].
+//   - γ, g and h are computed at σ_eq(ε, δ), and any larger σ is accepted. The proof bounds α at
+//     the real σ but states the result at σ_eq, and γ is not monotone in σ. At σ_eq both agree, and
+//     more noise on the same release is post-processing.
 //
 // # Rounding
 //
-// Computations are in float64 and err on the side of privacy: σ, ε, γ and T
-// are rounded up and sizes down, by a relative 1e-13 at most (ε: see
-// [Epsilon]), so that a condition met with equality by construction is met.
+// Computations are in float64 and err on the side of privacy. σ, ε, γ and T are rounded up and
+// sizes down, by a relative 1e-13 at most (for ε see [Epsilon]). So a condition that is met with
+// equality by construction counts as met.
 package closedform
 
 import (
@@ -51,14 +48,14 @@ import (
 
 const (
 	ulp = 0x1p-52
-	// slack is what γ, g and T are rounded by: well above the rounding errors
-	// of their computation, well below any digit that is printed.
+	// slack is the relative amount by which γ, g and T are rounded. It is far above the rounding
+	// errors of their computation and far below any printed digit.
 	slack = 5e-14
 )
 
-// Sigma returns σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), the least noise multiplier
-// that Theorem simpleF, (treq4), allows for (ε, δ), rounded up by a few units
-// in the last place. ε must be in [1e-60, 1e30], δ in [MinDelta, 1).
+// Sigma returns σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), rounded up by a few units in the last place. It
+// is the least noise multiplier that condition (treq4) of Theorem simpleF allows for (ε, δ). ε must
+// be in [1e-60, 1e30] and δ in [MinDelta, 1).
 func Sigma(eps, delta float64) (float64, error) {
 	if err := errors.Join(checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return 0, err
@@ -66,15 +63,14 @@ func Sigma(eps, delta float64) (float64, error) {
 	return sigmaEq(eps, -math.Log(delta)), nil
 }
 
-// sigmaEq is Sigma with l = ln(1/δ).
+// sigmaEq computes Sigma from l = ln(1/δ).
 func sigmaEq(eps, l float64) float64 {
 	return math.Sqrt(2+2*(l/eps)) * (1 + 4*ulp)
 }
 
-// Epsilon returns the ε of (treq4) with equality, 2 ln(1/δ)/(σ² - 2), rounded
-// up such that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64. The relative rounding
-// is about 1e-15·σ²/(σ²-2). σ must be in [MinSigma, 1e20] (at √2 and below the
-// theorem gives no ε at all), δ in [MinDelta, 1).
+// Epsilon returns 2 ln(1/δ)/(σ² - 2), the ε at which (treq4) holds with equality. It is rounded up
+// so that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64, by a relative amount of about 1e-15·σ²/(σ²-2). σ
+// must be in [MinSigma, 1e20] and δ in [MinDelta, 1). For σ ≤ √2 the theorem gives no ε.
 func Epsilon(sigma, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("sigma", sigma, MinSigma, maxFreeSigma), checkDelta(delta)); err != nil {
 		return 0, err
@@ -89,19 +85,19 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns h(x) = (√(1+(e/x)²) - e/x)² for x > 0 (Theorem simpleF): ᾱ = h(σ)
-// is where σ(1-ᾱ) = 2e√ᾱ. It increases from 0 to 1.
+// H returns h(x) = (√(1+(e/x)²) - e/x)² of Theorem simpleF for x > 0. It increases from 0 to 1. At
+// ᾱ = h(σ), σ(1-ᾱ) = 2e√ᾱ.
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
 }
 
-// rootH is √h(x), without the cancellation of the printed form.
+// rootH returns √h(x) without the cancellation of the printed formula.
 func rootH(x float64) float64 {
 	c := math.E / x
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns g(x) = min{1/(ex), h(x)} for x > 0 (Theorem simpleF). It is h(x)
-// for x < 2.467 and 1/(ex) above.
+// G returns g(x) = min{1/(ex), h(x)} of Theorem simpleF for x > 0. It is h(x) for x < 2.467 and
+// 1/(ex) for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The theorems' names in conditions.
+// The names of the theorems in a Condition.
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"
@@ -16,10 +16,9 @@ const (
 
 // Condition is one requirement of a theorem.
 //
-// Margin is the relative slack, without unit: (what there is)/(what is needed)
-// - 1 where more is needed, the inverse quotient - 1 where less is. Positive
-// means met, 0.1 by a tenth; at 0 the condition is just met, except ε < 0.5,
-// u₀ < 1 and the like, which are strict.
+// Margin is the relative slack: have/need - 1 if the setting needs at least need, and need/have - 1
+// if it may have at most need. A positive margin means that the condition is met, for example 0.1
+// by a tenth. At 0 the condition is just met, except for strict ones such as ε < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -27,8 +26,7 @@ type Condition struct {
 	Margin  float64 `json:"margin"`
 }
 
-// Holds reports whether all conditions of the theorem among cs are met, and
-// there is one.
+// Holds reports whether cs has conditions of the theorem and all of them are met.
 func Holds(cs []Condition, theorem string) bool {
 	found := false
 	for _, c := range cs {
@@ -42,8 +40,8 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting is a run and the guarantee wanted for it. Rounds, Computed and
-// MaxSize are whole numbers in a real run; a planner's may be real-valued.
+// Setting is a run and the guarantee that is wanted for it. In a real run, Rounds, Computed and
+// MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // size of the data set, in [1, MaxN]
 	Rounds   float64 // T > 0
@@ -57,7 +55,7 @@ type Setting struct {
 // Epochs returns k = K/N.
 func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
 
-// Theta returns θ = s_max/s̄; below 1 by rounding counts as 1.
+// Theta returns θ = s_max/s̄. A result below 1, which rounding can cause, becomes 1.
 func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
 
 // Validate reports every field of s that is outside its range.
@@ -69,10 +67,10 @@ func (s Setting) Validate() error {
 	return errors.Join(err, dp.CheckPositive("sigma", s.Sigma), checkEpsilon(s.Epsilon), checkDelta(s.Delta))
 }
 
-// checkRun reports what of a valid run is outside the package's ranges.
+// checkRun returns an error if a valid run is outside the package's ranges.
 func (s Setting) checkRun() error { return errors.Join(checkN(s.N), checkEpochs(s.Epochs())) }
 
-// validateRun reports what makes s no run at all.
+// validateRun returns an error if s is not a run at all.
 func (s Setting) validateRun() error {
 	var errs []error
 	if s.N < 1 {
@@ -89,8 +87,8 @@ func (s Setting) validateRun() error {
 	return nil
 }
 
-// Conditions evaluates, each on its own, the requirements of Theorem Main and
-// of Theorem simpleF, with γ of the form given, at σ_eq = σ_eq(ε, δ):
+// Conditions evaluates each requirement of Theorem Main and of Theorem simpleF independently, at
+// σ_eq = σ_eq(ε, δ) and with the given form of γ:
 //
 //	Main     sigma    σ ≥ σ_eq
 //	         delta    δ ≤ 1/N
@@ -104,10 +102,10 @@ func (s Setting) validateRun() error {
 //	         treq3    ε ≥ γθ²·k·s̄/N
 //	         treq4    σ ≥ σ_eq
 //
-// treq2 holds by the choice of γ. Either theorem's conditions together imply
-// (ε, δ)-differential privacy under add-or-remove adjacency and Poisson
-// sampling; it is claimed with Corrected only, see [Form]. The error is of invalid arguments, all at
-// once, or of a number that leaves the range of float64.
+// treq2 always holds, by the choice of γ. Either theorem's conditions together imply (ε,
+// δ)-differential privacy under add-or-remove adjacency and Poisson sampling. It is claimed only
+// with Corrected; see [Form]. The error lists all invalid arguments, or names a number that leaves
+// the range of float64.
 func Conditions(form Form, s Setting) ([]Condition, error) {
 	if err := errors.Join(form.check(), s.Validate()); err != nil {
 		return nil, err
@@ -115,7 +113,7 @@ func Conditions(form Form, s Setting) ([]Condition, error) {
 	return conditions(form, s)
 }
 
-// conditions is Conditions for valid arguments and, besides, σ = ∞.
+// conditions is Conditions for valid arguments. It also accepts σ = ∞.
 func conditions(form Form, s Setting) ([]Condition, error) {
 	sigmaEq, err := Sigma(s.Epsilon, s.Delta)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// asked says what is wrong with the δ or ε that an accountant is asked about:
-// it may be none at all, or outside what is covered.
+// asked holds the errors of the δ or ε that an accountant is asked about: faulty if it is invalid,
+// uncovered if it is outside the accountant's range.
 type asked struct{ faulty, uncovered error }
 
 func askedDelta(delta float64) asked {
@@ -28,8 +28,7 @@ func askedEpsilon(eps float64) asked {
 	return asked{faulty: err}
 }
 
-// checkEvents returns what is invalid in events, and what no theorem here
-// covers.
+// checkEvents returns the errors of invalid events and those of events that no theorem here covers.
 func checkEvents(events []dp.Event) (invalid, uncovered error) {
 	if len(events) == 0 {
 		return nil, fmt.Errorf("no events: %w", dp.ErrNotCovered)
@@ -48,8 +47,8 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 	return faults.join(), refusals.join()
 }
 
-// settingOf sums events up into a Setting without ε and δ. If they do not all
-// give their sizes out of one N, their rates are sizes out of N = 1.
+// settingOf adds events up to a Setting without ε and δ. If the events do not all have sizes out of
+// the same N, it uses their rates as sizes out of N = 1.
 func settingOf(events []dp.Event, of asked) (Setting, error) {
 	invalid, uncovered := checkEvents(events)
 	if err := errors.Join(of.faulty, invalid); err != nil {
@@ -76,7 +75,7 @@ func settingOf(events []dp.Event, of asked) (Setting, error) {
 	return s, errors.Join(uncovered, s.uncovered(of))
 }
 
-// commonSize returns the N of all events, or 1 if there is none.
+// commonSize returns the N of all events, or 1 if they have no common N.
 func commonSize(events []dp.Event) int {
 	n := events[0].DatasetSize
 	for _, e := range events {
@@ -87,8 +86,8 @@ func commonSize(events []dp.Event) int {
 	return max(n, 1)
 }
 
-// uncovered reports, as dp.ErrNotCovered, every number of a valid s, and of
-// what is asked about it, that is outside the accountants' ranges.
+// uncovered returns an error that wraps dp.ErrNotCovered if a number of a valid s, or of the
+// question, is outside the accountants' ranges.
 func (s Setting) uncovered(of asked) error {
 	var noise error
 	if !math.IsInf(s.Sigma, 1) {

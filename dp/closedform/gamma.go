@@ -9,23 +9,21 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Form says whether a formula is the paper's as printed or as corrected here.
+// Form says whether a formula is the paper's printed one or the corrected one.
 //
-// In Theorems Main and simpleF it is the right-hand side that defines γ. The
-// paper substitutes r₀ = ασ into 1/(1-u₀), u₀ = 2√(r₀σ)/(σ-r₀), which is
-// (1-α)/(1-α-2√α); it prints (1-√α)² = 1-2√α+α in the place of 1-α-2√α. The
-// printed γ is smaller, by 0.2 to 1.4 % in the paper's settings. What the form
-// means in Lemma lemthree and Theorem thm1 is said at [Moment].
+// In Theorems Main and simpleF, the forms differ in the right-hand side that defines γ. The paper
+// substitutes r₀ = ασ into 1/(1-u₀) with u₀ = 2√(r₀σ)/(σ-r₀), which gives (1-α)/(1-α-2√α). It
+// prints (1-√α)² = 1-2√α+α instead of 1-α-2√α. The printed γ is smaller, by 0.2 to 1.4 % in the
+// paper's settings. For Lemma lemthree and Theorem thm1 see [Moment].
 //
-// The slip is in the proof; the theorems hold with either γ. thm1 at r = 0 asks of
-// σ_eq for Σq_i²/(1-q_i) ≤ ε/2 and q_i ≤ 1/(eσ_eq) only. The first follows from
-// T ≥ γθ²k²/ε and any γ ≥ 2/(1-ᾱ): q_i ≤ θk/T ≤ ᾱ/θ, so the sum is at most
-// θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)). The second is half of (treq1) in simpleF and
-// follows from (minK), (minT) and ε < ½ in Main.
+// The error is only in the proof; the theorems hold with either γ. At r = 0, thm1 needs from σ_eq
+// only Σq_i²/(1-q_i) ≤ ε/2 and q_i ≤ 1/(eσ_eq). The first follows from T ≥ γθ²k²/ε and any γ ≥
+// 2/(1-ᾱ): q_i ≤ θk/T ≤ ᾱ/θ, so the sum is at most θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)). The second is half of
+// (treq1) in simpleF, and in Main it follows from (minK), (minT) and ε < ½.
 type Form string
 
-// The two forms. A guarantee is claimed with Corrected only, whose γ is the
-// larger; Printed is there to compare with the paper's numbers.
+// The two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed is for
+// comparison with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -38,8 +36,8 @@ func (f Form) check() error {
 	return nil
 }
 
-// firstPole is √ᾱ where the denominator of the form's first term vanishes:
-// 1-ᾱ-2√ᾱ at ᾱ = 3-2√2, (1-√ᾱ)² at 1.
+// firstPole is the √ᾱ at which the denominator of the form's first term vanishes: 1-ᾱ-2√ᾱ at ᾱ =
+// 3-2√2, or (1-√ᾱ)² at ᾱ = 1.
 func (f Form) firstPole() float64 {
 	if f == Printed {
 		return 1
@@ -47,13 +45,13 @@ func (f Form) firstPole() float64 {
 	return math.Sqrt2 - 1
 }
 
-// curve is rhs(σ, ·) for one σ. It is evaluated at a = √ᾱ with the distance
-// d = pole - a given as well: all denominators factor into d and terms without
-// cancellation, so the values are good to rounding right up to the pole.
+// curve is the function rhs(σ, ·) for one σ. Its arguments are a = √ᾱ and the distance d = pole -
+// a. All denominators factor into d and terms that do not cancel, so the values are accurate up to
+// the pole.
 type curve struct {
 	form     Form
 	sigma    float64
-	pole     float64 // the largest a there is: √h(σ), or where the first term has its pole
+	pole     float64 // the supremum of a: √h(σ), or the pole of the first term if that is less
 	gap1     float64 // how far the first term's pole is above pole
 	gap2     float64 // how far √h(σ) is above pole
 	rootH    float64
@@ -81,9 +79,8 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the supremum of the ᾱ at which all denominators of the
-// form's right-hand side are positive: h(σ) for Printed, min{h(σ), 3-2√2} for
-// Corrected.
+// MaxAlphaBar returns the supremum of the ᾱ at which all denominators of the form's right-hand side
+// are positive: h(σ) for Printed, min{h(σ), 3-2√2} for Corrected. σ must be positive.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -115,8 +112,8 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns γ(σ_eq(ε, δ), ε/k) as [GammaAt] does. ε must be in
-// [1e-60, 1e30], δ in [MinDelta, 1), k in [1e-20, 1e20].
+// Gamma returns γ(σ_eq(ε, δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1)
+// and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {
@@ -125,26 +122,23 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	return GammaAt(form, sigma, eps/k)
 }
 
-// GammaAt returns γ(σ, x) of Theorem simpleF, x = εN/K = ε/k: the root of
+// GammaAt returns γ(σ, x) of Theorem simpleF, where x = εN/K = ε/k. It is the root of
 //
 //	γ = RHS(σ, ᾱ),  ᾱ = x/γ,  ᾱ in (0, MaxAlphaBar)
 //
-// rounded up, with a relative error of at most 1e-13. There is exactly one for
-// every σ > 0 and x > 0; here σ must be in [0.1, 1e35], x in [1e-250, 1e100].
-// The paper's "smallest solution" must not be taken literally: for ᾱ > h(σ), where
-// denominators are negative and the proof does not hold, there are always smaller
-// ones.
-//
-// An error means that an argument is out of its range.
+// rounded up, with a relative error of at most 1e-13. Exactly one root exists for every σ > 0 and x
+// > 0. Here σ must be in [0.1, 1e35] and x in [1e-250, 1e100]; otherwise GammaAt returns an error.
+// Do not take the paper's "smallest solution" literally: smaller solutions always exist for ᾱ >
+// h(σ), where denominators are negative and the proof does not hold.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),
 		dp.CheckRange("epsilon/k", x, minX, maxX)); err != nil {
 		return 0, err
 	}
 	c := newCurve(form, sigma)
-	// With a = pole·z/(1+z) and d = pole/(1+z) the equation a²·rhs = x, whose
-	// left side increases with z from 0 to infinity, keeps its relative
-	// precision at both ends, and its logarithm is almost linear in ln z.
+	// Substitute a = pole·z/(1+z) and d = pole/(1+z). The left side of the equation a²·rhs = x then
+	// increases with z from 0 to infinity and keeps its relative precision at both ends, and its
+	// logarithm is almost linear in ln z.
 	at := func(z float64) (a, d float64) { return c.pole * (z / (1 + z)), c.pole / (1 + z) }
 	logExcess := func(t float64) float64 {
 		a, d := at(math.Exp(t))
@@ -161,7 +155,7 @@ func GammaAt(form Form, sigma, x float64) (float64, error) {
 	a, d := at(math.Exp(t))
 	gamma := x / (a * a)
 	if a < d {
-		gamma = c.rhs(a, d) // the more exact of the two forms: it hardly depends on a here
+		gamma = c.rhs(a, d) // more accurate here, because it hardly depends on a
 	}
 	return gamma * (1 + slack), nil
 }

@@ -9,14 +9,13 @@ import (
 	"proactivedp/dp"
 )
 
-// Growing is the polynomially increasing sample size sequence
+// Growing is the polynomially increasing sequence of sample sizes
 //
 //	s_i = ⌈s_max·((i+1)/T)^p⌉,  i < T
 //
-// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. It is
-// rounded up so that θ ≤ 1+p holds for every T and not in the limit only:
-// Σ s_i ≥ s_max·∫₀^T (x/T)^p dx = s_max·T/(1+p). After T rounds it stays at
-// s_max.
+// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because it is rounded up,
+// θ ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx =
+// s_max·T/(1+p). After T rounds it stays at s_max.
 type Growing struct {
 	Largest int     // s_max ≥ 1
 	Rounds  int     // T ≥ 1
@@ -25,7 +24,7 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns s_i, or 0 if g has no sizes. No mechanism may have size 0.
+// At returns s_i, or 0 if g is invalid. Mechanisms refuse size 0.
 func (g Growing) At(i int) int {
 	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
 		return 0
@@ -33,12 +32,12 @@ func (g Growing) At(i int) int {
 	x := float64(min(i+1, g.Rounds)) / float64(g.Rounds)
 	size := float64(g.Largest) * math.Pow(x, g.Power)
 	if whole := math.Round(size); math.Abs(size-whole) <= 4*ulp*size {
-		size = whole // a rounding error must not make it one more
+		size = whole // a rounding error must not add 1
 	}
 	return max(1, int(min(math.Ceil(size), float64(g.Largest))))
 }
 
-// String is the list of all T terms, as dp.ParseSizes reads it.
+// String returns the list of all T sizes in the form that dp.ParseSizes reads.
 func (g Growing) String() string {
 	list := make(dp.ListSizes, g.Rounds)
 	for i := range list {
@@ -47,7 +46,7 @@ func (g Growing) String() string {
 	return list.String()
 }
 
-// Run returns what the T rounds compute, out of k gradient computations.
+// Run returns the T rounds as a part of k gradient computations.
 func (g Growing) Run(k int) dp.Run {
 	r := dp.Run{Rounds: g.Rounds, Max: g.Largest}
 	for i := range g.Rounds {
@@ -57,24 +56,23 @@ func (g Growing) Run(k int) dp.Run {
 	return r
 }
 
-// Growth is a plan of [Grow].
+// Growth is a plan that [Grow] makes.
 type Growth struct {
 	Sizes      Growing
-	Run        dp.Run      // what Sizes compute, and what is left of K
+	Run        dp.Run      // the rounds of Sizes, and what is left of K
 	Theta      float64     // θ of Run, at most 1+p
 	Sigma      float64     // σ_eq(ε, δ), the noise multiplier to use
-	Conditions []Condition // what Run is held to, at ε and Sigma: all of Theorem simpleF are met
+	Conditions []Condition // conditions of Run at ε and Sigma; all of Theorem simpleF are met
 }
 
-// Grow plans the fewest rounds T that Theorem simpleF, with the corrected γ,
-// allows for computed gradient computations over n records in sizes that grow
-// like (i+1)^p, at θ = 1+p, and the largest s_max with which T rounds compute no
-// more than that and meet the conditions for (ε, δ) as they really are.
+// Grow plans growing sample sizes, proportional to (i+1)^p, for the given number of gradient
+// computations over n records. It returns the fewest rounds T that Theorem simpleF with the
+// corrected γ allows at θ = 1+p. s_max is the largest one with which T rounds compute no more than
+// that and meet the conditions for (ε, δ) with their actual sizes.
 //
-// n must be in [1, MaxN], computed in [1, MaxN], p in [0, 100], ε in
-// [1e-60, 1e30], δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if there
-// is no such sequence of at most dp.MaxRounds rounds; then K is beyond the limit
-// of [ReuseLimit], or near it.
+// n and computed must be in [1, MaxN], p in [0, 100], ε in [1e-60, 1e30] and δ in [MinDelta, 1).
+// The error wraps dp.ErrNotCovered if no such sequence of at most dp.MaxRounds rounds exists; then
+// computed is near or above the limit of [ReuseLimit].
 func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 	if err := errors.Join(checkN(n), dp.CheckRange("computed", float64(computed), 1, MaxN),
 		dp.CheckRange("power", power, 0, maxPower), checkEpsilon(eps), checkDelta(delta)); err != nil {
@@ -104,14 +102,14 @@ func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
 		})
 		return g, err == nil && Holds(g.Conditions, SimpleF)
 	}
-	// The search goes down by one size a step, so the first that will do is the largest.
+	// The search decreases the size step by step, so the first success is the largest size.
 	down := sort.Search(most, func(down int) bool {
 		_, ok := try(most - down)
 		return ok
 	})
 	g, ok := try(most - down)
 	if !ok {
-		return Growth{}, fmt.Errorf("no sequence: no sizes of %.0f rounds meet the conditions in %d "+
+		return Growth{}, fmt.Errorf("no sequence of sizes for %.0f rounds meets the conditions with %d "+
 			"gradient computations: %w", rounds, computed, dp.ErrNotCovered)
 	}
 	return g, nil

@@ -8,13 +8,13 @@ import (
 	"proactivedp/internal/root"
 )
 
-// leastDelta returns the smallest δ from MinDelta, rounded up as ε is by
-// [MinEpsilon], at which MinEpsilon of a covered s is at most s.Epsilon.
+// leastDelta returns the smallest δ ≥ MinDelta at which MinEpsilon of a covered s is at most
+// s.Epsilon. It is rounded up as [MinEpsilon] rounds ε.
 //
-// At one ε the smallest δ is that of the largest σ_eq(ε, δ) = √(2 + 2l/ε),
-// l = ln(1/δ). (treq4) and (treq1) bound it from above. So does (treq3),
-// ε ≥ k·q·rhs(σ_eq, q): rhs falls with σ up to a turning point and rises after
-// it, so either the upper bound will do, or the zero between the two.
+// At a fixed ε, the smallest δ belongs to the largest σ_eq(ε, δ) = √(2 + 2l/ε), l = ln(1/δ).
+// (treq4) and (treq1) bound σ_eq from above. So does (treq3), ε ≥ k·q·rhs(σ_eq, q): rhs falls with
+// σ up to a turning point and rises after it. So the answer is either the upper bound, or the zero
+// between the turning point and the upper bound.
 func leastDelta(form Form, s Setting) (float64, error) {
 	enough := func(delta float64) bool {
 		of := s

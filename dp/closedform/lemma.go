@@ -8,12 +8,11 @@ import (
 	"proactivedp/dp"
 )
 
-// Lemma is the name of Lemma lemthree in conditions.
+// Lemma is the name of Lemma lemthree in a Condition.
 const Lemma = "lemthree"
 
-// MomentConditions evaluates what Lemma lemthree asks of a round with sample
-// rate q in (0, 1) and noise multiplier σ in [0.1, 1e20], for its moment of the
-// integer order λ ≥ 1:
+// MomentConditions evaluates the conditions of Lemma lemthree for a round with sample rate q in (0,
+// 1) and noise multiplier σ in [0.1, 1e20], for the moment of integer order λ ≥ 1:
 //
 //	Printed    sigma   σ ≥ 216/215
 //	           r0      qσ < 1 (r₀ = qσ is the best choice)
@@ -23,7 +22,7 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// See [Moment] for what the forms differ in.
+// For the difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err
@@ -46,39 +45,37 @@ func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, err
 	}, nil
 }
 
-// Moment returns the bound of Lemma lemthree on the λ-th moment
+// Moment returns the bound of Lemma lemthree on the moment of order λ
 //
 //	α(λ) = ln E[exp(λ·privacy loss)]
 //
-// of one round with sample rate q and noise multiplier σ, under add-or-remove
-// adjacency and Poisson sampling, in nats. Both forms have the quadratic term
+// of one round with sample rate q and noise multiplier σ, under add-or-remove adjacency and Poisson
+// sampling, in nats. Both forms have the quadratic term
 //
 //	λ(λ+1)q²/((1-q)σ²)
 //
-// Printed adds (r/r₀)·λ²(λ+1)q³/((1-q)²σ³), as the paper does. The paper's
-// proof of that cubic term does not hold: it sums a geometric series of ratio
-// U₀(λ) = 2√(λq)/((1-q)σ), but by its own steps the ratio is bounded only by
-// √(λ/σ) times that, and λ goes up to σ². With the conditions of Corrected the
-// term is not needed:
+// Printed adds (r/r₀)·λ²(λ+1)q³/((1-q)²σ³), as the paper does. The paper's proof of this cubic term
+// does not hold. It sums a geometric series of ratio U₀(λ) = 2√(λq)/((1-q)σ). But its own steps
+// bound the ratio only by √(λ/σ) times that, and λ goes up to σ². With the conditions of Corrected,
+// the term is not needed, as follows.
 //
-// With n = λ-1, m = σ² and J ~ Bin(n, q), α(λ) is at most ln E[exp(K(K-1)/2m)],
-// K ~ Bin(λ+1, q): that is the moment from the larger data set to the smaller,
-// the worse of the two (Mironov, Talwar, Zhang 2019, "Rényi Differential Privacy
-// of the Sampled Gaussian Mechanism"). As e^x - 1 ≤ x(e^x+1)/2, and by the
-// factorial moments of K,
+// Let n = λ-1, m = σ² and J ~ Bin(n, q). α(λ) is at most ln E[exp(K(K-1)/2m)] with K ~ Bin(λ+1, q):
+// this is the moment from the larger data set to the smaller, the worse of the two (Mironov,
+// Talwar, Zhang 2019, "Rényi Differential Privacy of the Sampled Gaussian Mechanism"). With e^x - 1
+// ≤ x(e^x+1)/2 and the factorial moments of K,
 //
 //	α(λ) ≤ λ(λ+1)q²/σ²·(M+1)/4,  M = E[exp((J+1)(J+2)/2m)]
 //
-// The terms f(j) of M have f(j+1)/f(j) = (n-j)/(j+1)·q/(1-q)·e^{(j+2)/m}, where
-// (n-j)e^{j/m} ≤ n for n ≤ m, so M ≤ (1-q)^n·e^{1/m}·exp(nq·e^{2/m}/(1-q)), and
+// The terms f(j) of M satisfy f(j+1)/f(j) = (n-j)/(j+1)·q/(1-q)·e^{(j+2)/m}. For n ≤ m,
+// (n-j)e^{j/m} ≤ n, so M ≤ (1-q)^n·e^{1/m}·exp(nq·e^{2/m}/(1-q)), and
 //
 //	ln M ≤ 1/m + nq(e^{2/m}/(1-q) - 1)
 //
-// At fixed n all of 1/m, e^{2/m} and the largest q, 1/(e√m), fall with m, so
-// whole m and n = m-1 are the worst. Then the bound is 1 at m = 1 and 0.96 at
-// 3, and at 2 M itself is at most 2.39. From 4 on the bound is at most 0.8131;
-// with m for n it falls throughout, and is 1.001 at 4. So M < 3, and the 1/(1-q)
-// of the quadratic term, kept as the paper has it, is not needed.
+// At fixed n, the terms 1/m, e^{2/m} and the largest q, 1/(e√m), all fall with m, so whole m and n
+// = m-1 are the worst case. The bound is then 1 at m = 1 and 0.96 at m = 3; at m = 2, M itself is
+// at most 2.39. From m = 4 on the bound is at most 0.8131: with m in place of n it falls
+// throughout, and it is 1.001 at m = 4. So M < 3. The factor 1/(1-q) of the quadratic term, which
+// is kept as in the paper, is not needed.
 //
 // The error wraps dp.ErrNotCovered if a condition is not met.
 func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
@@ -101,8 +98,8 @@ func Moment(form Form, q, sigma float64, lambda int) (float64, error) {
 // minPrintedSigma is the least σ of the printed Lemma lemthree and Theorem thm1.
 const minPrintedSigma = 216. / 215
 
-// ratios returns U₀(λ) and U₁(λ) of Lemma lemthree at r₀ = qσ. At λ = σ² they
-// are u₀ and u₁ of Theorem thm1.
+// ratios returns U₀(λ) and U₁(λ) of Lemma lemthree at r₀ = qσ. At λ = σ² they are u₀ and u₁ of
+// Theorem thm1.
 func ratios(q, sigma, lambda float64) (u0, u1 float64) {
 	u0 = 2 * math.Sqrt(lambda*q) / ((1 - q) * sigma)
 	return u0, u0 * math.E / sigma
@@ -125,7 +122,7 @@ func checkMoment(form Form, q, sigma float64, lambda int) error {
 	return errors.Join(errs...)
 }
 
-// unmet names, as dp.ErrNotCovered, the conditions that are not met.
+// unmet returns an error for the conditions that are not met. It wraps dp.ErrNotCovered.
 func unmet(cs []Condition) error {
 	var errs []error
 	for _, c := range cs {

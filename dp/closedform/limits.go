@@ -7,30 +7,28 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits says how few rounds, of how large a mean sample size, K = kN gradient
-// computations may be spread over.
+// Limits says over how few rounds, and at how large a mean sample size, K = kN gradient
+// computations may be spread.
 type Limits struct {
 	Gamma float64 // γ, rounded up
-	// TTreq3 and TTreq1 are the T at which (treq3) and (treq1) of Theorem
-	// simpleF hold with equality: γθ²k²/ε and θk/g(σ_eq).
+	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold
+	// with equality: γθ²k²/ε and θk/g(σ_eq).
 	TTreq3, TTreq1 float64
-	// TMin is the larger of them, Binding the name of its condition.
+	// TMin is the larger of the two. Binding is the name of its condition.
 	TMin    float64
 	Binding string
-	// SMax = kN/TMin is the largest mean sample size s̄; the sizes themselves
-	// may go up to θ·s̄.
+	// SMax = kN/TMin is the largest mean sample size s̄. Single sizes may be as large as θ·s̄.
 	SMax float64
-	// TMinAsym = θ²k²/(2ε) and its SMaxAsym are as the paper prints them. They
-	// are not bounds: no guarantee holds for them, and a tight accountant may
-	// allow fewer rounds still.
+	// TMinAsym = θ²k²/(2ε), and SMaxAsym is the mean size at that T, both as the paper prints them.
+	// They are not bounds: no guarantee holds for them, and a tight accountant may allow fewer
+	// rounds.
 	TMinAsym, SMaxAsym float64
 }
 
-// Limit returns the limits that Theorem simpleF, with γ of the given form,
-// sets to k epochs over N records with sizes of quotient θ = s_max/s̄ and noise
-// σ ≥ σ_eq(ε, δ). N must be in [1, MaxN], θ in [1, 1e10], k, ε and δ as for
-// [Gamma]. T is rounded up and sizes down, by a relative
-// 2e-13 at most; neither is a whole number.
+// Limit returns the limits that Theorem simpleF, with γ of the given form, sets for k epochs over N
+// records with θ = s_max/s̄ and noise σ ≥ σ_eq(ε, δ). N must be in [1, MaxN] and θ in [1, 1e10];
+// for k, ε and δ see [Gamma]. T is rounded up and sizes down, by a relative 2e-13 at most. They
+// need not be whole numbers.
 func Limit(form Form, n int, k, theta, eps, delta float64) (Limits, error) {
 	gamma, err := Gamma(form, eps, delta, k)
 	if err := errors.Join(checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), err); err != nil {

@@ -7,13 +7,12 @@ import (
 	"proactivedp/dp"
 )
 
-// MinEpsilon returns the smallest ε, rounded up, for which all conditions of
-// Theorem simpleF hold in s with γ of the given form. They are verified at the
-// ε returned. The rounding is a relative 1e-7 at most, but for rates so near
-// to the pole of γ that float64 cannot tell its conditions apart: 1e-3 there.
-// s.Epsilon is ignored; s.Sigma may be +Inf: the noise is then free to be σ_eq
-// of the ε returned. The error wraps dp.ErrNotCovered if there is no such ε, or
-// if s is a run but outside the ranges of [Accountant].
+// MinEpsilon returns the smallest ε, rounded up, for which all conditions of Theorem simpleF hold
+// in s with γ of the given form. The conditions are verified at the returned ε. The relative
+// rounding is at most 1e-7. For rates so near the pole of γ that float64 cannot resolve the
+// conditions, it is at most 1e-3. s.Epsilon is ignored. If s.Sigma is +Inf, the noise is σ_eq of
+// the returned ε. The error wraps dp.ErrNotCovered if no such ε exists, or if s is a run outside
+// the ranges of [Accountant].
 func MinEpsilon(form Form, s Setting) (float64, error) {
 	of := askedDelta(s.Delta)
 	errs := []error{form.check(), s.validateRun(), of.faulty}

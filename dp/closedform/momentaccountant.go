@@ -6,10 +6,9 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant is Theorem thm1 in its corrected form read as an accountant.
-// It covers what [Accountant] covers, gives no larger an ε up to rounding, and
-// looks at the whole sequence of rates where Theorem simpleF has θ: a round
-// of rate q counts with q²/(1-q), not with the largest rate's.
+// MomentAccountant is Theorem thm1 in its corrected form as an accountant. It covers what
+// [Accountant] covers, and its ε is never larger, up to rounding. It uses the whole sequence of
+// rates instead of θ: a round of rate q counts with q²/(1-q), not with the largest rate.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

@@ -8,13 +8,12 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments is all that Theorem thm1 sees of a sequence of sample rates
-// q_i = s_i/N, i < T: with
+// Moments holds what Theorem thm1 needs of a sequence of sample rates q_i = s_i/N, i < T, with
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
-// Make one with [MomentsOf] or [MomentsOfEvents]. Ŝ₂ and Ŝ₃ are rounded up by
-// their summation's rounding error.
+// Make one with [MomentsOf] or [MomentsOfEvents]. Ŝ₂ and Ŝ₃ are rounded up by the rounding error of
+// their sums.
 type Moments struct {
 	Rounds     float64 // T
 	MaxRate    float64 // max q_i, in (0, 1)
@@ -27,15 +26,15 @@ func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 // Theta returns θ = max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least that Theorem thm1 allows.
+// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least value that Theorem thm1 allows.
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least that Theorem thm1 allows. It is below 1.
+// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least value that Theorem thm1 allows. It is below 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
-// MomentsOf returns the moments of the first rounds terms of s over n records:
-// rounds in [1, dp.MaxRounds], n in [1, MaxN], sizes in [1, n]. A size of n is
-// dp.ErrNotCovered: Ŝ₂ is infinite.
+// MomentsOf returns the moments of the first rounds of s over n records. rounds must be in [1,
+// dp.MaxRounds], n in [1, MaxN] and sizes in [1, n]. For a size of n, Ŝ₂ is infinite and the error
+// wraps dp.ErrNotCovered.
 func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
 	if err := errors.Join(checkN(n), dp.CheckRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
 		return Moments{}, err
@@ -54,10 +53,9 @@ func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
 	return sum.moments()
 }
 
-// MomentsOfEvents returns the moments of all rounds of the events and the
-// smallest of their noise multipliers. Events that are not Poisson sampling
-// under add-or-remove adjacency, or that take all records, are
-// dp.ErrNotCovered.
+// MomentsOfEvents returns the moments of all rounds of the events and their smallest noise
+// multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under
+// add-or-remove adjacency, or uses all records.
 func MomentsOfEvents(events []dp.Event) (Moments, float64, error) {
 	return momentsOf(events, asked{})
 }

@@ -8,17 +8,17 @@ import (
 	"proactivedp/internal/root"
 )
 
-// quotient is (treq3) for one release, solved for ε. As ᾱ·rhs(σ, ᾱ) = ε/k
-// increases with ᾱ, ᾱ ≥ θ²s̄/N is the same as
+// quotient is condition (treq3) for one release, solved for ε. ᾱ·rhs(σ, ᾱ) = ε/k increases with ᾱ,
+// so ᾱ ≥ θ²s̄/N is equivalent to
 //
 //	ε ≥ R(ε) = k·q·rhs(σ_eq(ε), q),  q = θ²s̄/N,  √q below the pole at σ_eq(ε)
 type quotient struct {
 	form   Form
-	l      float64 // ln(1/δ) of the δ that is asked about
+	l      float64 // ln(1/δ) of the given δ
 	delta  float64
 	k, q   float64
 	root   float64 // √q
-	second float64 // the least σ that is allowed, at which √h(σ) = √q
+	second float64 // the least allowed σ, where √h(σ) = √q
 }
 
 func newQuotient(form Form, s Setting) quotient {
@@ -30,9 +30,9 @@ func newQuotient(form Form, s Setting) quotient {
 	}
 }
 
-// top returns the largest σ_eq that the noise of s and the first half of
-// (treq1), σ_eq ≤ N/(e·s_max), allow, rounded down. The second half,
-// s_max/N ≤ h(σ_eq), follows from (treq3), where ᾱ ≥ θ²s̄/N ≥ s_max/N.
+// top returns the largest σ_eq, rounded down, that the noise of s and the first half of (treq1),
+// σ_eq ≤ N/(e·s_max), allow. The second half, s_max/N ≤ h(σ_eq), follows from (treq3), because ᾱ ≥
+// θ²s̄/N ≥ s_max/N.
 func (q quotient) top(s Setting) (float64, error) {
 	top := min(s.Sigma, float64(s.N)/(math.E*s.MaxSize)*(1-2*slack))
 	switch first := q.form.firstPole(); {
@@ -46,7 +46,7 @@ func (q quotient) top(s Setting) (float64, error) {
 	return top, nil
 }
 
-// at returns k·q·rhs(σ, q), infinite where √q is not below the pole.
+// at returns k·q·rhs(σ, q). It is infinite if √q is not below the pole.
 func (q quotient) at(sigma float64) float64 {
 	c := newCurve(q.form, sigma)
 	if q.root >= c.pole {
@@ -55,13 +55,12 @@ func (q quotient) at(sigma float64) float64 {
 	return q.k * q.q * c.rhs(q.root, c.pole-q.root)
 }
 
-// atLeast returns R(ε), infinite outside its domain.
+// atLeast returns R(ε). It is infinite outside the domain of R.
 func (q quotient) atLeast(eps float64) float64 { return q.at(sigmaEq(eps, q.l)) }
 
-// turn returns the σ at which rhs(σ, q) is least. All its terms are convex in
-// σ: σe^{3/σ²} and a product of positive, falling, convex functions. So its
-// derivative, here divided by positive factors such that it keeps increasing,
-// has one zero; it lies above √6.
+// turn returns the σ at which rhs(σ, q) is least. All terms of rhs are convex in σ: σe^{3/σ²}, and
+// a product of positive, decreasing, convex functions. So the derivative has one zero, which is
+// above √6. The code divides the derivative by positive factors such that it keeps increasing.
 func (q quotient) turn() (float64, error) {
 	a := q.root
 	d := (1 - a) * (1 - a)
@@ -82,11 +81,10 @@ func (q quotient) turn() (float64, error) {
 
 // smallestFrom returns the smallest ε ≥ least with ε ≥ R(ε).
 //
-// Such ε need not be an interval: next to q = h(√2) = 0.0598 there can be two
-// stretches of them, beyond it one or none. As ε grows σ_eq falls, so R falls
-// up to ε(turn) and increases after it. In the first part ε - R increases and
-// has at most one root. In the second no ε below R(ε₀) can do if ε₀ does not,
-// so the steps ε ← R(ε) never pass by a solution.
+// Such ε need not form one interval: near q = h(√2) = 0.0598 there can be two, and for larger q one
+// or none. As ε grows σ_eq falls, so R falls up to ε(turn) and rises after it. In the first part ε
+// - R increases and has at most one root. In the second part, if ε₀ < R(ε₀), no ε between ε₀ and
+// R(ε₀) is a solution, so the steps ε ← R(ε) never pass one.
 func (q quotient) smallestFrom(least float64) (float64, error) {
 	none := func(why error) (float64, error) {
 		err := fmt.Errorf("no epsilon: (treq3) cannot be met at θ²s̄/N = %v, k = %v, delta = %v: %w", q.q,
@@ -120,8 +118,8 @@ func (q quotient) smallestFrom(least float64) (float64, error) {
 		}
 		eps = turnEps
 	}
-	// A step of 1e-8 goes past a root, and through where the function nearly has
-	// one; it is also the most that may be lost.
+	// Each step increases ε by a relative 1e-8 at least, so that it passes roots, and places where
+	// the function nearly has a root. This is also the most that the result may lose.
 	for range 1_000_000 {
 		r := q.atLeast(eps)
 		switch {

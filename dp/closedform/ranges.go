@@ -7,25 +7,25 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of the arguments, ends included, at which the package's functions
-// are tested, corners and all. Within them nothing leaves the range of float64.
-// They are far wider than any use; what is outside is refused by name.
+// The ranges of the arguments, ends included. The package's functions are tested in these ranges
+// and at their corners. Inside them nothing overflows float64. They are far wider than any use.
+// Values outside are refused by name.
 const (
-	MinDelta = 1e-300 // δ is below 1, besides
+	MinDelta = 1e-300 // δ must also be below 1
 	MaxN     = 1 << 53
-	// MinSigma is √2, at and below which the theorem has no ε, and a little:
-	// closer to it the rounding of ε is not small.
+	// MinSigma is slightly above √2. At √2 and below, the theorem has no ε; closer to √2 than
+	// MinSigma, the rounding of ε would not be small.
 	MinSigma = 1.4142136
-	// MaxSigma is up to where noise is accounted and planned.
+	// MaxSigma is the largest noise multiplier for accounting and planning.
 	MaxSigma = 1e6
 
 	minEpsilon, maxEpsilon = 1e-60, 1e30
 	minEpochs, maxEpochs   = 1e-20, 1e20
 	maxTheta               = 1e10
-	maxFreeSigma           = 1e20 // what Epsilon takes, as the noise of a Setting may be free
+	maxFreeSigma           = 1e20 // the largest σ of [Epsilon], because a Setting's noise may be free
 	maxPower               = 100  // the power of a growing sequence
-	// The arguments of γ(σ, x) are all σ_eq(ε, δ) and ε/k of the ranges above, and
-	// some σ below √2, for those who want to see the function there.
+	// The arguments of γ(σ, x): all σ_eq(ε, δ) and ε/k of the ranges above, and some σ below √2 so
+	// that the function can be studied there.
 	minGammaSigma, maxGammaSigma = 0.1, 1e35
 	minX, maxX                   = 1e-250, 1e100
 )
@@ -43,7 +43,7 @@ func checkN(n int) error {
 	return nil
 }
 
-// notCovered marks errors, if any, as outside what the accountant covers.
+// notCovered joins the errors, if any, and wraps dp.ErrNotCovered.
 func notCovered(errs ...error) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%w: %w", err, dp.ErrNotCovered)

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// remarks are what is wrong with events. Equal ones are counted: a growing
-// sequence has an event for each of its sizes.
+// remarks collects what is wrong with events. It counts equal remarks, because a growing sequence
+// has an event for each of its sizes.
 type remarks struct {
 	list []remark
-	at   map[string]int // where a text stands in the list
+	at   map[string]int // the index of a text in the list
 }
 
 type remark struct {

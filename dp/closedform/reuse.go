@@ -11,20 +11,18 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the paper's bound on the epochs that one data set of n
-// records may ever be used for, over all learning tasks together (Remark
-// "Reusing the Local Data Set"):
+// ReuseLimit returns the paper's bound on the number of epochs for which one data set of n records
+// may ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
 //
 //	k ≤ εN/(γθ²),  γ at that k, that is RHS(σ_eq(ε, δ), θ²/N)
 //
-// rounded down. It is (minT), T ≥ γθ²k²/ε, at the most rounds there can be,
-// T = K, of one record each in the mean. So it is necessary and by far not
-// sufficient: larger samples end the budget sooner. [Budget] counts what is
-// sufficient.
+// rounded down. It is (minT), T ≥ γθ²k²/ε, at the largest possible number of rounds: T = K rounds
+// of one record each on average. So it is necessary but far from sufficient, because larger samples
+// use up the budget sooner. [Budget] counts what is sufficient.
 //
-// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30], δ in
-// [MinDelta, 1). The error wraps dp.ErrNotCovered if n is too small for any
-// such use: (treq1) at s_max = θ, or no γ.
+// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error
+// wraps dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ
+// exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -42,41 +40,41 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	return eps / gamma * (float64(n) / theta / theta) * (1 - slack), nil
 }
 
-// ErrBudgetSpent is what [Budget.Spend] wraps when a task would go beyond the
-// budget. Nothing is recorded then.
+// ErrBudgetSpent is wrapped by [Budget.Spend] if a task would exceed the budget. Nothing is
+// recorded then.
 var ErrBudgetSpent = errors.New("budget spent")
 
 // Task is one learning task on the data set of a Budget.
 type Task struct {
 	Name   string
 	Epochs float64 // k = Σq_i
-	Cost   float64 // Σ q_i²/(1-q_i), of a budget of ε/2
+	Cost   float64 // Σ q_i²/(1-q_i), as a part of ε/2
 }
 
-// Budget is the ledger of one data set that is used for several learning tasks,
-// one after another or together, under one (ε, δ) for all that they release.
+// Budget is the ledger of one data set that several learning tasks use, one after another or
+// simultaneously, under one (ε, δ) for everything that they release.
 //
-// All rounds of all tasks are one sequence, to which Theorem thm1 in its
-// corrected form applies, whatever its order and its θ. At σ_eq(ε, δ), and
-// every task must use at least that noise, its conditions are that
+// All rounds of all tasks form one sequence. Theorem thm1 in its corrected form applies to it,
+// whatever its order and its θ. Every task must use at least the noise σ_eq(ε, δ). At that noise,
+// the conditions of the theorem are
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// in which what a task costs does not depend on the others. They are at one
-// order of moments, λ = ⌊σ_eq²⌋-1, fixed by ε and δ, so a task may be chosen,
-// or ended early, after results are seen (Feldman, Zrnic 2021, "Individual
-// Privacy Accounting via a Rényi Filter"), but (ε, δ) may not. What is proved then
-// is (ε, δ) as a whole: see [Budget.Guarantee].
+// So the cost of a task does not depend on the others. The conditions are at one order of moments,
+// λ = ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are
+// seen, but (ε, δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via
+// a Rényi Filter"). The proof is for the whole (ε, δ); see [Budget.Guarantee].
 //
-// Tasks share the data and not the noise: each is a run of its own, rng.Root.ForRun of
-// its number. A task whose events name the noise of one before is refused; that events
-// without a name have noise of their own is assumed.
+// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its
+// number. A task whose events name the noise of an earlier task is refused. Events without a name
+// are assumed to have independent noise.
 //
-// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2, θ = 1; k
-// epochs in samples of s cost about s times as much. The Filter of package rdp is the
-// tight one: it counts what a round costs exactly, and asks for no least noise. Make
-// a Budget with [NewBudget]: of any other, methods return an error or panic. It is not safe
-// for concurrent use.
+// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2 and θ = 1. An epoch in
+// samples of s records costs about s times as much. The Filter of package rdp is tighter: it counts
+// the exact cost of a round and needs no least noise.
+//
+// Make a Budget with [NewBudget]. Methods of any other Budget return an error or panic. It is not
+// safe for concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -86,9 +84,9 @@ type Budget struct {
 	ledger     dp.Ledger
 }
 
-// NewBudget returns an unspent budget for a data set of n records, n in
-// [1, MaxN], ε in [1e-60, 1e30], δ in [MinDelta, 1). It fails with
-// dp.ErrNotCovered, wrapped, if σ_eq(ε, δ) is outside [MinSigma, MaxSigma].
+// NewBudget returns an unspent budget for a data set of n records. n must be in [1, MaxN], ε in
+// [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps dp.ErrNotCovered if σ_eq(ε, δ) is outside
+// [MinSigma, MaxSigma].
 func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	if err := errors.Join(checkN(n), checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return nil, err
@@ -103,17 +101,15 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 // Sigma returns σ_eq(ε, δ), the least noise multiplier of every task.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest sample size that any round may have,
-// ⌊N/(e·σ_eq)⌋; it may be 0.
+// MaxSize returns the largest sample size of a round, ⌊N/(e·σ_eq)⌋. It may be 0.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
 
-// total is the cost that may be reached: ε/2, rounded down as thm1 rounds its
-// noise up.
+// total is the largest allowed cost: ε/2, rounded down because thm1 rounds its noise up.
 func (b *Budget) total() float64 { return b.eps / 2 * (1 - 4*slack) }
 
-// Epochs returns the epochs recorded.
+// Epochs returns the sum of the recorded tasks' epochs.
 func (b *Budget) Epochs() float64 {
 	k := 0.0
 	for _, t := range b.tasks {
@@ -122,12 +118,11 @@ func (b *Budget) Epochs() float64 {
 	return k
 }
 
-// Tasks returns the tasks recorded.
+// Tasks returns the recorded tasks.
 func (b *Budget) Tasks() []Task { return slices.Clone(b.tasks) }
 
-// Remaining returns how many rounds of constant sample size s a next task may
-// have; they are s/N epochs each. s must be in [1, N]; above MaxSize there are
-// none.
+// Remaining returns how many rounds of constant sample size the next task may have. The size must
+// be in [1, N]. Above MaxSize the result is 0.
 func (b *Budget) Remaining(size int) (int, error) {
 	if err := b.made(); err != nil {
 		return 0, err
@@ -140,13 +135,14 @@ func (b *Budget) Remaining(size int) (int, error) {
 		return 0, nil
 	}
 	most := int(max(0, min((b.total()-b.spent)/cost(q, 1), MaxN)))
-	// By halves, as the last digit of what is spent may be worth any number of small rounds.
+	// Bisect, because the last digit of the sum may be worth any number of small rounds.
 	return sort.Search(most, func(i int) bool { return !b.fits(cost(q, i+1)) }), nil
 }
 
 func (b *Budget) fits(cost float64) bool { return sumUp(b.spent, cost) <= b.total() }
 
-// sumUp is spent + cost, rounded up: many costs too small to change a sum are not free.
+// sumUp returns spent + cost, rounded up, so that many tiny costs add up instead of being lost in
+// rounding.
 func sumUp(spent, cost float64) float64 {
 	if spent == 0 || cost == 0 {
 		return spent + cost
@@ -157,13 +153,15 @@ func sumUp(spent, cost float64) float64 {
 // cost is count·q²/(1-q), rounded up.
 func cost(q float64, count int) float64 { return float64(count) * q * (q / (1 - q)) * (1 + 8*ulp) }
 
-// Spend records a task that releases the events, before it runs. It refuses,
-// and records nothing, with ErrBudgetSpent, wrapped, if the cost goes beyond
-// the budget; with dp.ErrNotCovered, wrapped, if the events are not Poisson
-// sampling under add-or-remove adjacency, their noise is below Sigma or a rate
-// above 1/(e·σ_eq); with dp.ErrSharedNoise, wrapped, if they name the noise of a task
-// recorded before; or with another error if they are invalid or from a data set of
-// another size.
+// Spend records a task that will release the events. Call it before the task runs. If it returns an
+// error, nothing is recorded. The error wraps
+//
+//   - ErrBudgetSpent, if the cost would exceed the budget;
+//   - dp.ErrNotCovered, if the events are not Poisson sampling under add-or-remove adjacency, their
+//     noise is below Sigma, or a rate is above 1/(e·σ_eq);
+//   - dp.ErrSharedNoise, if they name the noise of a recorded task.
+//
+// Other errors say that the events are invalid or have another data set size.
 func (b *Budget) Spend(name string, events []dp.Event) error {
 	if err := b.made(); err != nil {
 		return err
@@ -178,7 +176,7 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 		}
 	}
 	if _, err := dp.Compose(b.ledger.Events(), events); err != nil {
-		return fmt.Errorf("task %q: the tasks before and it: %w", name, err)
+		return fmt.Errorf("task %q with the tasks before it: %w", name, err)
 	}
 	if sigma < b.sigma {
 		return fmt.Errorf("task %q: sigma = %v, must be at least σ_eq = %v: %w", name, sigma, b.sigma,
@@ -204,22 +202,21 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 	return nil
 }
 
-// Guarantee returns what holds for all that the tasks release, however they
-// were chosen: the budget's ε at its δ, however little of it is spent. A budget
-// is a filter; an ε of what is spent so far would be an odometer, and of tasks
-// that are chosen by results that takes more than the sum of their costs
-// (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and Filters"). What
-// [MomentAccountant] says of the tasks' events is smaller, and holds only if the
-// tasks were fixed before the first result was seen.
+// Guarantee returns the bound for everything that the tasks release, however they were chosen: the
+// budget's ε at its δ, however little of it is spent. A budget is a filter. An ε of what is spent
+// so far would be an odometer, and for tasks that are chosen by results that takes more than the
+// sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and Filters"). The ε
+// that [MomentAccountant] returns for the tasks' events is smaller, but it holds only if the tasks
+// were fixed before the first result was seen.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
-		panic(err) // ε = 0 would be claimed
+		panic(err) // otherwise ε = 0 would be claimed
 	}
 	return epsilonBound(MomentAccountant{}, b.eps, b.delta)
 }
 
-// Composed returns the moments of the sequence of all tasks recorded, with its
-// θ. It fails with dp.ErrNotCovered, wrapped, if there are none.
+// Composed returns the moments of the sequence of all recorded tasks. The error wraps
+// dp.ErrNotCovered if no task is recorded.
 func (b *Budget) Composed() (Moments, error) {
 	if err := b.made(); err != nil {
 		return Moments{}, err
@@ -228,7 +225,7 @@ func (b *Budget) Composed() (Moments, error) {
 	return m, err
 }
 
-// made reports a budget that cannot be spent.
+// made returns an error if b was not made by NewBudget.
 func (b *Budget) made() error {
 	if b == nil || b.n < 1 {
 		return errors.New("this Budget was not made by NewBudget")

@@ -9,18 +9,18 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Thm1 is the name of Theorem thm1 in conditions.
+// Thm1 is the name of Theorem thm1 in a Condition.
 const Thm1 = "thm1"
 
-// C returns c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} of Theorem thm1, without
-// cancellation, for r, ρ ≥ 0 and ρ̂, x > 0. At r = 0 it is min{1, 2/(ρ̂x)}.
+// C returns c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} of Theorem thm1, without cancellation, for r,
+// ρ ≥ 0 and ρ̂, x > 0. At r = 0 it is min{1, 2/(ρ̂x)}.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns r of Theorem thm1 at noise multiplier σ and at the least r₀ it
-// allows, σ·max q_i; 0 for Corrected, which has the quadratic term of Lemma
-// lemthree only (see [Moment]). It means nothing where u₀ or u₁ reaches 1.
+// R returns r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
+// It is 0 for Corrected, which has only the quadratic term of Lemma lemthree (see [Moment]). If u₀
+// or u₁ is 1 or more, the result has no meaning.
 func (m Moments) R(form Form, sigma float64) float64 {
 	if form == Corrected {
 		return 0
@@ -29,8 +29,8 @@ func (m Moments) R(form Form, sigma float64) float64 {
 	return sigma * m.MaxRate * cubic(sigma, u0, u1)
 }
 
-// noise returns the right-hand side of Theorem thm1's condition on σ, rounded
-// up: (2/√c₀)·√(Ŝ₂T(ε+l))/ε, c₀ = c(c₁), c₁ = ε/(TŜ₁²), l = ln(1/δ).
+// noise returns the right-hand side of Theorem thm1's condition on σ, rounded up:
+// (2/√c₀)·√(Ŝ₂T(ε+l))/ε, c₀ = c(c₁), c₁ = ε/(TŜ₁²), l = ln(1/δ).
 func (m Moments) noise(r, eps, l float64) float64 {
 	c0 := m.c0(r, eps)
 	return 2 * math.Sqrt(m.Rounds*m.S2/c0) * (math.Sqrt(eps+l) / eps) * (1 + slack)
@@ -40,22 +40,22 @@ func (m Moments) c0(r, eps float64) float64 {
 	return C(r, m.Rho(), m.RhoHat(), eps/(m.Epochs()*m.S1))
 }
 
-// Conditions evaluates the requirements of Theorem thm1 at the least constants
-// r₀, ρ and ρ̂ that it allows, r₀ = σ·max q_i:
+// Conditions evaluates the requirements of Theorem thm1 at the least constants r₀, ρ and ρ̂ that it
+// allows, with r₀ = σ·max q_i:
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// and, for Printed only, "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1
-// and u₁ < 1. For Corrected, where r = 0, sigma is
+// Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1 and u₁ < 1. For Corrected,
+// where r = 0, sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
-// With Corrected they imply (ε, δ)-differential privacy under add-or-remove
-// adjacency and Poisson sampling: the proof of the theorem takes moments of
-// order λ ≤ σ²-1 only. If r0 alone is not met, calling the noise
-// less than it is, down to 1/(e·max q_i), is post-processing; [Moments.MinEpsilon]
-// does. σ must be in [0.1, 1e20], ε in [1e-60, 1e30], δ in [MinDelta, 1).
+// The conditions of Corrected imply (ε, δ)-differential privacy under add-or-remove adjacency and
+// Poisson sampling: the theorem's proof uses only moments of order λ ≤ σ²-1. If only r0 is not met,
+// the rounds may be accounted for with less noise than they have, down to 1/(e·max q_i), because
+// the rest is post-processing. [Moments.MinEpsilon] does that. σ must be in [0.1, 1e20], ε in
+// [1e-60, 1e30] and δ in [MinDelta, 1).
 func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, error) {
 	if err := errors.Join(form.check(), m.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxFreeSigma),
 		checkEpsilon(eps), checkDelta(delta)); err != nil {
@@ -66,7 +66,7 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 		return []Condition{atLeast(Thm1, "sigma", sigma, m.noise(0, eps, -math.Log(delta))), r0}, nil
 	}
 	u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma)
-	need := math.Inf(1) // where u₀ or u₁ is 1 or more, no noise is enough
+	need := math.Inf(1) // if u₀ or u₁ is 1 or more, no noise is enough
 	if u0 < 1 && u1 < 1 {
 		need = m.noise(m.R(form, sigma), eps, -math.Log(delta))
 	}
@@ -79,14 +79,14 @@ func (m Moments) Conditions(form Form, sigma, eps, delta float64) ([]Condition, 
 	}, nil
 }
 
-// MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, for
-// which all of [Moments.Conditions] hold at δ in [MinDelta, 1) and at the noise
-// σ, or 1/(e·max q_i) if that is less. For Corrected it is the larger of
+// MinEpsilon returns the smallest ε, rounded up by a relative 1e-9 at most, for which all of
+// [Moments.Conditions] hold at δ in [MinDelta, 1) and at the noise σ, or 1/(e·max q_i) if that is
+// less. For Corrected it is the larger of
 //
 //	2L/(σ²-2)  and  (2V + 2√(V² + σ²VL))/σ²,  L = ln(1/δ), V = Σq_i²/(1-q_i)
 //
-// The error wraps dp.ErrNotCovered if there is no such ε, or if σ or δ is
-// outside the ranges of [Accountant].
+// The error wraps dp.ErrNotCovered if no such ε exists, or if σ or δ is outside the ranges of
+// [Accountant].
 func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	of := askedDelta(delta)
 	sigma, err := m.usable(form, sigma, of)
@@ -108,9 +108,9 @@ func (m Moments) MinEpsilon(form Form, sigma, delta float64) (float64, error) {
 	})
 }
 
-// LeastDelta returns the smallest δ, rounded up as by [Moments.MinEpsilon], for
-// which all of [Moments.Conditions] hold at ε in [1e-60, 1e30]:
-// ln(1/δ) = c₀σ²ε²/(4V) - ε. It does not look below MinDelta.
+// LeastDelta returns the smallest δ, rounded up as by [Moments.MinEpsilon], for which all of
+// [Moments.Conditions] hold at ε in [1e-60, 1e30]: ln(1/δ) = c₀σ²ε²/(4V) - ε. The result is at
+// least MinDelta.
 func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	of := askedEpsilon(eps)
 	sigma, err := m.usable(form, sigma, of)
@@ -128,7 +128,7 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	})
 }
 
-// usable returns the noise to account with, rounded down so that r0 is met.
+// usable returns the noise for the accounting, rounded down so that r0 is met.
 func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	if err := errors.Join(form.check(), m.check(), of.faulty, dp.CheckNotNegative("sigma", sigma)); err != nil {
 		return 0, err
@@ -154,7 +154,7 @@ func (m Moments) certified(form Form, sigma, eps, delta float64) bool {
 	return err == nil && Holds(cs, Thm1)
 }
 
-// check reports moments that no sequence has.
+// check returns an error if no sequence can have these moments.
 func (m Moments) check() error {
 	err := errors.Join(dp.CheckPositive("rounds", m.Rounds), dp.CheckPositive("S1", m.S1), dp.CheckPositive("S2", m.S2),
 		dp.CheckPositive("S3", m.S3))

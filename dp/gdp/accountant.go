@@ -9,26 +9,25 @@ import (
 	"proactivedp/dp"
 )
 
-// Accountant accounts in μ: that of the release is the root of the sum of the
-// squares of those of its rounds (Dong, Roth, Su 2022, Corollary 3.3).
+// Accountant composes μ: the μ of a release is the root of the sum of its rounds' μ² (Dong, Roth,
+// Su 2022, Corollary 3.3).
 //
-// Rounds that use all records (q = 1) are exactly Gaussian, μ = 1/σ each under
-// add-or-remove adjacency and 2/σ under replace-one. If all rounds are, the
-// Bound is dp.Exact.
+// Rounds that use all records (q = 1) are exactly Gaussian. Each has μ = 1/σ under add-or-remove
+// adjacency and μ = 2/σ under replace-one adjacency. If all rounds use all records, the Bound is
+// dp.Exact.
 //
-// Rounds that sample are taken as their limit in the central limit theorem:
-// [MuPoisson] for Poisson sampling under add-or-remove adjacency, and
-// [MuUniform] at σ/2 for fixed-size sampling under replace-one. The Bound is
-// then a dp.Approximation: it may underestimate and proves nothing (Gopi, Lee,
-// Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS 2021,
-// show by how much).
+// For rounds that sample, Accountant uses the limit in the central limit theorem: [MuPoisson] for
+// Poisson sampling under add-or-remove adjacency, and [MuUniform] at σ/2 for fixed-size sampling
+// under replace-one adjacency. The Bound is then a dp.Approximation. It may underestimate ε and
+// proves nothing (Gopi, Lee, Wutschitz, "Numerical Composition of Differential Privacy", NeurIPS
+// 2021, show by how much).
 //
 // Shuffled batches are accounted for as Gaussian rounds without amplification, which cost at least
-// as much, see [dp.Unamplified]. The Bound is then dp.Upper.
+// as much; see [dp.Unamplified]. The Bound is then dp.Upper.
 //
-// dp.ErrNotCovered are other pairs of sampling and adjacency, events of
-// different pairs, no events, no noise, noise of sampled rounds outside
-// [MinSigma, MaxSigma], a μ above [Largest], and a δ below [MinDelta].
+// The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of different
+// pairs, no events, no noise, noise of sampled rounds outside [MinSigma, MaxSigma], a μ above
+// [Largest], and a δ below [MinDelta].
 type Accountant struct{}
 
 var _ dp.Accountant = Accountant{}
@@ -58,8 +57,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant, for ε up to [Largest]; others are dp.ErrNotCovered. Where an
-// exact δ is below [LeastExact] the Bound is dp.Upper, and not 0.
+// Delta implements dp.Accountant for ε up to [Largest]. Larger ε are dp.ErrNotCovered. If an exact
+// δ is below [LeastExact], the Bound is dp.Upper, and its upper end is above 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err
@@ -83,7 +82,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return b, nil
 }
 
-// ends returns lower end, value and upper end of a Bound of the given kind.
+// ends returns the lower end, the value and the upper end of a Bound of the given kind.
 func ends(kind dp.Kind, v float64) (float64, float64, float64) {
 	switch kind {
 	case dp.Exact:
@@ -94,8 +93,8 @@ func ends(kind dp.Kind, v float64) (float64, float64, float64) {
 	return 0, v, math.Inf(1)
 }
 
-// account returns the μ of the release and a Bound that lacks only its numbers.
-// other is what is wrong with the caller's own argument, if anything.
+// account returns the μ of the release and a Bound that lacks only its numbers. other is the error
+// of the caller's own argument, or nil.
 func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, error) {
 	invalid := []error{other}
 	for i, e := range events {
@@ -147,7 +146,7 @@ func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, 
 	return total, b, nil
 }
 
-// muOf returns the μ of all rounds of a valid event, infinite without noise.
+// muOf returns the μ of all rounds of a valid event. Without noise it is infinite.
 func muOf(e dp.Event) (float64, error) {
 	q, sigma, rounds := e.SampleRate(), e.NoiseMultiplier, float64(e.Count)
 	if sigma == 0 {
@@ -170,5 +169,5 @@ func muOf(e dp.Event) (float64, error) {
 		}
 		return mu, err
 	}
-	return 0, fmt.Errorf("sampling = %q under %q adjacency: its limit is neither of the two", e.Sampling, e.Adjacency)
+	return 0, fmt.Errorf("sampling = %q under %q adjacency, must be poisson under add-or-remove or fixed under replace-one", e.Sampling, e.Adjacency)
 }

@@ -92,7 +92,7 @@ func TestNotCovered(t *testing.T) {
 		{nil, 0.1, "no events"},
 		{[]dp.Event{event(f, aor, 0.5, 1, 1)}, 0.1, "reveals N"},
 		{[]dp.Event{event(f, aor, 1, 1, 1)}, 0.1, "reveals N"},
-		{[]dp.Event{event(p, ro, 0.5, 1, 1)}, 0.1, "neither"},
+		{[]dp.Event{event(p, ro, 0.5, 1, 1)}, 0.1, "must be poisson under add-or-remove"},
 		{[]dp.Event{event(p, aor, 1, 0, 1)}, 0.1, "without noise"},
 		{[]dp.Event{event(p, aor, 0.5, 0, 1)}, 0.1, "without noise"},
 		{[]dp.Event{event(p, aor, 0.5, 0.03, 1)}, 0.1, "noise multiplier = 0.03"},

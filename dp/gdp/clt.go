@@ -7,24 +7,24 @@ import (
 	"proactivedp/dp"
 )
 
-// The noise multipliers of the central limit theorem, ends included: below,
-// e^{1/σ²} leaves the range of float64; above, h(σ) loses its digits.
+// The range of noise multipliers in the central limit theorem, ends included. Below it, e^{1/σ²}
+// leaves the range of float64. Above it, h(σ) loses its digits.
 const (
 	MinSigma = 0.04
 	MaxSigma = 1e6
 )
 
-// MuPoisson returns the μ of the central limit theorem for T rounds of Poisson
-// sampling at rate q with noise multiplier σ, add-or-remove adjacency:
+// MuPoisson returns the μ of the central limit theorem for T rounds of Poisson sampling at rate q
+// with noise multiplier σ, under add-or-remove adjacency:
 //
 //	μ = q·√(T·(e^{1/σ²} - 1))
 //
-// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy",
-// arXiv 1911.11607). It is the limit for T → ∞ with q√T constant, not a
-// bound: the true ε may be larger, by a lot where T is small or δ is.
+// (Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", arXiv 1911.11607). It is
+// the limit for T → ∞ with q√T constant, not a bound: the true ε may be much larger if T or δ is
+// small.
 //
-// q must be in (0, 1], σ in [MinSigma, MaxSigma], T > 0 and finite; it need not
-// be whole. The relative error is at most 1e-9.
+// q must be in (0, 1], σ in [MinSigma, MaxSigma], and T positive and finite, not necessarily whole.
+// The relative error is at most 1e-9.
 func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	if err := checkRounds(q, sigma, rounds); err != nil {
 		return 0, err
@@ -32,18 +32,18 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ of the central limit theorem for T rounds of
-// C_q(G_{1/σ}): a fixed share q of the records, drawn without replacement,
-// whose sum moves by at most 1/σ standard deviations of the noise,
+// MuUniform returns the μ of the central limit theorem for T rounds of C_q(G_{1/σ}). Each round
+// draws a fixed share q of the records without replacement, and one record moves the sum by at most
+// 1/σ standard deviations of the noise:
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //
-// (Dong, Roth, Su 2022, Corollary 5.4). Theirs is replace-one adjacency, where a
-// sum of gradients of norm C moves by up to 2C, and noise of standard deviation
-// 2C·σ. With C·σ, as everywhere here, it is MuUniform(q, σ/2, T). The paper's
-// tables, and compute_mu_uniform of public libraries, put in σ itself.
+// (Dong, Roth, Su 2022, Corollary 5.4). The paper uses replace-one adjacency, under which a sum of
+// gradients of norm C moves by up to 2C, and noise of standard deviation 2C·σ. This project's noise
+// has standard deviation C·σ, so μ is MuUniform(q, σ/2, T). The paper's tables, and
+// compute_mu_uniform of public libraries, use σ itself.
 //
-// Arguments and accuracy are as for [MuPoisson], and so is the warning.
+// The ranges and the accuracy are those of [MuPoisson]. It is not a bound either.
 func MuUniform(q, sigma, rounds float64) (float64, error) {
 	if err := checkRounds(q, sigma, rounds); err != nil {
 		return 0, err

@@ -1,10 +1,9 @@
-// Package gdp is Gaussian differential privacy (Dong, Roth, Su, "Gaussian
-// Differential Privacy", JRSS-B 2022; numbers of theorems are those of arXiv
-// 1905.02383): a release is μ-GDP if telling two neighbours apart is no easier
-// than telling N(0,1) from N(μ,1). Here are its (ε, δ), the normal distribution
-// with full relative accuracy far into the tails, and an accountant.
+// Package gdp implements Gaussian differential privacy (Dong, Roth, Su, "Gaussian Differential
+// Privacy", JRSS-B 2022; theorem numbers are those of arXiv 1905.02383). A release is μ-GDP if
+// telling two neighbours apart is no easier than telling N(0,1) from N(μ,1). The package converts
+// between μ and (ε, δ), computes normal tails with full relative accuracy, and has an accountant.
 //
-// To begin: [Epsilon] and [Mu] go from μ to ε at a δ and back, and [Accountant] has
-// the μ of rounds. It is exact where rounds use all records and an approximation
-// without a guarantee where they sample: use package pld for a bound.
+// To begin: [Epsilon] and [Mu] convert μ to ε at a given δ, and back. [Accountant] computes the μ
+// of rounds. It is exact if the rounds use all records. If they sample, it is an approximation
+// without a guarantee; use package pld for a bound.
 package gdp

@@ -14,25 +14,24 @@ import (
 // The ranges of [Epsilon] and [Mu], ends included.
 const (
 	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
-	MinDelta = 1e-300 // the least δ, still a normal float64; δ is below 1
+	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
 )
 
-// LeastExact is the least normal float64. Below it what [Delta] returns has few digits, and may be
-// 0, which the δ of no μ > 0 is.
+// LeastExact is the least normal float64. Below it, the result of [Delta] has few digits and may be
+// 0, although the δ of a μ > 0 is never 0.
 const LeastExact = 0x1p-1022
 
 // Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy
 //
 //	δ = Φ(-ε/μ + μ/2) - e^ε·Φ(-ε/μ - μ/2)
 //
-// (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving the Gaussian
-// mechanism", ICML 2018, Theorem 8), with a relative error of at most 1e-12
-// where it is a normal float64. μ and ε must not be negative; +Inf is allowed.
-// For any other argument it is 1, which is true of every release.
+// (Dong, Roth, Su 2022, Corollary 2.13; Balle, Wang, "Improving the Gaussian mechanism", ICML 2018,
+// Theorem 8). The relative error is at most 1e-12 if δ is a normal float64. μ and ε must not be
+// negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
 func Delta(mu, eps float64) float64 { return math.Exp(LogDelta(mu, eps)) }
 
-// LogDelta returns ln δ of [Delta], also where δ itself would underflow; it is
-// -Inf where δ is 0 or ln δ below the range of float64.
+// LogDelta returns ln δ of [Delta], even if δ itself would underflow. It is -Inf if δ is 0, or if
+// ln δ is below the range of float64.
 func LogDelta(mu, eps float64) float64 {
 	switch {
 	case !(mu >= 0 && eps >= 0), math.IsInf(mu, 1):
@@ -48,7 +47,7 @@ func LogDelta(mu, eps float64) float64 {
 	}
 	ra, rb := mills(a), mills(b)
 	difference := ra - rb
-	if rb > ra/2 { // the difference would cancel, the integral of -R' > 0 does not
+	if rb > ra/2 { // the difference would cancel, but the integral of -R' > 0 does not
 		difference = mu * quad.Fixed(func(t float64) float64 {
 			return millsSlope(eps/mu + mu*t)
 		}, -0.5, 0.5, quadratureNodes, quad.Legendre{}, 0)
@@ -59,8 +58,8 @@ func LogDelta(mu, eps float64) float64 {
 	return logDensity(a) + math.Log(difference)
 }
 
-// quadratureNodes gives R(a) - R(b) its last digit wherever R(b) > R(a)/2: then
-// b < 2a or b - a < 2, and R' is that smooth.
+// quadratureNodes is enough for full accuracy of R(a) - R(b) if R(b) > R(a)/2: then b < 2a or b - a
+// < 2, and R' is smooth in between.
 const quadratureNodes = 12
 
 // Epsilon returns the smallest ε ≥ 0 such that μ-GDP implies (ε, δ)-differential

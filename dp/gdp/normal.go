@@ -2,16 +2,15 @@ package gdp
 
 import "math"
 
-// series is where [mills] goes over from the error function to the continued
-// fraction; fractionTerms is what the fraction takes there for full accuracy,
-// and it takes fewer further out.
+// series is the x at which [mills] changes from the error function to the continued fraction.
+// fractionTerms is how many terms the fraction needs there for full accuracy. Larger x need fewer.
 const (
 	series        = 3.0
 	fractionTerms = 50
 )
 
-// Tail returns P(Z > x) of a standard normal Z, with a relative error of at
-// most 1e-12 where it is a normal float64 (x < 37.5).
+// Tail returns P(Z > x) of a standard normal Z, with a relative error of at most 1e-12 if the
+// result is a normal float64 (x < 37.5).
 func Tail(x float64) float64 {
 	if x < series {
 		return math.Erfc(x/math.Sqrt2) / 2
@@ -27,8 +26,8 @@ func LogTail(x float64) float64 {
 	return logDensity(x) + math.Log(mills(x))
 }
 
-// TailQuantile returns the z with P(Z > z) = p, for p in [0, 1] (infinite at
-// the ends), to a few units in the last place. Outside it is NaN.
+// TailQuantile returns the z with P(Z > z) = p, to a few units in the last place. p must be in [0,
+// 1]; at the ends z is infinite. For other p it is NaN.
 func TailQuantile(p float64) float64 {
 	switch {
 	case p > 0.5:
@@ -38,8 +37,8 @@ func TailQuantile(p float64) float64 {
 	case p == 0:
 		return math.Inf(1)
 	}
-	// Tail(z) ≤ e^{-z²/2}/2, so this is beyond the root; as LogTail is concave
-	// and falls, Newton's steps come down to it and never pass it by.
+	// Tail(z) ≤ e^{-z²/2}/2, so this z is above the root. LogTail is concave and decreasing, so
+	// Newton's steps come down to the root and never pass it.
 	l := math.Log(p)
 	z := math.Sqrt(-2 * (l + math.Ln2))
 	for {
@@ -71,8 +70,8 @@ func millsSlope(x float64) float64 {
 	return k / (x + k)
 }
 
-// fraction returns Laplace's continued fraction 1/(x + 2/(x + 3/(x + …))),
-// with which R(x) = 1/(x + it), for x ≥ series.
+// fraction returns Laplace's continued fraction f = 1/(x + 2/(x + 3/(x + …))) for x ≥ series. With
+// it, R(x) = 1/(x + f).
 func fraction(x float64) float64 {
 	k := 0.0
 	for n := fractionTerms; n > 0; n-- {

@@ -6,10 +6,10 @@ import "math"
 //
 //	δ(ε) = (1/2π) ∫ M(λ+it)·e^(-(λ+it)ε) / ((λ+it)(λ+1+it)) dt
 //
-// (Zhu, Dong, Wang 2022; Alghamdi et al. 2023) at t = 0, h, 2h, …, for any ε. M
-// is that of the restricted loss plus a Gaussian one with μ² = smooth, which
-// makes it decay. From the sum it gives bounds of δ(ε) from both sides; every λ,
-// h, smooth and number of points is valid, a bad choice makes them wide.
+// (Zhu, Dong, Wang 2022; Alghamdi et al. 2023) at t = 0, h, 2h, …, for any ε. M is the transform of
+// the restricted loss plus a Gaussian loss with μ² = smooth, which makes M decay. The sum gives
+// bounds of δ(ε) from both sides. They hold for every λ, h, smooth and number of points; a bad
+// choice only makes them wide.
 type contour struct {
 	lambda, step float64
 	smooth       float64 // μ² of the Gaussian that is added to the loss
@@ -27,8 +27,8 @@ type contour struct {
 	bulk     []alias // Chernoff bounds of the δ of what is peeled off
 }
 
-// point holds M(λ+it)·e^(it·center)/e^logScale times the step's weight, over
-// z(z+1) and times the transforms of the gap's bounds.
+// point holds M(λ+it)·e^(it·center)/e^logScale times the step's weight, divided by z(z+1) and
+// multiplied by the transforms of the gap's bounds.
 type point struct {
 	t                  float64
 	delta, most, least complex128
@@ -37,8 +37,8 @@ type point struct {
 // sumError is the error of a sum over the points.
 type sumError struct {
 	fixed float64
-	turn  float64 // its growth with |center-ε|
-	cut   float64 // the points that are left out
+	turn  float64 // how fast it grows with |center-ε|
+	cut   float64 // the error of leaving out points
 }
 
 func (e sumError) at(turn float64) float64 { return e.fixed + e.turn*turn + e.cut }
@@ -48,19 +48,19 @@ func (e *sumError) add(wrong, size, t float64) {
 	e.turn += 3 * unit * t * size
 }
 
-// alias is a Chernoff bound for the copies of δ at ε + m·period, m ≠ 0, that a sum
-// with step 2π/period adds to the integral.
+// alias is a Chernoff bound for the copies of δ at ε + m·period, m ≠ 0. A sum with step 2π/period
+// adds these copies to the integral.
 type alias struct {
 	lambda    float64
 	logMoment float64 // K(λ), rounded up
 }
 
-// logDelta is the logarithm of a bound of δ(ε).
+// logDelta returns the logarithm of a bound of δ(ε).
 func (a alias) logDelta(eps float64) float64 {
 	return a.logMoment + logChernoff(a.lambda) - a.lambda*eps
 }
 
-// shape is the choice of a contour.
+// shape holds the parameters of a contour.
 type shape struct {
 	saddle
 	smooth  float64
@@ -73,7 +73,7 @@ type shape struct {
 // steps is the number of points.
 func (s shape) steps() int { return int(math.Ceil(s.cut*s.period/(2*math.Pi))) + 1 }
 
-// chunk is after how many steps phases are computed afresh.
+// chunk is the number of steps after which phases are computed anew.
 const chunk = 32
 
 // contour evaluates M at the points of the shape.
@@ -100,8 +100,8 @@ func (r *release) contour(s shape) *contour {
 	}
 	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*float64(len(r.rounds)))
 	c.relative = math.Expm1(1.01 * (c.relative + scale)) // (1+e)^T
-	// It is a tenth more, as the upper bound of δ, from which the gap's lower bound is
-	// subtracted, does not quite fall with ε.
+	// The factor 1.1 is needed because the upper bound of δ does not quite fall with ε: the lower
+	// bound of the gap is subtracted from it.
 	c.shift = 1.1 * (c.shift + unit*4*(math.Abs(c.center)+float64(len(r.rounds))))
 
 	c.points = make([]point, n)
@@ -131,7 +131,7 @@ func (r *release) contour(s shape) *contour {
 		c.most.add(wrong*sizeMost, size*sizeMost, t)
 		c.least.add(wrong*sizeLeast, size*sizeLeast, t)
 	}
-	// ∫ e^(-V·t²/2)·f dt beyond t, where f·t² falls for δ, and f/t⁴ for the gaps.
+	// This is ∫ e^(-V·t²/2)·f dt beyond t, where f·t² decreases for δ, and f/t⁴ for the gaps.
 	v := c.decay * last * last
 	rest := math.Exp(-v/2) / (math.Pi * c.decay * last)
 	c.delta.cut = rest / (last * last)
@@ -146,21 +146,21 @@ func (r *release) contour(s shape) *contour {
 	return c
 }
 
-// product is the transform of the composed rounds at one point, over that of the
-// bulk at t = 0 and with the phase of the centre taken out: e^l for the bulk,
-// e^l·(e^w - 1) for what is peeled from it.
+// product is the transform of the composed rounds at one point. It is divided by the bulk's
+// transform at t = 0, and the phase of the center is taken out. The bulk is e^l, and the part that
+// is peeled from it is e^l·(e^w - 1).
 //
-// It is a polynomial with positive coefficients in the rounds' transforms B of
-// the bulk and J of the jumps, Π(B+J)^T - ΠB^T. So if these are known to within
-// errors, the product is known to within its growth when |B| and |J| grow by
-// them, which is at most the derivative at the upper end.
+// It is a polynomial with positive coefficients, Π(B+J)^T - ΠB^T, in the rounds' transforms B of
+// the bulk and J of the jumps. So errors of B and J change the product by at most what it would
+// grow by if
+// B| and |J| grew by these errors, which is at most the derivative at the upper end.
 type product struct {
 	lRe, lIm, wRe, wIm float64
-	mostL, mostW       float64 // l and w of the upper ends
+	mostL, mostW       float64 // l and w at the upper ends
 	bulkErr, jumpErr   float64 // Σ T·(error of B)/|B|, Σ T·(error of J)/|B+J| there
 }
 
-// value is the transform, and what its rounding is in units.
+// value returns the transform and its rounding error in units.
 func (m product) value(peeled bool) (re, im, rounding float64) {
 	size := math.Exp(m.lRe)
 	sin, cos := math.Sincos(m.lIm)
@@ -169,7 +169,7 @@ func (m product) value(peeled bool) (re, im, rounding float64) {
 	if !peeled {
 		return re, im, rounding
 	}
-	if m.wRe > 20 { // e^w may overflow, not with e^l
+	if m.wRe > 20 { // e^w may overflow, but e^l·e^w does not
 		all := math.Exp(m.lRe + m.wRe)
 		sin, cos := math.Sincos(m.lIm + m.wIm)
 		rounding += all * (4 + math.Abs(m.lRe) + math.Abs(m.wRe) + 2*(math.Abs(m.lIm)+math.Abs(m.wIm)))
@@ -182,7 +182,7 @@ func (m product) value(peeled bool) (re, im, rounding float64) {
 	return re*a - im*b, re*b + im*a, rounding
 }
 
-// wrong bounds the error of the value that those of the rounds' transforms make.
+// wrong bounds the error of value that results from the errors of the rounds' transforms.
 func (m product) wrong(peeled bool) float64 {
 	bulk := math.Exp(m.mostL)
 	if !peeled {
@@ -191,8 +191,8 @@ func (m product) wrong(peeled bool) float64 {
 	return bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
 }
 
-// compose multiplies r's rounds to the products at the contour's points up to
-// t = last. It returns r's part of w at t = 0.
+// compose multiplies the products at the contour's points up to t = last by r's rounds. It returns
+// r's part of w at t = 0.
 func (r *round) compose(products []product, c *contour, last float64) (w float64) {
 	bulk := r.bulk.transform(r, c, last, math.NaN(), len(products))
 	c.logScale += r.count * bulk.logMass
@@ -241,7 +241,7 @@ func (r *round) compose(products []product, c *contour, last float64) (w float64
 	return w
 }
 
-// transform is that of a part at the points, over its value at t = 0 and with a
+// transform is the transform of a part at the points, divided by its value at t = 0 and with a
 // phase taken out.
 type transform struct {
 	re, im          []float64
@@ -250,14 +250,14 @@ type transform struct {
 	moved, weighed  float64
 }
 
-// wrong bounds the error of re+i·im at t. Besides that of the rule and of the
-// sums it is that of phases, of t·(y-center) at the start of a chunk and of the
-// turns from there.
+// wrong bounds the error of re+i·im at t: the error of the rule and of the sums, and the error of
+// the phases t·(y-center). Phases are computed at the start of a chunk, and turned step by step
+// from there.
 func (f *transform) wrong(t, step float64) float64 {
 	return f.base + 3*unit*(t+chunk*step)*f.spread
 }
 
-// transform evaluates the part, centred at its mean unless a centre is given.
+// transform evaluates the part. If center is NaN, the part is centered at its mean.
 func (p *part) transform(r *round, c *contour, last, center float64, n int) transform {
 	u, wrong := p.ruleFor(r, c.lambda, last)
 	top := u.top(c.lambda)
@@ -309,7 +309,7 @@ func fourier(re, im, w, y []float64, center, step float64) {
 	}
 }
 
-// rotate returns the sum of the numbers s and turns each by c.
+// rotate returns the sum of the numbers s and rotates each of them by c.
 func rotate(sr, si, cr, ci *[panelNodes]float64) (re, im float64) {
 	var re2, im2 float64
 	for j := 0; j < panelNodes; j += 2 {
@@ -327,8 +327,8 @@ func rotate(sr, si, cr, ci *[panelNodes]float64) (re, im float64) {
 	return re + re2, im + im2
 }
 
-// sums are the integrals for δ(ε), -δ'(ε) and the gap's bounds, of the smoothed
-// loss, divided by e^(logScale-λε).
+// sums holds the integrals for δ(ε), -δ'(ε) and the gap's bounds, for the smoothed loss, divided by
+// e^(logScale-λε).
 type sums struct{ delta, slope, most, least float64 }
 
 func (c *contour) sums(eps float64) sums {
@@ -345,7 +345,7 @@ func (c *contour) sums(eps float64) sums {
 	return s
 }
 
-// bounds returns numbers that hold δ(ε) between them, and the sums.
+// bounds returns a lower and an upper bound of δ(ε), and the sums.
 func (c *contour) bounds(eps float64) (lower, upper float64, s sums) {
 	s = c.sums(eps)
 	scale := math.Exp(c.logScale - c.lambda*eps)
@@ -353,15 +353,14 @@ func (c *contour) bounds(eps float64) (lower, upper float64, s sums) {
 	turn := math.Abs(c.center - eps)
 	wrong := c.delta.at(turn)
 	most := c.smooth * scale * max(0, s.most+c.most.at(turn))
-	// The copies are those of the exact losses, which may be nearer by the shift.
+	// The copies are those of the exact losses, which may be closer by the shift.
 	nearer := eps - 2*c.shift
 	least := c.smooth*scale*(s.least-c.least.at(turn)) - relative*most - c.copies(nearer, c.density)
 	most *= math.Exp(c.smooth/8) * (1 + relative)
 	upper = max(0, scale*(s.delta+wrong))*(1+relative) - max(0, least)
 	upper = max(0, upper) + c.rest(nearer) + c.out
 	lower = scale*max(0, s.delta-wrong)*max(0, 1-relative) - most - c.copies(nearer, alias.logDelta)
-	// The conditions are such that NaN, which is what leaves the range of float64, is
-	// no bound.
+	// The conditions are written such that NaN, which results from overflow, is not a bound.
 	if !(lower > 0) {
 		lower = 0
 	}
@@ -371,14 +370,14 @@ func (c *contour) bounds(eps float64) (lower, upper float64, s sums) {
 	return lower, upper, s
 }
 
-// certified returns the bounds of δ(ε) that hold although rounding has moved the losses, and the sums.
+// certified returns bounds of δ(ε) that include the rounding of the losses, and the sums.
 func (c *contour) certified(eps float64) (lower, upper float64, s sums) {
 	lower, _, _ = c.bounds(eps + c.shift)
 	_, upper, s = c.bounds(eps - c.shift)
 	return lower, upper, s
 }
 
-// rest bounds the δ(ε) of the bulk that is not integrated.
+// rest bounds the δ(ε) of the bulk, which is not integrated if the release is peeled.
 func (c *contour) rest(eps float64) float64 {
 	if len(c.bulk) == 0 {
 		return 0
@@ -390,13 +389,14 @@ func (c *contour) rest(eps float64) float64 {
 	return least
 }
 
-// density is the logarithm of a bound of smooth·leastAt0 times the density of
-// the smoothed loss at ε, by sup N(w; μ²/2, μ²)·e^(λw).
+// density returns the logarithm of a bound of smooth·leastAt0 times the density of the smoothed
+// loss at ε, from sup N(w; μ²/2, μ²)·e^(λw).
 func (c *contour) density(a alias, eps float64) float64 {
 	return a.logMoment - a.lambda*eps + math.Log(leastAt0*math.Sqrt(c.smooth/(2*math.Pi)))
 }
 
-// copies bounds what the aliases add to a sum, of which log bounds the integral.
+// copies bounds what the copies add to a sum. log must bound the logarithm of the integral by an
+// alias.
 func (c *contour) copies(eps float64, log func(alias, float64) float64) float64 {
 	right, left := math.Inf(1), math.Inf(1)
 	period := 2 * math.Pi / c.step

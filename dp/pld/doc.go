@@ -1,6 +1,6 @@
 // Package pld is a certified tight accountant. Its answers are intervals that are proved to contain
 // the ε of a composition of sampled Gaussian mechanisms at a given δ, or its δ at a given ε, in
-// float64. Ask the zero [Accountant] what some rounds cost; the upper end is what may be claimed.
+// float64. Ask the zero [Accountant] for the cost of rounds, and claim the upper end.
 //
 // # What is accounted
 //
@@ -9,7 +9,7 @@
 //   - under add-or-remove adjacency, by the pairs (1-q)N(0, σ²) + qN(1, σ²)
 //     against N(0, σ²) and the reverse, each of which dominates its direction
 //     (Zhu, Dong, Wang, "Optimal accounting of differential privacy via
-//     characteristic function", AISTATS 2022). Each is composed by itself, and
+//     characteristic function", AISTATS 2022). Each pair is composed separately, and
 //     the larger ε is taken after composition;
 //   - under replace-one adjacency, by (1-q)N(0, σ²) + qN(1, σ²) against
 //     (1-q)N(0, σ²) + qN(-1, σ²), which dominates all other pairs of replaced
@@ -38,10 +38,10 @@
 // to δ in size that float64 suffices for the smallest δ. A transform on the real line would lose
 // such a δ in rounding errors. Every error is bounded from both sides:
 //
-//   - truncation: the noise is restricted to where a release lies with a probability of all but
+//   - truncation: the noise is restricted to a range that a release leaves with a probability of at most
 //     1e-7·δ;
 //   - smoothing: a Gaussian mechanism with a small μ, composed with the release, makes the
-//     integrand decay. What it adds to δ is about μ²/2 times the density of the loss, and lies
+//     integrand decay. It adds about μ²/2 times the density of the loss to δ, and this lies
 //     between two integrals over the same contour (see gap.go);
 //   - the step: by Poisson's summation formula, the trapezoidal sum with step h is
 //     Σ_m e^(λ·m·period)·δ(ε + m·period) over all integers m, with period = 2π/h. The terms m ≠ 0
@@ -50,30 +50,30 @@
 //   - quadrature: bounded by the integrand's size in the complex plane (see round.logError);
 //   - rounding: counted with every sum.
 //
-// The tilt, the step and the rest are chosen for the accuracy that is asked for. A bad choice makes
+// The tilt, the step and the other parameters are chosen for the requested accuracy. A bad choice makes
 // the interval wide, never wrong.
 //
-// A contour gives bounds of δ at every ε. They are sharp near the ε that it was made for. So a
+// A contour gives bounds of δ at every ε. They are sharp near the ε for which it was made. So a
 // profile, δ at many ε, needs only a few contours (see profile.go).
 //
 // # The letters and names of the code
 //
 // One round (loss.go). Lengths are in units of the clipping norm C:
 //
-//	q, σ         sample rate and noise multiplier; fixed has σ/2 for σ
+//	q, σ         sample rate and noise multiplier; for fixed, σ is half the round's σ
 //	T            number of equal rounds: round.count
 //	φ            density of N(0, σ²)
 //	g, L         g(x) = 1 - q + q·e^((2x-1)/(2σ²)), the likelihood ratio; L = log g
 //	P, Q         a dominating pair of distributions; a direction names the pair
 //	Y            the loss log dP/dQ: Y(x) = up·L(x) + down·L(-x) on each branch
 //	branch       an interval of x on which Y is monotone, and P(dx) = φ(x)·g(x)^weight dx
-//	atom         the probability of Y = 0 (of fixed only)
+//	atom         the probability of Y = 0 (only for fixed)
 //	share        q·e^((2x-1)/(2σ²))/g(x), the probability that the record was used, given x
 //	out          the probability outside the branches: truncation
 //	threshold    losses above it are jumps, the others are the bulk
-//	peeled       says that (1) is integrated only for a release with at least one jump. That is
+//	peeled       means that (1) is integrated only over releases with at least one jump. That is
 //	             Π(B+J)^T - ΠB^T, with the transforms B of the bulk and J of the jumps
-//	rest         Chernoff bounds of the δ of ΠB^T, which is not integrated if peeled
+//	rest         Chernoff bounds of the δ of ΠB^T, which is not integrated if the release is peeled
 //
 // The transform (rule.go, release.go):
 //
@@ -99,7 +99,7 @@
 //	cut          the largest t; τ = cut·√decay in shape.go
 //	μ²           smooth: the variance of the added Gaussian loss, whose mean is μ²/2
 //	decay        gauss + μ²: |M| falls as e^(-decay·t²/2)
-//	gap          gap.go: what the smoothing adds to δ. most and least are integrals above and below it
+//	gap          gap.go: what the smoothing adds to δ. most and least are integrals that bound it
 //	center       ΣT·(mean of a round's tilted loss); the phase t·center is taken out of the points
 //	turn         center - ε: a point's phase at ε is t·turn
 //	shift        how far rounding moves the losses, in ε. So bounds hold at ε ± shift (certified)
@@ -107,5 +107,5 @@
 //	excess       log of the integrand's size over δ. Cancellation makes rounding larger by e^excess
 //	slope, fall  -δ′(ε), and the density of the loss over it. The smoothing adds about μ²·fall/2 to ε
 //	l, w         logarithms of a product at one point: e^l is the bulk, e^l·(e^w - 1) the peeled part
-//	chunk        after so many steps the phases are computed anew, so that their errors do not add up
+//	chunk        the number of steps after which phases are computed anew, so that errors do not add up
 package pld

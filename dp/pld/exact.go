@@ -7,7 +7,7 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// exactRounding bounds the relative rounding of the exact forms of δ.
+// exactRounding bounds the relative rounding error of the closed forms of δ.
 const exactRounding = 1e-11
 
 // exactForm is a closed form of δ(ε) and its inverse.
@@ -16,8 +16,8 @@ type exactForm struct {
 	epsilon func(delta float64) (float64, error)
 }
 
-// exact returns the closed form where there is one: no round samples, or there
-// is one, with Poisson sampling under add-or-remove adjacency or of fixed size.
+// exact returns the closed form, or nil. One exists if no round samples, or if there is a single
+// round with Poisson sampling under add-or-remove adjacency or with fixed-size sampling.
 func (q query) exact() *exactForm {
 	var squares, rounds float64
 	sampled := false
@@ -50,8 +50,7 @@ func (q query) exact() *exactForm {
 	return nil
 }
 
-// boundDelta returns the ends of δ(ε), which is above 0: where it is no normal float64 nothing is
-// said from below.
+// boundDelta returns the bounds of δ(ε) > 0. If δ is not a normal float64, the lower bound is 0.
 func (f *exactForm) boundDelta(eps float64) (lower, upper float64) {
 	delta := f.delta(eps)
 	if delta < gdp.LeastExact {
@@ -60,8 +59,8 @@ func (f *exactForm) boundDelta(eps float64) (lower, upper float64) {
 	return delta * (1 - exactRounding), min(1, delta*(1+exactRounding))
 }
 
-// boundEpsilon returns the ends of ε(δ). Its own rounding and that of δ(ε) are
-// both that of δ: near δ(0) a little of it is a lot of ε.
+// boundEpsilon returns the bounds of ε(δ). Both the rounding of ε and that of δ(ε) are treated as
+// an error of δ, because near δ(0) a small change of δ is a large change of ε.
 func (f *exactForm) boundEpsilon(delta float64) (lower, upper float64, err error) {
 	lower, lowErr := f.epsilon(min(delta*(1+exactRounding), 1-unit))
 	upper, upErr := f.epsilon(delta * (1 - exactRounding))
@@ -71,12 +70,12 @@ func (f *exactForm) boundEpsilon(delta float64) (lower, upper float64, err error
 	return lower * (1 - exactRounding), upper * (1 + exactRounding), nil
 }
 
-// oneDelta is δ(ε), ε ≥ 0, of one round with Poisson sampling under
-// add-or-remove adjacency: q times that of the Gaussian mechanism at
-// log(1 + (e^ε-1)/q). Removing costs more than adding there.
+// oneDelta returns δ(ε), ε ≥ 0, of one round with Poisson sampling under add-or-remove adjacency: q
+// times the δ of the Gaussian mechanism at log(1 + (e^ε-1)/q). For one round, removing a record
+// costs more than adding one.
 func oneDelta(s spec, eps float64) float64 {
 	amplified := math.Log1p(math.Expm1(eps) / s.q)
-	if eps > 30 { // e^ε may overflow, and 1-q is nothing beside e^ε
+	if eps > 30 { // e^ε may overflow, and 1-q is negligible against e^ε
 		amplified = eps - math.Log(s.q) + math.Log1p(-(1-s.q)*math.Exp(-eps))
 	}
 	return s.q * gdp.Delta(1/s.sigma, amplified)

@@ -1,36 +1,34 @@
 package pld
 
-// A Gaussian loss Z of mean μ²/2 and variance μ² in addition makes δ(ε) larger by
-// E[gap(Y-ε)] with
+// Adding a Gaussian loss Z of mean μ²/2 and variance μ² makes δ(ε) larger by E[gap(Y-ε)] with
 //
 //	gap(a) = ∫₀^μ φ(a/v + v/2) dv
 //
-// (the derivative of the Black–Scholes formula by its volatility). With x = a/μ
-// and the kernel N(a; -μ²/2, μ²), the density of -Z,
+// (the derivative of the Black–Scholes formula by its volatility). With x = a/μ and the kernel N(a;
+// -μ²/2, μ²), which is the density of -Z,
 //
 //	gap(a) = μ²·N(a; -μ²/2, μ²)·(1 - |x|·R(|x|))·f,  1 ≤ f ≤ e^(μ²/8)
 //
-// where R is the Mills ratio. The bracket lies between two polynomials in x, and
-// the larger of their absolute values is the upper one:
+// where R is the Mills ratio. The factor in parentheses lies between two polynomials in x, and the
+// upper one has the larger absolute value:
 //
 //	leastAt0 - leastSlope·x²  ≤  1 - |x|·R(|x|)  ≤  1 - mostSlope·x² + mostCurve·x⁴
 //
-// so that E[gap] lies between integrals over the same contour. Of a smooth density
-// they are 0.3425 and 0.731 times μ², and E[gap] is half of it.
+// So E[gap] lies between two integrals over the same contour. For a smooth density they are 0.3425
+// and 0.731 times μ², and E[gap] is half of μ².
 const (
 	mostSlope, mostCurve = 0.485, 0.072
 	leastAt0, leastSlope = 0.475, 0.1325
 
-	gapMostMean = 1 - mostSlope + 3*mostCurve // over a smooth density
+	gapMostMean = 1 - mostSlope + 3*mostCurve // for a smooth density
 
-	// gapWidth is the difference of the integrals over a smooth density.
+	// gapWidth is the difference of the integrals for a smooth density.
 	gapWidth = gapMostMean - leastAt0 + leastSlope
 )
 
-// gapMost returns the transform of the upper polynomial times the kernel over
-// that of the kernel, at z = λ+it: x² and x⁴ become u²+1 and u⁴+6u²+3 with
-// u = μ(z+½). The size is the sum of the terms' absolute values, which bounds it
-// and, over t⁴, falls with t.
+// gapMost returns the transform of the upper polynomial times the kernel, divided by that of the
+// kernel, at z = λ+it. In it, x² and x⁴ become u²+1 and u⁴+6u²+3 with u = μ(z+½). size is the sum
+// of the absolute values of the terms. It bounds the transform, and size/t⁴ decreases with t.
 func (c *contour) gapMost(t float64) (value complex128, size float64) {
 	u2, abs := c.kernel(t)
 	value = 1 - mostSlope*(u2+1) + mostCurve*(u2*u2+6*u2+3)
@@ -43,7 +41,7 @@ func (c *contour) gapLeast(t float64) (value complex128, size float64) {
 	return leastAt0 - leastSlope*(u2+1), leastAt0 + leastSlope*(abs+1)
 }
 
-// kernel is u² = μ²(z+½)² and its absolute value.
+// kernel returns u² = μ²(z+½)² and its absolute value.
 func (c *contour) kernel(t float64) (u2 complex128, abs float64) {
 	l := c.lambda + 0.5
 	return complex(c.smooth*(l*l-t*t), c.smooth*2*l*t), c.smooth * (l*l + t*t)

@@ -5,18 +5,17 @@ import (
 	"math"
 )
 
-// maxSpecs is up to how many different rounds are composed one by one.
+// maxSpecs is the largest number of different rounds that are composed one by one.
 const maxSpecs = 512
 
-// grouped returns releases that cost at most and at least as much as the rounds,
-// with few different ones: rounds of about the same rate and noise count as
-// those of the smallest rate and the largest noise, or the other way round.
+// grouped returns two releases with few different rounds: least costs at most as much as the given
+// rounds, and most at least as much. Rounds of about the same rate and noise become rounds of the
+// smallest rate and the largest noise in least, and the other way round in most.
 //
-// That a smaller rate costs less holds for every order of the hockey-stick
-// divergence, and so after composition: its pair is a mixture of that of the
-// larger rate and of a pair of equal distributions, and the divergence is
-// jointly convex; of fixed size, C_q(f) falls with q, and composition keeps the
-// order. More noise is post-processing.
+// A smaller rate costs less for every order of the hockey-stick divergence, and so after
+// composition: its pair is a mixture of the pair of the larger rate and a pair of equal
+// distributions, and the divergence is jointly convex. For fixed-size sampling, C_q(f) falls with
+// q, and composition preserves the order. More noise is post-processing.
 func grouped(ctx context.Context, specs []spec) (least, most []spec) {
 	for width := 1e-4; ; width *= 1.5 {
 		if least, most = cells(specs, width); len(least) <= maxSpecs || ctx.Err() != nil {
@@ -25,7 +24,7 @@ func grouped(ctx context.Context, specs []spec) (least, most []spec) {
 	}
 }
 
-// cells joins the rounds in each cell of a grid over log q and log σ.
+// cells merges the rounds in each cell of a grid over log q and log σ.
 func cells(specs []spec, width float64) (least, most []spec) {
 	index := map[[2]float64]int{}
 	for _, s := range specs {

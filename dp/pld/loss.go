@@ -6,13 +6,12 @@ import (
 	"proactivedp/internal/root"
 )
 
-// direction is the pair of distributions (P, Q) of one round whose privacy
-// loss log dP/dQ is composed. φ is the density of N(0, σ²), in units of the
-// clipping norm, and
+// direction names the pair of distributions (P, Q) of one round. Its privacy loss log dP/dQ is
+// composed. With the density φ of N(0, σ²), in units of the clipping norm, and
 //
 //	g(x) = 1 - q + q·e^((2x-1)/(2σ²)),  L(x) = log g(x)
 //
-// the likelihood ratio of (1-q)N(0, σ²) + qN(1, σ²) to N(0, σ²).
+// g is the likelihood ratio of (1-q)N(0, σ²) + qN(1, σ²) to N(0, σ²).
 type direction int
 
 const (
@@ -23,41 +22,40 @@ const (
 	// replace is P(x) = φ(x)·g(x) and Q(x) = φ(x)·g(-x): the record is replaced by one
 	// with the opposite gradient.
 	replace
-	// fixed is the symmetric pair of the trade-off function C_q(G_{2/σ}) (Dong,
-	// Roth, Su 2022, Theorem 4.2): with σ/2 in the place of σ, the loss of remove
-	// where it is positive, its mirror image where it is negative, and an atom
-	// at 0.
+	// fixed is the symmetric pair of the trade-off function C_q(G_{2/σ}) (Dong, Roth, Su 2022,
+	// Theorem 4.2), with σ/2 instead of σ. Where the loss of remove is positive, fixed has that
+	// loss. It also has the mirror image of that part, and an atom at 0.
 	fixed
 )
 
-// branch is a part of P on an interval of x, with P(dx) = φ(x)·g(x)^weight dx
-// and the loss Y(x) = up·L(x) + down·L(-x), monotone in x.
+// branch is the part of P on an interval of x, where P(dx) = φ(x)·g(x)^weight dx and the loss Y(x)
+// = up·L(x) + down·L(-x) is monotone.
 type branch struct {
 	weight, up, down float64
 	lo, hi           float64
 }
 
-// round is one kind of round of a release: its loss, restricted to where all
-// but a probability out of P lies.
+// round is one kind of round of a release. Its loss is restricted to a range that has all but a
+// probability out of P.
 type round struct {
-	q, sigma float64 // those of the pair, whose σ is half the round's for fixed
+	q, sigma float64 // of the pair; for fixed, sigma is half the round's σ
 	count    float64 // T, the number of such rounds
 	out      float64 // the probability outside the parts
 
 	bulk part
-	jump *part // the large losses, where a release is peeled
+	jump *part // the large losses, if the release is peeled
 }
 
-// part is a part of the loss of a round.
+// part is a part of a round's loss.
 type part struct {
 	branches []branch
 	atom     float64 // the probability of the loss 0
 
-	last *rule // what tilt used last
+	last *rule // the rule that tilt used last
 }
 
-// newRound restricts the loss such that each tail has a probability of at most
-// tail in (0, 1/4). Losses above threshold, if it is finite, are jumps.
+// newRound restricts the loss so that each tail that is cut off has a probability of at most tail,
+// in (0, 1/4). If threshold is finite, losses above it are jumps.
 func newRound(d direction, s spec, tail, threshold float64) *round {
 	q, sigma := s.q, s.sigma
 	if d == fixed {
@@ -68,13 +66,13 @@ func newRound(d direction, s spec, tail, threshold float64) *round {
 	mixed := max(sigma*tailPoint(tail/2), 1+sigma*tailPoint(tail/(2*q)))
 	mixedBelow := func(x float64) float64 { return (1-q)*upperTail(-x/sigma) + q*upperTail((1-x)/sigma) }
 	mixedAbove := func(x float64) float64 { return (1-q)*upperTail(x/sigma) + q*upperTail((x-1)/sigma) }
-	var large branch // the branch that has the large losses
+	var large branch // the branch with the large losses
 	switch d {
 	case remove:
 		large = branch{1, 1, 0, low, mixed}
 		r.out = mixedBelow(low) + mixedAbove(mixed)
 	case add:
-		r.bulk.branches = []branch{{0, -1, 0, low, -low}} // as losses are at most -log(1-q)
+		r.bulk.branches = []branch{{0, -1, 0, low, -low}} // because losses are at most -log(1-q)
 		r.out = 2 * upperTail(-low/sigma)
 	case replace:
 		large = branch{1, 1, -1, low, mixed}
@@ -85,7 +83,7 @@ func newRound(d direction, s spec, tail, threshold float64) *round {
 		r.bulk.atom = (1 - q) * math.Erf(1/(2*math.Sqrt2*sigma))
 		r.out = mixedAbove(mixed) + upperTail(mixed/sigma)
 	}
-	r.out *= 1 + 1e-12 // rounding of erfc and of the sums
+	r.out *= 1 + 1e-12 // for the rounding of erfc and of the sums
 	if d == add {
 		return r
 	}
@@ -98,7 +96,7 @@ func newRound(d direction, s spec, tail, threshold float64) *round {
 	return r
 }
 
-// edge is where the increasing loss of b is threshold, or an end of b.
+// edge returns the x at which the increasing loss of b is threshold, or an end of b.
 func (r *round) edge(b branch, threshold float64) float64 {
 	if !(b.value(r, b.hi) > threshold) {
 		return b.hi
@@ -119,8 +117,8 @@ func upperTail(z float64) float64 { return 0.5 * math.Erfc(z/math.Sqrt2) }
 // tailPoint returns a z ≥ 0 with P(Z > z) ≤ p, by P(Z > z) ≤ e^(-z²/2)/2.
 func tailPoint(p float64) float64 { return math.Sqrt(max(0, -2*math.Log(2*p))) }
 
-// total is the total variation distance of the pair, an upper bound of one
-// round's δ(0).
+// total returns the total variation distance of the pair, which is an upper bound of one round's
+// δ(0).
 func total(d direction, q, sigma float64) float64 {
 	if d == replace || d == fixed {
 		sigma /= 2
@@ -134,7 +132,7 @@ func (r *round) exponent(x float64) float64 { return (2*x - 1) / (2 * r.sigma * 
 // loss is L(x), to a few units in the last place.
 func (r *round) loss(x float64) float64 {
 	w := r.exponent(x)
-	if w > 500 { // e^w may overflow, and 1-q is nothing beside q·e^w unless q is tiny
+	if w > 500 { // e^w may overflow, and 1-q is negligible against q·e^w unless q is tiny
 		return w + math.Log(r.q+(1-r.q)*math.Exp(-w))
 	}
 	if u := r.q * math.Expm1(w); u > -0.5 {
@@ -143,8 +141,8 @@ func (r *round) loss(x float64) float64 {
 	return math.Log(1 - r.q + r.q*math.Exp(w))
 }
 
-// share is q·e^w/g, the probability in (0, 1) that the record was used, given
-// x; the slope of L is share/σ².
+// share returns q·e^w/g, the probability in (0, 1) that the record was used, given x. The slope of
+// L is share/σ².
 func (r *round) share(x float64) float64 {
 	return 1 / (1 + (1-r.q)/r.q*math.Exp(-r.exponent(x)))
 }

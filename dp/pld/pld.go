@@ -15,18 +15,17 @@ const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
 	MaxRounds          = 1e12
-	MinDelta           = 1e-100 // δ is below 1, besides
+	MinDelta           = 1e-100 // δ must also be below 1
 	MaxEpsilon         = 1e6
-	// DefaultAccuracy is the width of an interval over its ε or δ.
+	// DefaultAccuracy is the default relative width of an interval.
 	DefaultAccuracy = 1e-3
 	minAccuracy     = 1e-6
 )
 
-// Accountant answers with intervals. The zero value is ready.
+// Accountant bounds ε and δ by certified intervals. The zero value is ready to use.
 type Accountant struct {
-	// Accuracy is the relative width that is asked for, in [1e-6, 0.5]; 0 means
-	// DefaultAccuracy. Where it would take more than about a second the interval
-	// is wider.
+	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
+	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
 }
 
@@ -35,9 +34,9 @@ var _ dp.Accountant = Accountant{}
 // Name returns "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon implements dp.Accountant: δ must be in [MinDelta, 1). The Bound is of
-// kind dp.Interval, dp.Exact where there is a closed form, or dp.Upper for
-// fixed-size sampling and shuffled batches.
+// Epsilon implements dp.Accountant for δ in [MinDelta, 1). The Bound is of kind dp.Exact if a
+// closed form exists, dp.Upper for fixed-size sampling and shuffled batches, and otherwise
+// dp.Interval.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {
@@ -57,8 +56,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant: ε must be in [0, MaxEpsilon]. The Bound is as that of Epsilon,
-// but dp.Upper where a δ with a closed form is no normal float64. It is never 0.
+// Delta implements dp.Accountant for ε in [0, MaxEpsilon]. The Bound has the same kind as
+// Epsilon's, except that it is dp.Upper if a closed form gives a δ that is not a normal float64. δ
+// is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {
@@ -67,9 +67,9 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns what Delta returns for each ε, in about a second however many there are. If the
-// full accuracy would take longer, the intervals are wider. The ε must not decrease. Those above
-// MaxEpsilon are left out, unless all are above it.
+// Profile returns the result of Delta for each ε. It takes about a second for any number of ε: if
+// the full accuracy would take longer, the intervals are wider. The ε must not decrease. Those
+// above MaxEpsilon are left out, unless all are above it.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("the epsilons of a profile must not decrease")
@@ -88,7 +88,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 	if err != nil {
 		return nil, err
 	}
-	// A contour of many different rounds needs more steps than a contour of a few to be of use.
+	// A useful contour of many different rounds needs more steps than one of a few.
 	q.most, q.left = min(maxWork, most*(1+float64(len(q.specs))/100)), left
 	p, err := q.deltas(epsilons)
 	if err != nil {
@@ -120,7 +120,7 @@ func checkEpsilons(epsilons []float64) error {
 	return nil
 }
 
-// ends returns the ends of a bound and its best value.
+// ends returns the bounds of an answer and its best single value.
 func ends(kind dp.Kind, lower, upper float64) (lo, value, up float64) {
 	switch {
 	case kind == dp.Upper:

@@ -11,13 +11,14 @@ import (
 type effort struct {
 	ctx  context.Context // when it is done, every loop ends at once
 	most float64         // the limit of one contour
-	left float64         // what is left of the limit of all contours and rules
+	left float64         // what remains of the limit for all contours and rules
 }
 
 const (
 	// maxWork limits a contour for a single answer.
 	maxWork = 1.2e8
-	// unlimited is more than all contours of any single answer cost. It is finite, as parts are taken of it.
+	// unlimited is more than the contours of any single answer cost. It is finite, because
+	// fractions of it are computed.
 	unlimited = 1e300
 	// profileWork limits all contours of a profile, and sharedWork each of them.
 	profileWork, sharedWork = 4e8, 2.5e7
@@ -33,10 +34,10 @@ const (
 // profile holds bounds of δ at several ε, which increase.
 type profile struct {
 	eps, lower, upper []float64
-	enough            []float64 // an upper bound of no more than this need not be narrower
+	enough            []float64 // an upper bound up to this is narrow enough
 
-	contours [][]*contour // those that were made for each ε
-	points   int          // of all of them
+	contours [][]*contour // the contours that were made for each ε
+	points   int          // of all contours
 }
 
 func newProfile(eps []float64) *profile {

@@ -9,19 +9,19 @@ import (
 	"proactivedp/dp"
 )
 
-// query is a release to account.
+// query is a release and the limits of the work for an answer.
 type query struct {
 	*effort
 	directions []direction
 	specs      []spec
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
-	upperOnly  bool // the rounds were exchanged for others that cost at least as much
+	upperOnly  bool // the rounds were replaced with others that cost at least as much
 	accuracy   float64
 }
 
-// query checks the events and joins equal ones. bad is what is wrong with the
-// other argument. What is not covered names the first event for each reason.
+// query checks the events and merges equal ones. bad is the error of the caller's own argument, or
+// nil. For each reason not to cover events, the error names the first event.
 func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (query, error) {
 	var wrong faults
 	if errors.Is(bad, dp.ErrNotCovered) {
@@ -61,8 +61,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	return q, wrong.err()
 }
 
-// take joins the events that are equal, as they are counted, and finds those that cannot be
-// accounted.
+// take merges equal events of counted and records which events cannot be accounted for.
 func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	index := map[[2]float64]int{}
 	var rounds float64
@@ -72,7 +71,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 			continue
 		}
 		if e.Adjacency != q.adjacency || e.Sampling != q.sampling {
-			wrong.notCovered("event %d: %s, %s sampling in one release with %s, %s sampling", i, e.Adjacency,
+			wrong.notCovered("event %d: %s, %s sampling, must be %s, %s sampling as in event 0", i, e.Adjacency,
 				e.Sampling, q.adjacency, q.sampling)
 		}
 		for _, err := range []error{
@@ -97,7 +96,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	}
 }
 
-// directionsOf returns which pairs of worlds dominate a round like e.
+// directionsOf returns the directions whose pairs dominate a round like e.
 func directionsOf(e dp.Event) ([]direction, error) {
 	scheme, err := e.Scheme()
 	if err != nil {
@@ -115,13 +114,13 @@ func directionsOf(e dp.Event) ([]direction, error) {
 		dp.ErrNotCovered)
 }
 
-// faults is what is wrong with a question.
+// faults collects the errors of a question.
 type faults struct {
 	invalid, uncovered []error
-	told               map[string]bool // each reason is told for one event, as there may be thousands
+	told               map[string]bool // reasons that are in uncovered, each for one event, because there may be thousands
 }
 
-// notCovered enters what is not covered, unless the same was said before.
+// notCovered adds an error that wraps dp.ErrNotCovered, unless it has one with the same format.
 func (f *faults) notCovered(format string, args ...any) {
 	if f.told[format] {
 		return
@@ -133,7 +132,7 @@ func (f *faults) notCovered(format string, args ...any) {
 	f.uncovered = append(f.uncovered, fmt.Errorf(format+": %w", append(args, dp.ErrNotCovered)...))
 }
 
-// err returns all of it. It is dp.ErrNotCovered only if nothing is invalid.
+// err joins all errors. The result is dp.ErrNotCovered only if nothing is invalid.
 func (f *faults) err() error {
 	err := errors.Join(f.invalid...)
 	if err == nil {
@@ -145,7 +144,7 @@ func (f *faults) err() error {
 	return err
 }
 
-// bound returns what the query's answers say of themselves.
+// bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
 	sampled := slices.ContainsFunc(q.specs, func(s spec) bool { return s.q < 1 })
@@ -199,21 +198,20 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 	return p, nil
 }
 
-// answer returns the ends of an answer. They cross only by a fault of the
-// package, and then nothing is answered; nor is it once the context is done.
+// answer returns the bounds of an answer. It fails once the context is done, and if the bounds
+// cross, which only a fault of this package can cause.
 func (q query) answer(lower, upper float64) (float64, float64, error) {
 	if err := context.Cause(q.ctx); err != nil {
 		return 0, 0, err
 	}
 	if !(lower <= upper*(1+1e-9)) {
-		return 0, 0, fmt.Errorf("the bounds %v and %v contradict each other: a fault of this program", lower,
+		return 0, 0, fmt.Errorf("the bounds %v and %v contradict each other, which is a fault of this program", lower,
 			upper)
 	}
 	return min(lower, upper), upper, nil
 }
 
-// ends returns the queries for both ends of the answer; least is nil if most
-// gives both.
+// ends returns the queries for both ends of the answer. least is nil if most gives both.
 func (q query) ends() (least, most *query) {
 	if len(q.specs) <= maxSpecs {
 		return nil, &q
@@ -223,9 +221,9 @@ func (q query) ends() (least, most *query) {
 	return &l, &m
 }
 
-// single is the largest ε of any one round at δ, a lower bound of all: what one
-// round released is a function of the release. A removed record is a case of a
-// replaced one, whose substitute has the gradient 0.
+// single returns the largest ε of any one round at δ. It is a lower bound for the release, because
+// one round's result is a function of the release. If records are replaced, the round is that of a
+// removed record: a record may be replaced with one whose gradient is 0.
 func (q query) single(delta float64) float64 {
 	largest := 0.0
 	for _, s := range q.specs {
@@ -239,7 +237,7 @@ func (q query) single(delta float64) float64 {
 	return largest
 }
 
-// far bounds δ(0), by the rounds' total variations.
+// far bounds δ(0) by the rounds' total variation distances.
 func (q query) far() float64 {
 	var sum float64
 	for _, s := range q.specs {

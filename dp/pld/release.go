@@ -6,18 +6,17 @@ import (
 	"proactivedp/internal/root"
 )
 
-// release is the composition of rounds, seen from one direction. The privacy
-// loss of rounds that use every record (q = 1) is Gaussian: together they are
-// one Gaussian mechanism with μ² = gauss.
+// release is the composition of rounds in one direction. The privacy loss of rounds that use every
+// record (q = 1) is Gaussian, and together these rounds are one Gaussian mechanism with μ² = gauss.
 //
-// A release may be peeled: where a few large losses make δ, what is integrated
-// is the release with at least one jump, a loss above a threshold, and what is
-// left, the bulk, is bounded. It would drown the rest.
+// If a few large losses determine δ, a release is peeled. Then only the release with at least one
+// jump is integrated; a jump is a loss above a threshold. The rest, the bulk, is bounded: its
+// rounding errors would be larger than δ.
 type release struct {
 	*effort
 	rounds []*round
 	gauss  float64
-	out    float64 // probability that any of the rounds is outside its parts
+	out    float64 // probability that some round is outside its parts
 	peeled bool
 	rest   []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
 }
@@ -25,8 +24,8 @@ type release struct {
 // spec is a number of equal rounds.
 type spec struct{ q, sigma, count float64 }
 
-// newRelease restricts all losses such that at most a probability of budget is
-// lost. It is peeled at the threshold if that is finite.
+// newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
+// is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
 	r := &release{effort: e}
 	var sampled float64
@@ -55,14 +54,14 @@ func newRelease(e *effort, d direction, specs []spec, budget, threshold float64)
 	return r
 }
 
-// tilt evaluates log E[e^(λY)] of the loss Y that is integrated.
+// tilt evaluates log E[e^(λY)] for the loss Y that is integrated.
 func (r *release) tilt(lambda float64) tilted {
 	bulk, jumps := r.tilts(lambda)
 	if !r.peeled {
 		return bulk
 	}
-	// The transform is e^bulk·(e^w - 1), w = jumps.k. With derivatives a of the
-	// whole and b of the bulk, its own are means with the weights 1+c and -c.
+	// The transform is e^bulk·(e^w - 1), w = jumps.k. Its derivatives are weighted means of those
+	// of the whole, with weight 1+c, and those of the bulk, with weight -c.
 	w := jumps.k
 	c := 1 / math.Expm1(w)
 	whole := bulk.mean + jumps.mean
@@ -76,8 +75,8 @@ func (r *release) tilt(lambda float64) tilted {
 	}
 }
 
-// tilts evaluates log E[e^(λY)] of the bulk, and w = Σ T·log(1 + jumps/bulk) with
-// its derivatives; the error of w is relative.
+// tilts evaluates log E[e^(λY)] of the bulk, and w = Σ T·log(1 + jumps/bulk), with their
+// derivatives. The error of w is relative.
 func (r *release) tilts(lambda float64) (bulk, w tilted) {
 	bulk = tilted{
 		k:        r.gauss * lambda * (lambda + 1) / 2,
@@ -113,15 +112,14 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 	return bulk, w
 }
 
-// certain is log E[e^(λY)] rounded up, with what a Gaussian loss of variance
-// smooth adds to it.
+// certain returns log E[e^(λY)], rounded up, after adding a Gaussian loss of variance smooth.
 func (t tilted) certain(lambda, smooth float64) float64 {
 	k := t.k + smooth*lambda*(lambda+1)/2
 	return k + t.err + 1e-12*math.Abs(k)
 }
 
-// logChernoff is the logarithm of λ^λ/(1+λ)^(1+λ), the largest value of
-// (1-e^(-a))₊·e^(-λa): δ(ε) ≤ e^(K(λ)-λε+logChernoff(λ)).
+// logChernoff returns the logarithm of λ^λ/(1+λ)^(1+λ), which is the maximum of
+// (1-e^(-a))₊·e^(-λa). With it, δ(ε) ≤ e^(K(λ)-λε+logChernoff(λ)).
 func logChernoff(lambda float64) float64 {
 	if lambda == 0 {
 		return 0
@@ -133,7 +131,7 @@ func logChernoff(lambda float64) float64 {
 type saddle struct {
 	lambda, epsilon float64
 	spread          float64 // √ of the second derivative of its logarithm
-	logDelta        float64 // what the saddle-point approximation gives for δ(ε)
+	logDelta        float64 // the saddle-point approximation of log δ(ε)
 }
 
 // saddleAt returns the saddle at λ with its ε.
@@ -147,14 +145,14 @@ func (r *release) saddleAt(lambda float64) saddle {
 	}
 }
 
-// Saddles are looked for from minLambda to maxLambda.
+// The range in which saddles are searched.
 const (
 	minLambda = 1e-9
 	maxLambda = 1e15
 )
 
-// find returns the saddle where goal, increasing with λ, changes its sign; at
-// the ends of the range there is none and ok is false.
+// find returns the saddle at which goal, which increases with λ, changes its sign. If the sign does
+// not change in the range, ok is false.
 func (r *release) find(start float64, goal func(saddle) float64) (s saddle, ok bool) {
 	at := func(logLambda float64) saddle { return r.saddleAt(math.Exp(logLambda)) }
 	const factor = 1.5
@@ -181,8 +179,8 @@ func (r *release) find(start float64, goal func(saddle) float64) (s saddle, ok b
 	return at(x), true
 }
 
-// start guesses the tilt from a Gaussian loss with the variance of the rounds
-// where it is moderate.
+// start guesses the tilt from a Gaussian loss with the variance that the rounds have if it is
+// moderate.
 func (r *release) start(logInverseDelta float64) float64 {
 	variance := r.gauss
 	for _, one := range r.rounds {

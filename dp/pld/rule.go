@@ -13,8 +13,8 @@ const unit = 0x1p-53
 // panelNodes is the number of Gauss–Legendre nodes of a panel.
 const panelNodes = 32
 
-// legendreX are the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the
-// logarithms of its weights.
+// legendreX has the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the logarithms of its
+// weights.
 var legendreX, legendreLogW = legendre()
 
 func legendre() (x, logW [panelNodes]float64) {
@@ -31,16 +31,15 @@ type panel struct {
 	center, half float64
 }
 
-// maxWidth is the width of a first panel over min(σ, σ²).
+// maxWidth is the width of the initial panels, divided by min(σ, σ²).
 const maxWidth = 6.0
 
-// logBound returns the logarithm of a bound of |φ(x)·g(x)^weight·e^((λ+iτ)Y(x))|
-// for all |τ| ≤ t and all complex x in the Bernstein ellipse of the panel with
-// parameter rho ≥ 1, or +Inf if g may vanish there.
+// logBound returns the logarithm of a bound of |φ(x)·g(x)^weight·e^((λ+iτ)Y(x))| for all |τ| ≤ t
+// and all complex x in the panel's Bernstein ellipse with parameter rho ≥ 1. It returns +Inf if g
+// may vanish there.
 //
-// At x = u+iv, with angle v/σ² and share the one at u: |φ(x)| = φ(u)·e^(v²/2σ²);
-// |g(x)| = g(u)·√(1 - 4·share·(1-share)·sin²(angle/2)); and |arg g(x)| grows with
-// share/(1-share).
+// At x = u+iv, with angle = v/σ² and the share at u: |φ(x)| = φ(u)·e^(v²/2σ²);
+// g(x)| = g(u)·√(1 - 4·share·(1-share)·sin²(angle/2)); and |arg g(x)| grows with share/(1-share).
 func (r *round) logBound(p panel, lambda, t, rho float64) float64 {
 	const pieces = 6
 	reach := p.half * (rho + 1/rho) / 2
@@ -109,14 +108,14 @@ func (r *round) maxShrink(first, last, angle float64) float64 {
 	return -0.5 * math.Log1p(-4*share*(1-share)*sin*sin)
 }
 
-// logError returns the logarithm of a bound of the error of the Gauss–Legendre
-// rule for ∫ φ g^weight e^((λ+iτ)Y) dx over the panel, for all |τ| ≤ t.
+// logError returns the logarithm of a bound of the error of the Gauss–Legendre rule for ∫ φ
+// g^weight e^((λ+iτ)Y) dx over the panel, for all |τ| ≤ t.
 //
-// An integrand that is at most M in the ellipse with parameter ϱ has Chebyshev
-// coefficients of at most 2M·ϱ^(-k) (Trefethen, Approximation Theory and
-// Approximation Practice, Theorem 8.1). A rule with n nodes is exact up to degree
-// 2n-1, odd degrees cancel, and for T_k the rule and the integral differ by at
-// most 2 + 2/(k²-1): together 4.01·M·ϱ^(-2n)/(1-ϱ^(-2)) times the half-width.
+// An integrand that is at most M in the ellipse with parameter ϱ has Chebyshev coefficients of at
+// most 2M·ϱ^(-k) (Trefethen, Approximation Theory and Approximation Practice, Theorem 8.1). A rule
+// with n nodes is exact up to degree 2n-1, and odd degrees cancel. For the Chebyshev polynomial
+// T_k, the rule and the integral differ by at most 2 + 2/(k²-1). Together the error is at most
+// 4.01·M·ϱ^(-2n)/(1-ϱ^(-2)) times the half-width.
 func (r *round) logError(p panel, lambda, t float64) float64 {
 	rhos := []float64{1.5, 2, 2.8, 4, 6}
 	if t == 0 { // the integrand is smooth enough for any of them
@@ -130,30 +129,30 @@ func (r *round) logError(p panel, lambda, t float64) float64 {
 	return best + math.Log(4.01*p.half)
 }
 
-// rule is a discrete measure that stands for a part of the loss: node j has the
-// loss y[j] and the probability e^logP[j] under P.
+// rule is a discrete measure that approximates a part of the loss. Node j has the loss y[j] and the
+// probability e^logP[j] under P.
 type rule struct {
-	panels, dropped []panel // those that are dropped have no nodes
+	panels, dropped []panel // dropped panels have no nodes
 	y, logP         []float64
-	// moved bounds the rounding of each y, including that of its x; weighed the
-	// relative rounding of e^logP. Both lack the factor unit.
+	// moved bounds the rounding of each y, including that of its x. weighed bounds the relative
+	// rounding of e^logP. Both are in units.
 	moved, weighed []float64
 }
 
-// The bounds of panels over M(λ) at which they are left out, and at which they
-// need no split.
+// The logarithms of M(λ) over a panel's bound at which the panel is dropped (hardly) and at which
+// it needs no split (accurate).
 const (
 	hardly   = 44 // e^-44 = 8e-20
 	accurate = 39 // e^-39 = 1e-17
 	finest   = 1e-7
 )
 
-// ruleFor returns the rule for ∫ e^((λ+iτ)Y) dP over the part, for all |τ| ≤ t,
-// and a bound of its error over e^(u.top(λ)). Panels are split until their bound is lost in the
-// rounding.
+// ruleFor returns the rule for ∫ e^((λ+iτ)Y) dP over the part, for all |τ| ≤ t, and a bound of its
+// error divided by e^(u.top(λ)). It splits panels until their error bound is smaller than the
+// rounding error.
 func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 	var todo []panel
-	top := math.Inf(-1) // about log M(λ), from below
+	top := math.Inf(-1) // a lower bound of log M(λ), up to rounding
 	look := func(q panel) {
 		top = max(top, q.branch.logDensity(r, q.center)+lambda*q.branch.value(r, q.center)+math.Log(q.half))
 	}
@@ -244,15 +243,15 @@ func (r *round) newRule(ps []panel, atom float64) *rule {
 	return u
 }
 
-// tilted is log E[e^(λY)] over a part, a round or a release, with its derivatives
-// and a bound of its error, of quadrature and rounding.
+// tilted is log E[e^(λY)] of a part, a round or a release, with its derivatives and a bound of its
+// error from quadrature and rounding.
 type tilted struct {
 	k, mean, variance float64
 	err               float64
 }
 
-// tilt evaluates log ∫ e^(λY) dP over the part, λ > 0. The last rule serves tilts
-// near its own as well.
+// tilt evaluates log ∫ e^(λY) dP over the part for λ > 0. It reuses the last rule if that is
+// accurate enough for this λ.
 func (p *part) tilt(r *round, lambda float64) tilted {
 	const enough = 1e-12
 	if p.last != nil {
@@ -266,7 +265,7 @@ func (p *part) tilt(r *round, lambda float64) tilted {
 	return p.last.tilt(lambda, p.last.top(lambda), wrong)
 }
 
-// wrong bounds the error of ∫ e^(λY) dP by the rule, over e^top.
+// wrong bounds the rule's error of ∫ e^(λY) dP, divided by e^top.
 func (u *rule) wrong(r *round, lambda, top float64) float64 {
 	var sum float64
 	for _, q := range u.dropped {
@@ -278,8 +277,8 @@ func (u *rule) wrong(r *round, lambda, top float64) float64 {
 	return sum
 }
 
-// tilt is that of the rule, with top = u.top(λ), for whose error over e^top wrong
-// is a bound.
+// tilt evaluates log ∫ e^(λY) dP by the rule. top must be u.top(λ), and wrong a bound of the rule's
+// error divided by e^top.
 func (u *rule) tilt(lambda, top, wrong float64) tilted {
 	var sum, first, second, rounding float64
 	for j, y := range u.y {
@@ -296,7 +295,7 @@ func (u *rule) tilt(lambda, top, wrong float64) tilted {
 	}
 }
 
-// top is the largest log(e^(λy)·P).
+// top returns the largest λy + logP of the nodes.
 func (u *rule) top(lambda float64) float64 {
 	top := math.Inf(-1)
 	for j, y := range u.y {

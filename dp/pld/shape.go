@@ -2,8 +2,8 @@ package pld
 
 import "math"
 
-// How the allowed error is shared out: the Gaussian that smooths the loss has
-// most of it, since halving it doubles the work.
+// How the allowed error is divided. The Gaussian that smooths the loss gets most of it, because
+// halving that part doubles the work.
 const (
 	smoothShare   = 0.75
 	aliasShare    = 0.02
@@ -12,12 +12,11 @@ const (
 	roundingShare = 0.02
 )
 
-// shapeFor chooses the contour for the bounds of δ(ε) near s.epsilon, where δ is
-// about e^logDelta. They shall be within a width of ε of each other, where the
-// density is fall times -δ'.
+// shapeFor chooses the contour for bounds of δ(ε) near s.epsilon, where δ is about e^logDelta. As
+// bounds of ε they should differ by at most width. fall is the loss's density there divided by -δ'.
 //
-// Mostly it goes through the saddle. Copies of a loss with heavy tails are
-// nearer to each other at a smaller tilt, at the price of cancellation.
+// Usually the contour goes through the saddle. For a loss with heavy tails, a smaller tilt allows a
+// shorter period, at the price of cancellation.
 func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	best := r.shapeAt(s, logDelta, width, fall)
 	if best.period < heavyPeriod*s.spread {
@@ -27,7 +26,7 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	for _, one := range r.rounds {
 		count += one.count
 	}
-	// Up to this size the rounding of the rounds' transforms is a part of the width.
+	// Up to this excess, the rounding of the rounds' transforms is a fraction of the width.
 	most := math.Log(roundingShare * min(0.5, width*s.lambda) / (300 * unit * count))
 	for range 10 {
 		s.lambda *= 0.8
@@ -40,12 +39,12 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	return best
 }
 
-// heavyPeriod is the period over the standard deviation that tells heavy tails.
+// heavyPeriod is the quotient of period and standard deviation above which a loss has heavy tails.
 const heavyPeriod = 9
 
-// shapeAt is shapeFor at the tilt of s.
+// shapeAt is shapeFor with the tilt of s.
 func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
-	// The gap in ε is smooth·density/|δ'|.
+	// As an error of ε, the gap is smooth·density/|δ'|.
 	p := shape{saddle: s, smooth: smoothShare * width / (gapWidth * fall)}
 	p.smooth = min(p.smooth, 0.4)
 	if fall > 1 {
@@ -58,13 +57,13 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 	logScale := r.tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
 	p.excess = logScale - logDelta
 
-	// The width in δ is about width·|δ'|, and log δ falls at least by λ a unit of ε.
+	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
 	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))
 
 	target := logScale - logTolerance - math.Log(aliasShare)
 	p.aliases, p.period = r.aliasesFor(s, decay, target, logTolerance+math.Log(aliasShare/2))
 
-	// What is cut off the sums is bounded at τ = t√decay.
+	// The part that is cut off the sums is bounded at τ = t√decay.
 	root := math.Sqrt(decay)
 	excess := logScale - logTolerance - math.Log(cutShare)
 	for tau := 2.5; ; tau += 0.1 {
@@ -78,8 +77,8 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 	return p
 }
 
-// aliasesFor chooses Chernoff bounds on either side of the saddle and the least
-// period for which they bound the copies by e^logTolerance.
+// aliasesFor chooses Chernoff bounds on both sides of the saddle, and the least period for which
+// they bound the copies by e^logTolerance.
 func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]alias, float64) {
 	target = max(target, 1)
 	distance := math.Sqrt(2*target) / s.spread
@@ -102,13 +101,13 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 			consider(1, at(s.lambda/(2+f)))
 		}
 	}
-	consider(1, alias{0, 0}) // says that δ ≤ 1
-	// The period is so long that the aliases' sums converge at once.
+	consider(1, alias{0, 0}) // the bound δ ≤ 1
+	// The period is long enough that the sums over the copies converge at once.
 	shortest := 3 / min(math.Abs(best[0].lambda-s.lambda), math.Abs(best[1].lambda-s.lambda))
 	return best[:], max(period[0], period[1], shortest)
 }
 
-// aliasesOfBulk returns Chernoff bounds of δ(ε) of the bulk near eps.
+// aliasesOfBulk returns Chernoff bounds for the bulk's δ near eps.
 func (r *release) aliasesOfBulk(eps float64) []alias {
 	bound := func(lambda float64) alias {
 		b, _ := r.tilts(lambda)

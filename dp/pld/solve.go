@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// lost is the part of δ that truncation may lose.
+	// lost is the fraction of δ that truncation may lose.
 	lost = 1e-7
-	// floor is the part of the loss's standard deviation below which an ε is not
-	// resolved: near δ(0) a relative width has no meaning.
+	// floor is the smallest resolved ε as a fraction of the loss's standard deviation. Near δ(0) a
+	// relative width has no meaning.
 	floor = 1e-3
-	// coarse is by how much a first look is less accurate.
+	// coarse is how many times less accurate a first look is.
 	coarse = 30
-	// firstLook is the accuracy of a look at a release that is hard to plan for,
-	// and coarsest up to where plans hold.
+	// firstLook is the accuracy of the first contour of a release that is hard to plan for.
+	// coarsest is the largest width for which plans are reliable.
 	firstLook = 0.3
 	coarsest  = 0.1
 )
@@ -31,11 +31,11 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 	return max(lower, q.single(delta)), upper
 }
 
-// larger bounds the larger of the directions' values.
+// larger bounds the maximum of the directions' values.
 func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper float64)) (lower, upper float64) {
 	for i, d := range q.directions {
 		if i > 0 {
-			// Mostly the first direction is the larger, as a coarse look shows.
+			// Usually the first direction has the larger value, which a coarse look shows.
 			lo, up := bounds(d, coarse*q.accuracy)
 			lower = max(lower, lo)
 			if up <= upper {
@@ -62,7 +62,7 @@ func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper flo
 		return lower, min(upper, up)
 	}
 	whole.run(max(accuracy, firstLook))
-	for range 3 { // as the threshold depends on ε, which may come out smaller than thought
+	for range 3 { // because the threshold depends on ε, which may be smaller than expected
 		before := whole.upper
 		peeled := whole.peel(d, q.specs, accuracy)
 		if peeled == nil {
@@ -78,22 +78,22 @@ func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper flo
 	return lower, min(upper, up)
 }
 
-// search looks for the ε of a release at δ by a few contours, each planned with
-// what the one before has shown.
+// search finds the ε of a release at δ by a few contours. Each contour is planned from the results
+// of the previous one.
 type search struct {
 	*release
 	delta, logDelta float64
-	saddle          saddle  // where the next contour goes
-	fall            float64 // the density over -δ' there, as far as it is known
+	saddle          saddle  // the saddle of the next contour
+	fall            float64 // the estimated density over -δ' there
 	lower, upper    float64
-	limited         bool // whether the limit of work did not allow the accuracy
+	limited         bool // whether the limit of work prevented the accuracy
 }
 
 func (r *release) search(s saddle, delta float64) *search {
 	return &search{r, delta, math.Log(delta), s, 1 + s.lambda, 0, math.Inf(1), false}
 }
 
-// relative is the relative width of the interval.
+// relative returns the relative width of the interval.
 func (s *search) relative() float64 {
 	if math.IsInf(s.upper, 1) {
 		return 1
@@ -101,7 +101,7 @@ func (s *search) relative() float64 {
 	return (s.upper - s.lower) / s.upper
 }
 
-// width is the width of ε that is asked for.
+// width returns the requested width of ε.
 func (s *search) width(accuracy float64) float64 {
 	if s.saddle.epsilon == 0 { // ε may be 0, which has no relative width
 		return accuracy * s.saddle.spread
@@ -113,15 +113,15 @@ func (s *search) done(accuracy float64) bool {
 	return !math.IsInf(s.upper, 1) && s.upper-s.lower <= accuracy*max(s.upper, floor*s.saddle.spread)
 }
 
-// heavy says that a few large losses make δ: the copies of a loss with light
-// tails are far enough off at some standard deviations.
+// heavy reports whether a few large losses determine δ. For a loss with light tails, a period of a
+// few standard deviations separates the copies.
 func (s *search) heavy(accuracy float64) bool {
 	p := s.shapeAt(s.saddle, s.logDelta, s.width(accuracy), s.fall)
 	return s.saddle.epsilon == 0 || p.period > heavyPeriod*s.saddle.spread
 }
 
-// run narrows the interval as far as the accuracy asks and the work allows, and
-// faster the more is known. Once the context is done it stays as wide as it is.
+// run narrows the interval until it has the accuracy or the work reaches its limit. Steps get finer
+// as more is known. Once the context is done, the interval stays as it is.
 func (s *search) run(accuracy float64) (lower, upper float64) {
 	for attempt, idle := 0, 0; attempt < 7 && idle < 2 && !s.done(accuracy) && s.ctx.Err() == nil; attempt++ {
 		before := s.upper - s.lower
@@ -142,7 +142,7 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 	return s.lower, s.upper
 }
 
-// peel returns a search in the release peeled for ε near the upper end, or nil.
+// peel returns a search for ε in the release peeled near the upper end, or nil.
 func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 	eps := s.upper
 	r, at := peeled(s.effort, d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
@@ -154,9 +154,9 @@ func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
 	return next
 }
 
-// peeled returns the release peeled at the largest threshold for which the δ(eps)
-// of the bulk is a part of the accuracy wanted in a δ of about delta, and its
-// saddle for eps; nil if there is none, or if that wins nothing.
+// peeled returns the release peeled at the largest usable threshold, and its saddle for eps. At a
+// usable threshold, the bulk's δ(eps) is a fraction of the accuracy wanted for a δ of about delta.
+// It returns nil if no threshold is usable or peeling does not help.
 func peeled(e *effort, d direction, specs []spec, delta, eps, accuracy, lambda float64) (*release, saddle) {
 	logRest := math.Log(restShare * min(0.5, accuracy) * delta)
 	for _, part := range [...]float64{1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32} {
@@ -198,23 +198,22 @@ func (s *search) step(accuracy float64) {
 		s.fall = max(s.fall/2, min(16*s.fall, sum.most/(gapMostMean*sum.slope)))
 	}
 	if near {
-		s.fall *= 1.5 // the contour was in the right place, and still too coarse
+		s.fall *= 1.5 // the contour was in the right place, but too coarse
 	}
 }
 
-// saddleOf returns the saddle for δ, with ε ≥ 0.
+// saddleOf returns the saddle at which δ(ε) is about delta, with ε ≥ 0.
 func (r *release) saddleOf(delta float64) (s saddle, ok bool) {
 	logDelta := math.Log(delta)
 	s, ok = r.find(r.start(-logDelta), func(s saddle) float64 { return logDelta - s.logDelta })
-	if ok && s.epsilon <= 0 { // ε is 0 or next to it
+	if ok && s.epsilon <= 0 { // ε is 0 or nearly 0
 		s, ok = r.find(s.lambda, func(s saddle) float64 { return s.epsilon })
 		s.epsilon = 0
 	}
 	return s, ok
 }
 
-// truncated returns the release truncated for δ(eps), of which it guesses the
-// size, and its saddle.
+// truncated returns the release truncated for δ(eps), whose size it guesses, and its saddle.
 func (q query) truncated(d direction, eps float64) (r *release, s saddle, ok bool) {
 	at := func(s saddle) float64 { return s.epsilon - eps }
 	for _, budget := range [...]float64{1e-30, 1e-200} {
@@ -231,7 +230,8 @@ func (q query) truncated(d direction, eps float64) (r *release, s saddle, ok boo
 	return r, s, ok
 }
 
-// largest bounds the loss: where a record is added, by log(1/(1-q)) a round.
+// largest returns the largest possible loss: log(1/(1-q)) per round if a record is added, else
+// +Inf.
 func largest(d direction, specs []spec) (loss float64) {
 	if d != add {
 		return math.Inf(1)
@@ -242,8 +242,8 @@ func largest(d direction, specs []spec) (loss float64) {
 	return loss * (1 + 1e-12)
 }
 
-// affordable is the shape for the width, or for the least multiple of it that the
-// work allows, if there is one.
+// affordable returns the shape for the width, or for the least multiple of it that the limit of
+// work allows. If there is none, ok is false.
 func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, limited, ok bool) {
 	for i := range 10 {
 		p = r.shapeFor(s, logDelta, width, fall)
@@ -252,7 +252,7 @@ func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, 
 			r.left -= work
 			return p, i > 0, true
 		}
-		// The work is inverse to the width, but where fall limits the smoothing.
+		// The work is inversely proportional to the width, unless fall limits the smoothing.
 		width *= min(max(1.3, 1.1*work/r.most), 100)
 		if i > 0 {
 			fall = max(1, fall/2)
@@ -261,7 +261,7 @@ func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, 
 	return p, true, false
 }
 
-// work is about the number of steps of the sums that a contour takes.
+// work estimates the number of steps of a contour's sums.
 func (r *release) work(s shape) float64 {
 	var nodes float64
 	for _, one := range r.rounds {
@@ -273,8 +273,8 @@ func (r *release) work(s shape) float64 {
 	return nodes * float64(s.steps())
 }
 
-// nodes is about the number of nodes of the part's rule: panels bear a phase of
-// some 36, where their tilted probability counts.
+// nodes estimates the number of nodes of the part's rule. A panel can hold a phase of about 36.
+// Only panels whose tilted probability matters count.
 func (p *part) nodes(r *round, s shape) float64 {
 	p.tilt(r, s.lambda)
 	var panels float64
@@ -285,9 +285,9 @@ func (p *part) nodes(r *round, s shape) float64 {
 	return panels * panelNodes
 }
 
-// mostDelta is an upper bound of δ(eps) by one tilt. Where eps is beyond all that is left of
-// the loss, λ is at the end of its range, where the rule is sure of nothing: a smaller one,
-// of which it is, has what was cut off left.
+// mostDelta returns an upper bound of δ(eps) from one tilt. If eps is above all remaining losses, λ
+// is at the end of its range, where the rule has no accuracy. Then a smaller λ is used at which it
+// has; the bound is then mainly the probability that was cut off.
 func (r *release) mostDelta(lambda, eps float64) float64 {
 	for lambda > 1 && !(r.tilt(lambda).err < 1) {
 		lambda /= 16
@@ -295,7 +295,7 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 	return min(1, r.out+math.Exp(r.tilt(lambda).certain(lambda, 0)+logChernoff(lambda)-lambda*eps))
 }
 
-// chernoff is an upper bound of ε by one tilt.
+// chernoff returns an upper bound of ε from one tilt.
 func (r *release) chernoff(lambda, delta float64) float64 {
 	if r.peeled || delta <= r.out {
 		return math.Inf(1)
@@ -307,10 +307,10 @@ func (r *release) chernoff(lambda, delta float64) float64 {
 	return max(0, (k-math.Log(delta-r.out))/lambda*(1+1e-13))
 }
 
-// solve returns ends with δ(upper) ≤ delta ≤ δ(lower); start and width are about
-// where and how far from each other they are.
+// solve returns lower and upper with δ(upper) ≤ delta ≤ δ(lower). start is about where they are,
+// and width about how far apart.
 func (c *contour) solve(start, delta, width float64) (lower, upper float64) {
-	width = min(width, 1/c.lambda) // farther off, the bounds are wider than planned
+	width = min(width, 1/c.lambda) // farther away, the bounds are wider than planned
 	if _, most, _ := c.bounds(-c.shift); most <= delta {
 		return 0, 0
 	}
@@ -332,8 +332,8 @@ func (c *contour) solve(start, delta, width float64) (lower, upper float64) {
 	return max(0, lower-c.shift), upper + c.shift
 }
 
-// crossing returns a point ε ≥ 0 within margin of where f falls through 0: with
-// f ≤ 0 if margin is positive, with f ≥ 0 if it is negative.
+// crossing returns a point ε ≥ 0 within |margin| of the place where f falls through 0. f is at most
+// 0 there if margin is positive, and at least 0 if it is negative.
 func crossing(f func(float64) float64, start, step, margin float64) (eps float64, ok bool) {
 	lo, hi := start, start
 	if f(start) > 0 {

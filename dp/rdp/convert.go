@@ -7,15 +7,14 @@ import (
 	"proactivedp/dp"
 )
 
-// Epsilon returns an ε ≥ 0, rounded up, such that a release whose Rényi
-// divergence of order α > 1 is at most tau ≥ 0 is (ε, δ)-differentially
-// private, δ in (0, 1):
+// Epsilon returns an ε ≥ 0, rounded up, such that a release is (ε, δ)-differentially private if its
+// Rényi divergence of order α is at most tau:
 //
 //	ε = τ + log(1 - 1/α) - log(δα)/(α-1)
 //
-// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy",
-// NeurIPS 2020, Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis
-// Testing Interpretations and Rényi Differential Privacy", AISTATS 2020).
+// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
+// Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi
+// Differential Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckDelta(delta, 0)); err != nil {
@@ -33,13 +32,12 @@ func epsilon(alpha, tau, delta float64) float64 {
 	return max(0, tau+gain+price+rounding*(tau+math.Abs(gain)+(math.Abs(math.Log(delta))+math.Log(alpha))/a))
 }
 
-// Delta returns a δ in (0, 1], rounded up, such that a release whose Rényi
-// divergence of order α > 1 is at most tau ≥ 0 is (ε, δ)-differentially
-// private, ε ≥ 0:
+// Delta returns a δ in (0, 1], rounded up, such that a release is (ε, δ)-differentially private if
+// its Rényi divergence of order α is at most tau:
 //
 //	δ = e^((α-1)(τ-ε)) · (1 - 1/α)^(α-1) / α
 //
-// from the same sources as [Epsilon].
+// The sources are those of [Epsilon]. α must be in (1, 1e10], and tau and ε at least 0.
 func Delta(alpha, tau, epsilon float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckNotNegative("epsilon", epsilon)); err != nil {
@@ -58,10 +56,10 @@ func logDelta(alpha, tau, epsilon float64) float64 {
 	switch {
 	case l < math.Inf(1):
 		return l
-	case tau < epsilon/2: // (α-1)ε is beyond float64, and so is log δ below -(α-1)ε/3
+	case tau < epsilon/2: // (α-1)ε overflows, and log δ < -(α-1)ε/3 does too
 		return math.Inf(-1)
 	}
-	return math.Inf(1) // nothing is known of a difference of such numbers
+	return math.Inf(1) // the difference of such numbers is unknown
 }
 
 // rounding bounds the relative error of the terms of the conversions.
@@ -72,10 +70,9 @@ func roundedExp(l float64) float64 {
 	return max(math.Exp(l)*(1+margin), math.SmallestNonzeroFloat64)
 }
 
-// leastOfAll minimises f over all orders, by golden sections of log(α-1), and
-// returns the best of them, too; f has one valley. ε is a convex function of α over
-// α-1, and log δ is convex, as (α-1)τ(α) and (α-1)log(α-1) - αlog(α) are: both have
-// one valley.
+// leastOfAll minimises f over all orders by golden-section search in log(α-1). It returns the best
+// order and f there. f must have one valley. This holds for ε and for log δ: ε is a convex function
+// of α divided by α-1, and log δ is convex, because (α-1)τ(α) and (α-1)log(α-1) - αlog(α) are.
 func leastOfAll(f func(alpha float64) float64) (alpha, least float64) {
 	const tolerance = 1e-6
 	at := func(t float64) float64 { return f(1 + math.Exp(t)) }

@@ -7,26 +7,23 @@ import (
 	"proactivedp/dp"
 )
 
-// Divergence returns the Rényi divergence of order alpha > 1 of one round that
-// samples at rate q in (0, 1] with noise multiplier sigma, of a dominating pair,
-// to a relative 1e-11 and not rounded up. The pairs are those of the package
-// comment; orders are up to 1e10. Those of Poisson sampling are attained by
-// neighbours. That of fixed-size sampling is attained in one round, in each
-// direction by other neighbours, but not in composition. The error wraps
+// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round's dominating
+// pair, with sample rate q in (0, 1] and noise multiplier sigma. The relative error is 1e-11, and
+// the result is not rounded up. The pairs are listed in the package comment. There are neighbours
+// that attain the pairs of Poisson sampling. For fixed-size sampling, neighbours attain each
+// direction in a single round, but different ones, and not in composition. The error wraps
 // dp.ErrNotCovered for what [Accountant] does not cover.
 //
-// That the pair of Poisson sampling under replace-one dominates: given
-// the other records of the sample, P and Q are (1-q)N(0,σ²I) + qN(u,σ²I) and
-// (1-q)N(0,σ²I) + qN(v,σ²I) around the sum of the others, |u|, |v| ≤ 1, and mixing
-// over samples lowers divergences. For k ≥ 1 their hockey-stick divergence is
-// q·E[(1 - kX - cY)₊] with c = (k-1)(1-q)/q ≥ 0, X and Y log-normal with means
-// 1 and logarithms that have the variances |u-v|²/σ² and |u|²/σ² and the
-// covariance u·(u-v)/σ². All second derivatives in (X, Y) being non-negative, it
-// grows with each of the three (the interpolation of Kahane's inequality), and
-// all three are largest for opposite unit vectors. For k < 1 exchange P and Q.
-// So the pair dominates all others in every hockey-stick divergence and hence in
-// every Rényi divergence. (Pairs for replace-one are also the subject of Lebeda,
-// Regehr, Kamath, Steinke, arXiv 2405.20769.)
+// Proof that the pair of Poisson sampling under replace-one adjacency dominates. Given the other
+// records of the sample, P and Q are (1-q)N(0,σ²I) + qN(u,σ²I) and (1-q)N(0,σ²I) + qN(v,σ²I) around
+// the sum of the others, with |u|, |v| ≤ 1. Mixing over samples lowers divergences. For k ≥ 1 their
+// hockey-stick divergence is q·E[(1 - kX - cY)₊] with c = (k-1)(1-q)/q ≥ 0. X and Y are log-normal
+// with mean 1. Their logarithms have the variances |u-v|²/σ² and |u|²/σ² and the covariance
+// u·(u-v)/σ². All second derivatives in (X, Y) are non-negative, so the divergence grows with each
+// of these three numbers (the interpolation of Kahane's inequality). All three are largest for
+// opposite unit vectors. For k < 1 exchange P and Q. So the pair dominates all others in every
+// hockey-stick divergence, and therefore in every Rényi divergence. (Lebeda, Regehr, Kamath,
+// Steinke, arXiv 2405.20769, also study pairs for replace-one adjacency.)
 func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha float64) (float64, error) {
 	e := dp.Event{Sampling: sampling, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: q, Count: 1}
 	if err := errors.Join(e.Validate(), CheckOrder(alpha)); err != nil {
@@ -51,11 +48,11 @@ func (p pair) divergence(a float64) float64 {
 	return math.Log1p(math.Exp(l)) / a
 }
 
-// logExcess returns log(R^(1+a) - 1 - (1+a)(R-1)) for R = e^l and a > 0; the
-// excess over the tangent at 1 is not negative.
+// logExcess returns log(R^(1+a) - 1 - (1+a)(R-1)) for R = e^l and a > 0. The argument is the excess
+// of R^(1+a) over its tangent at 1, which is not negative.
 func logExcess(l, a float64) float64 {
 	y := a * l
-	if y > negligible { // beside e^y what is subtracted is next to nothing
+	if y > negligible { // the subtracted terms are negligible against e^y
 		return l + y + math.Log1p(-math.Exp(-y)*(1-a*math.Expm1(-l)))
 	}
 	if v := math.Expm1(l); math.Abs(v)*(1+a) < 0.1 { // the binomial series converges fast

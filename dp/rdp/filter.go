@@ -15,19 +15,19 @@ import (
 	"proactivedp/rng"
 )
 
-// Limits are what a [Filter] is fixed by. They are chosen before the first
-// release, from what is public then, and recorded: validity rests on it.
+// Limits fix a [Filter]. Choose them before the first release, from what is public then, and record
+// them: the guarantee depends on this.
 type Limits struct {
-	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of everything, however much of it is spent
-	Delta   float64 `json:"delta"`   // δ in (0, 1) of everything
+	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
+	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
 
-	// Orders are the orders α in (1, 1e10] that are looked at, from 1 to MaxOrders
-	// of them, none twice. Each has δ/m, m of them, and must let something through
-	// for that; see [PlannedOrder] for the one that serves a plan best.
+	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1,
+	// 1e10]. Each of m orders gets δ/m, and must let some rounds through with that. [PlannedOrder]
+	// returns the best single order for a plan.
 	Orders []float64 `json:"orders"`
 }
 
-// MaxOrders is how many orders a filter may have.
+// MaxOrders is the largest number of orders of a filter.
 const MaxOrders = 64
 
 // Validate reports every field of l that is outside its range.
@@ -41,10 +41,10 @@ func (l Limits) Validate() error {
 	for i, alpha := range l.Orders {
 		wrong := CheckOrder(alpha)
 		if slices.Contains(l.Orders[:i], alpha) {
-			wrong = errors.Join(wrong, fmt.Errorf("order = %v stands twice, each has its share of δ", alpha))
+			wrong = errors.Join(wrong, fmt.Errorf("order = %v occurs twice, must occur once: each has its share of δ", alpha))
 		}
 		if good && wrong == nil && !(l.budget(alpha) > 0) {
-			wrong = fmt.Errorf("order = %v lets nothing through at ε = %v, δ = %v over %d, must be larger", alpha,
+			wrong = fmt.Errorf("order = %v lets no round through at ε = %v, δ = %v/%d, must be larger", alpha,
 				l.Epsilon, l.Delta, len(l.Orders))
 		}
 		errs = append(errs, wrong)
@@ -52,32 +52,30 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-// share is the δ of each order. What it is rounded by is within the rounding of
-// epsilon.
+// share is the δ of each order. Its rounding error is within the rounding of epsilon.
 func (l Limits) share() float64 { return l.Delta / float64(len(l.Orders)) }
 
-// budget is B(α), the divergence that order alpha lets through, to rounding.
+// budget is B(α), the largest divergence that order alpha lets through, up to rounding.
 func (l Limits) budget(alpha float64) float64 {
 	return (math.Log(l.share()) - logDelta(alpha, 0, l.Epsilon)) / (alpha - 1)
 }
 
-// Needs returns the least ε, rounded up, with which a filter of these δ and
-// orders would let all the events through: the least over the orders of
-// Epsilon(α, Σ τ(α), δ/m). It is no guarantee of rounds that were chosen by
-// results: that is the ε that was fixed. Errors are those of [NewFilter] and
-// [Accountant].
+// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let
+// all the events through: the minimum over the orders of Epsilon(α, Σ τ(α), δ/m). For rounds that
+// were chosen by earlier results it is no guarantee: they are covered by the ε that was fixed
+// beforehand. Errors are those of [NewFilter] and [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
 
-// Used returns the part of the filter that the events use up, to rounding, above 1
-// if they are not let through: the least over the orders of Σ τ(α)/B(α). Twice the
-// rounds use twice as much of each order. Errors are those of Needs.
+// Used returns the fraction of the filter that the events use, up to rounding: the minimum over the
+// orders of Σ τ(α)/B(α). It is above 1 if the filter refuses them. Twice as many rounds use twice
+// as much of each order. Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
 
-// of returns what an unspent filter says of the divergences of the events.
+// of applies what to an unspent filter and the divergences of the events.
 func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, spent []float64) float64) (
 	float64, error,
 ) {
@@ -92,54 +90,56 @@ func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, 
 	return what(f, spent), nil
 }
 
-// ErrBudgetSpent is what [Filter.Spend] wraps when rounds would go beyond the
-// budget. Nothing is recorded then.
+// ErrBudgetSpent is wrapped by [Filter.Spend] if rounds would exceed the budget. The filter then
+// records nothing.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Filter is the tight budget for rounds that are chosen as one goes: the noise,
-// rate and clipping norm of every round, and when to stop, may depend on all that
-// was released before. Sum up the divergences τ(α) of all rounds; the filter lets
-// a round through if, with it, at one of its m orders at least,
+// Filter is a tight budget for rounds that are chosen during a training. Noise, rate and clipping
+// norm of every round, and when to stop, may depend on all earlier releases. The filter adds up the
+// divergences τ(α) of all rounds. With m orders, it lets a round through if at least one order
+// satisfies, with that round,
 //
 //	Epsilon(α, Σ τ(α), δ/m) ≤ ε,  that is  Σ τ(α) ≤ B(α)
 //
-// Then all that is released, wherever it ends, is (ε, δ)-private: with one order
-// Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter", Theorem
-// 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP",
-// Theorem 1). For m orders: let R be the ratio of the probabilities P and Q of the
-// transcript on neighbours, a = α-1. A round's τ is known before it, so that given
-// the past the mean under P of its factor of R^a is at most e^(aτ), and
-// R^a·e^(-aΣτ) is a non-negative supermartingale under P that begins at 1: at every
-// end its mean is at most 1. For every R, (1 - e^ε/R)₊ ≤ c·R^a·e^(-aε) with
-// c = (1-1/α)^a/α, the conversion of [Epsilon]. Every end is in some A_j, where order
-// j has Σ τ ≤ B_j, so
+// Then everything that is released is (ε, δ)-private, whenever the training ends. For one order
+// this is proved by Feldman, Zrnic 2021 ("Individual Privacy Accounting via a Rényi Filter",
+// Theorem 3.1) and Lécuyer 2021 ("Practical Privacy Filters and Odometers with Rényi DP", Theorem
+// 1).
+//
+// Proof for m orders. Let R be the ratio of the probabilities P and Q of the transcript on two
+// neighbours, and a = α-1. The τ of a round is known before the round. So, given the past, the
+// round's factor of R^a has mean at most e^(aτ) under P. Hence R^a·e^(-aΣτ) is a non-negative
+// supermartingale under P that begins at 1, and its mean at every end is at most 1. For every R, (1
+// - e^ε/R)₊ ≤ c·R^a·e^(-aε) with c = (1-1/α)^a/α, which is the conversion of [Epsilon]. Every end
+// is in some set A_j of ends where order j has Σ τ ≤ B_j, so
 //
 //	δ(ε) = E_P[(1 - e^ε/R)₊] ≤ Σ_j c_j·e^(a_j(B_j-ε))·E_P[R^(a_j)·e^(-a_jΣτ)] ≤ Σ_j δ/m = δ
 //
-// Where the order that fits depends on the results the terms of several orders do
-// add up: the least ε of all orders at the end, each at the whole δ, is not valid
-// (a test has a mechanism with 1.99 times the δ). With one order nothing is divided,
-// and a sequence costs what it costs [Accountant] at that order.
+// If the order that fits depends on the results, the terms of several orders really do add up. So
+// it would be wrong to take the least ε of all orders at the end, each at the whole δ: a test has a
+// mechanism with 1.99 times that δ. With one order δ is not divided, and a sequence costs what it
+// costs [Accountant] at that order.
 //
-// A record that several clients hold has one filter for all of them, through which
-// goes every round of each before it is released. Rounds of one run have one mechanism:
-// a leg with other noise under the name of a run that was let through before is
-// refused; that events without a name have noise of their own is assumed. Make one
-// with [NewFilter]: of any other, methods return an error or panic. It is not safe for
-// concurrent use.
+// If several clients hold a record, all of them share one filter, and every round of each client
+// must pass it before it is released. Rounds of one run have one mechanism, so the filter refuses
+// rounds with other noise under the name of a run that it has let through. Events without a name
+// are assumed to have independent noise.
+//
+// Make a Filter with [NewFilter]. Methods of any other Filter return an error or panic. A Filter is
+// not safe for concurrent use.
 type Filter struct {
 	limits Limits
 	spent  []float64 // Σ τ at each order, rounded up
-	kind   dp.Event  // its sampling and adjacency are those of all rounds; empty before the first
+	kind   dp.Event  // has the sampling and adjacency of all rounds; empty before the first round
 
 	runs map[rng.Name]dp.Event // the first event of each run that has a name
 
-	// The pair that was asked for last: rounds come in rows of one kind.
+	// The last pair and its divergences, because many rounds in a row are equal.
 	last            pair
 	lastDivergences []float64
 }
 
-// NewFilter returns an unspent filter. Limits outside their ranges are an error.
+// NewFilter returns an unspent filter. It returns an error if limits are outside their ranges.
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -148,15 +148,15 @@ func NewFilter(l Limits) (*Filter, error) {
 	return &Filter{limits: l, spent: make([]float64, len(l.Orders)), runs: map[rng.Name]dp.Event{}}, nil
 }
 
-// Limits returns what the filter is fixed by.
+// Limits returns the limits of the filter.
 func (f *Filter) Limits() Limits {
 	l := f.limits
 	l.Orders = slices.Clone(l.Orders)
 	return l
 }
 
-// Needs is [Limits.Needs] of all rounds that were let through: how much of ε is
-// used, 0 before the first. What is guaranteed is [Filter.Guarantee].
+// Needs is [Limits.Needs] of all rounds that were let through: how much of ε is used, 0 before the
+// first round. It is not a guarantee; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -167,12 +167,12 @@ func (f *Filter) Needs() float64 {
 // Used is [Limits.Used] of all rounds that were let through.
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
-// Guarantee returns what holds of all that is let through, whoever chose it by
-// whatever was released: the whole ε at the whole δ, however little is spent.
-// Adjacency and sampling are those of the rounds, empty before the first.
+// Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole
+// δ, however little is spent and however the rounds were chosen. Adjacency and sampling are those
+// of the rounds, and empty before the first round.
 func (f *Filter) Guarantee() dp.Bound {
 	if err := f.made(); err != nil {
-		panic(err) // ε = 0 would be claimed
+		panic(err) // otherwise ε = 0 would be claimed
 	}
 	eps, delta := f.limits.Epsilon, f.limits.Delta
 	return dp.Bound{
@@ -181,16 +181,18 @@ func (f *Filter) Guarantee() dp.Bound {
 	}
 }
 
-// FilterName stands for the accountant in what a filter guarantees.
+// FilterName is the accountant's name in the guarantee of a filter.
 const FilterName = "rdp-filter"
 
-// Spend lets the events through, before they are released, or refuses all of
-// them and records nothing: with ErrBudgetSpent, wrapped, if they would go beyond
-// the budget, with dp.ErrNotCovered, wrapped, if they are not covered by
-// [Accountant] or not of the sampling and adjacency of those before, with
-// dp.ErrSharedNoise, wrapped, if they name the noise of rounds of another mechanism,
-// with context.Cause(ctx) once ctx is done. Rounds that were let through and not run
-// still count.
+// Spend lets the events through, before they are released, or refuses all of them and records
+// nothing. Rounds that were let through and not run still count. The error wraps
+//
+//   - ErrBudgetSpent, if the events would exceed the budget;
+//   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency
+//     differs from that of earlier rounds;
+//   - dp.ErrSharedNoise, if they name the noise of rounds of another mechanism.
+//
+// It is context.Cause(ctx) once ctx is done.
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 	if err := f.made(); err != nil {
 		return err
@@ -200,7 +202,7 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 		return err
 	}
 	if need := f.needs(spent); !(need <= f.limits.Epsilon) {
-		return fmt.Errorf("with these rounds ε = %s is needed, must be at most %v: %w", decimal.Up(need, 6),
+		return fmt.Errorf("ε needed with these rounds = %s, must be at most %v: %w", decimal.Up(need, 6),
 			f.limits.Epsilon, ErrBudgetSpent)
 	}
 	runs, err := f.ownNoise(events)
@@ -212,7 +214,7 @@ func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 	return nil
 }
 
-// ownNoise returns the runs that the events name and the filter has not met.
+// ownNoise returns the runs that the events name and that are new to the filter.
 func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 	if _, err := dp.Compose(events); err != nil {
 		return nil, err
@@ -225,15 +227,15 @@ func (f *Filter) ownNoise(events []dp.Event) (map[rng.Name]dp.Event, error) {
 		if first, met := f.runs[e.Noise.Name]; !met {
 			runs[e.Noise.Name] = e
 		} else if !e.Alike(first) {
-			return nil, fmt.Errorf("event %d: of %s were rounds of another mechanism before: %w", i, e.Noise.Name,
+			return nil, fmt.Errorf("event %d: earlier rounds of %s had another mechanism: %w", i, e.Noise.Name,
 				dp.ErrSharedNoise)
 		}
 	}
 	return runs, nil
 }
 
-// Remaining returns how many rounds like e, whose Count is not looked at, would be
-// let through now, up to 2^53. Errors are those of Spend but for ErrBudgetSpent.
+// Remaining returns how many rounds equal to e the filter would let through now, at most 2^53. It
+// ignores e.Count. Errors are those of Spend, except ErrBudgetSpent.
 func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	if err := f.made(); err != nil {
 		return 0, err
@@ -256,14 +258,14 @@ func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	return n, context.Cause(ctx)
 }
 
-// with returns what is spent with the events.
+// with returns what is spent if the events are added.
 func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error) {
 	r, b, err := Accountant{}.release(events, nil)
 	if err != nil {
 		return nil, err
 	}
 	if k := f.kind; k.Sampling != "" && (b.Sampling != k.Sampling || b.Adjacency != k.Adjacency) {
-		return nil, fmt.Errorf("%q under %q adjacency differs from %q under %q of the rounds before: %w",
+		return nil, fmt.Errorf("%q under %q adjacency differs from %q under %q of earlier rounds: %w",
 			b.Sampling, b.Adjacency, k.Sampling, k.Adjacency, dp.ErrNotCovered)
 	}
 	spent := slices.Clone(f.spent)
@@ -279,8 +281,8 @@ func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error)
 	return spent, nil
 }
 
-// divergences are those of one round at each order, rounded up, or a part of them
-// once ctx is done.
+// divergences returns the divergences of one round at each order, rounded up. Once ctx is done the
+// result is incomplete.
 func (f *Filter) divergences(ctx context.Context, p pair) []float64 {
 	if f.lastDivergences != nil && f.last == p {
 		return f.lastDivergences
@@ -304,7 +306,7 @@ func (f *Filter) used(spent []float64) float64 {
 	return least
 }
 
-// needs is the least ε over the orders, each at its share of δ, for what is spent.
+// needs returns the minimum over the orders of the ε at the order's share of δ for what is spent.
 func (f *Filter) needs(spent []float64) float64 {
 	least := math.Inf(1)
 	for j, alpha := range f.limits.Orders {
@@ -313,24 +315,22 @@ func (f *Filter) needs(spent []float64) float64 {
 	return least
 }
 
-// PlannedOrder returns the order, to six digits, at which a filter of (ε, δ) with
-// this one order lets a plan's rounds through most often, one copy of the plan
-// after the other: the order for rounds like these if the budget is used up. It
-// depends on ε > 0, δ and the plan alone, so it is fixed as soon as these are; the
-// counts of the events matter only beside each other. Errors are those of
-// [Accountant].
+// PlannedOrder returns the best order, to six digits, for a filter of (ε, δ) with a single order:
+// the order that lets the most copies of the plan through, one after the other. It suits rounds
+// like these if the budget is used up. It depends only on ε > 0, δ and the plan, so it is fixed as
+// soon as they are. Only the ratios of the events' counts matter. Errors are those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {
-		wrong = errors.Join(errors.New("epsilon = 0, must be positive for an order"), wrong)
+		wrong = errors.Join(errors.New("epsilon = 0, must be positive to choose an order"), wrong)
 	}
 	r, _, err := Accountant{}.release(plan, wrong)
 	if err != nil {
 		return 0, err
 	}
-	// The copies are (aε + log δ + (1+a)log(1+a) - a·log a) over the plan's aτ, of a =
-	// α-1: concave and increasing over convex and increasing, from below 0. So they
-	// have one peak.
+	// With a = α-1, the number of copies is (aε + log δ + (1+a)log(1+a) - a·log a) over the plan's
+	// aτ: a concave increasing function, negative at first, over a convex increasing one. So it has
+	// one peak.
 	l := Limits{Epsilon: epsilon, Delta: delta, Orders: make([]float64, 1)}
 	best, _ := leastOfAll(func(alpha float64) float64 { return -l.budget(alpha) / r.divergence(ctx, alpha) })
 	if err := context.Cause(ctx); err != nil {
@@ -342,7 +342,7 @@ func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) 
 	return best, nil
 }
 
-// made reports a filter that cannot be spent.
+// made returns an error if f was not made by NewFilter.
 func (f *Filter) made() error {
 	if f == nil || len(f.spent) == 0 {
 		return errors.New("this Filter was not made by NewFilter")

@@ -399,9 +399,9 @@ func TestFilterErrors(t *testing.T) {
 	}{
 		{Limits{}, []string{"delta = 0", "0 orders, must be from 1 to 64"}},
 		{Limits{-1, 1, []float64{1, 2}}, []string{"epsilon = -1", "delta = 1, must be in (0, 1)", "order = 1,"}},
-		{Limits{math.NaN(), 0.1, []float64{2, 3, 2}}, []string{"epsilon = NaN", "order = 2 stands twice"}},
+		{Limits{math.NaN(), 0.1, []float64{2, 3, 2}}, []string{"epsilon = NaN", "order = 2 occurs twice"}},
 		{Limits{1, 0.1, make([]float64, 65)}, []string{"65 orders"}},
-		{Limits{1, 1e-5, []float64{2, 100}}, []string{"order = 2 lets nothing through at ε = 1, δ = 1e-05 over 2"}},
+		{Limits{1, 1e-5, []float64{2, 100}}, []string{"order = 2 lets no round through at ε = 1, δ = 1e-05/2"}},
 	} {
 		_, err := NewFilter(tt.limits)
 		for _, want := range tt.want {

@@ -6,18 +6,18 @@ import (
 	"proactivedp/internal/root"
 )
 
-// logMoment returns log(E_Q[R^(1+a)] - 1), R = P/Q. As E_Q[R] = 1, that is the
-// integral of excess ≥ 0 over Q, without cancellation however small it is.
+// logMoment returns log(E_Q[R^(1+a)] - 1), R = P/Q. Because E_Q[R] = 1, this is the integral of
+// excess ≥ 0 over Q, which does not cancel however small it is.
 //
-// The integrand is large near the origin and perhaps beside the fixed points of
-// balance, where Q·R^(1+a) has its peaks; panels go outwards from there.
+// The integrand is large near the origin, and may be large near the fixed points of balance, where
+// Q·R^(1+a) has its peaks. The panels of the quadrature begin at these places and go outwards.
 func (p pair) logMoment(a float64) float64 {
 	var s logSum
 	width := panelWidth * min(p.sigma, p.sigma*p.sigma)
 	f := func(x float64) float64 { return p.integrand(x, a) }
 	matters := func(x float64) bool { return f(x)+math.Log(width) > s.top-negligible }
 
-	// Here are the peaks of the terms of R up to the second degree.
+	// The terms of R up to the second degree have their peaks in [lo, hi].
 	reach := math.Sqrt(2*negligible) * p.sigma
 	lo, hi := -1-reach, 2+reach
 	if p.shape == symmetric {
@@ -28,7 +28,7 @@ func (p pair) logMoment(a float64) float64 {
 		s.panel(f, lo+(hi-lo)*float64(i)/n, lo+(hi-lo)*float64(i+1)/n)
 	}
 	low, high := p.fixedPoint(0, a), p.fixedPoint(2+2*a, a)
-	// The high peak is first, as the integrand may rise all the way to it.
+	// Begin at the high peak: the integrand may rise all the way to it.
 	first := max(hi, high)
 	for left := first; left > hi && matters(left); left = first {
 		first = max(hi, left-width)
@@ -48,15 +48,14 @@ func (p pair) logMoment(a float64) float64 {
 	return s.log()
 }
 
-// Panels are panelWidth times min(sigma, sigma²) wide; what is below the top of
-// the integrand by a factor e^negligible is left out.
+// Panels are panelWidth·min(sigma, sigma²) wide. The integrand is left out where it is smaller than
+// its maximum by a factor of e^negligible.
 const (
 	panelWidth = 4.0
 	negligible = 45.0
 )
 
-// integrand is log(Q(x)·excess(L(x))), for the symmetric pair with its mirror
-// image.
+// integrand is log(Q(x)·excess(L(x))). For the symmetric pair it includes the mirror image.
 func (p pair) integrand(x, a float64) float64 {
 	l := p.loss(x)
 	z := x / p.sigma
@@ -78,8 +77,8 @@ func (p pair) integrand(x, a float64) float64 {
 	return logNormal + logExcess(l, a)
 }
 
-// balance is x + sigma² times the slope of log(Q·R^(1+a)): its fixed points are
-// the peaks and the troughs of the integrand away from the origin.
+// balance is x plus sigma² times the slope of log(Q·R^(1+a)). Its fixed points are the peaks and
+// troughs of the integrand away from the origin.
 func (p pair) balance(x, a float64) float64 {
 	b := (1 + a) * p.share(x)
 	if p.shape == opposite {
@@ -88,9 +87,9 @@ func (p pair) balance(x, a float64) float64 {
 	return b
 }
 
-// fixedPoint returns the fixed point of balance that is next to x, to within a
-// tenth of sigma, for an x below or above all of them: it iterates balance, and
-// where that passes over one, it is between the last two points.
+// fixedPoint returns the fixed point of balance nearest to x, to within a tenth of sigma. x must be
+// below or above all fixed points. It iterates balance. If an iteration passes a fixed point, that
+// point is between the last two values.
 func (p pair) fixedPoint(x, a float64) float64 {
 	off := func(x float64) float64 { return p.balance(x, a) - x }
 	d := off(x)

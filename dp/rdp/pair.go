@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// pair is the worst pair of distributions (P, Q) of one round. With φ the
-// density of N(0, sigma²) and
+// pair is the dominating pair of distributions (P, Q) of one round, in terms of the density φ of
+// N(0, sigma²) and
 //
 //	g(x) = 1 - q + q·e^((2x-1)/(2·sigma²)),  L(x) = log g(x)
 type pair struct {
@@ -26,13 +26,13 @@ const (
 	mixture
 	// opposite is P(x) = φ(x)·g(x) and Q(x) = φ(x)·g(-x).
 	opposite
-	// symmetric is the pair of the trade-off function C_q(G_{1/sigma}): on x > ½
-	// the mixture and, with P and Q exchanged, its mirror image; what is left
-	// has P = Q.
+	// symmetric is the pair of the trade-off function C_q(G_{1/sigma}). For x > ½ it is the
+	// mixture, and elsewhere its mirror image with P and Q exchanged. The remaining probability has
+	// P = Q.
 	symmetric
 )
 
-// newPair chooses the worst pair of a round of e.
+// newPair returns the dominating pair of a round of e.
 func newPair(e dp.Event) (pair, error) {
 	q, sigma := e.SampleRate(), e.NoiseMultiplier
 	var errs []error
@@ -51,11 +51,11 @@ func newPair(e dp.Event) (pair, error) {
 		p.shape = symmetric
 		p.sigma /= 2
 	default:
-		refuse("%s sampling under %s adjacency has no worst pair here", e.Sampling, e.Adjacency)
+		refuse("%s sampling under %s adjacency has no dominating pair here", e.Sampling, e.Adjacency)
 	}
 	switch {
 	case sigma == 0:
-		refuse("noise multiplier = 0, nothing is guaranteed without noise")
+		refuse("noise multiplier = 0, must be positive: without noise there is no guarantee")
 	case !(sigma >= MinSigma && sigma <= MaxSigma):
 		refuse("noise multiplier = %v, must be in [%v, %v]", sigma, MinSigma, MaxSigma)
 	}

@@ -6,8 +6,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// logSum adds numbers up that are given by their logarithms. The sum is
-// sum·e^top.
+// logSum adds numbers that are given by their logarithms. The sum is sum·e^top.
 type logSum struct{ top, sum float64 }
 
 func (s *logSum) log() float64 { return s.top + math.Log(s.sum) }
@@ -33,8 +32,8 @@ func (s *logSum) panel(f func(float64) float64, lo, hi float64) {
 	}
 }
 
-// legendreX are the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the
-// logarithms of its weights.
+// legendreX has the nodes of the Gauss–Legendre rule on [-1, 1], legendreLogW the logarithms of its
+// weights.
 var legendreX, legendreLogW = legendre()
 
 const panelNodes = 16

@@ -1,31 +1,28 @@
-// Package rdp is Rényi differential privacy (Mironov, "Rényi Differential
-// Privacy", CSF 2017) of rounds of noisy sums over sampled records: exact
-// Rényi divergences of the worst pair of neighbours at every real order, their
-// sums over rounds, and an accountant that takes the best of all orders.
+// Package rdp implements Rényi differential privacy (Mironov, "Rényi Differential Privacy", CSF
+// 2017) for rounds of noisy sums over sampled records. It computes the exact Rényi divergence of
+// the worst pair of neighbours at every real order, adds up divergences over rounds, and has an
+// accountant that uses the best of all orders.
 //
-// To begin, ask the zero [Accountant] what some rounds cost that were fixed
-// beforehand. Rounds that are chosen by results go through a [Filter]. [Divergence]
-// is one round at one order, and [Epsilon] and [Delta] turn an order's sum into
-// (ε, δ).
+// To begin, ask the zero [Accountant] for the ε of rounds that were fixed beforehand. If rounds are
+// chosen by earlier results, use a [Filter]. [Divergence] is the divergence of one round at one
+// order. [Epsilon] and [Delta] convert an order's sum to (ε, δ).
 //
-// The worst pairs, for one record with a clipped gradient of norm at most C and
-// noise N(0, C²σ²), in units of C, are
+// The worst pairs depend on the sampling and the adjacency. They are for one record with a clipped
+// gradient of norm at most C and noise N(0, C²σ²), and lengths are in units of C:
 //
-//   - Poisson sampling, add-or-remove: (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²).
-//     That it suffices in one dimension and in this order is proved in Mironov,
-//     Talwar, Zhang, "Rényi Differential Privacy of the Sampled Gaussian
-//     Mechanism" (arXiv 1908.10530), Section 3;
-//   - Poisson sampling, replace-one: (1-q)N(0,σ²) + qN(1,σ²) against
-//     (1-q)N(0,σ²) + qN(-1,σ²); see [Divergence] for the proof;
-//   - fixed-size samples, replace-one: the sum moves by as much as 2C, and the
-//     pair is that of the trade-off function C_q(G_{2/σ}) (Dong, Roth, Su,
-//     "Gaussian Differential Privacy", JRSS-B 2022; arXiv 1905.02383, Theorem
-//     4.2). Wherever they were compared, its divergence is below the bound of
-//     Wang, Balle, Kasiviswanathan (arXiv 1808.00087, Theorem 27).
+//   - Poisson sampling, add-or-remove: (1-q)N(0,σ²) + qN(1,σ²) against N(0,σ²). That one dimension
+//     and this order suffice is proved in Mironov, Talwar, Zhang, "Rényi Differential Privacy of
+//     the Sampled Gaussian Mechanism" (arXiv 1908.10530), Section 3;
+//   - Poisson sampling, replace-one: (1-q)N(0,σ²) + qN(1,σ²) against (1-q)N(0,σ²) + qN(-1,σ²); see
+//     [Divergence] for the proof;
+//   - fixed-size sampling, replace-one: the sum moves by up to 2C, and the pair is that of the
+//     trade-off function C_q(G_{2/σ}) (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS-B
+//     2022; arXiv 1905.02383, Theorem 4.2). Wherever the two were compared, its divergence is below
+//     the bound of Wang, Balle, Kasiviswanathan (arXiv 1808.00087, Theorem 27).
 //
-// The noise multiplier σ is relative to C under both adjacencies. Where others
-// give it relative to the most that a replaced record can change, 2C, theirs is
-// half of the one here for the same noise.
+// The noise multiplier σ is relative to C under both adjacencies. Some authors define it relative
+// to 2C, the most that replacing a record can change. For the same noise, their σ is half of this
+// σ.
 package rdp
 
 import (
@@ -37,13 +34,13 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges that are covered; beyond them is dp.ErrNotCovered.
+// The ranges of the accountant. Values outside are dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q
 )
 
-// The orders that are searched, by their distance from 1.
+// The range of orders that are searched, by their distance from 1.
 const (
 	minExcess = 1e-9
 	maxExcess = 1e10
@@ -51,15 +48,13 @@ const (
 
 // Accountant composes Rényi divergences. Its Bounds are of kind dp.Upper.
 //
-// It covers Poisson sampling under both adjacencies and fixed-size samples
-// under replace-one, all events of a release alike in both; rates and noise may
-// differ. dp.ErrNotCovered are other pairs of sampling and adjacency, events of
-// different pairs, no events, σ outside [MinSigma, MaxSigma] and q below
-// MinRate.
+// It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
+// under replace-one. All events must have the same sampling and adjacency; rates and noise may
+// differ. The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of
+// different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
 type Accountant struct {
-	// Orders, each in (1, 1e10], are the only ones that are looked at, to compare
-	// with accountants that have such a list. With none, the best of all orders is
-	// found.
+	// Orders restricts the search to these orders, each in (1, 1e10]. It serves to compare with
+	// accountants that have such a list. If it is empty, all orders are searched.
 	Orders []float64
 }
 
@@ -68,7 +63,7 @@ var _ dp.Accountant = Accountant{}
 // Name returns "rdp".
 func (Accountant) Name() string { return "rdp" }
 
-// Epsilon implements dp.Accountant: the least ε of all orders, see [Epsilon].
+// Epsilon implements dp.Accountant. It returns the least ε over the orders; see [Epsilon].
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
 	if err != nil {
@@ -85,8 +80,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant: the least δ of all orders, see [Delta]. It is
-// never 0, if need be the smallest positive float64.
+// Delta implements dp.Accountant. It returns the least δ over the orders; see [Delta]. The result
+// is at least the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))
 	if err != nil {
@@ -116,9 +111,8 @@ func (a Accountant) least(f func(alpha float64) float64) float64 {
 	return least
 }
 
-// release checks events and the orders and returns what is released and a Bound
-// that lacks only its numbers. other is what is wrong with the caller's own
-// argument, if anything.
+// release checks events and orders. It returns the release and a Bound that lacks only its numbers.
+// other is the error of the caller's own argument, or nil.
 func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, error) {
 	invalid := []error{other}
 	for _, alpha := range a.Orders {
@@ -168,7 +162,7 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	return r, b, errors.Join(errs...)
 }
 
-// rounds is a number of rounds with one pair.
+// rounds is a number of rounds with the same pair.
 type rounds struct {
 	pair
 	count float64
@@ -177,8 +171,8 @@ type rounds struct {
 // release is all rounds; their divergences add up (Mironov 2017, Proposition 1).
 type release []rounds
 
-// divergence is that of order alpha, rounded up, or a part of it once ctx is
-// done, which is to be thrown away.
+// divergence returns the divergence of order alpha, rounded up. Once ctx is done the result is
+// incomplete, and the caller must not use it.
 func (r release) divergence(ctx context.Context, alpha float64) float64 {
 	sum := 0.0
 	for _, p := range r {
@@ -190,8 +184,8 @@ func (r release) divergence(ctx context.Context, alpha float64) float64 {
 	return sum * (1 + margin)
 }
 
-// totalVariation bounds the total variation distance of the release, its δ at
-// ε = 0, by that of its rounds: 1 - Π(1-TV_i).
+// totalVariation bounds the total variation distance of the release, which is its δ at ε = 0, by 1
+// - Π(1-TV_i) over its rounds.
 func (r release) totalVariation() float64 {
 	logSame := 0.0
 	for _, p := range r {
@@ -200,11 +194,11 @@ func (r release) totalVariation() float64 {
 	return min(1, -math.Expm1(logSame)*(1+margin))
 }
 
-// margin is what divergences are rounded up by, relatively: a hundred times the
-// largest error seen of the quadrature.
+// margin is the relative amount by which divergences are rounded up. It is a hundred times the
+// largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder reports a Rényi order α that is not above 1, or above 1e10 by more than 1.
+// CheckOrder returns an error unless 1 < α ≤ 1 + 1e10.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))

@@ -10,26 +10,25 @@ import (
 	"proactivedp/rng"
 )
 
-// Selection is private selection: a random number K of independent trials is run, each
-// with the same cost, and only the best of them is released, its own score included.
-// What a trial tries may be drawn by itself, as one of several settings. Whatever else is
-// shown, as how many trials there were or how the others ended, is not covered.
+// Selection is private selection: run a random number K of independent trials, each with the same
+// cost, and release only the best one and its score. A trial may draw at random what it tries, for
+// example one of several settings. Anything else that is shown, such as K or the results of other
+// trials, is not covered.
 //
 // K has the truncated negative binomial distribution with shape η and γ: for k ≥ 1
 //
 //	P[K = k] ∝ (1-γ)^k · Π_{l=0}^{k-1} (l+η)/(l+1)
 //
-// which is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke,
-// "Hyperparameter Tuning with Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620,
-// Definition 1; Liu and Talwar, "Private Selection from Private Candidates", STOC 2019,
-// have η = 1).
+// It is geometric for η = 1 and logarithmic for η → 0 (Papernot and Steinke, "Hyperparameter Tuning
+// with Rényi Differential Privacy", ICLR 2022, arXiv 2110.03620, Definition 1; Liu and Talwar,
+// "Private Selection from Private Candidates", STOC 2019, for η = 1).
 type Selection struct {
 	Shape float64 `json:"shape"` // η, in [0, MaxShape], with η·log(1/γ) at most 700
 	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
 }
 
-// The ranges of a selection. Where η·log(1/γ) is above maxLogRatio, float64 does not hold the
-// probability of one trial, from which K is drawn.
+// The ranges of a selection. If η·log(1/γ) is above maxLogRatio, float64 cannot hold the
+// probability of K = 1, from which K is drawn.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6
@@ -51,8 +50,8 @@ func (s Selection) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Mean returns E[K], the trials that are expected:
-// η(1-γ)/(γ(1-γ^η)), and (1/γ-1)/log(1/γ) for η = 0.
+// Mean returns E[K], the expected number of trials: η(1-γ)/(γ(1-γ^η)), or (1/γ-1)/log(1/γ) for η =
+// 0.
 func (s Selection) Mean() float64 {
 	l := -math.Log(s.Gamma)
 	if s.Shape*l < 1e-9 {
@@ -70,8 +69,8 @@ func (s Selection) first() float64 {
 	return s.Shape * (1 - s.Gamma) / math.Expm1(s.Shape*l)
 }
 
-// Draw returns a K. The stream must be a secret one's: who knows K may learn more than
-// is covered. It panics if s is not valid.
+// Draw returns a random K. The stream must be from a secret root, because whoever knows K may learn
+// more than is covered. Draw panics if s is not valid.
 func (s Selection) Draw(stream *rng.Stream) int {
 	if err := s.Validate(); err != nil {
 		panic(err)
@@ -86,30 +85,31 @@ func (s Selection) Draw(stream *rng.Stream) int {
 	return k
 }
 
-// price returns what a selection of trials of the divergences costs beside one of them: a
-// part for all orders, and one that is divided by α-1. A trial released alone has the
-// divergence τ(α) in both directions; the best of K has at most
+// price returns the cost of a selection in addition to one of its trials: a part that is the same
+// at all orders, and a part that is divided by α-1. A single released trial has the divergence τ(α)
+// in both directions; the best of K trials has at most
 //
 //	τ(α) + (1+η)·min_a[(1-1/a)τ(a) + log(1/γ)/a] + log(E[K])/(α-1)
 //
-// (Papernot and Steinke 2022, Theorem 2). The proof, for scores without ties: let f be
-// the generating function of K, so that f'(x) = E[K]γ^(η+1)(1-(1-γ)x)^(-η-1). The best is
-// y with Q(y)·f'(x), x between the probabilities under Q of less than y and of y or less;
-// likewise under Q'. By the joint convexity of u^α·v^(1-α) the moment of order α grows by
-// the largest f'(x)^α·f'(x')^(1-α) at most. p = 1-(1-γ)x and p' are the probabilities of
-// one event under Q and Q', which happens with probability γ at least: so for every a,
-// p' ≤ p^(1-1/a)·e^((1-1/a)τ(a)), and p'^(α-1)p^(-α) ≤ γ^(-1-(α-1)/a)·e^((α-1)(1-1/a)τ(a)).
-// With its power η+1, and E[K]γ^(η+1), that is what is added.
+// (Papernot and Steinke 2022, Theorem 2). Proof for scores without ties. Let f be the generating
+// function of K, so that f'(x) = E[K]γ^(η+1)(1-(1-γ)x)^(-η-1). The best result is y with
+// probability Q(y)·f'(x), where x is between the probabilities under Q of a result less than y and
+// of one less than or equal to y. The same holds for Q' and x'. By the joint convexity of
+// u^α·v^(1-α), the moment of order α grows at most by the largest f'(x)^α·f'(x')^(1-α). Now p =
+// 1-(1-γ)x and p' = 1-(1-γ)x' are the probabilities of one event under Q and Q', and it happens
+// with probability at least γ. So for every a, p' ≤ p^(1-1/a)·e^((1-1/a)τ(a)), and p'^(α-1)p^(-α) ≤
+// γ^(-1-(α-1)/a)·e^((α-1)(1-1/a)τ(a)). Its power η+1, together with E[K]γ^(η+1), gives the added
+// terms.
 func (s Selection) price(divergence func(alpha float64) float64) (always, overExcess float64) {
 	l := -math.Log(s.Gamma)
 	_, least := leastOfAll(func(a float64) float64 { return (1-1/a)*divergence(a) + l/a })
 	return (1 + s.Shape) * min(least, l) * (1 + margin), max(0, math.Log(s.Mean())*(1+margin))
 }
 
-// Epsilon bounds the ε at δ in (0, 1) of a selection among trials that each release the
-// events of trial, and of all the events of after, as of a training with what was
-// selected; after may be empty. Sampling and adjacency are to be alike in all of them.
-// Errors are those of [Accountant.Epsilon], or say what is invalid in s.
+// Epsilon bounds the ε at δ in (0, 1) of a selection, together with the events of after, for
+// example a training with the selected setting. Each trial releases the events of trial. after may
+// be empty. All events must have the same sampling and adjacency. Errors are those of
+// [Accountant.Epsilon], or say what is invalid in s.
 func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta float64) (dp.Bound, error) {
 	if err := s.Validate(); err != nil {
 		return dp.Bound{}, err
@@ -138,5 +138,5 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	return b, nil
 }
 
-// SelectionName stands for the accountant in what a selection guarantees.
+// SelectionName is the accountant's name in the guarantee of a selection.
 const SelectionName = "rdp-selection"

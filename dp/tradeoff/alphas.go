@@ -6,14 +6,14 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// smallestAlpha is where the grid of [Alphas] begins after 0.
+// smallestAlpha is the first point after 0 in the grid of [Alphas].
 const smallestAlpha = 1e-6
 
 // MaxAlphas is the largest number of type I errors that [Alphas] returns.
 const MaxAlphas = 1 << 20
 
-// Alphas returns n in [3, MaxAlphas] type I errors from 0 to 1, symmetric about ½ and dense
-// near both ends: between the ends, P(Z > z) for equidistant z, from 1e-6 on.
+// Alphas returns n type I errors from 0 to 1, symmetric about ½ and dense near both ends. n must be
+// in [3, MaxAlphas]. Between the ends they are P(Z > z) for equidistant z, beginning at 1e-6.
 func Alphas(n int) ([]float64, error) {
 	if n < 3 || n > MaxAlphas {
 		return nil, fmt.Errorf("number of alphas = %d, must be in [3, %d]", n, MaxAlphas)

@@ -7,10 +7,11 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Curves are several, to be compared.
+// Curves are several curves to compare.
 type Curves []Curve
 
-// WriteCSV writes a header and one row a point. Numbers read back as they were.
+// WriteCSV writes a header and one row for each point. Reading the numbers back gives the same
+// float64.
 func (cs Curves) WriteCSV(w io.Writer) error {
 	number := decimal.Exactly
 	out := csv.NewWriter(w)

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Side says on which side of a release's true curve another one is.
+// Side says on which side of the release's true curve another curve lies.
 type Side string
 
 // The sides.
@@ -17,11 +17,11 @@ const (
 	Exact         Side = "exact"         // the true curve, to rounding
 	Lower         Side = "lower"         // nowhere above the true curve: safe
 	Upper         Side = "upper"         // nowhere below the true curve
-	Approximation Side = "approximation" // on either side of it: no guarantee
+	Approximation Side = "approximation" // may be on either side: no guarantee
 )
 
-// Label is what a curve must say of itself. Accountant, Adjacency and Sampling
-// are empty for a curve that is of no release.
+// Label describes a curve. Accountant, Adjacency and Sampling are empty if the curve is not that of
+// a release.
 type Label struct {
 	Name       string       `json:"name"`
 	Side       Side         `json:"side"`
@@ -30,20 +30,21 @@ type Label struct {
 	Sampling   dp.Sampling  `json:"sampling,omitempty"`
 }
 
-// Point is one of a curve: the type I error α and the type II error β = f(α).
+// Point is a point of a curve: the type I error α and the type II error β = f(α).
 type Point struct {
 	Alpha float64 `json:"alpha"`
 	Beta  float64 `json:"beta"`
 }
 
-// Curve is a trade-off function at some α, in increasing order. A chord of it is
-// nowhere below the function: to be safe do not read a Lower curve in between.
+// Curve holds a trade-off function at some α, in increasing order. The function is convex, so a
+// chord between two points is nowhere below it. Do not interpolate a Lower curve: that would not be
+// safe.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`
 }
 
-// Sample returns f at the given α, as a curve.
+// Sample returns f at the given α as a curve.
 func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve {
 	points := make([]Point, len(alphas))
 	for i, a := range alphas {
@@ -52,9 +53,9 @@ func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve 
 	return Curve{label, points}
 }
 
-// Check reports in what way c is no trade-off function, if it is none: α must
-// increase from 0 to 1, and β be in [0, 1-α], non-increasing and convex
-// (Dong, Roth, Su 2022, Proposition 2.2), all to 1e-12.
+// Check returns an error if c is not a trade-off function: α must increase from 0 to 1, and β must
+// be in [0, 1-α], non-increasing and convex (Dong, Roth, Su 2022, Proposition 2.2), all to within
+// 1e-12.
 func (c Curve) Check() error {
 	const slack = 1e-12
 	var errs []error
@@ -92,9 +93,9 @@ func (c Curve) Check() error {
 	return errors.Join(errs...)
 }
 
-// LeastGap returns the least β of c minus β of d and the α at which it is: c is
-// pointwise at least d if and only if the gap is not negative. The curves must
-// have the same α, and at least one.
+// LeastGap returns the least value of β of c minus β of d, and the α where it occurs. c is nowhere
+// below d if and only if the gap is not negative. The curves must have the same α, and at least one
+// point.
 func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
 	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
 		func(p, q Point) bool { return p.Alpha == q.Alpha }) {

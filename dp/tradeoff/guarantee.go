@@ -2,15 +2,14 @@ package tradeoff
 
 import "math"
 
-// Guarantee is (ε, δ)-differential privacy, ε ≥ 0 and δ in [0, 1].
+// Guarantee is (ε, δ)-differential privacy with ε ≥ 0 and δ in [0, 1].
 type Guarantee struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 }
 
-// At returns f_{ε,δ}(α) = max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} for α in [0, 1]
-// (Dong, Roth, Su 2022, Proposition 2.5): a release has the guarantee if and
-// only if its curve is nowhere below.
+// At returns f_{ε,δ}(α) = max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} for α in [0, 1] (Dong, Roth, Su 2022,
+// Proposition 2.5). A release has the guarantee if and only if its curve is nowhere below this one.
 func (g Guarantee) At(alpha float64) float64 {
 	if !(g.Epsilon >= 0 && g.Delta >= 0 && g.Delta <= 1 && alpha >= 0 && alpha <= 1) {
 		return 0
@@ -19,15 +18,15 @@ func (g Guarantee) At(alpha float64) float64 {
 	return max(0, 1-g.Delta-steep*alpha, (1-g.Delta-alpha)*math.Exp(-g.Epsilon))
 }
 
-// MaxGuarantees is the largest number of guarantees, and of ε, that are asked for at once.
+// MaxGuarantees is the largest number of guarantees, and of ε, in one request.
 const MaxGuarantees = 1 << 16
 
-// Guarantees are several of one release.
+// Guarantees are several guarantees of one release.
 type Guarantees []Guarantee
 
-// At returns the supremum of all f_{ε,δ}(α), the best curve that follows; 0 if
-// there are none (Dong, Roth, Su 2022, Proposition 2.12: with the least δ for
-// every ε ≥ 0 it is the release's own curve).
+// At returns the supremum of all f_{ε,δ}(α), which is the best curve that follows from the
+// guarantees. It is 0 if gs is empty. With the least δ for every ε ≥ 0, it is the release's own
+// curve (Dong, Roth, Su 2022, Proposition 2.12).
 func (gs Guarantees) At(alpha float64) float64 {
 	best := 0.0
 	for _, g := range gs {

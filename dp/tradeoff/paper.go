@@ -8,9 +8,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Paper is the setting of Appendix "Interpreting Theorem Main in the f-DP
-// Framework": rounds of constant size (θ = 1), Poisson sampling, add-or-remove
-// adjacency, and no more than K = kN gradient computations.
+// Paper is the setting of the paper's Appendix "Interpreting Theorem Main in the f-DP Framework":
+// rounds of constant size (θ = 1), Poisson sampling, add-or-remove adjacency, and at most K = kN
+// gradient computations.
 type Paper struct {
 	N     int     // size of the data set, at least 2
 	K     float64 // gradient computations, at least 1
@@ -19,8 +19,8 @@ type Paper struct {
 	Gamma func(sigma, x float64) (float64, error)
 }
 
-// RoundsFor returns γk²/ε, rounded up, the least T for which Theorem Main gives
-// ε > 0: (minT).
+// RoundsFor returns γk²/ε, rounded up: the least T for which Theorem Main gives this ε, by its
+// condition (minT). ε must be positive.
 func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon", epsilon)); err != nil {
 		return 0, err
@@ -28,9 +28,9 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	return p.rounds(epsilon)
 }
 
-// AtRounds returns n in [1, MaxGuarantees] guarantees of ℋ(σ, T), whose
-// supremum is ĥ_{σ,T}: those that Theorem Main gives for T > 0 rounds, with the
-// least δ for each ε. There may be fewer, or none.
+// AtRounds returns up to n guarantees of ℋ(σ, T), whose supremum is the curve ĥ_{σ,T}: the
+// guarantees that Theorem Main gives for T > 0 rounds, with the least δ for each ε. There may be
+// none. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -41,9 +41,9 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	})
 }
 
-// ForAllRounds returns n in [1, MaxGuarantees] guarantees of 𝒢(σ, ε_target),
-// whose supremum is g_{σ,ε_target}: they hold for every T from RoundsFor(target)
-// up to K. There may be fewer, or none. The target must be positive.
+// ForAllRounds returns up to n guarantees of 𝒢(σ, ε_target), whose supremum is the curve
+// g_{σ,ε_target}: they hold for every T from RoundsFor(target) to K. There may be none. The target
+// must be positive, and n in [1, MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err
@@ -51,17 +51,16 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the label of a curve of the setting.
+// Label returns the label of a curve in this setting.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }
 
-// guarantees returns the (ε, δ) with ε in [from, 0.5), of up to n in geometric
-// progression, that meet the conditions that ℋ and 𝒢 have in common, and also.
+// guarantees returns up to n guarantees (ε, δ) with ε in [from, 0.5) in geometric progression. They
+// meet the conditions that ℋ and 𝒢 share, and the condition also.
 //
-// For a given ε the least δ is best; it is where σ = √(2(ε + ln(1/δ))/ε). With
-// it, √(2ε(ε + ln(1/δ))) is εσ; the paper's ℋ and 𝒢 lack the "ε +" that its
-// Theorem Main has.
+// For a given ε the least δ is best. There, σ = √(2(ε + ln(1/δ))/ε), so √(2ε(ε + ln(1/δ))) is εσ.
+// The paper's ℋ and 𝒢 lack the "ε +", which its Theorem Main has.
 func (p Paper) guarantees(from float64, n int, also func(eps float64) (bool, error)) (Guarantees, error) {
 	const largest = 0.5
 	slope := (p.Sigma*p.Sigma - 2) / 2                       // ln(1/δ)/ε
@@ -91,7 +90,7 @@ func (p Paper) guarantees(from float64, n int, also func(eps float64) (bool, err
 	return gs, nil
 }
 
-// smallestDelta is what a δ that float64 cannot hold is rounded up to.
+// smallestDelta replaces a δ that is too small for float64, rounding it up.
 const smallestDelta = 1e-300
 
 func (p Paper) epochs() float64 { return p.K / float64(p.N) }

@@ -1,17 +1,16 @@
-// Package tradeoff is the trade-off functions of hypothesis testing (Dong, Roth,
-// Su, "Gaussian Differential Privacy", JRSS-B 2022; numbers of theorems are
-// those of arXiv 1905.02383): f(α) is the least type II error of any test, of
-// type I error at most α, that is to tell from a release which of two
-// neighbouring data sets it was made from. 1-α is perfect privacy and 0 none; a
-// release is f-DP if no pair of neighbours has a smaller curve.
+// Package tradeoff computes trade-off functions of hypothesis tests (Dong, Roth, Su, "Gaussian
+// Differential Privacy", JRSS-B 2022; theorem numbers are those of arXiv 1905.02383). A test must
+// tell from a release which of two neighbouring data sets it was made from. f(α) is the least type
+// II error of any test with type I error at most α. The function 1-α is perfect privacy, and 0 is
+// none. A release is f-DP if no pair of neighbours has a smaller curve.
 //
-// To begin: [Alphas] is where to look, [Training] makes the curves of some rounds
-// out of what an accountant proves, [Sample] those of a function such as [Gaussian],
-// and [Curves.WriteCSV] writes them.
+// To begin: [Alphas] returns a grid of α. [Training] makes the curves of rounds from what an
+// accountant proves, and [Sample] those of a function such as [Gaussian]. [Curves.WriteCSV] writes
+// them.
 //
-// All functions here are symmetric: they speak for a pair in both orders. A
-// lower curve is the safe one. Arguments outside of the stated ranges give 0,
-// which is true of every release.
+// All functions here are symmetric: they hold for a pair in both orders. A lower curve is the safe
+// one. For arguments outside the stated ranges the functions return 0, which holds for every
+// release.
 package tradeoff
 
 import (

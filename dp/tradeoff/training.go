@@ -9,25 +9,24 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε an accountant is asked for its δ: n of them, from 0
-// to its ε at the smallest δ, equidistant.
+// Profile says at which ε the accountant is asked for δ: at equidistant points from 0 to the ε at
+// the smallest δ.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]
 }
 
-// Training returns what a's privacy profile δ(ε) says of the release's curve,
-// at the given α, named for the accountant:
+// Training returns the curves that follow from a's privacy profile δ(ε) for a release, at the given
+// α. They are named after the accountant:
 //
-//   - a Lower curve, from the δ that it proves to be enough;
-//   - an Upper curve, from those that it proves to be needed, if any;
-//   - or one Approximation, from an accountant that proves nothing.
+//   - a Lower curve, from the δ that the accountant proves to be sufficient;
+//   - an Upper curve, from the δ that it proves to be necessary, if any;
+//   - or one Approximation, if the accountant proves nothing.
 //
-// The lower curve misses little, as the square of the distance of the ε; the
-// upper one is above by more, in proportion to that distance. Both are what
-// they claim to be for any Profile. An ε that is dp.ErrNotCovered is left out;
-// if all are, that is the error. It ends with context.Cause(ctx) soon after ctx
-// is done.
+// The curves are valid for any Profile. The distance of the lower curve from the true one decreases
+// with the square of the distance between the ε, that of the upper curve only linearly. An ε for
+// which the accountant returns dp.ErrNotCovered is left out; if all are, that is the error. Soon
+// after ctx is done the error is context.Cause(ctx).
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
 		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
@@ -37,7 +36,7 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 		return nil, err
 	}
 	if math.IsInf(last.Epsilon, 1) {
-		return nil, fmt.Errorf("%s proves no upper end of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
+		return nil, fmt.Errorf("%s proves no upper bound of ε at δ = %v: %w", a.Name(), p.SmallestDelta,
 			dp.ErrNotCovered)
 	}
 	epsilons := make([]float64, p.Epsilons)
@@ -61,13 +60,13 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is a dp.Accountant that returns δ for many ε in one call, faster than one by one. The ε
-// must not decrease.
+// Profiler is a dp.Accountant that returns δ for many ε in one call, which is faster than one call
+// for each. The ε must not decrease.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }
 
-// deltas asks a for δ at each ε that it covers.
+// deltas returns a's bounds of δ at each ε that it covers.
 func deltas(ctx context.Context, a dp.Accountant, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if p, ok := a.(Profiler); ok {
 		return p.Profile(ctx, events, epsilons)
@@ -91,7 +90,7 @@ func deltas(ctx context.Context, a dp.Accountant, events []dp.Event, epsilons []
 	return bounds, nil
 }
 
-// enough are the guarantees that hold.
+// enough returns the guarantees that are proved to hold.
 func enough(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	for _, b := range bounds {
@@ -100,7 +99,7 @@ func enough(bounds []dp.Bound) Guarantees {
 	return gs
 }
 
-// claimed are those of an accountant that proves nothing.
+// claimed returns the guarantees of an accountant that proves nothing.
 func claimed(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	for _, b := range bounds {
@@ -109,9 +108,9 @@ func claimed(bounds []dp.Bound) Guarantees {
 	return gs
 }
 
-// needed is a set whose supremum is not below that of all guarantees that hold:
-// as δ(ε) falls, between two ε it is at least what the larger one needs, and
-// f_{ε,δ} is not above that of the smaller ε with this δ.
+// needed returns guarantees whose supremum is nowhere below that of all guarantees that hold. δ(ε)
+// decreases, so between two ε it is at least the δ that the larger one needs; and f_{ε,δ} is not
+// above that of the smaller ε with this δ.
 func needed(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	from := 0.0

@@ -1,5 +1,5 @@
-// Account says what a finished training cost: from its noise multiplier, sample
-// rate and rounds, which any DP-SGD program knows, by three accountants.
+// Account computes the privacy cost of a finished training by three accountants. It needs only the
+// noise multiplier, the sample rate and the number of rounds, which every DP-SGD program knows.
 package main
 
 import (
@@ -24,8 +24,8 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) error {
-	// Two legs: 10 epochs of batches of 256 of 60,000 records, then 1,000 rounds
-	// with less noise.
+	// There are two parts: 10 epochs with batches of 256 of 60,000 records, then 1,000 rounds with
+	// less noise.
 	released := []dp.Event{
 		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1,
 			SampleSize: 256, DatasetSize: 60_000, Count: 2343},
@@ -40,7 +40,7 @@ func run(ctx context.Context, w io.Writer) error {
 		case err != nil:
 			return err
 		default:
-			// Ends are rounded outwards: an ε that is shown must not be below the one that is proved.
+			// The ends are rounded outwards, so that the printed ε is not below the proved one.
 			fmt.Fprintf(w, "%s: ε in [%.3f, %.3f] at δ = %g, %s, %s\n", b.Accountant,
 				math.Floor(1e3*b.EpsilonLower)/1e3, math.Ceil(1e3*b.EpsilonUpper)/1e3, b.Delta, b.Kind, b.Adjacency)
 		}

@@ -1,5 +1,5 @@
-// Calibrate finds the one number of a training that is still open: the least
-// noise, the largest sample rate or the most rounds within a privacy budget.
+// Calibrate computes the missing setting of a training within a privacy budget: the smallest noise
+// multiplier, the largest sample rate, or the largest number of rounds.
 package main
 
 import (
@@ -34,12 +34,12 @@ func run(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		// What was solved for has few digits, and is shown with all of them: less noise costs more.
+		// The solution is printed with all its digits: a smaller noise multiplier would cost more.
 		fmt.Fprintf(w, "%s: σ = %v, q = %v, T = %d, ε ≤ %.4f\n",
 			c.SolvedFor, c.Sigma, c.SampleRate, c.Steps, math.Ceil(1e4*c.EpsilonUpper)/1e4)
 	}
 
-	// A budget that nothing meets is an answer, too, with what would help.
+	// If no setting meets the budget, the error says what would help.
 	_, err := plan.Calibrate(ctx, plan.Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5,
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, accountant, nil)
 	var infeasible *plan.Infeasible

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// draw writes a picture of the curves to a file; its ending says in which format.
+// draw draws the curves and writes them to a file, in the format of its extension.
 func draw(file string, names []string, curves []*curve) error {
 	p := plot.New()
 	p.Title.Text = "What a permissible delay saves"

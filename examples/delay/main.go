@@ -1,6 +1,6 @@
-// Delay tests a permissible delay of one's own against those of the library: how
-// soon a private training reaches an accuracy when machines pause now and then.
-// With a file's name, such as curves.png, it draws the curves.
+// Delay compares a custom permissible delay with the library's: how soon does a private training
+// reach an accuracy if machines pause now and then? Given the name of a file, such as curves.png, it
+// draws the curves.
 package main
 
 import (

@@ -10,19 +10,19 @@ import (
 	"proactivedp/sim"
 )
 
-// blocks is a permissible delay of one's own: a client may run ahead as far as the
-// end of its block of so many rounds, and there it waits for all others.
+// blocks is a custom permissible delay. Rounds are divided into blocks of this many rounds. A client
+// may run ahead to the end of its block, and waits there for all other clients.
 type blocks int
 
 var _ sim.Delay = blocks(0)
 
-// Permits is true for k ≥ i, as it must be, or clients would wait for ever.
+// Permits is true for k ≥ i, as it must be, or clients would wait forever.
 func (b blocks) Permits(k, i int) bool { return k >= i-i%int(b) }
 
 func (b blocks) String() string { return fmt.Sprintf("blocks of %d", int(b)) }
 
-// pauses is a duration of one's own: a gradient takes Usual, but with probability
-// P the machine has something else to do first, for Pause.
+// pauses is a custom duration. A gradient takes Usual. With probability P, the machine first does
+// something else for the time Pause.
 type pauses struct {
 	Usual, Pause time.Duration
 	P            float64
@@ -42,7 +42,7 @@ func (d pauses) String() string {
 	return fmt.Sprintf("%v, and %v with probability %g", d.Usual, d.Pause, d.P)
 }
 
-// curve is accuracy against simulated time: an observer of one's own.
+// curve is a custom observer that records accuracy against simulated time.
 type curve struct {
 	model   models.Model
 	test    data.Batch
@@ -56,8 +56,8 @@ func newCurve(m models.Model, test data.Subset) *curve {
 	return &curve{model: m, test: test.All(), scratch: m.NewScratch(), labels: make([]int32, test.Len())}
 }
 
-// observe looks at every tenth broadcast. It keeps nothing of b.V, which is the
-// server's own and changes.
+// observe looks at every tenth broadcast. It does not keep b.V, which belongs to the server and
+// changes.
 func (c *curve) observe(b sim.Broadcast) {
 	if b.K%10 != 0 {
 		return
@@ -66,7 +66,7 @@ func (c *curve) observe(b sim.Broadcast) {
 	c.Accuracy = append(c.Accuracy, models.Accuracy(c.model, b.V, c.test, c.scratch, c.labels))
 }
 
-// reaches returns when the accuracy was first at least the target, in seconds.
+// reaches returns when the accuracy first reached the target, in seconds.
 func (c *curve) reaches(target float64) (seconds float64, ok bool) {
 	for i, a := range c.Accuracy {
 		if a >= target {

@@ -1,5 +1,5 @@
-// Mlp trains a small network, built from layers, on data of one's own: points in
-// three rings around each other, which no linear model tells apart.
+// Mlp trains a small network, built from layers, on custom data: points in three concentric rings,
+// which no linear model can separate.
 package main
 
 import (
@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// drawRings draws n points in the plane, of three classes by their distance from
-// the origin.
+// drawRings draws n points in the plane. Their class, one of three, depends on the distance from the
+// origin.
 func drawRings(n int) (*data.Dataset, error) {
 	draws := rand.New(rand.NewPCG(3, 4))
 	rows, labels := make([][]float32, n), make([]int32, n)
@@ -41,7 +41,7 @@ func drawRings(n int) (*data.Dataset, error) {
 	return data.FromRows("rings", rows, labels)
 }
 
-// newMLP returns a network of two hidden layers for rows of so many features.
+// newMLP returns a network with two hidden layers, for rows with the given number of features.
 func newMLP(features, classes int) (*models.Network, error) {
 	net, err := nn.New(nn.Shape{Channels: features, Height: 1, Width: 1},
 		nn.Dense{Out: 32}, nn.ReLU{},
@@ -84,7 +84,7 @@ func run(ctx context.Context, w io.Writer) error {
 		Roots:     sim.SharedRoots(root, clients),
 	}
 
-	// Goroutines that run freely: the result differs a little from run to run.
+	// Hogwild's clients run freely, so the result differs a little from run to run.
 	result, err := sim.Hogwild(ctx, cfg, nil)
 	if err != nil {
 		return err

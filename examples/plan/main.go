@@ -1,5 +1,5 @@
-// Plan turns a privacy budget into the noise, the batch size and the rounds of a training,
-// before anything is trained, and compares batch sizes.
+// Plan computes the noise multiplier, batch size and number of rounds for a privacy budget, before
+// anything is trained. Then it compares batch sizes.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 }
 
 func run(ctx context.Context, w io.Writer) error {
-	// 60,000 records, 5 epochs, and at most ε = 0.5 at δ = 1e-6.
+	// The data set has 60,000 records. Train 5 epochs with at most ε = 0.5 at δ = 1e-6.
 	p, err := plan.Solve(ctx, plan.Request{N: 60_000, Epochs: 5, Epsilon: 0.5, Delta: 1e-6})
 	if err != nil {
 		return err
@@ -49,6 +49,6 @@ func run(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// up rounds to the side of privacy: an ε or a noise multiplier that is shown with four
-// decimals must not be below the one that was computed.
+// up rounds up, so that an ε or a noise multiplier printed with four decimals is not below the
+// computed one.
 func up(v float64) float64 { return math.Ceil(1e4*v) / 1e4 }

@@ -1,6 +1,6 @@
-// Regression trains a model that is written from scratch, linear regression, by
-// asynchronous private training of five clients; see model.go for the model and
-// model_test.go for the test of its contract.
+// Regression trains a custom model, linear regression, with five clients by asynchronous private
+// training. See model.go for the model, and model_test.go for the test that it keeps the contract of
+// models.Model.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	}
 }
 
-// drawRatings draws n records of three measurements each, and a rating in 0 to 4
-// that is nearly linear in them.
+// drawRatings draws n records. Each has three measurements, and a rating from 0 to 4 that is almost
+// linear in them.
 func drawRatings(n int) (*data.Dataset, error) {
 	draws := rand.New(rand.NewPCG(1, 2))
 	rows, ratings := make([][]float32, n), make([]int32, n)

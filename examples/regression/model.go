@@ -9,9 +9,8 @@ import (
 	"proactivedp/rng"
 )
 
-// regression is linear regression by least squares, f(w, b; x, y) =
-// ½(w·x + b − y)², of a rating y in 0, 1, …; it predicts the nearest rating. Its
-// parameters are w and then b.
+// regression is linear regression by least squares, f(w, b; x, y) = ½(w·x + b − y)², for a rating y
+// in 0, 1, …. It predicts the nearest rating. The parameters are w followed by b.
 type regression struct{ features int }
 
 var _ models.Bounded = regression{}
@@ -20,10 +19,10 @@ func (m regression) Name() string { return "regression" }
 
 func (m regression) NumParams() int { return m.features + 1 }
 
-// Init starts at 0, so that nothing is drawn.
+// Init sets all parameters to 0. It draws nothing.
 func (m regression) Init(params []float32, _ *rng.Stream) { clear(params) }
 
-// NewScratch returns room for a sum in float64.
+// NewScratch returns memory for a sum in float64.
 func (m regression) NewScratch() models.Scratch { return make([]float64, m.NumParams()) }
 
 // value returns w·x + b.
@@ -35,12 +34,13 @@ func (m regression) value(params []float32, x data.Row) float64 {
 	return sum
 }
 
-// Shade is what rounding to the grid can add to a gradient, as a part of the clipping
-// norm: WideGradSum clips to as much less. All its sums are exact.
+// Shade returns how much rounding to the grid can add to a gradient, as a fraction of the clipping
+// norm. WideGradSum clips to a norm that is smaller by that much. Sums of rounded gradients are
+// exact.
 func (m regression) Shade() float64 { return models.GridError(m.NumParams()) }
 
-// WideGradSum adds each example's gradient (w·x + b − y)·(x, 1), times the factor that
-// brings its norm to at most clip, rounded to a grid.
+// WideGradSum adds each example's gradient (w·x + b − y)·(x, 1), scaled to a norm of at most clip
+// and rounded to a grid.
 func (m regression) WideGradSum(sum []float64, params []float32, b data.Batch, clip float64, _ models.Scratch) error {
 	if err := models.CheckSample(b); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (m regression) WideGradSum(sum []float64, params []float32, b data.Batch, c
 	for i := range b.Len() {
 		x, y := b.Example(i)
 		residual := m.value(params, x) - float64(y)
-		squares := 1.0 // of the bias's input
+		squares := 1.0 // the square of the bias's input, 1
 		for _, v := range x.Value {
 			squares += float64(v) * float64(v)
 		}
@@ -67,7 +67,7 @@ func (m regression) WideGradSum(sum []float64, params []float32, b data.Batch, c
 	return nil
 }
 
-// ClippedGradSum is the same sum in float32.
+// ClippedGradSum computes the same sum in float32.
 func (m regression) ClippedGradSum(sum, params []float32, b data.Batch, clip float64, s models.Scratch) error {
 	return models.Narrow(m, sum, s.([]float64), params, b, clip, s)
 }
@@ -83,7 +83,7 @@ func (m regression) Loss(params []float32, b data.Batch, _ models.Scratch) float
 	return sum / float64(b.Len())
 }
 
-// Predict rounds to the nearest rating that there is.
+// Predict predicts the nearest rating that exists.
 func (m regression) Predict(labels []int32, params []float32, b data.Batch, _ models.Scratch) {
 	for i := range b.Len() {
 		x, _ := b.Example(i)

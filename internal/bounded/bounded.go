@@ -1,6 +1,5 @@
-// Package bounded reads what somebody else wrote, and never more of it than a
-// limit: a file that has no end (/dev/zero, a pipe that is fed for ever) is an
-// error, not all memory.
+// Package bounded reads data of others up to a limit. A file without an end, such as /dev/zero or a
+// pipe that is written forever, is an error and does not use up all memory.
 package bounded
 
 import (
@@ -10,11 +9,11 @@ import (
 	"os"
 )
 
-// ErrTooLarge reports that more bytes came than the limit.
+// ErrTooLarge means that there are more bytes than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// Reader returns r, which fails with ErrTooLarge as soon as more than most bytes
-// have come of it. The bytes up to the limit are handed out before.
+// Reader returns a reader of r that fails with ErrTooLarge as soon as r has returned more than most
+// bytes. It returns the bytes up to the limit before that.
 func Reader(r io.Reader, most int64) io.Reader { return &reader{r: r, left: most, most: most} }
 
 type reader struct {
@@ -26,7 +25,7 @@ func (b *reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	// One byte beyond the limit is asked for, which tells an end from more.
+	// Ask for one byte beyond the limit, to tell an end from more content.
 	if int64(len(p))-1 > b.left {
 		p = p[:b.left+1]
 	}
@@ -39,8 +38,8 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// File returns the content of the file at path, which may have most bytes.
-// Errors name the path.
+// File returns the content of the file at path, which may have at most most bytes. Errors name the
+// path.
 func File(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

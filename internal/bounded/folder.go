@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Somebody else may have made a folder: it comes from an archive or is on a shared disk. A link in
-// it can lead to a file that only the user may read, opening a named pipe can block forever, and a
-// device has no end. So Within reads the files of a folder and follows no link. A file that the
-// user names is the user's choice: [File] also reads it through a link or from a pipe.
+// Another person may have made a folder: it may come from an archive or a shared disk. A link in it
+// can lead to a file that only the user may read, opening a named pipe can block forever, and a
+// device has no end. So Within reads the files of a folder without following links. A file that the
+// user names is the user's choice, so [File] also reads it through a link or from a pipe.
 
-// ErrNotPlain reports that a link, a pipe, a device or a folder was to be read.
-var ErrNotPlain = errors.New("this is no regular file, must be one")
+// ErrNotPlain is wrapped if a link, a pipe, a device or a folder should be read as a file.
+var ErrNotPlain = errors.New("this must be a regular file")
 
 // Within returns the content of a file in the folder dir, given by its name within it. The content
 // may have at most most bytes. The file must be a regular file, and neither it nor the folders
@@ -53,7 +53,7 @@ func within(dir, name string) (*os.File, error) {
 			return nil, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return nil, fmt.Errorf("%q is a symbolic link, which is not followed here: %w", at, ErrNotPlain)
+			return nil, fmt.Errorf("%q is a symbolic link, which this program does not follow here: %w", at, ErrNotPlain)
 		}
 	}
 	if !info.Mode().IsRegular() {
@@ -63,9 +63,9 @@ func within(dir, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another file may have replaced it between Lstat and the opening.
+	// The file may have been replaced between Lstat and the opening.
 	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
-		return nil, errors.Join(errors.New("was replaced while it was opened"), err, f.Close())
+		return nil, errors.Join(errors.New("the file was replaced while it was opened"), err, f.Close())
 	}
 	return f, nil
 }

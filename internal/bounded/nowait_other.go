@@ -2,5 +2,5 @@
 
 package bounded
 
-// noWait is 0 where a folder has no named pipes.
+// noWait is 0 on systems without named pipes in folders.
 const noWait = 0

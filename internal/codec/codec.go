@@ -1,11 +1,10 @@
-// Package codec carries a state into a file or out of one. A visit names each field
-// once, for both directions, so what is written and what is read cannot differ.
-// Numbers take eight bytes, little-endian. The first error stops it: reading then
-// leaves what is not yet read at zero.
+// Package codec writes a state to a file and reads it back. A visit names each field once, for both
+// directions, so writing and reading cannot differ. Numbers take eight bytes, little-endian. The
+// first error stops the codec. When reading, the fields after it stay zero.
 //
-// A file is not trusted. A number is checked against its range where it is read;
-// and written, too, so that what is written can be read. Memory is taken as the
-// bytes for it come, not as a length promises.
+// A file is not trusted. A number is checked against its range when it is read, and also when it is
+// written, so that whatever is written can be read. Memory is allocated as bytes arrive, not
+// according to a length in the file.
 package codec
 
 import (
@@ -16,40 +15,40 @@ import (
 	"math"
 )
 
-// Codec is one direction of one state.
+// Codec reads or writes one state.
 type Codec struct {
 	w     io.Writer // where to write; nil when reading
 	r     io.Reader // where to read; nil when writing
 	chunk [1 << 16]byte
-	used  int // how many bytes of chunk are not yet written
+	used  int // number of bytes of chunk that are not yet written
 	err   error
 }
 
-// Visitor is a Codec, or what holds one with what its visits need beside it.
+// Visitor is a Codec, or a type that embeds one and holds what its visits need.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }
 
-// NewWriter returns a codec that writes to w. What is visited is there after End.
+// NewWriter returns a codec that writes to w. Everything is written after End.
 func NewWriter(w io.Writer) *Codec { return &Codec{w: w} }
 
-// NewReader returns a codec that reads from r, and not a byte beyond what is visited.
+// NewReader returns a codec that reads from r. It reads no byte beyond what is visited.
 func NewReader(r io.Reader) *Codec { return &Codec{r: r} }
 
-// Reading reports whether visits set what they visit.
+// Reading reports whether visits set the fields, instead of writing them.
 func (c *Codec) Reading() bool { return c.r != nil }
 
-// Err returns what stopped the codec; nil if nothing did.
+// Err returns the error that stopped the codec, or nil.
 func (c *Codec) Err() error { return c.err }
 
-// Fail stops the codec, unless something has before.
+// Fail stops the codec with an error, unless an earlier error has stopped it.
 func (c *Codec) Fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
 }
 
-// Next returns the next n ≤ 2^16 bytes of the file: read, or to be filled before
+// Next returns the next n ≤ 2^16 bytes of the file. When writing, the caller must fill them before
 // the next call.
 func (c *Codec) Next(n int) []byte {
 	switch {
@@ -59,7 +58,7 @@ func (c *Codec) Next(n int) []byte {
 	case c.Reading():
 		if _, err := io.ReadFull(c.r, c.chunk[:n]); err != nil {
 			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // a state may end only at its end
+				err = io.ErrUnexpectedEOF // the file must not end within a state
 			}
 			c.Fail("%w", err)
 			clear(c.chunk[:n])
@@ -73,7 +72,7 @@ func (c *Codec) Next(n int) []byte {
 	return c.chunk[c.used-n : c.used]
 }
 
-// flush writes the bytes that Next returned and that have been filled.
+// flush writes the bytes that Next returned and the caller has filled.
 func (c *Codec) flush() {
 	if c.used > 0 && c.err == nil {
 		_, c.err = c.w.Write(c.chunk[:c.used])
@@ -81,7 +80,7 @@ func (c *Codec) flush() {
 	c.used = 0
 }
 
-// End writes what is left and returns what stopped the codec.
+// End writes the remaining bytes and returns the error that stopped the codec, or nil.
 func (c *Codec) End() error {
 	if !c.Reading() {
 		c.flush()
@@ -89,7 +88,7 @@ func (c *Codec) End() error {
 	return c.err
 }
 
-// integer is a number that fits an int64.
+// integer is a type whose numbers fit an int64.
 type integer interface {
 	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
 }
@@ -112,12 +111,12 @@ func Number[T integer](v Visitor, what string, p *T, lo, hi int64) {
 	*p = T(n)
 }
 
-// Exactly visits a number that is fixed.
+// Exactly visits a number that must be equal to want.
 func Exactly(v Visitor, what string, want int) {
 	Number(v, what, &want, int64(want), int64(want))
 }
 
-// Boolean visits a truth.
+// Boolean visits a bool.
 func Boolean(v Visitor, what string, p *bool) {
 	var n uint8
 	if *p {
@@ -127,7 +126,7 @@ func Boolean(v Visitor, what string, p *bool) {
 	*p = n == 1
 }
 
-// List visits a list of at most that many elements.
+// List visits a list of at most most elements.
 func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
 	c := v.codec()
 	n := len(*p)
@@ -145,7 +144,7 @@ func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V
 	}
 }
 
-// Floats visits n numbers; when reading, x is made.
+// Floats visits n numbers. When reading, it allocates x.
 func Floats(v Visitor, x *[]float32, n int) {
 	c := v.codec()
 	if c.Reading() && c.err == nil {

@@ -7,15 +7,16 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Class is a class of vector instructions that kernels are written for. An amd64
-// that has one has those below it; an arm64 has NEON, and every machine Portable.
+// Class is a class of vector instructions for which kernels are written. An amd64 machine that has
+// one class also has the amd64 classes below it. An arm64 machine has NEON, and every machine has
+// Portable.
 type Class int
 
 const (
-	Portable Class = iota // only what the Go compiler makes
+	Portable Class = iota // only code of the Go compiler
 	AVX2                  // AVX2 and FMA, vectors of 256 bits
-	AVX512                // AVX-512 F, BW, DQ and VL as well, vectors of 512 bits
-	AMX                   // AMX with bfloat16 as well, matrices of 16×16
+	AVX512                // also AVX-512 F, BW, DQ and VL, vectors of 512 bits
+	AMX                   // also AMX with bfloat16, matrices of 16×16
 	NEON                  // Advanced SIMD of arm64, vectors of 128 bits
 )
 
@@ -28,7 +29,7 @@ func (c Class) String() string {
 	return classes[c]
 }
 
-// ParseClass is the inverse of String.
+// ParseClass returns the class with the given name. It is the inverse of String.
 func ParseClass(name string) (Class, error) {
 	for c, n := range classes {
 		if n == name {
@@ -38,8 +39,8 @@ func ParseClass(name string) (Class, error) {
 	return Portable, fmt.Errorf("class = %q, must be portable, avx2, avx512, amx or neon", name)
 }
 
-// Detect returns the widest class that this machine and its system support. An arm64
-// that Go runs on has NEON.
+// Detect returns the widest class that this machine and its operating system support. Every arm64
+// machine on which Go runs has NEON.
 func Detect() Class {
 	x := &cpu.X86
 	switch {

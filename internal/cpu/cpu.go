@@ -1,4 +1,4 @@
-// Package cpu says what machine a result was made on.
+// Package cpu describes the machine on which a result was computed.
 package cpu
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Describe names the system, the architecture, the processor where the system
-// tells its name, and the widest class of vector instructions it has.
+// Describe names the operating system, the architecture, the processor if the system reports its
+// name, and the widest class of vector instructions.
 func Describe() string {
 	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
 	if name := model(); name != "" {
@@ -27,7 +27,7 @@ func Describe() string {
 	return strings.Join(parts, ", ")
 }
 
-// model reads the processor's name from where Linux keeps it.
+// model reads the processor's name from /proc/cpuinfo of Linux.
 func model() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasTiles reports whether the machine has matrix tiles and the system lets this
-// process use them. Linux gives the permission to all of the process's threads, those
-// to come too, when one asks for it; without it a tile's first use kills the process.
-// On any doubt there are none: an older system, a sandbox that refuses the call, a
-// thread whose stack for signals is too small for the tiles.
+// hasTiles reports whether the machine has matrix tiles and the system lets this process use them.
+// Linux gives the permission to all threads of the process, including future ones, when one of them
+// asks for it. Without permission, the first use of a tile kills the process. hasTiles is false in
+// case of doubt: on an older system, in a sandbox that refuses the call, or if a thread's signal
+// stack is too small for the tiles.
 var hasTiles = sync.OnceValue(func() bool {
 	const (
-		state           = 1<<17 | 1<<18 // of XCR0: the tiles' shape and their data
+		state           = 1<<17 | 1<<18 // bits of XCR0: the shape of the tiles and their data
 		permit, granted = 0x1023, 0x1022
 		data            = 18
 	)

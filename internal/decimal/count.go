@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// errCount says what a count looks like.
+// errCount says what a count must look like.
 var errCount = errors.New("must be a whole number, such as 10000 or 1e4")
 
-// maxExponent is the largest exponent of a count: 1e18 is the largest power of
-// ten that an int64 holds.
+// maxExponent is the largest exponent of a count: 1e18 is the largest power of ten that fits an
+// int64.
 const maxExponent = 18
 
-// Many is n and the noun that it counts: "1 round", "2 rounds".
+// Many writes n with a noun in singular or plural: "1 round", "2 rounds".
 func Many(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -21,8 +21,8 @@ func Many(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Count reads a whole number as people write it: 10000, 1e4 or 2.5e3. It is read
-// exactly: 1.5 and what an int cannot hold are errors.
+// Count reads a whole number as people write it: 10000, 1e4 or 2.5e3. It reads it exactly. 1.5 and
+// numbers that do not fit an int are errors.
 func Count(text string) (int, error) {
 	mantissa, exponent, scientific := strings.Cut(strings.ToLower(text), "e")
 	shift := 0
@@ -39,7 +39,7 @@ func Count(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(whole + fraction + strings.Repeat("0", shift-len(fraction)))
 	if errors.Is(err, strconv.ErrRange) {
-		return 0, errors.New("is too large a number")
+		return 0, errors.New("is too large, must be below 2^63")
 	}
 	if err != nil {
 		return 0, errCount

@@ -1,5 +1,5 @@
-// Package decimal writes numbers that must not err on one side, as an ε that is
-// shown may be too large and never too small, and reads counts exactly.
+// Package decimal writes numbers that must be rounded to one side: a printed ε may be too large but
+// never too small. It also reads counts exactly.
 package decimal
 
 import (
@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Up formats a finite v ≥ 0 with the given number of significant digits, at
-// least 1, such that what is read back is not below v.
+// Up formats a finite v ≥ 0 with the given number of significant digits, at least 1. The text reads
+// back as a number that is not below v.
 func Up(v float64, digits int) string { return rounded(v, digits, 1) }
 
-// Down is Up for a number that must not be above v.
+// Down is like Up, but the text reads back as a number that is not above v.
 func Down(v float64, digits int) string { return rounded(v, digits, -1) }
 
-// FixedUp formats a finite v ≥ 0 with so many decimals, such that what is read back
-// is not below v.
+// FixedUp formats a finite v ≥ 0 with the given number of decimals. The text reads back as a number
+// that is not below v.
 func FixedUp(v float64, decimals int) string { return fixed(v, decimals, 1) }
 
-// FixedDown is FixedUp for a number that must not be above v.
+// FixedDown is like FixedUp, but the text reads back as a number that is not above v.
 func FixedDown(v float64, decimals int) string { return fixed(v, decimals, -1) }
 
 // Exactly formats v with the fewest digits that read back as v.
 func Exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func fixed(v float64, decimals int, side float64) string {
-	v += 0 // as -0 is 0
+	v += 0 // turns -0 into 0
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if onSide(text, v, side) {
 		return text
@@ -34,12 +34,12 @@ func fixed(v float64, decimals int, side float64) string {
 }
 
 func rounded(v float64, digits int, side float64) string {
-	v += 0 // as -0 is 0
+	v += 0 // turns -0 into 0
 	text := strconv.FormatFloat(v, 'g', digits, 64)
 	if onSide(text, v, side) {
 		return text
 	}
-	// Of v's own digits there are more, so those that are kept are below it.
+	// v has more digits than are kept, so cutting them off gives a smaller number.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
 	kept := mantissa[:digits+min(digits-1, 1)] // with the point
 	if side > 0 {
@@ -50,17 +50,18 @@ func rounded(v float64, digits int, side float64) string {
 	if text := strconv.FormatFloat(back, 'g', digits, 64); err == nil && onSide(text, v, side) {
 		return text
 	}
-	return kept // which no float64 is, so large or so small
+	return kept // no float64 is that large or small
 }
 
-// onSide reports whether a text reads back as v, or as a number on that side of it.
+// onSide reports whether a text reads back as v, or as a number on the given side of v.
 func onSide(text string, v, side float64) bool {
-	back, _ := strconv.ParseFloat(text, 64) // out of range it is infinite
-	return !((v-back)*side > 0)             // of an infinity, and of what is no number, there is only its name
+	back, _ := strconv.ParseFloat(text, 64) // infinite if out of range
+	return !((v-back)*side > 0)             // infinities and NaN have only their names
 }
 
-// oneFurther moves the last digit of a number by one to a side, downwards of one that is
-// above 0. A sum in float64 would not do: it is rounded, of the smallest numbers to what it was.
+// oneFurther moves the last digit of a number by one to the given side. Downwards, the number must
+// be above 0. A float64 sum would not work, because it is rounded; for the smallest numbers the
+// rounding undoes the step.
 func oneFurther(number string, side float64) string {
 	digits, last, next, step := []byte(number), byte('9'), byte('0'), 1
 	if side < 0 {

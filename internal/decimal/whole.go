@@ -5,11 +5,11 @@ import (
 	"math/bits"
 )
 
-// MaxWhole is 2^53. A float64 holds every whole number up to it.
+// MaxWhole is 2^53. A float64 can hold every whole number up to it.
 const MaxWhole = 1 << 53
 
-// Whole returns the whole part of v, and whether v is in [0, MaxWhole]. In Go, converting a float64
-// outside the range of int gives an arbitrary number, often a negative one.
+// Whole returns the integer part of v, and whether v is in [0, MaxWhole]. In Go, converting a
+// float64 outside the range of int gives an arbitrary number, often a negative one.
 func Whole(v float64) (n int, ok bool) {
 	if !(v >= 0 && v <= MaxWhole) {
 		return 0, false

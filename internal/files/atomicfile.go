@@ -1,9 +1,10 @@
-// Package files writes whole files: a reader sees the old file or the new
-// one, never a part. The bytes go to a temporary file in the same folder, which
-// is flushed to disk and then renamed over the target; on any failure it is
-// removed and the target is left as it was. A temporary file is locked while it
-// is written, so one that a killed process left is known, and is removed when the
-// same file is written again.
+// Package files writes whole files: a reader sees either the old file or the new one, never a part.
+// Output goes to a temporary file in the same folder, which is flushed to disk and then renamed to
+// the target. If anything fails, the temporary file is removed and the target does not change. A
+// temporary file is locked while it is written. So files left by killed processes can be recognized,
+// and are removed the next time that the same file is written.
+//
+// The package also has locks that keep two processes from using the same files.
 package files
 
 import (
@@ -20,11 +21,10 @@ import (
 	"syscall"
 )
 
-// Write replaces the file at path by what write produces, or leaves it alone
-// and returns the error. Output is buffered. The folder must exist. A new file
-// has mode 0666 less the umask, as one made by os.Create; one that replaces a file
-// has that file's mode. A device or a pipe, such as /dev/stdout, is written to:
-// there is nothing to keep whole.
+// Write replaces the file at path by the output of write. If write fails, the file does not change
+// and Write returns the error. Output is buffered. The folder must exist. A new file has mode 0666
+// less the umask, as with os.Create. A replaced file keeps its mode. A device or a pipe, such as
+// /dev/stdout, is written directly.
 func Write(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -34,7 +34,18 @@ func Write(path string, write func(io.Writer) error) error {
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
 	}
-	f, err := Create(path)
+	return whole(path, true, write)
+}
+
+// WriteSwept does what Write does, but does not look for what killed writers left. It is for a
+// folder of many files that SweepFolder has cleared: each look would read the names of all of them.
+func WriteSwept(path string, write func(io.Writer) error) error {
+	return whole(path, false, write)
+}
+
+// whole replaces the file at path by what write produces.
+func whole(path string, sweeps bool, write func(io.Writer) error) error {
+	f, err := create(path, sweeps)
 	if err != nil {
 		return err
 	}
@@ -45,11 +56,11 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// Check reports why Write cannot write the file at path, before there is anything
-// to write. What is at path stays as it is.
+// Check returns an error if Write could not write the file at path. It does not change what is at
+// path.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil // to open a pipe is to wait for its reader
+		return nil // opening a pipe would wait for its reader
 	}
 	f, err := Create(path)
 	if err != nil {
@@ -71,8 +82,8 @@ func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// File is a file being written, for callers who must look at the whole of it
-// before it takes its place. Every File must end in Commit or Discard.
+// File is a file that is being written, for callers that must read all of it before it replaces the
+// target. Every File must end with Commit or Discard.
 type File struct {
 	temp *os.File // nil once committed or discarded
 	name string
@@ -80,15 +91,17 @@ type File struct {
 	sync func(dir string) error // syncFolder
 }
 
-// maxTries is how often Create takes another name because a sweep had the first
-// one before it was locked.
+// maxTries is how often Create tries another name, because another process swept the temporary file
+// away before it was locked.
 const maxTries = 100
 
-// Create starts a replacement of the file at path, which must be a regular one
-// if it exists; behind a symbolic link it is the link's target, be that there or
-// not. The folder must exist. What killed writers of the file left there is
-// removed.
-func Create(path string) (*File, error) {
+// Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
+// path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
+// exist. Create removes what killed processes left while writing the same file.
+func Create(path string) (*File, error) { return create(path, true) }
+
+// create is Create, which sweeps, or does not.
+func create(path string, sweeps bool) (*File, error) {
 	path, err := target(path)
 	if err != nil {
 		return nil, err
@@ -97,7 +110,7 @@ func Create(path string) (*File, error) {
 	old, err := os.Stat(path)
 	switch {
 	case err == nil && !old.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is there and no regular file", path)
+		return nil, fmt.Errorf("%s exists and is not a regular file", path)
 	case err == nil:
 		mode = old.Mode().Perm()
 	}
@@ -106,38 +119,39 @@ func Create(path string) (*File, error) {
 		return nil, fmt.Errorf("path = %q, must name a file", path)
 	}
 	for range maxTries {
-		// Not os.CreateTemp: its mode 0600 would stay with the renamed file.
+		// Not os.CreateTemp: the renamed file would keep its mode 0600.
 		name := dir + "." + base + "." + rand.Text() + ".tmp"
 		temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
-			err = p.Err // the name of the temporary file says nothing
+			err = p.Err // leave out the name of the temporary file, which is of no use to the user
 		}
 		if err != nil {
 			if named, ok := errors.AsType[*fs.PathError](err); ok {
-				err = named.Err // a name that nobody has given
+				err = named.Err // leave out a name that the user did not choose
 			}
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		// Where there are no locks there are no sweeps, either.
+		// On systems without locks there are no sweeps either.
 		if held, err := TryLock(temp); err == nil && (!held || !IsAt(temp, name)) {
 			temp.Close()
 			continue
 		}
 		f := &File{temp: temp, name: name, path: path, sync: syncFolder}
-		if old != nil { // the umask has taken bits that it had
+		if old != nil { // the umask has removed bits of the old file's mode
 			if err := temp.Chmod(mode); err != nil {
 				f.Discard()
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
 		}
-		_ = sweep(dir, base) // another user's may not be ours to remove
+		if sweeps {
+			_ = sweep(dir, base) // files of another user may not be removable
+		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)
 }
 
-// Name returns the path of the temporary file, which holds all bytes written
-// so far.
+// Name returns the path of the temporary file, which has all bytes written so far.
 func (f *File) Name() string { return f.name }
 
 // Write appends p, unbuffered. It fails with os.ErrClosed after Commit or
@@ -149,9 +163,9 @@ func (f *File) Write(p []byte) (int, error) {
 	return f.temp.Write(p)
 }
 
-// Commit flushes the bytes to disk and puts the file in its place. If it fails
-// the temporary file is removed and the target is as before. A second Commit,
-// or one after Discard, fails with os.ErrClosed.
+// Commit flushes the file to disk and renames it to the target. If that fails, the temporary file is
+// removed and the target does not change. A second Commit, or one after Discard, returns
+// os.ErrClosed.
 func (f *File) Commit() error {
 	if f.temp == nil {
 		return fmt.Errorf("%s: %w", f.path, os.ErrClosed)
@@ -170,9 +184,9 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// place renames the temporary file and closes it. The lock must last until the
-// file has its name, so it is closed second, but on Windows, where a file that is
-// open cannot be renamed.
+// place renames the temporary file and closes it. The lock must last until the file has its name, so
+// the file is closed after the rename. On Windows it is closed before, because an open file cannot
+// be renamed.
 func (f *File) place() error {
 	if runtime.GOOS == "windows" {
 		if err := f.temp.Close(); err != nil {
@@ -186,9 +200,8 @@ func (f *File) place() error {
 	return f.temp.Close()
 }
 
-// syncFolder flushes a folder to disk, so that a file renamed in it has its name
-// after a power failure, too. Where folders cannot be flushed or only not be read
-// there is nothing to do.
+// syncFolder flushes a folder to disk, so that a renamed file keeps its name after a power failure.
+// It does nothing on systems where folders cannot be flushed, and for folders that cannot be read.
 func syncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -215,8 +228,8 @@ func (f *File) Discard() {
 	f.temp = nil
 }
 
-// Sweep removes the temporary files that writers of the file at path left when
-// they were killed, and leaves those that are being written.
+// Sweep removes the temporary files that killed processes left while writing the file at path. It
+// leaves files that are still being written.
 func Sweep(path string) error {
 	path, err := target(path)
 	if err != nil {
@@ -226,13 +239,13 @@ func Sweep(path string) error {
 	return sweep(dir, base)
 }
 
-// SweepFolder does the same for all files of a folder.
+// SweepFolder does the same for all files in a folder.
 func SweepFolder(dir string) error {
 	return sweep(filepath.Clean(dir)+string(filepath.Separator), "")
 }
 
-// sweep removes what killed writers left of the file base in the folder dir, or
-// of any file there if base is "". dir is "" or ends in a separator.
+// sweep removes temporary files that killed processes left for the file base in the folder dir, or
+// for any file if base is "". dir is "" or ends in a separator.
 func sweep(dir, base string) error {
 	entries, err := os.ReadDir(filepath.Clean(dir))
 	if err != nil {
@@ -247,8 +260,8 @@ func sweep(dir, base string) error {
 	return errors.Join(errs...)
 }
 
-// temporary returns the name of the file that a temporary file is for, and
-// whether the name is one that Create gives to temporary files.
+// temporary returns the name of the file for which a temporary file is written. ok is false if
+// Create does not make such names.
 func temporary(name string) (base string, ok bool) {
 	name, dot := strings.CutPrefix(name, ".")
 	name, tmp := strings.CutSuffix(name, ".tmp")
@@ -259,18 +272,17 @@ func temporary(name string) (base string, ok bool) {
 	return name[:i], len(name[i+1:]) == len(rand.Text())
 }
 
-// maxLinks is how many symbolic links are followed, as in Linux.
+// maxLinks is the largest number of symbolic links that are followed, as in Linux.
 const maxLinks = 40
 
-// target returns the path of the file that path names, behind symbolic links if
-// there are any. Unlike filepath.EvalSymlinks it follows a link to a file that is
-// not there yet.
+// target returns the path of the file that path names, after following symbolic links. Unlike
+// filepath.EvalSymlinks it follows a link to a file that does not exist yet.
 func target(path string) (string, error) {
 	end := path
 	for range maxLinks {
 		to, err := os.Readlink(end)
 		if err != nil {
-			return end, nil // no link: a file, or nothing yet
+			return end, nil // not a link: a file, or nothing yet
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(end), to)

@@ -12,8 +12,8 @@ func openLock(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// TryLock locks f for as long as it is open, and reports whether it could: false if it
-// is locked through another open file. An error says that there are no locks here.
+// TryLock locks f until it is closed. It returns false if the file is locked through another open
+// file. An error means that locks are not supported here.
 func TryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -28,13 +28,13 @@ func TryLock(f *os.File) (bool, error) {
 	}
 }
 
-// remove removes the file while it is locked: whoever has opened it meanwhile
-// finds, once it has the lock, that its path names it no more.
+// removeLock removes the lock file while it is locked. Another process may have opened it in the
+// meantime. When that process gets the lock, IsAt tells it that the path no longer names its file.
 func removeLock(f *os.File, path string) error {
 	return errors.Join(os.Remove(path), f.Close())
 }
 
-// RemoveUnheld removes the file at path unless somebody holds it by Try.
+// RemoveUnheld removes the lock file at path unless another process holds the lock.
 func RemoveUnheld(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

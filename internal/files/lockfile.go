@@ -1,11 +1,10 @@
-// This file keeps two processes from the same files. A lock is a file that
-// its holder has open and locked by the operating system, so it ends with the
-// process, however that ends; a lock file that was left by a killed process is
-// taken as if it were not there.
+// This file has locks that keep two processes from using the same files. A lock is a file that its
+// holder has opened and locked through the operating system. So the lock ends with the process,
+// however the process ends. A lock file left by a killed process is treated as if it did not exist.
 //
-// Linux, macOS and the BSDs lock by flock(2), Windows by opening the file for
-// nobody else. Elsewhere, and on file systems that know no locks, nothing is
-// locked: there it is for the user not to start two processes on the same files.
+// Linux, macOS and the BSDs lock with flock(2). Windows opens the file so that no other process can
+// open it. On other systems, and on file systems without locks, nothing is locked: there, the user
+// must not start two processes on the same files.
 
 package files
 
@@ -23,19 +22,20 @@ import (
 // ErrHeld reports that another process holds the lock.
 var ErrHeld = errors.New("in use by another process")
 
-// Lock is a lock that is held.
+// Lock is a lock held by this process.
 type Lock struct {
 	file *os.File
 	path string
-	made string // the folder, if it was made for the lock
+	made string // the folder, if it was created for the lock
 }
 
-// maxLockTries is how often take begins anew because the file that it has locked was
-// removed by the one who held it before.
+// maxLockTries is how often take starts again because the file that it locked was removed by the
+// previous holder.
 const maxLockTries = 100
 
-// take takes the lock whose file is at path, of what is named so; the folder must
-// exist. If another process holds it, the error is ErrHeld and says which.
+// take takes the lock file at path. named is the name, in errors, of what the lock protects. The
+// folder must exist. If another process holds the lock, the error is ErrHeld with the number of that
+// process.
 func take(path, named string) (*Lock, error) {
 	for range maxLockTries {
 		f, err := openLock(path)
@@ -47,7 +47,7 @@ func take(path, named string) (*Lock, error) {
 		}
 		held, err := TryLock(f)
 		if err != nil {
-			// There are no locks here, as the package comment says.
+			// This system has no locks, see above.
 			return &Lock{file: f, path: path}, nil
 		}
 		if !held {
@@ -55,23 +55,23 @@ func take(path, named string) (*Lock, error) {
 			f.Close()
 			return nil, err
 		}
-		if !IsAt(f, path) { // the file was removed between open and Try
+		if !IsAt(f, path) { // the file was removed between openLock and TryLock
 			f.Close()
 			continue
 		}
 		if err := f.Truncate(0); err == nil {
-			_, _ = fmt.Fprintln(f, os.Getpid()) // the number tells whoever is refused which process holds the lock
+			_, _ = fmt.Fprintln(f, os.Getpid()) // so that a refused process can say who holds the lock
 		}
 		return &Lock{file: f, path: path}, nil
 	}
-	return nil, fmt.Errorf("%s: %w: it is taken and released all the time", named, ErrHeld)
+	return nil, fmt.Errorf("%s: %w: other processes keep taking and releasing the lock", named, ErrHeld)
 }
 
 // folderLock is the name of the lock file of a folder.
 const folderLock = ".lock"
 
-// LockFolder makes the folder, with those above it, and takes its lock. It fails if
-// nothing can be written there.
+// LockFolder creates the folder, with its parents, and takes its lock. It returns an error if it
+// cannot write there.
 func LockFolder(dir string) (*Lock, error) {
 	made := ""
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +88,7 @@ func LockFolder(dir string) (*Lock, error) {
 	return lock, nil
 }
 
-// InFolder calls do while it holds the lock of the folder, which it makes.
+// InFolder calls do while it holds the lock of the folder, which it creates if needed.
 func InFolder(dir string, do func() error) error {
 	lock, err := LockFolder(dir)
 	if err != nil {
@@ -98,38 +98,38 @@ func InFolder(dir string, do func() error) error {
 	return errors.Join(err, lock.Release())
 }
 
-// LockFile takes the lock of the file at path, be it there or not. Its folder must
-// exist; of a symbolic link it is the link's own.
+// LockFile takes the lock of the file at path, which need not exist. Its folder must exist. For a
+// symbolic link, the link itself is locked.
 func LockFile(path string) (*Lock, error) {
 	return take(fileLock(path), path)
 }
 
-// fileLock is the lock file of the file at path.
+// fileLock returns the path of the lock file for the file at path.
 func fileLock(path string) string {
 	dir, base := filepath.Split(path)
 	return dir + "." + base + ".lock"
 }
 
-// SweepLock removes the lock file that a killed holder of the file at path left, for who does
-// not take the lock.
+// SweepLock removes the lock file that a killed process left for the file at path. It is for
+// processes that do not take the lock.
 func SweepLock(path string) error {
 	return RemoveUnheld(fileLock(path))
 }
 
-// Release gives the lock up and removes its file, and the folder if it was made for
-// the lock and nothing else has come into it.
+// Release releases the lock and removes its file. It also removes the folder if that was created for
+// the lock and is empty.
 func (l *Lock) Release() error {
 	err := removeLock(l.file, l.path)
 	if err != nil {
 		return err
 	}
 	if l.made != "" {
-		_ = os.Remove(l.made) // which fails where there is something
+		_ = os.Remove(l.made) // this fails if the folder is not empty
 	}
 	return nil
 }
 
-// holder says which process wrote its number into the file, or nothing.
+// holder returns the process number in the lock file in words, or "".
 func holder(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
@@ -151,7 +151,7 @@ func IsAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// gone returns err, or nil if it says that the file is not there, which was wanted.
+// gone returns nil if err says that the file does not exist, and otherwise err.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

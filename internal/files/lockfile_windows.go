@@ -11,7 +11,8 @@ const (
 	fileFlagDeleteOnClose = 0x04000000
 )
 
-// open opens the file for nobody else; it is removed when the process ends.
+// openLock opens the file so that no other process can open it. The system removes it when this
+// process ends.
 func openLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -28,8 +29,8 @@ func openLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// TryLock reports true: a file that is open cannot be removed by others, which is all
-// that a lock is for.
+// TryLock returns true, because other processes cannot remove a file that is open. That is all a
+// lock is needed for.
 func TryLock(*os.File) (bool, error) { return true, nil }
 
 func removeLock(f *os.File, _ string) error { return f.Close() }

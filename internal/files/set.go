@@ -7,17 +7,16 @@ import (
 	"os"
 )
 
-// Output is a file and what writes it.
+// Output is a file and the function that writes it.
 type Output struct {
 	Path  string
 	Write func(io.Writer) error
 }
 
-// WriteSet writes files that belong together and the seal, a file that speaks of
-// them, such as a manifest. All are written to temporary files before the first
-// takes its place, so a failure of a writer or a full disk changes nothing. The
-// old seal is removed before and the new one comes last: where there is a seal,
-// the files beside it are those that it speaks of.
+// WriteSet writes files that belong together, and the seal, a file that describes them, such as a
+// manifest. It first writes all to temporary files, so an error or a full disk changes nothing. Then
+// it removes the old seal, renames the files, and renames the new seal last. So if there is a seal,
+// it describes the files next to it.
 func WriteSet(files []Output, seal Output) error {
 	var made []*File
 	defer func() {

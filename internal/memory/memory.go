@@ -1,5 +1,5 @@
-// Package memory knows how much memory the process may take, so that what needs
-// more is refused before it begins and not killed in the middle.
+// Package memory determines how much memory the process may use. So work that needs more is refused
+// before it begins, instead of being killed in the middle.
 package memory
 
 import (
@@ -16,22 +16,22 @@ import (
 	"strings"
 )
 
-// ErrTooLittle reports that more memory is needed than there may be.
+// ErrTooLittle means that more memory is needed than the process may use.
 var ErrTooLittle = errors.New("not enough memory")
 
-// Limit is how much memory the process may take.
+// Limit is how much memory the process may use.
 type Limit struct {
-	Bytes int64 // 0 if nothing is known
+	Bytes int64 // 0 if no limit is known
 	By    string
 }
 
-// Known returns the least of the machine's memory, the limits of the control
-// groups that the process is in, and GOMEMLIMIT. Only Linux tells the first two.
+// Known returns the least of the machine's memory, the limits of the process's control groups, and
+// GOMEMLIMIT. The first two are known only on Linux.
 func Known() Limit {
 	return known(os.DirFS("/"), debug.SetMemoryLimit(-1))
 }
 
-// known is Known of a file system and a GOMEMLIMIT.
+// known is Known for a given file system and GOMEMLIMIT.
 func known(root fs.FS, goLimit int64) Limit {
 	var least Limit
 	take := func(n int64, by string) {
@@ -48,7 +48,7 @@ func known(root fs.FS, goLimit int64) Limit {
 			}
 		}
 	}
-	// A line is number:controllers:path; of version 2 the controllers are empty.
+	// A line is number:controllers:path. In version 2 the controllers are empty.
 	for line := range strings.SplitSeq(read(root, "proc/self/cgroup"), "\n") {
 		parts := strings.SplitN(line, ":", 3)
 		if len(parts) < 3 {
@@ -63,8 +63,8 @@ func known(root fs.FS, goLimit int64) Limit {
 		default:
 			continue
 		}
-		// The limits of the groups around it count, too. In a container the path
-		// may be one that only the host has.
+		// The limits of the enclosing groups count too. In a container, the path may be one that
+		// exists only on the host.
 		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
 			n, err := strconv.ParseInt(strings.TrimSpace(read(root, path.Join(base, group, file))), 10, 64)
 			if err == nil {
@@ -78,10 +78,10 @@ func known(root fs.FS, goLimit int64) Limit {
 	return least
 }
 
-// maxFile is as much of a file of the kernel as is read.
+// maxFile is how much of a kernel file is read, in bytes.
 const maxFile = 1 << 20
 
-// read returns the beginning of a file, "" if there is none.
+// read returns the beginning of a file, or "" if it does not exist.
 func read(root fs.FS, name string) string {
 	f, err := root.Open(name)
 	if err != nil {
@@ -95,17 +95,16 @@ func read(root fs.FS, name string) string {
 	return string(text)
 }
 
-// Given returns the limit of that many bytes, which a user gave, or for 0 the
-// known one.
+// Given returns the limit of n bytes that a user gave, or the known limit if n is 0.
 func Given(n int64) Limit {
 	if n > 0 {
-		return Limit{n, "the limit given"}
+		return Limit{n, "the given limit"}
 	}
 	return Known()
 }
 
-// Left is how many bytes the process may take beside what it has; it may be
-// negative. Without a limit it is the largest number.
+// Left returns how many more bytes the process may use. It may be negative. Without a limit it is
+// the largest int64.
 func (l Limit) Left() int64 {
 	if l.Bytes == 0 {
 		return math.MaxInt64
@@ -113,23 +112,23 @@ func (l Limit) Left() int64 {
 	return l.Bytes - taken()
 }
 
-// taken is what the process has from the operating system and uses.
+// taken returns how much memory the process has from the operating system and uses.
 func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// Check reports that need bytes, beside those that the process has, do not fit.
+// Check returns an error if need more bytes do not fit the limit.
 func (l Limit) Check(need int64) error {
 	if need <= l.Left() {
 		return nil
 	}
-	return fmt.Errorf("%w: about %s are needed beside the %s in use, the limit is %s (%s)",
+	return fmt.Errorf("%w: about %s are needed in addition to the %s in use, the limit is %s (%s)",
 		ErrTooLittle, Text(need), Text(taken()), Text(l.Bytes), l.By)
 }
 
-// Text writes a number of bytes for people to read.
+// Text writes a number of bytes for people.
 func Text(n int64) string {
 	switch {
 	case n >= 10<<30:
@@ -141,14 +140,14 @@ func Text(n int64) string {
 	}
 }
 
-// units are those of Parse.
+// units are the units that Parse accepts.
 var units = []struct {
 	name  string
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"B", 1}}
 
-// Parse reads a number of bytes such as 512MiB or 1.5GiB: a positive number and
-// KiB, MiB, GiB, TiB or B.
+// Parse reads a number of bytes such as 512MiB or 1.5GiB: a positive number followed by B, KiB,
+// MiB, GiB or TiB.
 func Parse(text string) (int64, error) {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(text, u.name)

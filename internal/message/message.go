@@ -1,5 +1,6 @@
-// Package message prints errors, and text of other parties, so that they cannot fill a terminal or
-// change what it shows.
+// Package message prints errors, and text from other parties, so that they cannot flood a terminal
+// or change what it shows. It also has helpers for messages: near names, shell words and line
+// breaks.
 package message
 
 import (
@@ -8,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// How much of an error is said. A file of others may have anything in it, and as many
-// faults as rows.
+// These limit how much of an error is printed. Somebody else's file may contain anything, and may
+// have an error in each row.
 const (
 	mostLines = 100  // of an error
 	mostBytes = 2000 // of a line
-	lastBytes = 400  // of these, from the end of a line that is longer: what it should be
+	lastBytes = 400  // of these, from the end of a longer line, which usually says what is allowed
 )
 
 // Of returns the text of an error for a user. It has at most 100 lines, and then says how many more
@@ -31,7 +32,7 @@ func Of(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// shortened returns a line of at most mostBytes and a few.
+// shortened shortens a line to about mostBytes.
 func shortened(line string) string {
 	if len(line) <= mostBytes {
 		return line
@@ -46,8 +47,8 @@ func shortened(line string) string {
 	return line[:head] + " … " + line[tail:]
 }
 
-// Lines returns what an error says to a user, of several errors each for itself.
+// Lines returns the text of an error as lines.
 func Lines(err error) []string { return strings.Split(Of(err), "\n") }
 
-// OneLine returns what an error says to a user on one line, for a table or a JSON value.
+// OneLine returns the text of an error on one line, for a table or a JSON value.
 func OneLine(err error) string { return strings.ReplaceAll(Of(err), "\n", "; ") }

@@ -1,17 +1,16 @@
-// This file finds the name that somebody meant who wrote another.
+// This file finds the name that a user probably meant.
 
 package message
 
 import "strings"
 
-// longest bounds the words that are compared, and with them the time.
+// longest is the longest word that is compared, in bytes. It bounds the time.
 const longest = 100
 
-// Nearest returns the name that is written most like word, the first of equal ones, or
-// "" if none is like it; one that begins with word comes before all that do not. A name
-// is like the word if at most a third of the letters of the longer one are wrong,
-// whatever the case, or if word is its beginning. A word of more than a hundred letters
-// is like none.
+// Nearest returns the name that is most similar to word, or "" if none is similar. A name is similar
+// if word is its beginning, or if at most a third of the letters of the longer one differ, ignoring
+// case. Names that begin with word come before all others. Of equally similar names, the first is
+// returned. A word of more than a hundred bytes is similar to no name.
 func Nearest(word string, names []string) string {
 	best, least, began := "", 0, false
 	if len(word) > longest {
@@ -32,10 +31,10 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// distance is the fewest letters to insert, delete, replace or exchange with
-// their neighbour that make b of a (optimal string alignment).
+// distance returns the smallest number of letters to insert, delete, replace or exchange with their
+// neighbour to turn a into b (optimal string alignment).
 func distance(a, b []rune) int {
-	d := make([][]int, len(a)+1) // d[i][j] is from the first i of a to the first j of b
+	d := make([][]int, len(a)+1) // d[i][j] is the distance from a[:i] to b[:j]
 	for i := range d {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text that another party chose (a server, a client, a file, the name of a file) can hold line
-// breaks, escape sequences of a terminal, and characters that reverse the reading order. Printed
-// raw, it can hide a true ε and show another. So it is checked with CheckText where it is read, and
-// printed with Quoted or Name.
+// Text that another party chose (a server, a client, a file, the name of a file) can have line
+// breaks, escape sequences of a terminal, and characters that reverse the reading order. If it were
+// printed unchanged, it could hide a true ε and show another. So it is checked with CheckText when
+// it is read, and printed with Quoted or Name.
 
 // mostQuoted is the longest text that is quoted in full, in bytes before it is escaped.
 const mostQuoted = 500
@@ -41,12 +41,12 @@ func Name(text string) string {
 	return text
 }
 
-// CheckText refuses text of another party that is longer than most bytes, is not valid UTF-8, or
-// has a character that is not printable: a line break, a control character, or one that changes the
-// reading order. The name says what the text is.
+// CheckText returns an error if text of another party is longer than most bytes, is not valid UTF-8,
+// or has a character that is not printable: a line break, a control character, or one that changes
+// the reading order. name describes the text in the error.
 func CheckText(name, text string, most int) error {
 	if len(text) > most {
-		return fmt.Errorf("%s is text of %d bytes, must have at most %d", name, len(text), most)
+		return fmt.Errorf("%s has %d bytes, must have at most %d", name, len(text), most)
 	}
 	if !printable(text) {
 		return fmt.Errorf("%s = %s, must have printable characters only", name, Quoted(text))

@@ -1,10 +1,11 @@
-// This file writes commands that a shell takes as they are meant.
+// This file quotes words for a shell.
 
 package message
 
 import "strings"
 
-// Word returns a word as a shell takes it: quoted, unless no character in it means anything there.
+// Word returns a word that a shell reads as the given text. It is quoted if it has special
+// characters.
 func Word(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
 	if word == "" || strings.ContainsFunc(word, func(c rune) bool { return !strings.ContainsRune(plain, c) }) {

@@ -13,7 +13,7 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// The names of arrays, and what may stand behind them.
+// The names of arrays, and what may follow them.
 var (
 	featureNames = []string{"x", "X", "features", "data"}
 	labelNames   = []string{"y", "labels", "target"}
@@ -24,15 +24,15 @@ const (
 	testEnd  = "_test"
 )
 
-// role is what a file is for.
+// role says what a file is for.
 type role int
 
 const (
-	trainFile role = iota // it may have a test set as well
+	trainFile role = iota // it may also have a test set
 	testFile
 )
 
-// openFile opens a file and adds the parts that it has.
+// openFile opens a file and adds its parts.
 func (p *parser) openFile(path string, r role) error {
 	f, err := bounded.Regular(path)
 	if err != nil {
@@ -53,11 +53,11 @@ func (p *parser) openFile(path string, r role) error {
 	return p.addArchive(a, r)
 }
 
-// addArray adds the part of a file that is one array.
+// addArray adds the part of a file that is a single array.
 func (p *parser) addArray(path string, f *os.File, size int64) error {
 	if !p.Unlabelled {
-		return fmt.Errorf("%s: %w in a .npy file, which is one array: np.savez(\"FILE.npz\", x=features, "+
-			"y=labels) keeps both", path, ErrNoLabels)
+		return fmt.Errorf("%s: %w in a .npy file, which has only one array: np.savez(\"FILE.npz\", x=features, "+
+			"y=labels) saves both", path, ErrNoLabels)
 	}
 	x, err := newArray(path, "the array", f, size)
 	if err == nil {
@@ -74,11 +74,11 @@ func (p *parser) addArchive(a *archive, r role) error {
 		return err
 	}
 	if a.isSparse() {
-		return a.fault("a sparse matrix of SciPy, must be an array: x.toarray(), or a LIBSVM file, which is sparse")
+		return a.fault("a sparse matrix of SciPy, must be an array (save x.toarray()) or a LIBSVM file, which is sparse")
 	}
 	if r == testFile {
 		if train.x != nil && test.x != nil {
-			return a.fault("arrays %s and %s, of which one must be all that is there of features: it is a file of "+
+			return a.fault("arrays %s and %s, must be only one of them: it is a file of "+
 				"test records", arrayName(train.x), arrayName(test.x))
 		}
 		if test.x != nil {
@@ -88,10 +88,10 @@ func (p *parser) addArchive(a *archive, r role) error {
 	}
 	switch {
 	case train.x == nil:
-		return a.fault("no array of features: it must be named %s, %s behind it or nothing; there %s",
+		return a.fault("no array of features: its name must be %s, optionally followed by %s; there %s",
 			orList(featureNames), trainEnd, a.list())
 	case test.x == nil && test.y != nil:
-		return a.fault("labels %s without features, which must be named %s", arrayName(test.y),
+		return a.fault("labels %s without features, whose name must be %s", arrayName(test.y),
 			orList(withEnd(featureNames, testEnd)))
 	}
 	err = p.addPart(a, train)
@@ -101,11 +101,11 @@ func (p *parser) addArchive(a *archive, r role) error {
 	return err
 }
 
-// pair is the arrays of a part in an archive.
+// pair holds the arrays of features and labels of one part in an archive.
 type pair struct{ x, y *zip.File }
 
-// pair returns the arrays of features and labels, if these are asked for, with one of the ends
-// behind their names; nil if there is none.
+// pair returns the array of features and, if labelled, that of labels, whose names have one of the
+// given endings. An array is nil if it does not exist.
 func (a *archive) pair(labelled bool, ends ...string) (pair, error) {
 	x, err := a.find(featureNames, ends...)
 	if err != nil || !labelled {
@@ -127,7 +127,7 @@ func (p *parser) addPart(a *archive, of pair) error {
 	}
 	end := nameEnd(x.name)
 	if of.y == nil {
-		return a.fault("%w beside %s: they must be named %s; there %s", ErrNoLabels, x.name,
+		return a.fault("%w for %s: they must be named %s; there %s", ErrNoLabels, x.name,
 			orList(withEnd(labelNames, end)), a.list())
 	}
 	y, err := a.array(of.y)
@@ -135,7 +135,7 @@ func (p *parser) addPart(a *archive, of pair) error {
 		return err
 	}
 	if nameEnd(y.name) != end {
-		return a.fault("features %s and labels %s, must have the same end of their names", x.name, y.name)
+		return a.fault("features %s and labels %s, must have names with the same ending", x.name, y.name)
 	}
 	p.parts = append(p.parts, part{x: x, y: y})
 	return nil
@@ -148,15 +148,15 @@ type archive struct {
 	files []*zip.File
 }
 
-// maxDirectory bounds the list of an archive's arrays, in bytes.
+// maxDirectory is the largest size of an archive's directory, in bytes.
 const maxDirectory = 16 << 20
 
-// openArchive reads the list of the arrays of an archive.
+// openArchive reads the directory of an archive.
 func openArchive(path string, f *os.File, size int64) (*archive, error) {
 	list := &listing{file: f, left: maxDirectory}
 	z, err := zip.NewReader(list, size)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, fmt.Errorf("%s: this is no archive of NumPy, or it is damaged", path)
+		return nil, fmt.Errorf("%s: this is not an archive of NumPy, or it is damaged", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -165,14 +165,14 @@ func openArchive(path string, f *os.File, size int64) (*archive, error) {
 	return &archive{path, size, z.File}, nil
 }
 
-// listing is a file of which little is read until it is done.
+// listing is a file from which only a limited number of bytes can be read until done is set.
 type listing struct {
 	file io.ReaderAt
 	left int64
 	done bool
 }
 
-// ReadAt reads of the file.
+// ReadAt implements io.ReaderAt.
 func (l *listing) ReadAt(to []byte, at int64) (int, error) {
 	if !l.done {
 		if l.left -= int64(len(to)); l.left < 0 {
@@ -186,8 +186,8 @@ func (a *archive) fault(format string, args ...any) error {
 	return fmt.Errorf("%s: "+format, append([]any{a.path}, args...)...)
 }
 
-// find returns the one array that has one of the names, with one of the ends behind it; nil if
-// there is none.
+// find returns the only array that has one of the names with one of the endings, or nil if there is
+// none.
 func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
 	var found []*zip.File
 	for _, f := range a.files {
@@ -204,10 +204,10 @@ func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, a.fault("arrays %s and %s would both do, must be one of them", arrayName(found[0]), arrayName(found[1]))
+	return nil, a.fault("arrays %s and %s both fit, must be only one of them", arrayName(found[0]), arrayName(found[1]))
 }
 
-// isSparse reports whether the archive is a matrix that scipy.sparse.save_npz has written.
+// isSparse reports whether the archive is a matrix from scipy.sparse.save_npz.
 func (a *archive) isSparse() bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(a.files, func(f *zip.File) bool { return arrayName(f) == name })
@@ -215,8 +215,8 @@ func (a *archive) isSparse() bool {
 	return has("format") && has("shape") && has("data") && (has("indptr") || has("row") || has("offsets"))
 }
 
-// mostExpansion is how many bytes a byte of deflated content can stand for, at most: zlib's own
-// bound, https://zlib.net/zlib_tech.html.
+// mostExpansion is the largest number of bytes that one byte of deflated content can stand for,
+// according to zlib, https://zlib.net/zlib_tech.html.
 const mostExpansion = 1032
 
 // array opens an array of the archive and reads its header.
@@ -224,7 +224,7 @@ func (a *archive) array(f *zip.File) (*array, error) {
 	name := arrayName(f)
 	size, packed := f.UncompressedSize64, f.CompressedSize64
 	if f.Flags&1 != 0 {
-		return nil, a.fault("%s is encrypted, must not be", name)
+		return nil, a.fault("%s is encrypted, must be unencrypted", name)
 	}
 	if packed > uint64(a.size) || size/mostExpansion > packed+1 {
 		return nil, a.fault("%s: %d bytes out of %d in a file of %d: the archive is damaged", name, size, packed,
@@ -241,10 +241,10 @@ func (a *archive) array(f *zip.File) (*array, error) {
 	return newArray(a.path, name, content, int64(size))
 }
 
-// mostListed is how many names of arrays an error has.
+// mostListed is the largest number of array names in an error.
 const mostListed = 20
 
-// list says which arrays there are.
+// list says which arrays the archive has.
 func (a *archive) list() string {
 	var names []string
 	for _, f := range a.files[:min(len(a.files), mostListed)] {
@@ -259,10 +259,10 @@ func (a *archive) list() string {
 	return "are " + strings.Join(names, ", ")
 }
 
-// arrayName returns the name of an array as NumPy has it.
+// arrayName returns the name of an array in NumPy.
 func arrayName(f *zip.File) string { return strings.TrimSuffix(f.Name, arrayEnd) }
 
-// nameEnd returns what stands behind the name of an array.
+// nameEnd returns the ending of an array's name.
 func nameEnd(name string) string {
 	for _, end := range []string{trainEnd, testEnd} {
 		if strings.HasSuffix(name, end) {
@@ -280,7 +280,7 @@ func withEnd(names []string, end string) []string {
 	return names
 }
 
-// orList writes names, one of which is asked for.
+// orList writes names as alternatives.
 func orList(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]

@@ -12,15 +12,15 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// array is an array of which the header was read, and the content comes next.
+// array is an array whose header was read. Its content is next.
 type array struct {
 	file string
-	name string // as NumPy has it
+	name string // its name in NumPy
 	header
 	in *bufio.Reader
 }
 
-// newArray reads the header of an array in so many bytes of a file.
+// newArray reads the header of an array that takes size bytes of a file.
 func newArray(file, name string, content io.Reader, size int64) (*array, error) {
 	a := &array{file: file, name: name, in: bufio.NewReaderSize(content, unpack.BufferSize)}
 	h, start, err := readHeader(a.in)
@@ -31,7 +31,7 @@ func newArray(file, name string, content io.Reader, size int64) (*array, error) 
 	need := int64(h.kind.size)
 	for _, n := range h.shape {
 		if n == 0 {
-			return nil, a.fault("shape %s, must have no 0", shapeText(h.shape))
+			return nil, a.fault("shape %s, must not have a 0", shapeText(h.shape))
 		}
 		if need > math.MaxInt64/int64(n) {
 			need = math.MaxInt64
@@ -40,7 +40,7 @@ func newArray(file, name string, content io.Reader, size int64) (*array, error) 
 		need *= int64(n)
 	}
 	if is := size - start; is != need {
-		return nil, a.fault("%d bytes of content, must be the %d of %s elements of %d", is, need, shapeText(h.shape),
+		return nil, a.fault("%d bytes of content, must be %d for %s elements of %d bytes", is, need, shapeText(h.shape),
 			h.kind.size)
 	}
 	return a, nil
@@ -50,11 +50,11 @@ func (a *array) fault(format string, args ...any) error {
 	return fmt.Errorf("%s: %s: "+format, append([]any{a.file, a.name}, args...)...)
 }
 
-// blockSize is how many bytes are read at a time, at least.
+// blockSize is the smallest number of bytes that are read at a time.
 const blockSize = 1 << 16
 
-// blocks hands the elements on in the order of the file, whole ones, many at a time, and checks
-// that there is nothing behind them.
+// blocks calls take with the elements in the order of the file, many whole elements at a time. It
+// checks that nothing follows them.
 func (a *array) blocks(take func(raw []byte) error) error {
 	left := 1
 	for _, n := range a.shape {
@@ -66,7 +66,7 @@ func (a *array) blocks(take func(raw []byte) error) error {
 		raw := block[:min(left, most)*a.kind.size]
 		switch _, err := io.ReadFull(a.in, raw); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return a.fault("the file ends %d elements early: %w", left, io.ErrUnexpectedEOF)
+			return a.fault("the file ends %d elements too early: %w", left, io.ErrUnexpectedEOF)
 		case err != nil:
 			return a.unread(err)
 		}
@@ -75,27 +75,27 @@ func (a *array) blocks(take func(raw []byte) error) error {
 		}
 		left -= len(raw) / a.kind.size
 	}
-	switch _, err := a.in.ReadByte(); { // the end of an archive's array, where its sum is checked
+	switch _, err := a.in.ReadByte(); { // reading the end of an archive's array checks its checksum
 	case err == nil:
-		return a.fault("the file goes on behind the last element")
+		return a.fault("the file has content after the last element")
 	case !errors.Is(err, io.EOF):
 		return a.unread(err)
 	}
 	return nil
 }
 
-// unread says of content that it could not be read.
+// unread returns the error for content that could not be read.
 func (a *array) unread(err error) error {
 	if errors.Is(err, zip.ErrChecksum) {
-		return a.fault("the archive is damaged: the content is not what its checksum is of")
+		return a.fault("the archive is damaged: the content does not match its checksum")
 	}
-	return a.fault("it cannot be read: %w", err)
+	return a.fault("cannot be read: %w", err)
 }
 
-// mostFaults is how many columns with a fault are reported.
+// mostFaults is the largest number of columns for which an error is reported.
 const mostFaults = 50
 
-// numbers reads the rows of a form into to.
+// numbers reads the rows of an array into to.
 func (a *array) numbers(f form, to []float32) error {
 	w := newWalk(a.header, f.strides)
 	values := make([]float32, max(1, blockSize/a.kind.size))
@@ -118,7 +118,7 @@ func (a *array) numbers(f form, to []float32) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// pixels reads the images of a form into to.
+// pixels reads the images of an array into to.
 func (a *array) pixels(f form, to []byte) error {
 	w := newWalk(a.header, f.strides)
 	return a.blocks(func(raw []byte) error {
@@ -129,11 +129,11 @@ func (a *array) pixels(f form, to []byte) error {
 	})
 }
 
-// labels checks that the array may be the labels of the records of x.
+// labels checks that the array can be the labels of the records of x.
 func (a *array) labels(x *array) error {
 	n := x.shape[0]
 	if flat := len(a.shape) == 2 && a.shape[1] == 1; len(a.shape) != 1 && !flat {
-		return a.fault("shape %s, must be (%d,): one label a record, which is its class and no row of 0 and 1",
+		return a.fault("shape %s, must be (%d,): one label per record, not a one-hot row",
 			shapeText(a.shape), n)
 	}
 	if a.shape[0] != n {
@@ -144,7 +144,7 @@ func (a *array) labels(x *array) error {
 
 // classes reads labels into to.
 func (a *array) classes(l *data.Labels, to []int32) error {
-	known := map[string]int32{} // by the bytes of a label
+	known := map[string]int32{} // by the bytes of the label
 	at := 0
 	return a.blocks(func(raw []byte) error {
 		for ; len(raw) > 0; raw, at = raw[a.kind.size:], at+1 {

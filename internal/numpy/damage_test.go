@@ -63,8 +63,8 @@ func TestDamagedArrays(t *testing.T) {
 	long := testkit.WithHeader(2, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }"+
 		strings.Repeat(" ", 20_000))
 	for want, content := range map[string][]byte{
-		"25 bytes of content, must be the 24":  append(bytes.Clone(whole), 0),
-		"no array of NumPy":                    []byte("x,y\n1,2\n3,4\n"),
+		"25 bytes of content, must be 24":      append(bytes.Clone(whole), 0),
+		"not an array of NumPy":                []byte("x,y\n1,2\n3,4\n"),
 		"version 4.0 of the format":            bytes.Replace(whole, []byte("Y\x01"), []byte("Y\x04"), 1),
 		"version 1.1 of the format":            bytes.Replace(whole, []byte("Y\x01\x00"), []byte("Y\x01\x01"), 1),
 		"a header of 20":                       long,
@@ -79,7 +79,7 @@ func TestDamagedArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ParseFile(filepath.Join(dir, "f.npy"), Options{Unlabelled: true})
-	says(t, err, "no regular file")
+	says(t, err, "must be a regular file")
 }
 
 // An archive of which any bit of an array or of its name is another, or that is cut, is refused
@@ -137,16 +137,16 @@ func TestArchivesThatAreNot(t *testing.T) {
 	upper := x
 	upper.Name = "X"
 	for want, content := range map[string][]byte{
-		"this is no archive of NumPy":                   []byte("x,y\n1,2\n"),
-		"a sparse matrix of SciPy, must be":             packed(t, false, named(sparse...)...),
-		"there are none":                                packed(t, false),
-		"arrays x and X would both do, must be one of":  packed(t, false, x, upper, y),
-		"arrays x and x would both do":                  packed(t, false, x, x, y),
-		"x is compressed by method 93 of zip, must be":  other(93, 0),
-		"x is encrypted, must not be":                   other(zip.Store, 1),
-		"x: the archive is damaged: the content is not": other(zip.Store, 0),
-		"there are \"a0\", \"a1\"":                      packed(t, false, named(listed(25)...)...),
-		"\"a19\" and 5 more":                            packed(t, false, named(listed(25)...)...),
+		"this is not an archive of NumPy":                 []byte("x,y\n1,2\n"),
+		"a sparse matrix of SciPy, must be":               packed(t, false, named(sparse...)...),
+		"there are none":                                  packed(t, false),
+		"arrays x and X both fit, must be only one of":    packed(t, false, x, upper, y),
+		"arrays x and x both fit":                         packed(t, false, x, x, y),
+		"x is compressed by method 93 of zip, must be":    other(93, 0),
+		"x is encrypted, must be unencrypted":             other(zip.Store, 1),
+		"x: the archive is damaged: the content does not": other(zip.Store, 0),
+		"there are \"a0\", \"a1\"":                        packed(t, false, named(listed(25)...)...),
+		"\"a19\" and 5 more":                              packed(t, false, named(listed(25)...)...),
 	} {
 		_, err := parse(t, "f.npz", content, Options{})
 		says(t, err, want)

@@ -12,31 +12,31 @@ import (
 
 // dtype is the type of elements.
 type dtype struct {
-	text  string // as the header has it
-	kind  byte   // of kinds
-	size  int    // bytes of an element
+	text  string // as in the header
+	kind  byte   // one of the kinds below
+	size  int    // bytes per element
 	order binary.ByteOrder
 }
 
-// The kinds of elements, by the letters of the format.
+// The kinds of elements, as letters of the format.
 const (
 	boolean  = 'b'
 	signed   = 'i'
 	unsigned = 'u'
 	floating = 'f'
-	unicode  = 'U' // four bytes a character
+	unicode  = 'U' // four bytes per character
 	byteText = 'S'
 )
 
-// maxText bounds a text, in bytes.
+// maxText is the largest size of a text, in bytes.
 const maxText = 1 << 12
 
-// parseType reads a type such as <f4: the order of bytes, the kind, and how many bytes an element
-// has, or how many characters.
+// parseType reads a type such as <f4: the byte order, the kind, and the number of bytes or
+// characters of an element.
 func parseType(text string) (dtype, error) {
 	t := dtype{text: text, order: binary.LittleEndian}
 	bad := fmt.Errorf("elements of the type %.40q, must be bool, int or uint of 8 to 64 bits, float of 16 to 64, or, "+
-		"of labels, text", text)
+		"for labels, text", text)
 	if len(text) < 2 || !strings.ContainsRune("<>|", rune(text[0])) {
 		return t, bad
 	}
@@ -44,7 +44,7 @@ func parseType(text string) (dtype, error) {
 		t.order = binary.BigEndian
 	}
 	if t.kind = text[1]; t.kind == 'O' {
-		return t, errors.New("elements are Python's objects, which are pickled and never read: save numbers, such as " +
+		return t, errors.New("elements are Python objects, which are pickled and never read: save numbers, such as " +
 			"x.astype(\"float32\")")
 	}
 	n, err := strconv.ParseUint(text[2:], 10, 31)
@@ -67,7 +67,7 @@ func parseType(text string) (dtype, error) {
 		fits = n >= 1 && n <= maxText
 	}
 	if text[0] == '|' && t.size > 1 && t.kind != byteText {
-		fits = false // the order of bytes is not said
+		fits = false // the byte order is missing
 	}
 	if !fits {
 		return t, bad
@@ -78,8 +78,9 @@ func parseType(text string) (dtype, error) {
 // isText reports whether elements are texts.
 func (t dtype) isText() bool { return t.kind == unicode || t.kind == byteText }
 
-// float32s sets to to the numbers in raw, each rounded once to the nearest; what is no number of
-// the type, such as a bool of 2, becomes NaN, and what is too large infinite.
+// float32s sets to to the numbers in raw, each rounded once to the nearest float32. A byte that is
+// no value of the type, such as a bool of 2, becomes NaN, and a number that is too large becomes
+// infinite.
 func (t dtype) float32s(to []float32, raw []byte) {
 	o := t.order
 	for i := range to {
@@ -100,7 +101,7 @@ func (t dtype) float32s(to []float32, raw []byte) {
 	}
 }
 
-// int64 returns a signed whole number.
+// int64 returns a signed integer.
 func (t dtype) int64(b []byte) int64 {
 	switch t.size {
 	case 1:
@@ -113,7 +114,7 @@ func (t dtype) int64(b []byte) int64 {
 	return int64(t.order.Uint64(b))
 }
 
-// uint64 returns an unsigned whole number, or the byte of a bool.
+// uint64 returns an unsigned integer, or the byte of a bool.
 func (t dtype) uint64(b []byte) uint64 {
 	switch t.size {
 	case 1:
@@ -126,8 +127,8 @@ func (t dtype) uint64(b []byte) uint64 {
 	return t.order.Uint64(b)
 }
 
-// fromFloat16 returns a number of IEEE 754's binary16: a sign, 5 bits of an exponent and 10 of a
-// fraction.
+// fromFloat16 converts a number of IEEE 754's binary16, which has a sign, 5 bits of exponent and 10
+// of fraction.
 func fromFloat16(bits uint16) float32 {
 	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10&31), uint32(bits&1023)
 	switch exponent {
@@ -142,7 +143,7 @@ func fromFloat16(bits uint16) float32 {
 	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
 }
 
-// number writes a number as it was, for an error.
+// number writes a number as it is in the file, for an error.
 func (t dtype) number(b []byte) string {
 	switch {
 	case t.kind == floating && t.size == 8:
@@ -157,8 +158,8 @@ func (t dtype) number(b []byte) string {
 	return strconv.FormatUint(t.uint64(b), 10)
 }
 
-// labelsBelow bounds the size of labels that are numbers: from there on two of them may be one
-// float64, as which labels are compared.
+// labelsBelow bounds labels that are numbers. Labels are compared as float64, and two integers of
+// this size or more may be the same float64.
 const labelsBelow = 1 << 53
 
 // label returns an element as a label.
@@ -181,13 +182,13 @@ func (t dtype) label(b []byte) (string, error) {
 	return text, nil
 }
 
-// characters returns a text of four bytes a character.
+// characters returns a text of four bytes per character.
 func (t dtype) characters(b []byte) (string, error) {
 	var text strings.Builder
 	for len(b) > 0 && strings.Trim(string(b), "\x00") != "" {
 		c := t.order.Uint32(b)
 		if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
-			return "", fmt.Errorf("a label with the character %#x, which is none of Unicode", c)
+			return "", fmt.Errorf("a label with the character %#x, must be Unicode", c)
 		}
 		text.WriteRune(rune(c))
 		b = b[4:]

@@ -8,15 +8,15 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// form is what the records of an array are: rows, or images.
+// form describes the records of an array, which are rows or images.
 type form struct {
 	features                int
 	images                  bool
-	channels, height, width int   // of images
-	strides                 []int // by dimension of the array, how far apart neighbours are in memory
+	channels, height, width int   // for images
+	strides                 []int // for each dimension of the array, the distance of neighbours in memory
 }
 
-// String says in words what a record is.
+// String describes a record in words.
 func (f form) String() string {
 	if f.images {
 		return fmt.Sprintf("images of %d×%d×%d pixels", f.channels, f.height, f.width)
@@ -24,12 +24,12 @@ func (f form) String() string {
 	return "rows of " + decimal.Many(f.features, "feature")
 }
 
-// like reports whether records are of one form.
+// like reports whether two forms have the same records.
 func (f form) like(g form) bool {
 	return f.images == g.images && f.features == g.features && f.channels == g.channels && f.height == g.height
 }
 
-// of returns so many images of the form, which are normalised by mean and std.
+// of returns n images of the form, normalised by mean and std.
 func (f form) of(n int, mean, std []float32) *data.Images {
 	m := &data.Images{Channels: f.channels, Height: f.height, Width: f.width, Pixels: make([]byte, n*f.features),
 		Mean: slices.Clone(mean), Std: slices.Clone(std)}
@@ -66,13 +66,13 @@ func (a *array) form() (form, error) {
 		}
 	}
 	return form{}, a.fault("shape %s, must be (N, d): N rows of d features, or images: (N, H, W), (N, H, W, C) or "+
-		"(N, C, H, W) of C = 1 or 3 channels and other H and W", shapeText(s))
+		"(N, C, H, W) with C = 1 or 3 channels and H and W that are neither 1 nor 3", shapeText(s))
 }
 
 // imageForm completes the form of images.
 func (a *array) imageForm(f form) (form, error) {
 	if a.kind.kind != unsigned || a.kind.size != 1 {
-		return f, a.fault("shape %s of elements %s, must be uint8 if these are images, or rows: x.reshape(len(x), -1)",
+		return f, a.fault("shape %s of elements %s, must be uint8 for images; for rows save x.reshape(len(x), -1)",
 			shapeText(a.shape), a.kind.text)
 	}
 	if max(f.height, f.width) > MaxSide {
@@ -83,9 +83,9 @@ func (a *array) imageForm(f form) (form, error) {
 	return f, nil
 }
 
-// walk goes over the elements of an array in the order of the file.
+// walk goes through the elements of an array in the order of the file.
 type walk struct {
-	dims, strides, at []int // the fastest first
+	dims, strides, at []int // the fastest dimension first
 	offset            int
 }
 
@@ -98,7 +98,7 @@ func newWalk(h header, strides []int) *walk {
 	return w
 }
 
-// next returns where the next element is in memory.
+// next returns the position of the next element in memory.
 func (w *walk) next() int {
 	offset := w.offset
 	for i, n := range w.dims {

@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// The format of an array is that of NumPy's numpy.lib.format (NEP 1, R. Kern, 2007): a magic
+// The format of an array is that of NumPy's numpy.lib.format (NEP 1, R. Kern, 2007). It has a magic
 // string, two bytes of a version, the length of the header (two bytes in version 1.0, four in 2.0
-// and 3.0, little-endian), the header, which is a dictionary of Python in text with the keys
-// descr, fortran_order and shape, and the content. It is read here because what Go has for it,
-// github.com/sbinet/npyio v0.6.0, knows neither version 3.0 nor float16, panics on headers that
-// are cut, and takes a short read for a whole one.
+// and 3.0, little-endian), the header, and the content. The header is a Python dictionary as text
+// with the keys descr, fortran_order and shape. This package reads it itself, because the Go
+// package for it, github.com/sbinet/npyio v0.6.0, does not know version 3.0 or float16, panics on
+// truncated headers, and accepts a short read as a full one.
 const magic = "\x93NUMPY"
 
-// maxHeader bounds headers, in bytes, by what NumPy itself reads without being asked to.
+// maxHeader is the largest size of a header in bytes. NumPy itself reads no larger one by default.
 const maxHeader = 10_000
 
-// header is what an array says of its content.
+// header describes the content of an array.
 type header struct {
 	kind    dtype
-	fortran bool // the first index is the fastest
+	fortran bool // the first index varies fastest
 	shape   []int
 }
 
-// readHeader reads a header, and returns how many bytes it has.
+// readHeader reads a header and returns its size in bytes.
 func readHeader(in io.Reader) (h header, size int64, err error) {
 	start := make([]byte, len(magic)+2)
 	if err := fill(in, start); err != nil {
 		return h, 0, err
 	}
 	if string(start[:len(magic)]) != magic {
-		return h, 0, errors.New("this is no array of NumPy")
+		return h, 0, errors.New("this is not an array of NumPy")
 	}
 	version := start[len(magic):]
 	length := make([]byte, 4)
@@ -67,7 +67,7 @@ func readHeader(in io.Reader) (h header, size int64, err error) {
 // fill reads all of to.
 func fill(in io.Reader, to []byte) error {
 	if _, err := io.ReadFull(in, to); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends within the header: %w", io.ErrUnexpectedEOF)
+		return fmt.Errorf("the file ends in the header: %w", io.ErrUnexpectedEOF)
 	} else if err != nil {
 		return err
 	}
@@ -120,13 +120,13 @@ func parseHeader(text string) (header, error) {
 // scanner reads literals of Python.
 type scanner struct{ text string }
 
-// rest is what is left, without blanks before it.
+// rest returns the remaining text without leading blanks.
 func (s *scanner) rest() string {
 	s.text = strings.TrimLeft(s.text, " \n\t")
 	return s.text
 }
 
-// take takes a word that comes next.
+// take removes a word if it is next.
 func (s *scanner) take(word string) bool {
 	rest, ok := strings.CutPrefix(s.rest(), word)
 	if ok {
@@ -135,7 +135,7 @@ func (s *scanner) take(word string) bool {
 	return ok
 }
 
-// quoted takes a text in quotes.
+// quoted removes a quoted text.
 func (s *scanner) quoted() (string, bool) {
 	for _, quote := range []string{"'", `"`} {
 		if s.take(quote) {
@@ -147,10 +147,10 @@ func (s *scanner) quoted() (string, bool) {
 	return "", false
 }
 
-// descr takes the type of the elements.
+// descr removes the type of the elements.
 func (s *scanner) descr() (dtype, error) {
 	if strings.HasPrefix(s.rest(), "[") {
-		return dtype{}, fmt.Errorf("elements of several fields, %.40s …, must be of one number or text each", s.text)
+		return dtype{}, fmt.Errorf("elements of several fields, %.40s …, must be one number or text each", s.text)
 	}
 	text, ok := s.quoted()
 	if !ok {
@@ -159,10 +159,10 @@ func (s *scanner) descr() (dtype, error) {
 	return parseType(text)
 }
 
-// maxDimensions bounds the shape of an array: NumPy has at most 64.
+// maxDimensions is the largest number of dimensions, which is that of NumPy.
 const maxDimensions = 64
 
-// shape takes a tuple of numbers.
+// shape removes a tuple of numbers.
 func (s *scanner) shape() ([]int, error) {
 	all := s.rest()
 	bad := fmt.Errorf("shape %.100s, must be a tuple of whole numbers in [0, 2^63)", all)
@@ -177,7 +177,7 @@ func (s *scanner) shape() ([]int, error) {
 			return nil, bad
 		}
 		s.text = s.text[digits:]
-		s.take("L") // of a long of Python 2
+		s.take("L") // suffix of a long in Python 2
 		shape = append(shape, int(n))
 		if !s.take(",") && !strings.HasPrefix(s.rest(), ")") {
 			return nil, bad

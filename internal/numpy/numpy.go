@@ -1,17 +1,17 @@
-// Package numpy reads data sets that NumPy saved: an archive (.npz) with an array of features
-// and one of labels, or features alone (.npy).
+// Package numpy reads data sets that NumPy saved: an archive (.npz) with an array of features and
+// an array of labels, or an array of features (.npy).
 //
 //	d, err := numpy.ParseFile("features.npz", numpy.Options{Labels: labels})
 //
-// The array of features is named x, X, features or data, that of labels y, labels or target,
-// as they are or with _train behind it. A second pair with _test behind the names is the test
-// set. Two arrays that fit one place are refused; what has other names is not looked at.
+// The array of features is named x, X, features or data, and the array of labels y, labels or
+// target. The names may end in _train. A second pair with names that end in _test is the test set.
+// If two arrays fit, the file is refused. Arrays with other names are ignored.
 //
-// Features are bool, or whole or floating-point numbers of 8 to 64 bits, rounded once to the
-// nearest float32: N×d of them are N rows. Images are uint8: N×H×W of one channel, or N×H×W×C
-// or N×C×H×W of C = 1 or 3. Labels are N or N×1 whole numbers, of any of these types, or texts.
-// Arrays may be in C's or in Fortran's order, of either order of bytes, stored or deflated.
-// What NumPy would unpickle is never read.
+// Features are bool, or integers or floating-point numbers of 8 to 64 bits, rounded once to the
+// nearest float32; N×d of them are N rows. Images are uint8: N×H×W with one channel, or N×H×W×C or
+// N×C×H×W with C = 1 or 3. Labels are N or N×1 integers of any of these types, or texts. Arrays may
+// be in C or Fortran order, in either byte order, and stored or deflated. Anything that NumPy would
+// unpickle is never read.
 package numpy
 
 import (
@@ -25,54 +25,53 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// Limits of what is read, so that a damaged file cannot take all memory.
+// Limits of what is read, so that a damaged file cannot use up all memory.
 const (
 	MaxRows    = 1 << 28
 	MaxColumns = 1 << 20 // of rows
 	MaxSide    = 1 << 12 // of images, in pixels
 )
 
-// ErrNoLabels reports a file without labels.
+// ErrNoLabels is wrapped if a file has no labels.
 var ErrNoLabels = errors.New("no labels")
 
 // Options say how a file is read.
 type Options struct {
-	// Labels says which labels there are, and of which class. A bool is 0 or 1.
+	// Labels lists the labels and their classes. A bool is 0 or 1.
 	Labels *data.Labels
-	// Features is the number of features that there must be; 0: any.
+	// Features is the required number of features; 0 means any number.
 	Features int
-	// Test is the path of a second file, whose records are the test set; "": there is none, and
-	// the set counts as published as one unless the first file has both parts.
+	// Test is the path of a second file, whose records are the test set. "" means that there is
+	// none; the set then counts as published as one, unless the first file has both parts.
 	Test string
-	// Unlabelled says that labels are not looked at, and need not be there: all records are of
-	// class 0 then, which says nothing.
+	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
+	// which has no meaning.
 	Unlabelled bool
-	// Mean and Std normalise pixels, by channel, see data.Images; where there is none of a
-	// channel they are 0 and 1: a model sees p/255 of the pixel p.
+	// Mean and Std normalise pixels, with one number per channel; see data.Images. If they are nil,
+	// a model gets p/255 for the pixel p.
 	Mean, Std []float32
-	Memory    int64 // bytes that the process may take; 0: as much as it has
+	Memory    int64 // bytes that the process may use; 0 means all available memory
 }
 
-// Is reports whether a path is that of an array or of an archive, by the end of its name: .npy
-// or .npz.
+// Is reports whether a path is that of an array or an archive, by its suffix: .npy or .npz.
 func Is(path string) bool {
 	end := strings.ToLower(filepath.Ext(path))
 	return end == archiveEnd || end == arrayEnd
 }
 
-// The ends of names.
+// The endings of names.
 const (
 	archiveEnd = ".npz"
 	arrayEnd   = ".npy"
 )
 
-// ParseFile reads the file at path. Errors name the file and its array; of each column the first
-// number that does not fit is reported. One that has no labels where these are looked at is
+// ParseFile reads the file at path. Errors name the file and the array. For each column, the first
+// invalid number is reported. If labels are needed and the file has none, the error wraps
 // ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	if o.Labels == nil && !o.Unlabelled {
-		return nil, errors.New("labels are missing, must be given: which there are is public, and not found " +
-			"in the data")
+		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
+			"from the data")
 	}
 	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
 	defer func() { err = errors.Join(err, p.close()) }()
@@ -101,16 +100,16 @@ type parser struct {
 	set   *data.Dataset
 	files []*os.File
 	parts []part // the training set, and the test set if there is one
-	form  form   // of the records of all parts
+	form  form   // form of the records of all parts
 }
 
 // part is a training set or a test set.
 type part struct {
-	x, y *array // y is nil where labels are not looked at
+	x, y *array // y is nil if labels are not read
 	form form
 }
 
-// open opens the files and finds the arrays in them.
+// open opens the files and finds their arrays.
 func (p *parser) open(path string) error {
 	if err := p.openFile(path, trainFile); err != nil {
 		return err
@@ -119,13 +118,13 @@ func (p *parser) open(path string) error {
 		return nil
 	}
 	if len(p.parts) > 1 {
-		return fmt.Errorf("%s has a test set, %s: no second file, %s, must be given then", path,
+		return fmt.Errorf("%s has a test set, %s: a second file, %s, must not be given too", path,
 			p.parts[1].x.name, p.Test)
 	}
 	return p.openFile(p.Test, testFile)
 }
 
-// close closes all files. They were only read, so nothing is lost if that fails.
+// close closes all files. They were only read, so no data is lost if that fails.
 func (p *parser) close() error {
 	var errs []error
 	for _, f := range p.files {
@@ -134,7 +133,7 @@ func (p *parser) close() error {
 	return errors.Join(errs...)
 }
 
-// agree checks that the arrays belong together, and returns how many records they have.
+// agree checks that the arrays fit together, and returns the number of records.
 func (p *parser) agree() (rows int, err error) {
 	for i := range p.parts {
 		t := &p.parts[i]
@@ -144,7 +143,7 @@ func (p *parser) agree() (rows int, err error) {
 		if i == 0 {
 			p.form = t.form
 		} else if !t.form.like(p.form) {
-			return 0, t.x.fault("%s, must be %s as those of %s", t.form, p.form, p.parts[0].x.name)
+			return 0, t.x.fault("%s, must be %s like those of %s", t.form, p.form, p.parts[0].x.name)
 		}
 		if t.y != nil {
 			if err := t.y.labels(t.x); err != nil {
@@ -157,15 +156,15 @@ func (p *parser) agree() (rows int, err error) {
 	}
 	x := p.parts[0].x
 	if p.Features != 0 && p.form.features != p.Features {
-		return 0, x.fault("%d features, must be the %d that were said", p.form.features, p.Features)
+		return 0, x.fault("%d features, must be %d as given", p.form.features, p.Features)
 	}
 	if n := max(len(p.Mean), len(p.Std)); p.form.images && n > p.form.channels {
-		return 0, x.fault("%s, must have the %d channels that there are constants of", p.form, n)
+		return 0, x.fault("%s, must have %d channels like the given constants", p.form, n)
 	}
 	return rows, nil
 }
 
-// room makes room for so many records, if they fit the memory.
+// room allocates memory for the records, if they fit the limit.
 func (p *parser) room(rows int) error {
 	each := int64(p.form.features)
 	if !p.form.images {

@@ -222,17 +222,17 @@ func TestTestSet(t *testing.T) {
 	}
 	wide := member("X", testkit.Of("<f4", []int{1, 3}, 7, 8, float32(9)))
 	for text, c := range map[string]struct{ first, second []testkit.Member }{
-		"f.npz has a test set, x_test: no second file": {[]testkit.Member{x, testX, y, testY},
+		"f.npz has a test set, x_test: a second file": {[]testkit.Member{x, testX, y, testY},
 			[]testkit.Member{plainX, plainY}},
-		"test.npz: arrays x_train and x_test, of which one": {[]testkit.Member{x, y},
+		"test.npz: arrays x_train and x_test, must be only one of them": {[]testkit.Member{x, y},
 			[]testkit.Member{x, testX, y, testY}},
-		"test.npz: X: rows of 3 features, must be rows of 2 features as those of x_train": {[]testkit.Member{x, y},
+		"test.npz: X: rows of 3 features, must be rows of 2 features like those of x_train": {[]testkit.Member{x, y},
 			[]testkit.Member{wide, plainY}},
-		"no labels beside x_test: they must be named y_test, labels_test or target_test": {
+		"no labels for x_test: they must be named y_test, labels_test or target_test": {
 			[]testkit.Member{x, y, testX}, nil},
-		"labels y_test without features, which must be named x_test": {[]testkit.Member{x, y, testY}, nil},
-		"features x_train and labels labels, must have the same end": {[]testkit.Member{x, plainY}, nil},
-		`must be named x, X, features or data, _train behind it or nothing; there are "x_test", "y_test"`: {
+		"labels y_test without features, whose name must be x_test":                {[]testkit.Member{x, y, testY}, nil},
+		"features x_train and labels labels, must have names with the same ending": {[]testkit.Member{x, plainY}, nil},
+		`its name must be x, X, features or data, optionally followed by _train; there are "x_test", "y_test"`: {
 			[]testkit.Member{testX, testY}, nil},
 	} {
 		o := Options{}
@@ -293,7 +293,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, d, err)
 		}
 		_, err = parse(t, "f.npz", file, Options{Std: []float32{1, 1, 1, 1}})
-		says(t, err, "×4×5 pixels, must have the 4 channels that there are constants of")
+		says(t, err, "×4×5 pixels, must have 4 channels like the given constants")
 	}
 }
 
@@ -332,7 +332,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"x: row 1: column 1: NaN, must be": {Descr: "<f2", Shape: []int{3, 1},
 			Content: []byte{1, 0x7c, 0, 0, 0, 0}},
 		"x: row 2: column 1: 2, must be": testkit.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
-		"x: elements are Python's objects, which are pickled and never read": {Descr: "|O", Shape: []int{3, 2},
+		"x: elements are Python objects, which are pickled and never read": {Descr: "|O", Shape: []int{3, 2},
 			Content: []byte("\x80\x04pickle")},
 		`x: elements of the type "<c8", must be bool, int`: blank("<c8", 48, 3, 2),
 		`x: elements of the type "<f16", must be`:          blank("<f16", 48, 3, 1),
@@ -343,19 +343,19 @@ func TestFaultsAreNamed(t *testing.T) {
 		`x: texts (<U3), must be numbers`:                  testkit.Texts(3, "a", "b", "c"),
 		"x: shape (3,), must be (N, d)":                    testkit.Of("<f4", []int{3}, 1, 2, float32(3)),
 		"x: shape (), must be (N, d)":                      testkit.Of("<f4", nil, float32(3)),
-		"x: shape (3, 0), must have no 0":                  testkit.Of[float32]("<f4", []int{3, 0}),
-		"x: shape (3, 1, 2) of elements <f4, must be uint8 if these are images, or rows: x.reshape": blank("<f4", 24,
+		"x: shape (3, 0), must not have a 0":               testkit.Of[float32]("<f4", []int{3, 0}),
+		"x: shape (3, 1, 2) of elements <f4, must be uint8 for images; for rows save x.reshape": blank("<f4", 24,
 			3, 1, 2),
 		"x: shape (3, 1, 1, 1), must be (N, d)":                 blank("|u1", 3, 3, 1, 1, 1),
 		"x: shape (3, 2, 2, 2), must be (N, d)":                 blank("|u1", 24, 3, 2, 2, 2),
 		"x: images of 1×5000 pixels, each must be in [1, 4096]": blank("|u1", 5000, 1, 1, 5000),
 		"y: 3 labels, must be as many as the 2 records of x":    testkit.Of("<f4", []int{2, 2}, rows3x2[:4]...),
-		"x: 24 bytes of content, must be the 32 of (4, 2)":      blank("<f4", 24, 4, 2),
-		"x: 24 bytes of content, must be the 16 of (2, 2)":      blank("<f4", 24, 2, 2),
+		"x: 24 bytes of content, must be 32 for (4, 2)":         blank("<f4", 24, 4, 2),
+		"x: 24 bytes of content, must be 16 for (2, 2)":         blank("<f4", 24, 2, 2),
 		// A header that claims 2^62 rows, and one whose number of bytes is no number.
-		"x: 24 bytes of content, must be the 4611686018427387904 of": {Descr: "|u1", Shape: []int{1 << 62, 1},
+		"x: 24 bytes of content, must be 4611686018427387904 for": {Descr: "|u1", Shape: []int{1 << 62, 1},
 			Content: good.Content},
-		"must be the 9223372036854775807 of": {Descr: "<f8", Shape: []int{1 << 62, 1 << 62}, Content: good.Content},
+		"must be 9223372036854775807 for": {Descr: "<f8", Shape: []int{1 << 62, 1 << 62}, Content: good.Content},
 	} {
 		_, err := parse(t, "f.npz", packed(t, true, member("x", a), member("y", y)), Options{})
 		says(t, err, want)
@@ -367,7 +367,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	numbers := func(elements ...float32) testkit.Array { return testkit.Of("<f4", []int{3}, elements...) }
 	whole := func(elements ...int64) testkit.Array { return testkit.Of("<i8", []int{3}, elements...) }
 	for want, y := range map[string]testkit.Array{
-		"row 2: label \"2\", must be one of those that were given: 0, 1":   whole(0, 2, 1),
+		"row 2: label \"2\", must be one of the given labels: 0, 1":        whole(0, 2, 1),
 		"row 1: label 9007199254740993, must be a whole number below 2^53": whole(1<<53+1, 0, 1),
 		"row 1: label 0.5, must be a whole number":                         numbers(0.5, 1, 1),
 		"row 3: label NaN, must be a whole number":                         numbers(0, 1, nan),
@@ -376,14 +376,14 @@ func TestFaultsAreNamed(t *testing.T) {
 		"row 1: label \"no\", must be one of":                              testkit.Texts(2, "no", "1", "0"),
 		"a label with the character 0xd800":                                of("<U1", surrogates),
 		"row 2: label \"\\xff\", must be UTF-8":                            of("|S1", "0\xff1"),
-		"y: shape (3, 2), must be (3,): one label a record":                blank("<i8", 48, 3, 2),
+		"y: shape (3, 2), must be (3,): one label per record":              blank("<i8", 48, 3, 2),
 		"y: shape (), must be (3,)":                                        blank("<i8", 8),
 	} {
 		_, err := parse(t, "f.npz", packed(t, false, member("x", good), member("y", y)), Options{})
 		says(t, err, want)
 	}
 	_, err := parse(t, "f.npz", packed(t, false, member("x", good), member("y", y)), Options{Features: 3})
-	says(t, err, "x: 2 features, must be the 3 that were said")
+	says(t, err, "x: 2 features, must be 3 as given")
 	_, err = ParseFile("f.npz", Options{})
 	says(t, err, "labels are missing, must be given")
 	_, err = ParseFile(filepath.Join(t.TempDir(), "none.npz"), Options{Unlabelled: true})

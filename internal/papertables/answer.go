@@ -15,16 +15,15 @@ import (
 	"proactivedp/internal/report"
 )
 
-// answer is what a column of the tables has for a cell: a number rounded to the
-// safe side, with the lower end of its interval where there is one, or a word
-// that says why there is no number.
+// answer is the content of one cell: a number rounded to the safe side, with the lower end of its
+// interval if there is one, or a word that says why there is no number.
 type answer struct{ value, lower string }
 
 // none is the answer where no size or noise meets the request.
 const none = "none"
 
-// answers are the columns that do not come from the paper's procedures: Theorem
-// simpleF with either γ, then the accountant under either adjacency.
+// answers are the columns that are computed independently of the paper's procedures: Theorem simpleF
+// with either form of γ, then the accountant under either adjacency.
 type answers [4]answer
 
 // adjacencies lists the adjacency of each of the accountant's columns.
@@ -33,16 +32,15 @@ var adjacencies = []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne}
 // forms lists the form of γ of each of the theorem's columns.
 var forms = []closedform.Form{closedform.Printed, closedform.Corrected}
 
-// auditor answers the questions of the columns for one of the paper's settings,
-// until its context is done.
+// auditor computes the columns for one of the paper's settings, until its context is done.
 type auditor struct {
 	ctx context.Context
 	paper.Case
 	accountant dp.Accountant
 }
 
-// run returns the events of the largest whole number of rounds, of Poisson
-// samples of expected size s, that fits into K.
+// run returns the events of a run with Poisson samples of expected size s and as many rounds as K
+// allows.
 func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
 	return []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma,
@@ -50,8 +48,8 @@ func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
 	}}
 }
 
-// theoremEpsilon is the smallest ε of Theorem simpleF for that run; σ may be
-// +Inf: free.
+// theoremEpsilon returns the smallest ε of Theorem simpleF for that run. If σ is +Inf, the noise does
+// not limit ε.
 func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (float64, error) {
 	rounds := a.GradComps / s
 	return closedform.MinEpsilon(form, closedform.Setting{
@@ -60,7 +58,7 @@ func (a auditor) theoremEpsilon(form closedform.Form, sigma float64, s int) (flo
 	})
 }
 
-// epsilons returns the columns' answers to which ε a run with σ and s has.
+// epsilons returns, for each column, the ε of a run with σ and s.
 func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
 	for i, form := range forms {
 		eps, err := a.theoremEpsilon(form, sigma, s)
@@ -75,8 +73,8 @@ func (a auditor) epsilons(sigma float64, s int) (out answers, err error) {
 	return out, err
 }
 
-// bounds returns the accountant's answers under both adjacencies, nil where it
-// has no proof.
+// bounds returns the accountant's bounds under both adjacencies. A bound is nil if the accountant does
+// not cover the events.
 func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound, err error) {
 	for i, adjacency := range adjacencies {
 		b, err := a.accountant.Epsilon(a.ctx, events(adjacency), a.Delta())
@@ -90,8 +88,8 @@ func (a auditor) bounds(events func(dp.Adjacency) []dp.Event) (out [2]*dp.Bound,
 	return out, nil
 }
 
-// sizes returns the columns' answers to how large s may be for ε: the theorem's
-// with the σ that goes with ε, the accountant's with the given σ.
+// sizes returns, for each column, the largest s for ε. The theorem uses the σ that it requires for ε;
+// the accountant uses the given σ.
 func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 	for i, form := range forms {
 		l, err := closedform.Limit(form, a.N, a.Epochs(), 1, eps, a.Delta())
@@ -114,8 +112,7 @@ func (a auditor) sizes(sigma, eps float64) (out answers, err error) {
 	return out, nil
 }
 
-// sigmas returns the columns' answers to how much noise a run of size s needs for
-// ε.
+// sigmas returns, for each column, the noise that a run of size s needs for ε.
 func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	for i, form := range forms {
 		out[i].value = none
@@ -141,8 +138,7 @@ func (a auditor) sigmas(s int, eps float64) (out answers, err error) {
 	return out, nil
 }
 
-// answered returns the value as an answer, or, if err is dp.ErrNotCovered, the
-// word that stands for it.
+// answered returns the value as an answer. If err is dp.ErrNotCovered, it returns the word uncovered.
 func answered(err error, uncovered string, value func() answer) (answer, error) {
 	if errors.Is(err, dp.ErrNotCovered) {
 		return answer{value: uncovered}, nil
@@ -153,13 +149,13 @@ func answered(err error, uncovered string, value func() answer) (answer, error) 
 	return value(), nil
 }
 
-// interval shows the ε of a bound; nil is not covered.
+// interval formats the ε of a bound. nil means not covered.
 func interval(b *dp.Bound) answer {
 	switch {
 	case b == nil:
 		return answer{value: report.NotCovered}
 	case math.IsInf(b.EpsilonUpper, 1):
-		return answer{value: "no upper end", lower: decimal.Down(b.EpsilonLower, 5)}
+		return answer{value: "no upper bound", lower: decimal.Down(b.EpsilonLower, 5)}
 	}
 	return answer{value: decimal.Up(b.EpsilonUpper, 5), lower: decimal.Down(b.EpsilonLower, 5)}
 }
@@ -170,10 +166,9 @@ func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64)
 	return err == nil && b.EpsilonUpper <= eps, err
 }
 
-// largestSize returns the s up to which every run is certified for ε, or 0. At
-// one T = ⌊K/s⌋ ε increases with s, and so it does over the largest size of each
-// T, which leaves next to nothing of K out; but not over all s. So T is searched
-// for first.
+// largestSize returns the largest s up to which every run is certified for ε, or 0. ε increases with s
+// as long as T = ⌊K/s⌋ stays the same. It also increases over the largest size of each T, which leaves
+// out almost nothing of K. It does not increase over all s. Therefore T is searched for first.
 func (a auditor) largestSize(adjacency dp.Adjacency, sigma, eps float64) (int, error) {
 	var failed error
 	fits := func(s int) bool {
@@ -195,8 +190,7 @@ func (a auditor) largestSize(adjacency dp.Adjacency, sigma, eps float64) (int, e
 	return s + sort.Search(largest(rounds-1)-s, func(i int) bool { return failed != nil || !fits(s+1+i) }), failed
 }
 
-// leastSigma returns the least σ, to three decimals, for which a run of size s
-// is certified for ε.
+// leastSigma returns the least σ, to three decimals, for which a run of size s is certified for ε.
 func (a auditor) leastSigma(adjacency dp.Adjacency, s int, eps float64) (string, error) {
 	const perUnit, largest = 1000, 1000
 	var failed error

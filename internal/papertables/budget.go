@@ -5,11 +5,11 @@ import (
 	"proactivedp/internal/report"
 )
 
-// guess is how an (ε, σ, s) may have come about: candidates for each, and none
-// for the one that it starts from.
+// guess lists how a printed (ε, σ, s) may have been computed: candidates for two of the numbers, given
+// the third.
 type guess struct{ epsilon, sigma, size []candidate }
 
-// fromSize returns what the paper's calculator makes of a given s.
+// fromSize returns the candidates that the paper's calculator gives for s.
 func (a auditor) fromSize(s float64) (g guess, err error) {
 	for _, c := range []struct {
 		until     loop
@@ -30,7 +30,7 @@ func (a auditor) fromSize(s float64) (g guess, err error) {
 	return g, nil
 }
 
-// fromNoise returns what the paper's calculator makes of a given σ.
+// fromNoise returns the candidates that the paper's calculator gives for σ.
 func (a auditor) fromNoise(sigma float64) (g guess, err error) {
 	for _, relation := range []noise{treq4, withoutEpsilon} {
 		described := relation.name == treq4.name
@@ -44,7 +44,7 @@ func (a auditor) fromNoise(sigma float64) (g guess, err error) {
 	return g, nil
 }
 
-// cells judges an (ε, σ, s) by the guess.
+// cells compares a printed (ε, σ, s) with the guess. follow is how many of its numbers are reproduced.
 func (g guess) cells(table, row string, b paper.Budget) (cells []cell, follow int) {
 	matches := b.Epsilon.IsNear
 	if b.Exact {
@@ -69,8 +69,8 @@ func (g guess) cells(table, row string, b paper.Budget) (cells []cell, follow in
 	return cells, follow
 }
 
-// budgetCells audits one (ε, σ, s) of a table by the guess that more of it
-// follows from. Rows with a round ε were found by their s.
+// budgetCells audits one (ε, σ, s) of a table. It uses the guess that reproduces more of it. Rows with
+// a round ε were computed from s.
 func (a auditor) budgetCells(table, row string, b paper.Budget) ([]cell, error) {
 	eps, sigma, size := b.Epsilon.Value(), b.Sigma.Value(), int(b.Size.Value())
 	g, err := a.fromSize(b.Size.Value())

@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// verdict says whether a printed number comes out of a procedure.
+// verdict says whether a procedure reproduces a printed number.
 type verdict string
 
 // The verdicts.
@@ -18,7 +18,7 @@ const (
 	given       verdict = "given" // the other numbers of its row are computed from it
 )
 
-// The quantities of the tables.
+// The kinds of numbers in the tables.
 const (
 	quantityEpsilon = "ε"
 	quantitySigma   = "σ"
@@ -29,25 +29,25 @@ const (
 	quantityFactor  = "ε_target/ε_f-DP"
 )
 
-// cell is one printed number with all that stands against it.
+// cell is one printed number with everything that it is compared with.
 type cell struct {
 	table, row, quantity string
 	printed              paper.Number
-	computed             string // what the procedure gives
+	computed             string // result of the procedure
 	procedure            string
 	answers              answers
 	verdict              verdict
 }
 
-// candidate is a value that a printed number may have been.
+// candidate is a value that may have been printed, and the procedure that gives it.
 type candidate struct {
 	procedure string
-	described bool // whether the paper says that this is what it did
+	described bool // whether the paper describes this procedure
 	value     float64
 }
 
-// judge returns the cell with its verdict and procedure: those of the first
-// candidate that matches, or else of the first. Without candidates it is given.
+// judge returns the cell with its verdict and procedure: those of the first candidate that matches, or
+// else of the first candidate. Without candidates the verdict is given.
 func (c cell) judge(matches func(float64) bool, candidates ...candidate) cell {
 	if len(candidates) == 0 {
 		c.verdict, c.computed, c.procedure = given, report.NoAnswer, report.NoAnswer

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// comparisonCells audits a table that compares ε_target with ε_f-DP: its column
-// for T_min, then the one for T_min_asym.
+// comparisonCells audits a table that compares ε_target with ε_f-DP. The column for T_min comes first,
+// then the one for T_min_asym.
 func (a auditor) comparisonCells() ([]cell, error) {
 	c := a.Comparison
 	sigma := c.Sigma.Value()
@@ -62,8 +62,8 @@ func (a auditor) comparisonCells() ([]cell, error) {
 	return cells, nil
 }
 
-// factors returns the columns' answers to how many times the ε of a run is
-// ε_target, at least, to the nearest of four decimals.
+// factors returns, for each column, a lower bound on the ratio of ε_target and the ε of the run, to
+// four decimals.
 func (a auditor) factors(target, sigma float64, s int) (out answers, err error) {
 	for i := range forms {
 		out[i].value = report.NoAnswer
@@ -75,7 +75,7 @@ func (a auditor) factors(target, sigma float64, s int) (out answers, err error) 
 	return out, err
 }
 
-// factor is ε over the upper end of a bound.
+// factor returns ε divided by the upper end of a bound.
 func factor(eps float64, b *dp.Bound) string {
 	if b == nil {
 		return report.NotCovered

@@ -12,21 +12,21 @@ import (
 	"proactivedp/internal/report"
 )
 
-// figurePoints is how many sizes a figure has.
+// figurePoints is the number of sizes in a figure.
 const figurePoints = 60
 
-// sizeCurve is the ε of one problem's runs over s, at the σ of its comparison.
+// sizeCurve is the ε of runs over s, for one problem at the σ of its comparison.
 type sizeCurve struct {
 	auditor
 	sigma  float64
 	sizes  []int
-	closed []float64 // ε of Theorem simpleF with the corrected γ, by size; 0: none
+	closed []float64 // ε of Theorem simpleF with the corrected γ, by size; 0 if there is none
 	clt    []float64
 	bounds [][2]*dp.Bound
 }
 
-// curve computes the setting's sizeCurve for sizes from 1 to a little above what
-// the accountant allows for ε_target.
+// curve computes the sizeCurve of the setting, from size 1 to slightly above the largest size that the
+// accountant certifies for ε_target.
 func (a auditor) curve() (*sizeCurve, error) {
 	c := &sizeCurve{auditor: a, sigma: a.Comparison.Sigma.Value()}
 	target, err := closedform.Epsilon(c.sigma, a.Delta())
@@ -60,7 +60,7 @@ func (a auditor) curve() (*sizeCurve, error) {
 	return c, nil
 }
 
-// picture draws the curve up to three times ε_target; what is above is cut.
+// picture draws the curve. Values above three times ε_target are cut off.
 func (c *sizeCurve) picture() (plots.Picture, error) {
 	target, err := closedform.Epsilon(c.sigma, c.Delta())
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *sizeCurve) picture() (plots.Picture, error) {
 	return p, nil
 }
 
-// curveTable is the figures' data, long form.
+// curveTable returns the data of the figures in long form.
 func curveTable(accountant string, curves []*sizeCurve) [][]string {
 	header := []string{"data", "n", "epochs", "sigma", "delta", "sample_size", "rounds", "closed_form_epsilon",
 		"clt_uniform_epsilon"}

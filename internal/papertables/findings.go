@@ -10,29 +10,28 @@ import (
 	"proactivedp/internal/paper"
 )
 
-// finding is what stands behind the text about one problem: its σ of the
-// comparison, and runs at ε = 2L/(σ²-2).
+// finding holds the numbers for the text about one problem: its σ of the comparison, and runs at ε =
+// 2L/(σ²-2).
 type finding struct {
 	auditor
 	sigma   float64
 	run     noiseRun
-	limits  [2]closedform.Limits // the limits of either form of γ
-	asRun   [2]*dp.Bound         // ε by adjacency, at the largest whole s of the paper's γ
-	exact   [2]*dp.Bound         // ε by adjacency, at the largest whole s of the corrected γ
-	largest answers              // the largest sizes that the columns allow
-	least   answers              // the least σ that the columns need at the corrected s
+	limits  [2]closedform.Limits // limits with either form of γ
+	asRun   [2]*dp.Bound         // by adjacency, at the largest integer s with the paper's γ
+	exact   [2]*dp.Bound         // by adjacency, at the largest integer s with the corrected γ
+	largest answers              // largest sizes by each column
+	least   answers              // least σ by each column, at the s of the corrected γ
 	asym    [2]asymptotic
 }
 
-// asymptotic is a run of ⌊k²/(divisor·ε)⌋ rounds at the rate that computes all
-// of K in them.
+// asymptotic is a run of ⌊k²/(divisor·ε)⌋ rounds that computes all of K.
 type asymptotic struct {
 	divisor int
 	rounds  int
-	bounds  [2]*dp.Bound // ε by adjacency
+	bounds  [2]*dp.Bound // by adjacency
 }
 
-// size returns the largest whole s by the corrected γ.
+// size returns the largest integer s with the corrected γ.
 func (f *finding) size() int { return int(f.limits[1].SMax) }
 
 func (a auditor) find() (*finding, error) {
@@ -74,14 +73,14 @@ func (a auditor) find() (*finding, error) {
 	return f, nil
 }
 
-// allEpochs is a run of k epochs in so many rounds.
+// allEpochs returns a run of k epochs in the given number of rounds.
 func allEpochs(adjacency dp.Adjacency, sigma, k float64, rounds int) []dp.Event {
 	return []dp.Event{{Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma, Rate: k / float64(rounds),
 		Count: rounds}}
 }
 
-// replaceOne is a setting in which the theorem is wrong if its neighbours
-// replace a record: found by search, its rounds and noise computed for it.
+// replaceOne is a setting in which the theorem's ε is violated under replace-one adjacency. It was
+// found by a search; its rounds and noise are computed from it.
 type replaceOne struct {
 	form    closedform.Form
 	n       int
@@ -89,12 +88,11 @@ type replaceOne struct {
 	epsilon float64
 	sigma   float64
 	rounds  int
-	main    bool         // whether all conditions of Theorem Main are met
-	bounds  [2]*dp.Bound // ε by adjacency
+	main    bool         // whether it meets all conditions of Theorem Main
+	bounds  [2]*dp.Bound // by adjacency
 }
 
-// replaceOneExample returns the setting with the rounds that each form of γ asks
-// for.
+// replaceOneExample returns the setting with the rounds that each form of γ requires.
 func replaceOneExample(ctx context.Context, accountant dp.Accountant) (out []replaceOne, err error) {
 	for _, form := range forms {
 		e := replaceOne{form: form, n: 768_351, epochs: 199, epsilon: 0.41894}

@@ -9,20 +9,18 @@ import (
 	"proactivedp/internal/paper"
 )
 
-// The procedures of the paper's appendices "Comparison to the f-DP Accountant"
-// and "DP Calculator", as printed, with the printed γ. They are for comparison:
-// what they give is no guarantee.
+// The procedures of the paper's appendices "Comparison to the f-DP Accountant" and "DP Calculator", as
+// printed, with the printed γ. They are for comparison, and their results are not a guarantee.
 
-// maxUpdates is above the updates of γ that any row of the tables takes.
+// maxUpdates is larger than the number of updates of γ in any row of the tables.
 const maxUpdates = 1000
 
-// A loop updates γ from 2 on until its stopping test ends it, and returns the γ
-// that is kept.
+// loop updates γ, starting from 2, until its stopping rule applies. It returns the final γ.
 type loop func(update func(gamma float64) (float64, error)) (float64, error)
 
-// signedLoop updates until γ_new - γ ≤ 0.0001γ, as both appendices have it:
-// without an absolute value. Where the first update is too large and the second
-// is below it, the first is what is kept.
+// signedLoop updates until γ_new - γ ≤ 0.0001γ, as in both appendices, which take no absolute value. If
+// the first update is too large and the second is smaller than the first, the loop stops and returns
+// the first.
 func signedLoop(update func(gamma float64) (float64, error)) (float64, error) {
 	gamma := 2.0
 	for range maxUpdates {
@@ -38,21 +36,20 @@ func signedLoop(update func(gamma float64) (float64, error)) (float64, error) {
 	return 0, fmt.Errorf("gamma has not settled in %d updates", maxUpdates)
 }
 
-// oneUpdate is what signedLoop does in every row but one of the tables, the
-// last for N = 50000: there it would go on until ᾱ is above its pole.
+// oneUpdate gives the same result as signedLoop in every row of the tables except the last one for N =
+// 50000. For that row, signedLoop would continue until ᾱ is above its pole.
 func oneUpdate(update func(gamma float64) (float64, error)) (float64, error) {
 	return update(2)
 }
 
-// noise is a relation of σ and ε at L = ln(1/δ).
+// noise is a relation between σ and ε with L = ln(1/δ).
 type noise struct {
 	name    string
 	sigma   func(eps, l float64) float64
 	epsilon func(sigma, l float64) float64
 }
 
-// treq4 is the theorem's σ = √(2(ε+L)/ε); withoutEpsilon is what most printed
-// numbers come from, σ = √(2L/ε).
+// treq4 is the theorem's σ = √(2(ε+L)/ε). Most printed numbers come from withoutEpsilon, σ = √(2L/ε).
 var (
 	treq4 = noise{
 		name:    "σ = √(2(ε+L)/ε)",
@@ -66,11 +63,11 @@ var (
 	}
 )
 
-// calculatorBySize is the calculator of "DP Calculator" for one leg of constant
-// size s: ε from (treq3) with equality, then σ, then γ, until the loop ends.
+// calculatorBySize is the calculator of "DP Calculator" for one leg of constant size s. It computes ε
+// from (treq3) with equality, then σ, then γ, until the loop stops.
 func calculatorBySize(p paper.Case, s float64, relation noise, until loop) (eps, sigma float64, err error) {
 	l := -math.Log(p.Delta())
-	rate := s / float64(p.N) // the rate is also ᾱ = εN/(γK), with this ε
+	rate := s / float64(p.N) // ᾱ = εN/(γK) equals this rate for this ε
 	epsilon := func(gamma float64) float64 { return gamma * rate * p.Epochs() }
 	gamma, err := until(func(gamma float64) (float64, error) {
 		return closedform.RHS(closedform.Printed, relation.sigma(epsilon(gamma), l), rate)
@@ -81,11 +78,11 @@ func calculatorBySize(p paper.Case, s float64, relation noise, until loop) (eps,
 	return epsilon(gamma), relation.sigma(epsilon(gamma), l), nil
 }
 
-// noiseRun is what "Comparison to the f-DP Accountant" finds for one σ. T and s
-// are real-valued, as the digits of the tables need them.
+// noiseRun is the result of "Comparison to the f-DP Accountant" for one σ. T and s are real numbers,
+// because the printed digits require it.
 type noiseRun struct {
 	epsilon                  float64 // ε_target
-	gamma, gammaNext         float64 // the γ that is kept, and the update that ended the loop
+	gamma, gammaNext         float64 // the final γ, and the update that stopped the loop
 	size, sizeAsym           float64 // s_max, s_max_asym
 	roundsAsym               float64 // T_min_asym = k²/(2ε)
 	fdp, fdpAsym, fdpQuarter float64 // ε_f-DP at T_min, at T_min_asym and at k²/(4ε)
@@ -119,8 +116,8 @@ func calculatorByNoise(p paper.Case, sigma float64, relation noise) (noiseRun, e
 	return r, nil
 }
 
-// uniformCLT is the ε_f-DP of the paper: the central limit of f-DP for uniform
-// sampling (Bu, Dong, Long and Su 2020), for K in a real number of rounds.
+// uniformCLT returns the paper's ε_f-DP: the central limit theorem of f-DP for uniform sampling (Bu,
+// Dong, Long and Su 2020), for K computations in a real number of rounds.
 func uniformCLT(p paper.Case, sigma, rounds float64) (float64, error) {
 	mu, err := gdp.MuUniform(p.Epochs()/rounds, sigma, rounds)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"proactivedp/internal/report"
 )
 
-// readme returns the page that says what the tables amount to. Every number in it
-// is computed.
+// readme returns the page that summarises the tables. Every number in it is computed.
 func (a *audit) readme() report.Page {
 	var p report.Page
-	p.Title("What the numbers in the paper's tables are")
+	p.Title("The numbers in the paper's tables")
 	p.Text("Every number about privacy in the paper's tables of parameters, budgets and comparisons, recomputed. " +
 		"Written by `proactivedp tables`; nothing here depends on data or chance.")
 	p.Items([]string{
@@ -21,9 +20,10 @@ func (a *audit) readme() report.Page {
 			"accountant, a verdict.", listFile, tablesFile, a.accountant),
 		fmt.Sprintf("[%s](%[1]s) and the pictures below: ε over the sample size.", curvesFile),
 	})
-	p.Text("Throughout, ε is that of one record of one client with N records, at δ = 1/N, for all its rounds; "+
-		"sampling is Poisson. The theorem is simpleF, an upper bound for add-or-remove adjacency. What %s gives are "+
-		"the upper ends of its intervals, rounded up; the lower ends are in the data. L is ln(1/δ), k = K/N.",
+	p.Text("ε is always for one record of one client with N records, at δ = 1/N, for all rounds of the client, "+
+		"with Poisson sampling. The theorem is simpleF, an upper bound for add-or-remove adjacency. "+
+		"Numbers by %s are the upper ends of its intervals, rounded up; the lower ends are in the data. L "+
+		"is ln(1/δ), k = K/N.",
 		a.accountant)
 	a.summary(&p)
 	a.unsettledGamma(&p)
@@ -34,10 +34,10 @@ func (a *audit) readme() report.Page {
 	a.tightness(&p)
 	a.looseness(&p)
 	a.adjacency(&p)
-	p.Section("What is not here")
-	p.Text("Accuracies, and what choosing C, σ, K and step sizes by them costs: no ε above counts it. " +
-		"Data sets of another size: the guarantee of N = 10000 is not that of a client who holds fewer records. " +
-		"Records that several clients hold pay for each of them.")
+	p.Section("What the tables do not include")
+	p.Text("Accuracies, and the cost of choosing C, σ, K and step sizes by them: no ε above includes it. Data " +
+		"sets of other sizes: the guarantee for N = 10000 does not hold for a client with fewer records. A " +
+		"record that several clients hold pays for the rounds of each of them.")
 	return p
 }
 
@@ -51,18 +51,18 @@ func (a *audit) summary(p *report.Page) {
 		}
 	}
 	p.Section("In short")
-	p.Text("Of %d printed numbers %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s: what the "+
-		"others were computed from.",
+	p.Text("Of %d printed numbers, %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s: the "+
+		"others were computed from them.",
 		total, count[reproduced], reproduced, count[byAnother], byAnother, count[unsupported], "do not follow",
 		count[given], given)
 }
 
 func (a *audit) unsettledGamma(p *report.Page) {
 	p.Section("γ was not iterated to the end")
-	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2 the first " +
-		"update lands above the fixed point, the second below it, and so the loop ends there and keeps the first. " +
-		"The right-hand side falls as γ grows, so the first update is always above the fixed point, and the sizes " +
-		"it gives are smaller than they could be, not wrong.")
+	p.Text("The paper's loop stops when γ_new − γ ≤ 0.0001γ, without an absolute value. From γ = 2, the first " +
+		"update is above the fixed point and the second is below it. The loop therefore stops and keeps " +
+		"the first. The right-hand side decreases as γ grows, so the first update is always above the " +
+		"fixed point. The resulting sizes are smaller than necessary, but not wrong.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), fmt.Sprintf("%g", f.sigma), decimal.Up(f.run.epsilon, 5),
@@ -75,8 +75,8 @@ func (a *audit) unsettledGamma(p *report.Page) {
 
 func (a *audit) gammaError(p *report.Page) {
 	p.Section("γ has an algebra error")
-	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² " +
-		"in the place of 1−α−2√α. A guarantee needs the corrected γ, which also needs ᾱ < 3−2√2.")
+	p.Text("Substituting r₀ = ασ into 1/(1−u₀) gives (1−α)/(1−α−2√α); the paper prints (1−√α)² instead of " +
+		"1−α−2√α. A guarantee needs the corrected γ, which also requires ᾱ < 3−2√2.")
 	var rows [][]string
 	for _, f := range a.findings {
 		printed, corrected := f.limits[0], f.limits[1]
@@ -90,10 +90,10 @@ func (a *audit) gammaError(p *report.Page) {
 
 func (a *audit) missingEpsilon(p *report.Page) {
 	p.Section("The budgets' σ lacks “+ε”")
-	p.Text("The theorem asks for σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, and so " +
-		"too small for the ε they come with; ε and σ are cut off after five decimals, not rounded. " +
-		"(More noise than is needed means that the row is labelled with too large an ε: see below.) The last column " +
-		"is the ε that the theorem, with the corrected γ, does give for the printed σ and s.")
+	p.Text("The theorem requires σ ≥ √(2(ε+L)/ε). The printed σ are √(2L/ε), after one update of γ, so they are " +
+		"too small for their ε. ε and σ are truncated after five decimals, not rounded. (If there is more " +
+		"noise than needed, the row is labelled with too large an ε: see below.) The last column is the ε " +
+		"that the theorem, with the corrected γ, proves for the printed σ and s.")
 	var rows [][]string
 	for _, t := range a.tables {
 		for i, c := range t.cells {
@@ -111,9 +111,9 @@ func (a *audit) missingEpsilon(p *report.Page) {
 }
 
 func (a *audit) wrongLabels(p *report.Page) {
-	p.Section("Rows that are not what they say")
-	p.Text("By the procedure that gives the other rows of its table, from the printed s. (The δ printed for N = " +
-		"60000 is 1/60000 rounded up; 1/N itself is used here.)")
+	p.Section("Rows with wrong labels")
+	p.Text("These rows, recomputed from the printed s by the procedure that gives the other rows of their table. " +
+		"(The δ printed for N = 60000 is 1/60000 rounded up; here it is exactly 1/N.)")
 	var rows [][]string
 	for _, t := range a.tables {
 		for _, c := range t.cells {
@@ -126,17 +126,17 @@ func (a *audit) wrongLabels(p *report.Page) {
 }
 
 func (a *audit) asymptoticColumn(p *report.Page) {
-	p.Section("ε_f-DP in the column T_min_asym is that of another T")
-	p.Text("The column is headed T = k²/(2ε), and its s is that of this T. Its ε_f-DP is that of k²/(4ε), half " +
-		"the rounds. ε_f-DP itself is a central limit approximation for uniform sampling, taken at real-valued s and " +
-		"T.")
+	p.Section("ε_f-DP in the column T_min_asym belongs to another T")
+	p.Text("The column is headed T = k²/(2ε), and its s belongs to this T. Its ε_f-DP belongs to k²/(4ε), half " +
+		"the rounds. ε_f-DP itself is an approximation by the central limit theorem for uniform sampling, " +
+		"at real-valued s and T.")
 	var rows [][]string
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), decimal.Up(f.run.epsilon, 5), string(f.Comparison.Asym.FDP),
 			report.Fixed(f.run.fdpQuarter, 4), report.Fixed(f.run.fdpAsym, 4),
 			compared(f.run.fdpAsym, f.run.fdpAsym, f.run.epsilon)})
 	}
-	p.Table([]string{"N", "ε_target", "ε_f-DP printed", "at k²/(4ε)", "at k²/(2ε)", "that is"}, rows)
+	p.Table([]string{"N", "ε_target", "ε_f-DP printed", "at k²/(4ε)", "at k²/(2ε)", "result"}, rows)
 }
 
 func (a *audit) tightness(p *report.Page) {
@@ -156,11 +156,11 @@ func (a *audit) tightness(p *report.Page) {
 	}
 	header := []string{"N", "ε_target", "T", "rounds"}
 	for _, adjacency := range adjacencies {
-		header = append(header, string(adjacency), "that is")
+		header = append(header, string(adjacency), "result")
 	}
 	p.Table(header, rows)
-	p.Text("The least T that is certified for ε_target, as c in T = c·k²/ε, from the s up to which every run is; " +
-		"below 1/2 is below k²/(2ε):")
+	p.Text("The least T that is certified for ε_target, given as c in T = c·k²/ε, where every smaller s is " +
+		"certified, too. c below 1/2 means less than k²/(2ε) rounds:")
 	rows = nil
 	for _, f := range a.findings {
 		row := []string{strconv.Itoa(f.N), decimal.FixedUp(f.limits[1].Gamma, 3)}
@@ -176,7 +176,7 @@ func (a *audit) tightness(p *report.Page) {
 	p.Table(header, rows)
 }
 
-// leastC is c of T = K/s = c·k²/ε.
+// leastC returns c in T = K/s = c·k²/ε.
 func (f *finding) leastC(size answer) string {
 	s, err := strconv.Atoi(size.value)
 	if err != nil {
@@ -187,8 +187,8 @@ func (f *finding) leastC(size answer) string {
 
 func (a *audit) looseness(p *report.Page) {
 	p.Section("How loose the closed form is")
-	p.Text("What runs of the closed form cost by %s, add-or-remove adjacency, and what σ their size would need for "+
-		"ε_target.", a.accountant)
+	p.Text("The cost by %s, under add-or-remove adjacency, of runs of the closed form, and the σ that their size "+
+		"needs for ε_target.", a.accountant)
 	var rows [][]string
 	for _, f := range a.findings {
 		for _, r := range []struct {
@@ -208,9 +208,10 @@ func (a *audit) looseness(p *report.Page) {
 }
 
 func (a *audit) adjacency(p *report.Page) {
-	p.Section("It matters which neighbours are meant")
-	p.Text("The theorem is for data sets of which one has a record more (add-or-remove). If a record is replaced " +
-		"instead, a run can cost more than the theorem's ε. One that does, with the rounds that either γ asks for:")
+	p.Section("The adjacency matters")
+	p.Text("The theorem holds if one neighbouring data set has one record more than the other (add-or-remove). " +
+		"If a record is replaced instead, a run can cost more than the theorem's ε. This is such a run, " +
+		"with the rounds that either form of γ requires:")
 	var rows [][]string
 	for _, e := range a.replaceOne {
 		main := "not met"
@@ -226,36 +227,37 @@ func (a *audit) adjacency(p *report.Page) {
 	}
 	header := []string{"γ", "N", "k", "σ", "T", "ε of the theorem", "Theorem Main's conditions"}
 	for _, adjacency := range adjacencies {
-		header = append(header, string(adjacency), "that is")
+		header = append(header, string(adjacency), "result")
 	}
 	p.Table(header, rows)
-	p.Text("The paper's own settings, at the largest whole s of the corrected γ, under replace-one:")
+	p.Text("The paper's own settings, at the largest integer s of the corrected γ, under replace-one:")
 	rows = nil
 	for _, f := range a.findings {
 		rows = append(rows, []string{strconv.Itoa(f.N), strconv.Itoa(f.size()), decimal.Up(f.run.epsilon, 5),
 			interval(f.exact[1]).value, comparedBound(f.exact[1], f.run.epsilon)})
 	}
-	p.Table([]string{"N", "s", "ε_target", "replace-one", "that is"}, rows)
+	p.Table([]string{"N", "s", "ε_target", "replace-one", "result"}, rows)
 }
 
-// columns explains the tables of numbers.
+// columns explains the columns of the tables.
 func columns(p *report.Page, accountant string) {
 	p.Items([]string{
-		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or cut off (sizes: " +
-			"cut off; round ε such as 0.25: within 1 %), or else of the usual one for the table. “From s” is the " +
-			"paper's “DP Calculator”, “from σ” the calculator of “Comparison to the f-DP Accountant”; the signed " +
-			"loop is its iteration of γ.",
+		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or truncated " +
+			"(sizes: truncated; round ε such as 0.25: within 1 %), or else of the usual procedure for the " +
+			"table. “From s” is the paper's “DP Calculator”, “from σ” the calculator of “Comparison to the " +
+			"f-DP Accountant”; the signed loop is its iteration of γ.",
 		fmt.Sprintf("*theorem*: Theorem simpleF solved exactly. *%s*: certified for Poisson sampling, T = ⌊K/s⌋ "+
 			"rounds, δ = 1/N.", accountant),
-		"In those columns a row of **ε** has the ε of runs with the printed σ and s (ε_target and ε_f-DP too); " +
-			"**σ**, the least noise at the printed s and ε; **s**, the largest size for the ε: by the theorem with " +
-			"the σ that goes with ε, by the accountant with the printed σ, up to which every run is certified.",
+		"Rows of **ε** have in these columns the ε of runs with the printed σ and s (also for ε_target and " +
+			"ε_f-DP). Rows of **σ** have the least noise for the printed s and ε. Rows of **s** have the " +
+			"largest size for ε: by the theorem with the σ that it requires for ε, by the accountant with the " +
+			"printed σ, where every smaller size is certified, too.",
 		fmt.Sprintf("*verdict*: %s (as the paper describes it), %s, %s, or %s (the others of its row are computed "+
 			"from it).", reproduced, byAnother, unsupported, given),
 	})
 }
 
-// compared places a number that lies between lower and upper.
+// compared says where a number between lower and upper lies compared with the target.
 func compared(lower, upper, target float64) string {
 	switch {
 	case upper <= target:

@@ -1,6 +1,6 @@
-// Package papertables recomputes every number about privacy in the paper's tables
-// and writes each with a verdict: whether it follows from a procedure that the
-// paper describes, and what a tight accountant says in its place.
+// Package papertables recomputes every number about privacy in the paper's tables. It gives each a
+// verdict: whether a procedure that the paper describes reproduces it, and what a tight accountant
+// gives instead.
 //
 //	err := papertables.Make(ctx, papertables.Options{Out: "tables", Accountant: pld.Accountant{}})
 package papertables
@@ -20,17 +20,17 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Options says how the paper's tables are audited.
+// Options say how the paper's tables are audited.
 type Options struct {
 	Out string // the folder to write to
-	// Accountant certifies what runs cost, under add-or-remove and replace-one
-	// adjacency. What it does not cover is said to be so.
+	// Accountant certifies the cost of runs under add-or-remove and replace-one adjacency. The tables
+	// say what it does not cover.
 	Accountant dp.Accountant
-	Workers    int       // how many parts are computed at the same time; below 1 it is 1
-	Progress   io.Writer // gets the progress; nil: none
+	Workers    int       // how many parts are computed at the same time; less than 1 means 1
+	Progress   io.Writer // receives the progress, unless it is nil
 }
 
-// Validate reports every option outside its range.
+// Validate reports every option that is outside its range.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Out == "" {
@@ -42,7 +42,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// audit is all that is computed, ready to be written.
+// audit holds everything that is computed before it is written.
 type audit struct {
 	accountant string
 	tables     []auditedTable
@@ -57,10 +57,9 @@ type auditedTable struct {
 	cells []cell
 }
 
-// Make recomputes every number of the paper's tables of privacy budgets
-// and writes, into Out, the tables with a verdict on each number, the findings,
-// and figures of ε over the sample size. Files appear all together or not at all;
-// equal options give equal bytes. One call at a time writes to Out.
+// Make recomputes every number in the paper's tables of privacy budgets. It writes to the folder Out:
+// the tables with a verdict on each number, the findings, and figures of ε over the sample size. It
+// writes all files or none. Equal options give equal bytes. Only one call at a time may write to Out.
 func Make(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -77,7 +76,7 @@ func Make(ctx context.Context, o Options) error {
 	})
 }
 
-// auditAll computes an audit, its parts side by side.
+// auditAll computes the parts of an audit in parallel.
 func auditAll(ctx context.Context, o Options) (*audit, error) {
 	problems := paper.Cases()
 	all := &audit{
@@ -137,7 +136,7 @@ func tablePlans(ctx context.Context, accountant dp.Accountant) []tablePlan {
 	return slices.Concat(basics, budgets, comparisons)
 }
 
-// part returns a piece of work that sets *into.
+// part returns a function that computes *into.
 func part[T any](into *T, compute func() (T, error)) func() error {
 	return func() (err error) {
 		*into, err = compute()
@@ -145,7 +144,7 @@ func part[T any](into *T, compute func() (T, error)) func() error {
 	}
 }
 
-// runParts runs the parts on as many goroutines as there are workers.
+// runParts runs the parts on o.Workers goroutines.
 func runParts(ctx context.Context, parts []func() error, o Options) error {
 	bar := report.NewBar(o.Progress, "accounting", int64(len(parts)))
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(max(o.Workers, 1))

@@ -22,8 +22,8 @@ import (
 	"proactivedp/internal/version"
 )
 
-// The files of the folder of tables. The first line of those in Markdown tells
-// them from files that somebody wrote.
+// The files in the folder of the tables. The first line of the Markdown files distinguishes them from
+// files of other origin.
 const (
 	readmeFile   = "README.md"
 	listFile     = "tables.md"
@@ -33,11 +33,11 @@ const (
 	mark         = "<!-- Written by proactivedp tables. -->\n"
 )
 
-// curvePicture names the picture of a problem.
+// curvePicture returns the name of the picture of a problem.
 func curvePicture(p paper.Case) string { return fmt.Sprintf("epsilon-over-s-%d.png", p.N) }
 
-// checkFolder refuses a folder that holds files of these names without the
-// README.md that goes with them.
+// checkFolder refuses a folder that has files of these names but not the README.md that this package
+// writes with them.
 func checkFolder(dir string) error {
 	if ours, err := report.HoldsOurs(dir, readmeFile, mark, "one of tables"); ours || err != nil {
 		return err
@@ -48,15 +48,15 @@ func checkFolder(dir string) error {
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("out = %q holds a %s but no %s written with it: name another folder", dir,
+			return fmt.Errorf("out = %q has a %s but no %s that was written with it: give another folder", dir,
 				name, readmeFile)
 		}
 	}
 	return nil
 }
 
-// Manifest is how the tables were made, beside them. It says nothing of when or
-// where, so that equal options give equal bytes.
+// Manifest says how the tables were made. It does not contain time or place, so equal options give
+// equal bytes.
 type Manifest struct {
 	Command    string         `json:"command"`
 	Accountant string         `json:"accountant"`
@@ -66,13 +66,13 @@ type Manifest struct {
 	Files      []ManifestFile `json:"files"`
 }
 
-// ManifestFile is a file that a manifest speaks of.
+// ManifestFile is a file that a manifest lists.
 type ManifestFile struct {
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256"`
 }
 
-// write writes everything, all or nothing.
+// write writes all files or none.
 func (a *audit) write(dir string) error {
 	text := func(p report.Page) func(io.Writer) error {
 		return func(w io.Writer) error {
@@ -118,7 +118,7 @@ func (a *audit) write(dir string) error {
 		}})
 }
 
-// records returns every cell of every table as rows of CSV, the header first.
+// records returns every cell of every table as rows of CSV, after the header.
 func (a *audit) records() [][]string {
 	header := []string{"table", "row", "quantity", "printed", "procedure_value", "procedure", "theorem_printed_gamma",
 		"theorem_corrected_gamma"}
@@ -142,17 +142,17 @@ func (a *audit) records() [][]string {
 	return out
 }
 
-// accountantColumn names a column of data.
+// accountantColumn returns the name of a column of the data.
 func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 	return strings.ReplaceAll(accountant+"_"+string(adjacency), "-", "_")
 }
 
-// list returns the same cells as a page for people, a section for each table.
+// list returns the same cells as a Markdown page with a section for each table.
 func (a *audit) list() report.Page {
 	var p report.Page
 	p.Title("The paper's tables, number by number")
-	p.Text("Each printed number beside what the paper's procedure gives and what is true. [%s](%s) says what follows "+
-		"from it, and how to make this file.", readmeFile, readmeFile)
+	p.Text("Each printed number next to the result of the paper's procedure and the correct value. [%s](%s) "+
+		"summarises the results and says how to make this file.", readmeFile, readmeFile)
 	columns(&p, a.accountant)
 	for _, t := range a.tables {
 		p.Section("%s", t.title)

@@ -101,19 +101,19 @@ func TestReadmeOfTables(t *testing.T) {
 	p := auditOf(t).readme()
 	text := strings.Join(strings.Fields(p.String()), " ") // wherever lines are broken
 	for _, want := range []string{
-		"Of 96 printed numbers 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, " +
+		"Of 96 printed numbers, 23 are reproduced as the paper describes it, 46 are reproduced by another procedure, " +
 			"4 do not follow, and 23 are given",
 		// The names of the columns, in their order.
 		"| N | σ | ε = 2L/(σ²−2) | γ kept | next γ | γ of the theorem | s as run | s of the theorem |",
 		"| N | γ, printed form | γ, corrected | larger by | s, printed form | s, corrected |",
 		"| table | ε printed | σ printed | σ needed for that ε | ε of the theorem at that σ and s |",
 		"| table | row | | printed | computed |",
-		"| N | ε_target | ε_f-DP printed | at k²/(4ε) | at k²/(2ε) | that is |",
-		"| N | ε_target | T | rounds | add-or-remove | that is | replace-one | that is |",
+		"| N | ε_target | ε_f-DP printed | at k²/(4ε) | at k²/(2ε) | result |",
+		"| N | ε_target | T | rounds | add-or-remove | result | replace-one | result |",
 		"| N | c of the theorem: γ | s, add-or-remove | c | s, replace-one | c |",
 		"| N | σ | s | ε_target | ε | ε_target/ε | σ needed |",
-		"| γ | N | k | σ | T | ε of the theorem | Theorem Main's conditions | add-or-remove | that is | replace-one | that is |",
-		"| N | s | ε_target | replace-one | that is |",
+		"| γ | N | k | σ | T | ε of the theorem | Theorem Main's conditions | add-or-remove | result | replace-one | result |",
+		"| N | s | ε_target | replace-one | result |",
 		"| 10000 | 3.12525 | 3.13104 | 0.19 % | 31.81 | 31.76 |",
 		"| tbl:basic_param_setting_epsilon | 2.0 | 3.03241 | 3.34819 | 2.5601 |",
 		"| tbl:basic_param_setting_epsilon_cifar10 | ε 3.0 | σ | 2.68273 | 2.851045 |",
@@ -137,7 +137,7 @@ func TestMakeTablesRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := tablesInto(t, dir, 1); err == nil || !strings.Contains(err.Error(), name) ||
-			!strings.Contains(err.Error(), "name another folder") {
+			!strings.Contains(err.Error(), "give another folder") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if files := filesOf(t, dir); len(files) != 1 || string(files[name]) != "# Mine\n" {

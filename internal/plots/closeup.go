@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Lines cannot be told apart where their ends are together within a part of the axis of y:
-// all of them within closeUp, or each within neighbours of the next.
+// Lines are hard to distinguish if their ends are close together: all of them within closeUp, or
+// each within neighbours of the next, as a part of the y axis.
 const (
 	closeUp    = 0.2
 	neighbours = 0.02
 )
 
-// fewLines is from how many lines on a close-up is worth its room.
+// fewLines is the least number of lines for which a close-up is worth its space.
 const fewLines = 3
 
-// AddCloseUp adds a plot of the second half of the axis of x, whose axis of y is that of the
-// lines there, if three lines or more end within a small part of the picture's. Lines that
-// end apart from the largest crowd are left out of it, as are all bands: both can be seen above.
+// AddCloseUp adds a plot of the second half of the x axis with a y axis that fits the lines there,
+// if three lines or more end within a small part of the picture's y axis. It leaves out lines that
+// end apart from the largest group, and all bands: both can be seen in the plot above.
 func (p *Picture) AddCloseUp() {
 	crowd := p.crowd()
 	below := Picture{YLabel: "the same, closer", YMin: p.YMax, YMax: p.YMin, OwnX: true}
@@ -45,8 +45,8 @@ func (p *Picture) AddCloseUp() {
 	p.Below = append(p.Below, below)
 }
 
-// crowd returns the numbers of the lines that cannot be told apart at their ends: of the
-// largest group of neighbours, or else all if they end within a small part of the axis.
+// crowd returns the indexes of the lines that are hard to distinguish at their ends: the largest
+// group of neighbours, or all lines if they end within a small part of the y axis.
 func (p *Picture) crowd() []int {
 	end := func(i int) float64 { return p.Lines[i].Y[len(p.Lines[i].Y)-1] }
 	var byEnd []int

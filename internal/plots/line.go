@@ -9,29 +9,29 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Lines are told apart without their colours, too: by dashes and by marks.
+// Dashes and marks distinguish lines without colours.
 var (
 	dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {12, 3}, {4, 2, 1, 2, 1, 2}, {1, 3}}
 	glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{},
 		draw.CrossGlyph{}, draw.RingGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}}
-	// reference are the dashes of a line that is one.
+	// reference has the dashes of a reference line.
 	reference = []vg.Length{4, 3}
 )
 
-// fewPoints is how many points a line may have that are all marked, and someMarks how many
-// are marked of one that has more.
+// fewPoints is the largest number of points of a line whose points are all marked. someMarks is the
+// number of marks of longer lines.
 const (
 	fewPoints = 15
 	someMarks = 6
 )
 
-// drawn is a line in pieces.
+// drawn holds the parts of a line.
 type drawn struct {
 	band, curve []plot.Plotter
 	key         []plot.Thumbnailer // its entry in the legend
 }
 
-// draw returns line number i of a plot, its strokes times a factor.
+// draw returns the parts of line number i of a plot. stroke is a factor for stroke widths.
 func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
 	if l.Like > 0 {
 		i = l.Like - 1
@@ -76,8 +76,9 @@ func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
 	return d, nil
 }
 
-// marked returns the points that are marked: all if they mean something or are few, or
-// else some, at other places for each line, so that marks of lines that coincide do not.
+// marked returns the points with marks: all points if they have a meaning or are few. Otherwise it
+// returns some points, at different places for each line, so that the marks of coinciding lines do
+// not coincide.
 func (l Line) marked(points plotter.XYs, i int) plotter.XYs {
 	if l.Points || len(points) <= fewPoints {
 		return points
@@ -117,7 +118,8 @@ func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) 
 	return band, curve, nil
 }
 
-// bar returns the band of a line of one point, which has no width to be seen by.
+// bar returns the band of a line with a single point as an error bar, because a band would have no
+// width.
 func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
 	bar, err := plotter.NewYErrorBars(struct {
 		plotter.XYs
@@ -130,7 +132,7 @@ func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
 	return bar, nil
 }
 
-// scatter returns the bars and the points of a line that is none.
+// scatter returns the bars and points of a scatter.
 func (l Line) scatter(col color.RGBA) ([]plot.Plotter, error) {
 	var marks []plot.Plotter
 	points := make(plotter.XYs, len(l.X))

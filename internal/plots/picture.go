@@ -1,5 +1,5 @@
-// Package plots draws pictures in the project's one style: lines with bands,
-// histograms by shade, timelines. It knows nothing of what they show.
+// Package plots draws pictures in one style: lines with bands, histograms by shade, and timelines.
+// It does not know what they show.
 package plots
 
 import (
@@ -19,9 +19,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Picture is a line plot in the project's one style: lines with a band around
-// each, a legend beside, and a caption below that says what was run, with a table
-// if there are rows, which makes the picture higher.
+// Picture is a line plot: lines with a band around each, a legend to the right, and a caption below
+// that says what was run. If there are rows, it also has a table, which makes the picture taller.
 type Picture struct {
 	Title, XLabel, YLabel string
 	Caption               string
@@ -32,18 +31,18 @@ type Picture struct {
 	Logarithmic           bool // whether both axes are logarithmic
 	LogarithmicX          bool // whether the axis of x is
 
-	XNames, YNames []string       // what stands at the places 0, 1, … of an axis instead of numbers
-	Marks          []plot.Plotter // what is drawn below the lines
-	Key            []KeyEntry     // entries of the legend after those of the lines
+	XNames, YNames []string       // labels at the positions 0, 1, … of an axis instead of numbers
+	Marks          []plot.Plotter // drawn under the lines
+	Key            []KeyEntry     // legend entries after those of the lines
 
-	// Below are plots under this one, which makes the picture higher: of them the axis of y,
-	// the lines and the marks are drawn. All have one axis of x, of which this one says the kind,
-	// but for those with OwnX, whose axis is that of their own lines.
+	// Below are plots under this one, which make the picture taller. Only their y axis, lines and
+	// marks are drawn. They share the x axis of this plot, except those with OwnX, whose x axis
+	// fits their own lines.
 	Below []Picture
 	OwnX  bool
 }
 
-// KeyEntry is what the legend says of marks of a colour.
+// KeyEntry is a legend entry for marks of a colour.
 type KeyEntry struct {
 	Name   string
 	Colour color.Color
@@ -55,38 +54,38 @@ type Line struct {
 	X, Y      []float64
 	Lo, Hi    []float64
 	Emphasise bool // drawn dashed, and black unless it has a colour, as a reference
-	Points    bool // points are marked, as what lies between them means nothing
-	Scatter   bool // points alone, each with a bar from lo to hi
-	// Colour is the line's; the zero value: the next one of the palette.
+	Points    bool // points are marked, because only they have a meaning
+	Scatter   bool // only points, each with a bar from lo to hi
+	// Colour is the line's colour. The zero value means the next colour of the palette.
 	Colour color.RGBA
-	// Like is the number, from 1, of the line whose dashes and marks it has; 0: its own. The
-	// pieces of a line that is interrupted look alike.
+	// Like is the number, from 1, of the line whose dashes and marks this line has; 0 means its
+	// own. The pieces of an interrupted line then look alike.
 	Like int
 }
 
-// Add appends a point with its place in the band.
+// Add appends a point and its band from lo to hi.
 func (l *Line) Add(x, y, lo, hi float64) {
 	l.X, l.Y = append(l.X, x), append(l.Y, y)
 	l.Lo, l.Hi = append(l.Lo, lo), append(l.Hi, hi)
 }
 
-// Palette is that of Okabe and Ito (2008), told apart by all kinds of colour
-// vision.
+// Palette is the palette of Okabe and Ito (2008), whose colours people with any kind of colour
+// vision can distinguish.
 var Palette = []color.RGBA{
 	{0, 114, 178, 255}, {230, 159, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{213, 94, 0, 255}, {86, 180, 233, 255}, {120, 110, 30, 255},
 }
 
-// Lengths and sizes of the usual style.
+// Lengths and sizes of the default style.
 const (
-	plotHeight  = 13.5 * vg.Centimeter // of the first plot with its title and caption
-	barePlot    = 10.5 * vg.Centimeter // of the first plot alone
-	belowHeight = 5 * vg.Centimeter    // of each plot below the first
-	margin      = 0.4 * vg.Centimeter  // around all; a bare picture has a quarter of it
-	narrowPlot  = 0.75                 // of the width, the height of the first plot of a narrow picture
-	narrowBelow = 0.6                  // likewise of each plot below it
+	plotHeight  = 13.5 * vg.Centimeter // height of the first plot with its title and caption
+	barePlot    = 10.5 * vg.Centimeter // height of the first plot without them
+	belowHeight = 5 * vg.Centimeter    // height of each plot below the first
+	margin      = 0.4 * vg.Centimeter  // around the picture; a bare picture has a quarter of it
+	narrowPlot  = 0.75                 // height of the first plot of a narrow picture, relative to the width
+	narrowBelow = 0.6                  // height of each plot below it, relative to the width
 	captionSize = vg.Length(8)
-	leading     = 1.35 // from one line of text to the next, in sizes
+	leading     = 1.35 // distance of lines of text, in font sizes
 )
 
 // layout is a picture ready to be drawn.
@@ -94,7 +93,7 @@ type layout struct {
 	Picture
 	Style
 	legend plot.Legend
-	plots  [][]*plot.Plot // a row each
+	plots  [][]*plot.Plot // one row each
 }
 
 // layout prepares the picture in a style.
@@ -117,11 +116,11 @@ func (p Picture) layout(s Style) (*layout, error) {
 	return l, nil
 }
 
-// mostDrawn bounds what is drawn: an axis is as long as the difference of its ends, and a
-// little longer.
+// mostDrawn bounds the numbers that are drawn, because an axis is slightly longer than the
+// difference of its ends.
 const mostDrawn = 1e300
 
-// check reports numbers that have no place on the axes.
+// check returns an error for numbers that have no position on the axes.
 func (p Picture) check() error {
 	var errs []error
 	for _, at := range append([]Picture{p}, p.Below...) {
@@ -132,23 +131,23 @@ func (p Picture) check() error {
 		for _, l := range at.Lines {
 			logarithmicX := p.Logarithmic || p.LogarithmicX
 			if x := slices.IndexFunc(l.X, without(logarithmicX)); x >= 0 {
-				errs = append(errs, fmt.Errorf("x = %v of line %q has no place on its axis", l.X[x], l.Name))
+				errs = append(errs, fmt.Errorf("x = %v of line %q has no position on its axis", l.X[x], l.Name))
 			}
 			all := slices.Concat(l.Y, l.Lo, l.Hi)
 			if y := slices.IndexFunc(all, without(at.Logarithmic)); y >= 0 {
-				errs = append(errs, fmt.Errorf("y = %v of line %q has no place on its axis", all[y], l.Name))
+				errs = append(errs, fmt.Errorf("y = %v of line %q has no position on its axis", all[y], l.Name))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// without returns what a number is that has no place on an axis.
+// without returns a function that reports whether a number has no position on an axis.
 func without(logarithmic bool) func(float64) bool {
 	return func(v float64) bool { return !(math.Abs(v) <= mostDrawn) || logarithmic && v <= 0 }
 }
 
-// legendHeight is what the legend takes below the plot, if it stands there.
+// legendHeight returns the height of the legend if it is below the plot, or 0.
 func (l *layout) legendHeight() vg.Length {
 	if !l.narrow() {
 		return 0
@@ -156,7 +155,7 @@ func (l *layout) legendHeight() vg.Length {
 	return l.legend.Rectangle(draw.Canvas{}).Size().Y + l.points(0.3*vg.Centimeter)
 }
 
-// height is that of the whole picture.
+// height returns the height of the whole picture.
 func (l *layout) height() vg.Length {
 	below := vg.Length(len(l.Below))
 	if l.narrow() {
@@ -198,8 +197,7 @@ func (l *layout) draw(c draw.Canvas) {
 	}
 }
 
-// rows returns the plot and those below it, a row each, and enters their lines in the
-// legend.
+// rows returns the plot and those below it, one row each, and adds their lines to the legend.
 func (l *layout) rows() ([][]*plot.Plot, error) {
 	first, err := l.Picture.plot(l.Style, &l.legend)
 	if err != nil {
@@ -229,11 +227,11 @@ func (l *layout) rows() ([][]*plot.Plot, error) {
 	return rows, nil
 }
 
-// widen gives an axis of no length some, which would be taken of it or added to it else: less
-// than 0, where it is logarithmic, or nothing that a float64 shows.
+// widen gives a length to an axis without one. Otherwise gonum's widening would give a logarithmic
+// axis a negative end, or change an end by less than a float64 can hold.
 func widen(axis *plot.Axis, logarithmic bool) {
 	switch {
-	case axis.Min > axis.Max && logarithmic: // there is nothing on it
+	case axis.Min > axis.Max && logarithmic: // the axis is empty
 		axis.Min, axis.Max = 1, 10
 	case axis.Min == axis.Max && logarithmic:
 		axis.Min, axis.Max = axis.Min/2, 2*axis.Max
@@ -242,7 +240,7 @@ func widen(axis *plot.Axis, logarithmic bool) {
 	}
 }
 
-// plot returns the axes with the lines and marks, and enters the lines in the legend.
+// plot returns the axes with the lines and marks, and adds the lines to the legend.
 func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	plt := plot.New()
 	plt.X.Label.Text, plt.Y.Label.Text = p.XLabel, p.YLabel
@@ -272,10 +270,10 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	plt.Add(grid)
 
 	plt.Add(p.Marks...)
-	var curves []plot.Plotter // above all bands, which would hide them
+	var curves []plot.Plotter // drawn after all bands, which would hide them
 	for i, l := range p.Lines {
 		if len(l.X) == 0 {
-			continue // left out of a close-up; the others keep their colours
+			continue // not in the close-up; the other lines keep their colours
 		}
 		drawn, err := l.draw(i, s.stroke())
 		if err != nil {
@@ -292,7 +290,7 @@ func (p Picture) plot(s Style, legend *plot.Legend) (*plot.Plot, error) {
 	return plt, nil
 }
 
-// nameTicks gives the places of an axis their names.
+// nameTicks puts names at the positions of an axis.
 func nameTicks(axis *plot.Axis, names []string) {
 	if len(names) == 0 {
 		return
@@ -313,8 +311,7 @@ func (s swatch) Thumbnail(c *draw.Canvas) {
 	c.FillPolygon(s.colour, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
 
-// drawLine writes a line of text across the top, if there is any, and returns
-// what is left below it.
+// drawLine writes a line of text across the top, if there is one, and returns the canvas below it.
 func (l *layout) drawLine(c draw.Canvas, style text.Style, s string) draw.Canvas {
 	if s == "" {
 		return c
@@ -324,7 +321,7 @@ func (l *layout) drawLine(c draw.Canvas, style text.Style, s string) draw.Canvas
 	return draw.Crop(c, 0, 0, 0, -1.7*style.Font.Size)
 }
 
-// ticks marks round numbers, at most n+1 of them, written as briefly as can be.
+// ticks marks at most n+1 round numbers, written as briefly as possible.
 type ticks struct{ n int }
 
 // Ticks implements plot.Ticker.
@@ -344,9 +341,10 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// decades marks the powers of ten and the places between. Named are the powers, with fewer than two
-// of them 2 and 5 times a power as well, and with less than a factor of ten all. plot.LogTicks goes
-// on beyond the end where the logarithm of it is rounded up, which leaves a gap.
+// decades marks the powers of ten and the numbers between them. It labels the powers. With fewer
+// than two powers it also labels 2 and 5 times a power, and with a range of less than a factor of
+// ten all marks. plot.LogTicks would go beyond the end of the axis if its logarithm is rounded up,
+// which leaves a gap.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
@@ -372,8 +370,8 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 	return marks
 }
 
-// drawCaption writes the caption along the bottom, broken into lines that fit,
-// and returns what is left above it.
+// drawCaption writes the caption along the bottom, broken into lines that fit, and returns the
+// canvas above it.
 func (l *layout) drawCaption(c draw.Canvas) draw.Canvas {
 	style := l.captionStyle()
 	lines := message.Wrap(l.Caption, func(s string) bool { return style.Width(s) <= c.Size().X })
@@ -389,7 +387,7 @@ func (l *layout) drawCaption(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, 0, 0, height+0.3*vg.Centimeter, 0)
 }
 
-// drawTable writes the rows along the bottom and returns what is left above.
+// drawTable writes the rows along the bottom and returns the canvas above them.
 func (l *layout) drawTable(c draw.Canvas) draw.Canvas {
 	if len(l.Rows) == 0 {
 		return c
@@ -408,7 +406,7 @@ func (l *layout) drawTable(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, 0, 0, l.tableHeight(), 0)
 }
 
-// tableHeight is what the table takes, with a gap above it.
+// tableHeight returns the height of the table, including a gap above it.
 func (l *layout) tableHeight() vg.Length {
 	if len(l.Rows) == 0 {
 		return 0
@@ -422,7 +420,7 @@ func (l *layout) captionStyle() text.Style {
 	return style
 }
 
-// Decade rounds to a power of ten.
+// Decade rounds x to a power of ten. round rounds its logarithm.
 func Decade(round func(float64) float64, x float64) float64 {
 	return math.Pow(10, round(math.Log10(x)))
 }

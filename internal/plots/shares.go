@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Shares is a table of histograms, one a column: share[x][y] of column x falls
-// into row y. The darker a cell the more.
+// Shares is a table of histograms, one per column: share[x][y] of column x falls into row y. Larger
+// shares are darker.
 type Shares [][]float64
 
 // Plot implements plot.Plotter.
@@ -37,8 +37,8 @@ func (s Shares) Plot(c draw.Canvas, plt *plot.Plot) {
 	}
 }
 
-// shade is the first colour of the palette, thinned to the share. The root makes
-// small shares seen.
+// shade returns the first colour of the palette, thinned according to the share. A root makes small
+// shares visible.
 func shade(part float64) color.Color {
 	full := Palette[0]
 	thin := func(v uint8) uint8 { return uint8(255 - math.Round(float64(255-v)*math.Sqrt(part))) }

@@ -21,13 +21,13 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Style is how a picture is drawn. The zero value is the style of the program's own pages.
+// Style says how a picture is drawn. The zero value is the style of the program's own pictures.
 type Style struct {
-	Bare  bool    // without title, caption and table, which a paper sets itself; a warning stays
-	Width float64 // in inches, in [MinWidth, MaxWidth]; 0: UsualWidth
-	Font  string  // one of Fonts; "": the first
-	Size  float64 // of the axes' labels, in points, in [MinSize, MaxSize]; 0: 10
-	DPI   int     // dots an inch of PNG, in [MinDPI, MaxDPI]; 0: 150
+	Bare  bool    // without title, caption and table, which a paper typesets itself; a warning stays
+	Width float64 // in inches, in [MinWidth, MaxWidth]; 0 means UsualWidth
+	Font  string  // one of Fonts; "" means the first
+	Size  float64 // of the axis labels, in points, in [MinSize, MaxSize]; 0 means 10
+	DPI   int     // dots per inch of PNG, in [MinDPI, MaxDPI]; 0 means 150
 }
 
 // Bounds of a Style.
@@ -38,22 +38,22 @@ const (
 	MinDPI, MaxDPI     = 20, 1200
 )
 
-// Fonts are the typefaces that pictures may have, and Formats what they may be written as.
+// Fonts are the typefaces of pictures. Formats are the file formats.
 var (
 	Fonts   = []string{"sans", "serif", "mono"}
 	Formats = []string{"png", "svg", "pdf"}
 )
 
-// The usual style.
+// The default style.
 const (
 	usualSize = 10
 	usualDPI  = 150
 )
 
-// CheckFormat reports a format that no picture has.
+// CheckFormat returns an error for an unknown format.
 func CheckFormat(format string) error {
 	if !slices.Contains(Formats, format) {
-		return fmt.Errorf("format = %q, must be of %s", format, strings.Join(Formats, ", "))
+		return fmt.Errorf("format = %q, must be one of %s", format, strings.Join(Formats, ", "))
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func (s Style) Validate() error {
 		fail("width = %v inches, must be in [%d, %d]", s.Width, MinWidth, MaxWidth)
 	}
 	if s.Font != "" && !slices.Contains(Fonts, s.Font) {
-		fail("font = %q, must be of %s", s.Font, strings.Join(Fonts, ", "))
+		fail("font = %q, must be one of %s", s.Font, strings.Join(Fonts, ", "))
 	}
 	if s.Size != 0 && !(s.Size >= MinSize && s.Size <= MaxSize) {
 		fail("font size = %v points, must be in [%d, %d]", s.Size, MinSize, MaxSize)
@@ -85,10 +85,10 @@ func (s Style) width() vg.Length {
 	return vg.Length(s.Width) * vg.Inch
 }
 
-// narrow reports whether the legend stands below the plot and not beside it.
+// narrow reports whether the legend is below the plot instead of to its right.
 func (s Style) narrow() bool { return s.width() < 5*vg.Inch }
 
-// name returns what the legend calls a line: on one line where there is the room.
+// name returns a line's name for the legend, on one line if there is room.
 func (s Style) name(of string) string {
 	if s.narrow() {
 		return strings.ReplaceAll(of, "\n", " ")
@@ -96,12 +96,12 @@ func (s Style) name(of string) string {
 	return of
 }
 
-// stroke returns by what strokes are thinner than usual.
+// stroke returns the factor by which strokes are thinner than in the default style.
 func (s Style) stroke() vg.Length {
 	return vg.Length(math.Sqrt(min(1, float64(s.width()/(UsualWidth*vg.Inch)))))
 }
 
-// points returns a size in the proportion that it has to the axes' labels at 10.
+// points scales a font size: usual is the size if the axis labels have 10 points.
 func (s Style) points(usual vg.Length) vg.Length {
 	if s.Size == 0 {
 		return usual
@@ -109,10 +109,10 @@ func (s Style) points(usual vg.Length) vg.Length {
 	return usual * vg.Length(s.Size/usualSize)
 }
 
-// of returns a length in the proportion that it has to the usual width.
+// of scales a length: usual is the length at the default width.
 func (s Style) of(usual vg.Length) vg.Length { return usual * (s.width() / (UsualWidth * vg.Inch)) }
 
-// text returns the style's typeface in a usual size and a colour.
+// text returns a style of text in the picture's typeface, with a default size and a colour.
 func (s Style) text(usual vg.Length, c color.Color) text.Style {
 	variants := map[string]font.Variant{"serif": "Serif", "mono": "Mono"}
 	variant, ok := variants[s.Font]
@@ -125,18 +125,18 @@ func (s Style) text(usual vg.Length, c color.Color) text.Style {
 	}
 }
 
-// styled returns another style of text in the style's typeface and a usual size.
+// styled returns the given style of text in the picture's typeface and a default size.
 func (s Style) styled(t text.Style, usual vg.Length) text.Style {
 	t.Font = s.text(usual, t.Color).Font
 	return t
 }
 
-// pdfDates are the times in a PDF at which it was made, by which two of one picture would
+// pdfDates matches the times in a PDF at which it was made. They would make PDFs of equal pictures
 // differ.
 var pdfDates = regexp.MustCompile(`\(D:\d{14}[^)]*\)`)
 
-// Write draws the picture in a format, of Formats, and a style. Equal pictures have equal
-// bytes. PDF holds its typeface, SVG names it.
+// Write draws the picture in one of Formats and in a style. Equal pictures have equal bytes. A PDF
+// embeds its typeface; an SVG only names it.
 func (p Picture) Write(w io.Writer, format string, s Style) error {
 	if err := errors.Join(CheckFormat(format), s.Validate()); err != nil {
 		return err
@@ -175,10 +175,10 @@ func (p Picture) Write(w io.Writer, format string, s Style) error {
 	return nil
 }
 
-// WritePNG draws the picture in the program's own style.
+// WritePNG draws the picture in the default style.
 func (p Picture) WritePNG(w io.Writer) error { return p.Write(w, "png", Style{}) }
 
-// shown returns of the picture what the style has.
+// shown returns the parts of the picture that the style shows.
 func (p Picture) shown(s Style) Picture {
 	if s.Bare {
 		p.Title, p.Caption, p.Rows = "", "", nil
@@ -186,7 +186,7 @@ func (p Picture) shown(s Style) Picture {
 	return p
 }
 
-// ParseInches reads a length such as 3.25in, 8.5cm or 240pt in inches.
+// ParseInches reads a length such as 3.25in, 8.5cm or 240pt and returns it in inches.
 func ParseInches(text string) (float64, error) {
 	l, err := vg.ParseLength(text)
 	if err != nil || math.IsNaN(float64(l)) || !strings.ContainsAny(text, "ncm") {

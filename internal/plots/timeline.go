@@ -8,28 +8,27 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Stretch is something that takes from one time to another in a row of a
-// timeline.
+// Stretch lasts from one time to another in a row of a timeline.
 type Stretch struct {
 	Row      float64
 	From, To float64
 	Colour   color.Color
 }
 
-// Flight is a message: a line from a row at one time to another row at another.
+// Flight is a message: a line from one row at one time to another row at a later time.
 type Flight struct {
 	Rows     [2]float64
 	From, To float64
 	Colour   color.Color
 }
 
-// Timeline is rows of stretches, with messages between them.
+// Timeline has rows of stretches, with messages between them.
 type Timeline struct {
 	Stretches []Stretch
 	Flights   []Flight
 }
 
-// barHalf is half of the height of a stretch, of the distance between rows.
+// barHalf is half the height of a stretch, relative to the distance between rows.
 const barHalf = 0.32
 
 // Plot implements plot.Plotter.
@@ -42,7 +41,7 @@ func (t Timeline) Plot(c draw.Canvas, plt *plot.Plot) {
 		c.StrokeLines(edge, append(box, box[0]))
 	}
 	for _, f := range t.Flights {
-		// Messages go from edge to edge of the bars, not through them.
+		// Draw messages from edge to edge of the bars, not through them.
 		side := barHalf
 		if f.Rows[1] < f.Rows[0] {
 			side = -barHalf

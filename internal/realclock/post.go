@@ -12,16 +12,16 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// message is on its way: an update to the server, or a broadcast to a client.
+// message is a message under way: an update to the server, or a broadcast to a client.
 type message struct {
 	at             sim.Time // when it arrives
-	seq            int      // number in the order in which the post has taken it
-	client, number int      // whose update or who is sent to, and the round or k
+	seq            int      // sequence number in the order in which the post received it
+	client, number int      // the client that sends or receives, and the round or k
 	update         []float32
 	broadcast      *sim.Vector // nil for an update
 }
 
-// post puts a message on its way.
+// post sends a message.
 func (r *run) post(ctx context.Context, latency *clock.Duration, purpose rng.Purpose, m message,
 	draws *rng.Stream) error {
 	var err error
@@ -37,7 +37,7 @@ func (r *run) post(ctx context.Context, latency *clock.Duration, purpose rng.Pur
 	}
 }
 
-// runPost delivers messages when their time has come, until the server is done.
+// runPost delivers messages when their time comes, until the server is done.
 func (r *run) runPost(ctx context.Context) error {
 	var onTheWay messages
 	taken := 0
@@ -74,7 +74,7 @@ func (r *run) runPost(ctx context.Context) error {
 	}
 }
 
-// deliver hands a message over, or reports that the server has no room for it yet.
+// deliver hands over a message. It returns false if the server has no room for it yet.
 func (r *run) deliver(m *message) bool {
 	if m.broadcast == nil {
 		select {
@@ -88,16 +88,16 @@ func (r *run) deliver(m *message) bool {
 	b, mailbox := broadcast{m.number, m.broadcast}, r.nodes[m.client].mailbox
 	select {
 	case other := <-mailbox:
-		if other.k > b.k { // it has overtaken this one, which the client would drop
+		if other.k > b.k { // it overtook this one, which the client would drop
 			b = other
 		}
 	default:
 	}
-	mailbox <- b // nobody else sends to the mailbox, so there is room
+	mailbox <- b // only this goroutine sends to the mailbox, so there is room
 	return true
 }
 
-// messages is a heap, the first to arrive on top.
+// messages is a heap. The message that arrives first is on top.
 type messages []message
 
 // Len implements heap.Interface.

@@ -1,14 +1,14 @@
-// Package realclock runs asynchronous DP-SGD on a real clock: every client is a goroutine
-// and the server is one that reads a channel, as in the paper, and the durations that the
-// virtual clock draws for rounds and messages are really waited for. What stragglers cost
-// is so measured, where package sim foretells it.
+// Package realclock runs asynchronous DP-SGD on a real clock. As in the paper, every client is a
+// goroutine, and the server is a goroutine that reads a channel. Clients and messages really wait
+// for the durations that the virtual clock draws. So the cost of stragglers is measured, whereas
+// package sim predicts it.
 //
 //	result, err := realclock.Run(ctx, cfg, realclock.Options{Scale: 20})
 //	...
-//	foretold, err := virtual.Run(ctx)
-//	fmt.Println(result.Clock, foretold.Clock)
+//	predicted, err := virtual.Run(ctx)
+//	fmt.Println(result.Clock, predicted.Clock)
 //
-// Like sim.Hogwild it gives another model each time; the sampling and the noise of each
+// Like sim.Hogwild, it produces a different model each time. The samples and the noise of each
 // (client, round) are those of the seed.
 package realclock
 
@@ -29,22 +29,21 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Options says how a run keeps its clock, and who is shown the run. Each function may be
-// nil.
+// Options says how a run keeps its clock and which functions observe it. Each function may be nil.
 type Options struct {
-	Scale   float64      // how many real seconds a second of the clock takes, in (0, 1e6]
-	Observe sim.Observer // is shown every broadcast, by the server's goroutine
-	// Record is shown what happens, as sim.Virtual.Record tells it, by one goroutine at a time.
+	Scale   float64      // number of real seconds per second of the clock, in (0, 1e6]
+	Observe sim.Observer // called with every broadcast, by the server's goroutine
+	// Record is called with every event, like sim.Virtual.Record, by one goroutine at a time.
 	Record func(sim.Happening)
-	// Look is shown the server's model after each update, by the server's goroutine, which
-	// waits for it, maybe while Record is called: v is to be neither kept nor changed.
+	// Look is called with the server's model after each update. The server's goroutine calls it and
+	// waits for it, possibly while Record is running. Look must neither keep nor change v.
 	Look func(updates int, at sim.Time, v []float32)
 }
 
-// maxScale bounds Options.Scale.
+// maxScale is the largest Options.Scale.
 const maxScale = 1e6
 
-// CheckScale reports a scale outside its range.
+// CheckScale returns an error if the scale is outside its range.
 func CheckScale(scale float64) error {
 	if !(scale > 0 && scale <= maxScale) {
 		return fmt.Errorf("time scale = %v, must be in (0, %g]", scale, float64(maxScale))
@@ -52,8 +51,8 @@ func CheckScale(scale float64) error {
 	return nil
 }
 
-// Check reports every part of the configuration that only the virtual clock has: what is
-// begun on a real clock is never given up. Speeds are not among them.
+// Check returns an error for every part of the configuration that only the virtual clock supports:
+// on a real clock, nothing that has begun is ever given up. Speeds are supported.
 func Check(cfg *sim.Config) error {
 	if cfg == nil {
 		return errors.New("no Config")
@@ -63,20 +62,19 @@ func Check(cfg *sim.Config) error {
 	return of.CheckFreeRunning()
 }
 
-// Run trains until all rounds are done. Result.Clock is when the last update came, in the
-// clock's time, and Busy how long each client was in rounds: until its gradient was
-// computed and its duration was over, whichever took longer.
+// Run trains until all rounds are done. Result.Clock is the clock's time when the last update came.
+// Result.Busy is how long each client was in rounds: a round lasts until its gradient is computed
+// and its duration is over, whichever takes longer.
 //
-// Who owns what. A release belongs to its client until it is posted, then to the message,
-// then to the server. A broadcast is one copy that all clients read and nobody writes.
-// The post is one goroutine: it has the messages on their way in a queue and hands each
-// over when its time has come, so that nobody waits for their own messages and they
-// overtake each other as on the virtual clock. It never waits for the server, which may be
-// waiting for it. A client has a workspace, of which there is one for each processor,
-// during Compute alone.
+// Ownership. A release belongs to its client until it is posted, then to the message, then to the
+// server. A broadcast is one copy that all clients read and nobody changes. The post is one
+// goroutine with a queue of the messages under way. It delivers each message when its time comes.
+// So no sender waits for its messages, and messages can overtake each other as on the virtual
+// clock. The post never waits for the server, which may be waiting for the post. There is one
+// workspace per processor; a client has one only during Compute.
 //
-// All goroutines end before Run returns: when training is complete, when the context is
-// cancelled, or when one of them fails or panics, which cancels the others.
+// All goroutines end before Run returns: when training is complete, when the context is cancelled,
+// or when one of them fails or panics, which cancels the others.
 func Run(ctx context.Context, cfg *sim.Config, o Options) (*sim.Result, error) {
 	if err := errors.Join(cfg.Validate(), CheckScale(o.Scale), Check(cfg)); err != nil {
 		return nil, err
@@ -104,30 +102,30 @@ func Run(ctx context.Context, cfg *sim.Config, o Options) (*sim.Result, error) {
 	return r.run(ctx)
 }
 
-// run is a run under way.
+// run is the state of a run.
 type run struct {
 	Options
 	cfg        *sim.Config
-	slower     []float64 // the factor on each client's compute time; nil: 1
+	slower     []float64 // the factor of each client's compute time; nil means 1
 	server     *sim.Server
 	nodes      []*node
-	workspaces chan *sim.Workspace // carries workspaces to clients that compute
-	updates    chan sim.Update     // carries updates from the post to the server
-	out        chan message        // carries messages to the post
-	ended      chan struct{}       // is closed when the server is done
+	workspaces chan *sim.Workspace // passes workspaces to clients that compute
+	updates    chan sim.Update     // passes updates from the post to the server
+	out        chan message        // passes messages to the post
+	ended      chan struct{}       // closed when the server is done
 	begun      time.Time
-	mu         sync.Mutex // holds the time still while what happens is recorded
-	clock      sim.Time   // when the last update came, written by the server
-	draws      rng.Stream // draws how long broadcasts travel, for the server
+	mu         sync.Mutex // keeps the time fixed while an event is recorded
+	clock      sim.Time   // time of the last update, written by the server
+	draws      rng.Stream // draws the durations of broadcasts, for the server
 }
 
-// node is a client with what its goroutine alone writes.
+// node is a client with the fields that only its goroutine writes.
 type node struct {
 	*sim.Client
-	mailbox   chan broadcast // carries broadcasts from the post, the newest only
+	mailbox   chan broadcast // passes broadcasts from the post; holds only the newest
 	staleness sim.Staleness
 	busy      sim.Time
-	draws     rng.Stream // draws how long its rounds and messages take
+	draws     rng.Stream // draws the durations of its rounds and messages
 }
 
 // broadcast is v̂_k at a client.
@@ -159,7 +157,7 @@ func (r *run) run(ctx context.Context) (*sim.Result, error) {
 	return r.result()
 }
 
-// result returns what the run leaves.
+// result returns the result of the run.
 func (r *run) result() (*sim.Result, error) {
 	if err := models.CheckFinite(r.server.Model()); err != nil {
 		return nil, err
@@ -177,7 +175,7 @@ func (r *run) result() (*sim.Result, error) {
 	return out, nil
 }
 
-// runClient does the rounds of a client.
+// runClient runs the rounds of a client.
 func (r *run) runClient(ctx context.Context, n *node) error {
 	for !n.Done() {
 		if err := r.read(ctx, n); err != nil {
@@ -199,7 +197,7 @@ func (r *run) runClient(ctx context.Context, n *node) error {
 	return nil
 }
 
-// read gives the client the broadcasts that have come, and those that it must wait for.
+// read passes the client the broadcasts that have arrived, and waits for those that it needs.
 func (r *run) read(ctx context.Context, n *node) error {
 	if err := r.poll(n); err != nil {
 		return err
@@ -217,7 +215,7 @@ func (r *run) read(ctx context.Context, n *node) error {
 	return nil
 }
 
-// poll gives the client the broadcast in its mailbox, if there is one.
+// poll passes the client the broadcast in its mailbox, if there is one.
 func (r *run) poll(n *node) error {
 	select {
 	case b := <-n.mailbox:
@@ -227,7 +225,7 @@ func (r *run) poll(n *node) error {
 	}
 }
 
-// round begins the client's next round and returns its release, when the round is over.
+// round runs the client's next round and returns its release when the round is over.
 func (r *run) round(ctx context.Context, n *node) ([]float32, error) {
 	n.Begin()
 	began := r.note(sim.Happening{Kind: sim.RoundBegins, Client: n.ID(), Number: n.Round(), Size: n.Size(),
@@ -265,10 +263,10 @@ func (r *run) compute(ctx context.Context, n *node, u []float32) error {
 	}
 }
 
-// runServer applies the updates that come.
+// runServer applies the updates that arrive.
 func (r *run) runServer(ctx context.Context) error {
 	defer close(r.ended)
-	gradients := 0 // of each client, which the newest broadcast holds at least
+	gradients := 0 // number of gradients of each client that the newest broadcast holds at least
 	for k := 0; !r.server.Done(); {
 		var u sim.Update
 		select {
@@ -297,7 +295,7 @@ func (r *run) runServer(ctx context.Context) error {
 	return nil
 }
 
-// broadcast sends the server's model to all clients, one copy.
+// broadcast sends one copy of the server's model to all clients.
 func (r *run) broadcast(ctx context.Context, gradients int) error {
 	v := &sim.Vector{X: append([]float32(nil), r.server.Model()...)}
 	k := r.server.K()
@@ -314,7 +312,7 @@ func (r *run) broadcast(ctx context.Context, gradients int) error {
 	return nil
 }
 
-// errStopped is why a goroutine ends early; the cause is the context's.
+// errStopped is the error of a goroutine that ends early. The context has the cause.
 var errStopped = errors.New("stopped")
 
 func stopped(ctx context.Context) error { return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)) }

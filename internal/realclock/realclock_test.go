@@ -250,7 +250,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		{-1, nil, "time scale = -1"},
 		{math.NaN(), nil, "time scale = NaN"},
 		{1e7, nil, "time scale = 1e+07"},
-		{1, func(c *sim.Config) { c.Network.Duplicate = 0.5 }, "duplicate is of the virtual clock"},
+		{1, func(c *sim.Config) { c.Network.Duplicate = 0.5 }, "duplicate needs the virtual clock"},
 		{1, func(c *sim.Config) { c.Timing.Uplink.Mean = -1 }, "(uplink)"},
 		{1, func(c *sim.Config) { c.GradComps = 0 }, "gradient computations per client = 0"},
 	} {

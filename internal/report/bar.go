@@ -10,38 +10,37 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Bar shows how far an amount of work has come: on a terminal as a bar with the
-// time left, elsewhere, as in a log, as a line for each tenth, of the first second
-// only for the whole. It may be used by several goroutines at a time.
+// Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time.
+// Otherwise, for example in a log, it is a line for each tenth of the work; during the first second
+// only the end gets a line. Several goroutines may use it at the same time.
 type Bar struct {
-	bar *progressbar.ProgressBar // on a terminal, else nil
+	bar *progressbar.ProgressBar // nil unless on a terminal
 
 	mu     sync.Mutex
 	w      io.Writer // a log
 	what   string
-	work   int64 // at most 0: not known
+	work   int64 // at most 0: unknown
 	done   int64
-	tenths int64 // that have a line
+	tenths int64 // number of tenths that were printed
 	start  time.Time
 }
 
-// barWidth is the width of a bar in columns where the terminal has room for it
-// and for what stands beside it.
+// barWidth is the width of a bar in columns, and besideBar the width of the text next to it.
 const barWidth, besideBar = 30, 50
 
-// NewBar returns a bar over an amount of work, shown on w; nil shows nothing. What
-// is done stands beside the bar and in each line.
+// NewBar returns a bar for an amount of work, shown on w. If w is nil, nothing is shown. what describes
+// the work.
 func NewBar(w io.Writer, what string, work int64) *Bar {
 	return newBar(w, Columns(w), what, max(work, 1))
 }
 
-// NewByteBar returns a bar over a number of bytes, -1 if it is not known: then a
-// log gets no lines.
+// NewByteBar returns a bar for a number of bytes. size is -1 if the number is unknown; then nothing is
+// printed to a log.
 func NewByteBar(w io.Writer, what string, size int64) *Bar {
 	return newBar(w, Columns(w), what, size, progressbar.OptionShowBytes(true))
 }
 
-// newBar returns a bar on a terminal of so many columns; 0: in a log.
+// newBar returns a bar for a terminal with the given number of columns, or for a log if columns is 0.
 func newBar(w io.Writer, columns int, what string, work int64, options ...progressbar.Option) *Bar {
 	if w == nil {
 		w = io.Discard
@@ -54,21 +53,21 @@ func newBar(w io.Writer, columns int, what string, work int64, options ...progre
 			progressbar.OptionSetPredictTime(true),
 			progressbar.OptionThrottle(250*time.Millisecond),
 			progressbar.OptionSetWidth(max(1, min(barWidth, columns-besideBar))),
-			progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
+			progressbar.OptionSetSpinnerChangeInterval(0), // without a goroutine
 			progressbar.OptionOnCompletion(func() { fmt.Fprintln(w) }),
 		)...)
 	}
 	return b
 }
 
-// Add adds work that has been done; a negative amount takes it back.
+// Add adds work that was done. A negative amount removes it.
 func (b *Bar) Add(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.set(b.done + work)
 }
 
-// Set says how much work has been done.
+// Set sets the amount of work that was done.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,7 +100,7 @@ func (b *Bar) set(done int64) {
 	fmt.Fprintln(b.w)
 }
 
-// Describe says what is being done from now on.
+// Describe sets the description of the work.
 func (b *Bar) Describe(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,37 +110,38 @@ func (b *Bar) Describe(what string) {
 	}
 }
 
-// Close ends the showing.
+// Close ends the display.
 func (b *Bar) Close() {
 	if b.bar != nil {
 		b.bar.Exit()
 	}
 }
 
-// Clear takes the bar off the terminal; lines in a log stay.
+// Clear removes the bar from the terminal. Lines in a log remain.
 func (b *Bar) Clear() {
 	if b.bar != nil {
 		b.bar.Clear()
 	}
 }
 
-// LongRun is the work of some ten seconds of large networks, from which one of many batches of runs
-// shows its progress.
+// LongRun is the work of about ten seconds of training of large networks. If there are many runs, each
+// one above this shows its own progress.
 const LongRun = 1e12
 
-// patience is how long a run goes on without a word. Its work does not say how long it will take:
-// that of small models takes a hundred times as long as as much of large networks.
+// patience is the time that a run may take before it shows progress. Its work is not enough to decide
+// this: per unit of work, small models take a hundred times as long as large networks.
 const patience, mayBeLong = 3 * time.Second, LongRun / 100
 
-// LongBar returns a function that shows which part of a run is done, from when it has lasted a while,
-// and one that ends the showing. The first is nil if the run cannot be long or w is nil.
+// LongBar returns two functions: show reports the completed fraction of a run, and shows a bar once the
+// run has lasted a while; finish ends the display. show is nil if the run cannot be long or if w is
+// nil.
 func LongBar(w io.Writer, what string, work float64) (show func(part float64), finish func()) {
 	if w == nil || work < mayBeLong {
 		return nil, func() {}
 	}
 	bar := NewBar(w, what, int64(work))
 	if bar.bar != nil {
-		bar.bar.StartWithoutRender() // its clock begins with the run, not where it is shown
+		bar.bar.StartWithoutRender() // start the clock with the run, not with the first display
 	}
 	var shown atomic.Bool
 	show = func(part float64) {

@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// ParseRows reads a table with a header: each row by the names of its columns, which are
-// different.
+// ParseRows reads a CSV table with a header. Each row maps column names to cells. Column names must be
+// unique.
 func ParseRows(text []byte) ([]map[string]string, error) {
 	header, records, err := ParseCSV(text)
 	if err != nil {
@@ -27,8 +27,8 @@ func ParseRows(text []byte) ([]map[string]string, error) {
 	return rows, nil
 }
 
-// ParseCSV reads a table with a header. The names in the header must differ, and cells may have
-// printable characters only, see [message.CheckText].
+// ParseCSV reads a CSV table with a header. Column names must be unique, and cells may only have
+// printable characters, see [message.CheckText].
 func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
@@ -40,7 +40,7 @@ func ParseCSV(text []byte) (header []string, rows [][]string, err error) {
 	seen := map[string]bool{}
 	for _, name := range records[0] {
 		if seen[name] {
-			return nil, nil, fmt.Errorf("column = %q is there twice", name)
+			return nil, nil, fmt.Errorf("column = %q appears twice", name)
 		}
 		seen[name] = true
 	}

@@ -7,7 +7,7 @@ import (
 
 func TestParseRows(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "no header", "a,a\n1,2\n": `column = "a" is there twice`, "a,b\n1\n": "wrong number of fields",
+		"": "no header", "a,a\n1,2\n": `column = "a" appears twice`, "a,b\n1\n": "wrong number of fields",
 	} {
 		if _, err := ParseRows([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)

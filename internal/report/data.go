@@ -5,8 +5,7 @@ import (
 	"io"
 )
 
-// Data names a data set for people: that it is synthetic, and what else is to be
-// known of it.
+// Data describes a data set: its name, whether it is synthetic, and a note.
 func Data(name string, synthetic bool, note string) string {
 	if synthetic {
 		name += " (SYNTHETIC data)"
@@ -17,7 +16,7 @@ func Data(name string, synthetic bool, note string) string {
 	return name
 }
 
-// WriteNotes writes what a reader of a result must know, a line for each note.
+// WriteNotes writes one line for each note.
 func WriteNotes(w io.Writer, notes []string) error {
 	for _, n := range notes {
 		if _, err := fmt.Fprintf(w, "note            %s\n", n); err != nil {

@@ -14,10 +14,9 @@ var (
 	codes    = regexp.MustCompile(`<pre>`)
 )
 
-// Reachable returns the HTML of a Markdown page so that what is wide can be scrolled by
-// keyboard: tables and code take the focus, and the tables say to a screen reader that
-// they are those of the page of this name. A heading of a column that has no words
-// becomes an empty cell.
+// Reachable makes the HTML of a Markdown page accessible. Tables and code blocks can be focused and
+// scrolled by keyboard, and screen readers learn the page's name with each table. A column heading
+// without text becomes an empty cell.
 func Reachable(text, name string) string {
 	number := 0
 	text = tables.ReplaceAllStringFunc(text, func(table string) string {
@@ -28,8 +27,8 @@ func Reachable(text, name string) string {
 	return codes.ReplaceAllString(text, `<pre tabindex="0">`)
 }
 
-// Anchor returns the name that GitHub gives a heading for links to it, but for the number
-// that tells equal headings apart.
+// Anchor returns the name that GitHub gives a heading for links, without the number that distinguishes
+// equal headings.
 func Anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

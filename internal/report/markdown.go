@@ -9,23 +9,21 @@ import (
 	"proactivedp/internal/message"
 )
 
-// columns is how wide the text of a Markdown page is.
+// columns is the largest width of a line of a Markdown page.
 const columns = 100
 
 var (
-	// untouched begins the lines of Markdown that must not be broken: tables,
-	// headings, pictures and comments.
+	// untouched matches lines that must not be broken: tables, headings, pictures and comments.
 	untouched = regexp.MustCompile(`^(\||#|!\[|<)`)
-	// item is the mark of an item of a list with what stands before it.
+	// item matches the mark of a list item and the space before it.
 	item = regexp.MustCompile(`^ *([-*]|\d+\.) +`)
-	// marking matches words that would begin a heading, a list, a quotation or a
-	// table if they began a line.
+	// marking matches words that would start a heading, a list, a quotation or a table at the beginning
+	// of a line.
 	marking = regexp.MustCompile(`^([-+*=>#|]+|\d+[.)])$`)
 )
 
-// Markdown breaks the paragraphs and items of a Markdown text at blanks into lines
-// of at most 100 columns. A word that is longer has a line of its own; tables,
-// headings, pictures and blocks of code stay as they are.
+// Markdown breaks the paragraphs and list items of a Markdown text into lines of at most 100 columns. A
+// longer word gets a separate line. Tables, headings, pictures and code blocks are not changed.
 func Markdown(text string) string {
 	var out []string
 	code := false
@@ -54,11 +52,10 @@ func Markdown(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// joint stands for a blank at which text must not be broken.
+// joint stands for a space at which a line must not be broken.
 const joint = "\x00"
 
-// joinMarks joins words that would mark something at the beginning of a line to
-// the words before them.
+// joinMarks joins each word that would have a meaning at the beginning of a line to the word before it.
 func joinMarks(text string) string {
 	words := strings.Fields(text)
 	for i, word := range words {
@@ -69,7 +66,7 @@ func joinMarks(text string) string {
 	return strings.Join(words, " ")
 }
 
-// WriteMarkdown writes the Markdown that write writes, broken into lines.
+// WriteMarkdown calls write and breaks its Markdown into lines.
 func WriteMarkdown(w io.Writer, write func(io.Writer) error) error {
 	var text strings.Builder
 	if err := write(&text); err != nil {

@@ -9,11 +9,12 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// maxMarked bounds the files that are looked at, in bytes.
+// maxMarked is the largest size of a file that HoldsOurs reads, in bytes.
 const maxMarked = 16 << 20
 
-// HoldsOurs reports whether dir holds a file of that name. One that does not
-// begin with the mark is somebody's own, not what was expected: an error.
+// HoldsOurs reports whether dir has a file with that name. If the file does not begin with mark, it was
+// not written by this program, and HoldsOurs returns an error. expected describes the file that was
+// expected.
 func HoldsOurs(dir, name, mark, expected string) (bool, error) {
 	text, err := bounded.Within(dir, name, maxMarked)
 	switch {
@@ -22,7 +23,7 @@ func HoldsOurs(dir, name, mark, expected string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("out: %w", err)
 	case !strings.HasPrefix(string(text), mark):
-		return false, fmt.Errorf("out = %q holds a %s that is not %s: name another folder", dir, name, expected)
+		return false, fmt.Errorf("out = %q has a %s that is not %s: give another folder", dir, name, expected)
 	}
 	return true, nil
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// These words stand in the place of a number where there is none.
+// The words that replace a missing number.
 const (
-	NoAnswer   = "–"           // where the question does not arise
-	NotCovered = "not covered" // where the accountant has no proof
+	NoAnswer   = "–"           // if the question does not apply
+	NotCovered = "not covered" // if the accountant does not cover it
 )
 
-// Number writes a float64 with six significant digits, as briefly as possible.
+// Number formats x with six significant digits, as briefly as possible.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// Fixed writes a float64 with so many decimals.
+// Fixed formats v with the given number of decimals.
 func Fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 
-// Percent writes a fraction in hundredths, with two decimals.
+// Percent formats a fraction as a percentage with two decimals.
 func Percent(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
-// Share writes a share; only what is not there is 0.
+// Share formats a fraction as a percentage. Only an exact 0 is shown as 0.
 func Share(part float64) string {
 	switch {
 	case part == 0:
@@ -34,7 +34,7 @@ func Share(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// Duration writes seconds as a time, from a minute on in minutes.
+// Duration formats seconds, from one minute on as minutes.
 func Duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= time.Minute {

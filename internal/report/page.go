@@ -1,5 +1,5 @@
-// Package report writes for people: Markdown pages, numbers as text, text broken
-// into lines, and progress on a terminal.
+// Package report has the parts of text output: Markdown pages, formatted numbers, line breaking, and
+// progress on a terminal.
 package report
 
 import (
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Page is a Markdown page being written. The zero value is an empty page.
+// Page builds a Markdown page. The zero value is an empty page.
 type Page struct{ b strings.Builder }
 
-// String returns the page, its text broken into lines; see Markdown.
+// String returns the page, with its text broken into lines by Markdown.
 func (p *Page) String() string { return Markdown(strings.TrimPrefix(p.b.String(), "\n")) }
 
 // Title adds the heading of the page.
@@ -32,7 +32,7 @@ func (p *Page) Items(items []string) {
 	}
 }
 
-// Table adds a table: the header, then rows of as many cells.
+// Table adds a table. Each row has as many cells as the header.
 func (p *Page) Table(header []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintf(&p.b, "| %s |\n", strings.Join(cells, " | ")) }
 	fmt.Fprintln(&p.b)

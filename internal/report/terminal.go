@@ -1,4 +1,4 @@
-// This file tells whether what is written is seen by somebody at a terminal.
+// This file determines whether output goes to a terminal.
 
 package report
 
@@ -9,9 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Columns returns the width of the terminal that w writes to, or 0 if it writes to
-// none: to a file, a pipe, or a terminal that only prints one line after the other
-// (TERM=dumb). A terminal that does not tell its width has 80.
+// Columns returns the width of the terminal that w writes to. It returns 0 for a file, a pipe, or a
+// terminal that cannot redraw a line (TERM=dumb). If the width is unknown, it returns 80.
 func Columns(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {

@@ -7,8 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// Banner returns what a picture of trainings of the spec says in red: that its data were drawn,
-// or that no other run gives the same; "" if neither is so.
+// Banner returns the warning in red of a picture: that its data are synthetic, or that the runs cannot
+// be repeated exactly. It returns "" if neither applies.
 func Banner(s train.Spec, synthetic bool) string {
 	var parts []string
 	if synthetic {

@@ -11,16 +11,16 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// Drawing says what a picture is written as, and how it is drawn. The zero value is the
-// program's own style, as PNG.
+// Drawing says how a picture is drawn, and in which formats. The zero value is this program's own
+// style, as PNG.
 type Drawing struct {
-	Formats []string `json:"formats,omitempty"` // png, svg, pdf: each is written; none: png
+	Formats []string `json:"formats,omitempty"` // png, svg, pdf; each is written; if empty, png
 	Style
 }
 
-// Style is how a picture is drawn. The zero value is the program's own.
+// Style says how a picture is drawn. The zero value is this program's own style.
 type Style struct {
-	// Bare leaves title, caption and table out, for papers that set their own.
+	// Bare omits title, caption and table, for papers that have their own.
 	Bare  bool    `json:"bare,omitempty"`
 	Width float64 `json:"width_inches,omitempty"`     // in [2, 40]; 0: 19 cm
 	Font  string  `json:"font,omitempty"`             // sans, serif or mono; "": sans
@@ -28,10 +28,10 @@ type Style struct {
 	DPI   int     `json:"dpi,omitempty"`              // of PNG, in [20, 1200]; 0: 150
 }
 
-// Picture draws itself to w, in one of the formats of a [Drawing] and in its style.
+// Picture draws itself to w in the given format and style.
 type Picture func(w io.Writer, format string, s Style) error
 
-// Validate reports every field outside its range.
+// Validate reports every field that is outside its range.
 func (d Drawing) Validate() error {
 	errs := []error{plots.Style(d.Style).Validate()}
 	for i, format := range d.Formats {
@@ -43,7 +43,7 @@ func (d Drawing) Validate() error {
 	return errors.Join(errs...)
 }
 
-// formats returns what a picture is written as.
+// formats returns the formats of the picture.
 func (d Drawing) formats() []string {
 	if len(d.Formats) == 0 {
 		return []string{"png"}
@@ -51,10 +51,10 @@ func (d Drawing) formats() []string {
 	return d.Formats
 }
 
-// pictureName is the file of a picture in a format.
+// pictureName returns the file name of a picture in the given format.
 func pictureName(format string) string { return "figure." + format }
 
-// Files returns the names of a figure's files, the first picture first.
+// Files returns the names of a figure's files. The first one is a picture.
 func (d Drawing) Files() []string {
 	var names []string
 	for _, format := range d.formats() {
@@ -63,7 +63,7 @@ func (d Drawing) Files() []string {
 	return append(names, TableFile, ManifestFile)
 }
 
-// Write writes a figure to a folder: pictures, table and manifest, all or nothing.
+// Write writes pictures, table and manifest of a figure to a folder, all or none.
 func (d Drawing) Write(dir string, picture Picture, table [][]string, m any) error {
 	pictures := map[string]func(io.Writer) error{}
 	for _, format := range d.formats() {
@@ -72,8 +72,7 @@ func (d Drawing) Write(dir string, picture Picture, table [][]string, m any) err
 	return WriteFiles(dir, pictures, table, m)
 }
 
-// Redraw writes a figure's pictures to its folder anew, and the manifest, unless that is nil:
-// all or nothing.
+// Redraw replaces a figure's pictures and, unless m is nil, its manifest: all or none.
 func (d Drawing) Redraw(dir string, picture Picture, m any) error {
 	var pictures []files.Output
 	for _, format := range d.formats() {

@@ -7,17 +7,17 @@ import (
 	"proactivedp/internal/report"
 )
 
-// end is how the runs of a series of a figure ended.
+// end is the result of the runs of one series of a figure.
 type end struct {
 	Series              string
-	Accuracy            string // with its spread over seeds
-	Certified, Closed   string // ε per record, the largest of a run; "" where the figure has none
-	CertifiedC, ClosedC string // ε per client
+	Accuracy            string // mean, with the spread over seeds
+	Certified, Closed   string // largest ε per record of a run; "" if the figure has none
+	CertifiedC, ClosedC string // the same per client
 }
 
-// ends returns how every series ended, if the table has runs: rows with a series, a seed
-// and a test accuracy, of which a run's last one is its end. Those of a graph of w* + n are
-// none. Where a series has runs of several settings, each is a series of its own.
+// ends returns the result of every series in a table of runs. Such a table has rows with a series, a
+// seed and a test accuracy, and the last row of a run is its result. If a series has runs of several
+// settings, each of them is a series. Tables of a utility graph (w* + n) have no such result.
 func ends(header []string, rows [][]string) []end {
 	at := func(names ...string) int {
 		for _, name := range names {
@@ -81,12 +81,12 @@ func ends(header []string, rows [][]string) []end {
 	return all
 }
 
-// settings are the columns by which rows of one series may be of different runs, with what
-// names have before their values.
+// settings are the columns that can distinguish runs of one series, with the symbols that names of runs
+// use for them.
 var settings = []struct{ column, symbol string }{{"sigma", "σ "}, {"sample_size", "s "}}
 
-// naming returns what the runs of a table are called: by their series and, where one has
-// several of a setting, or budgets, by that.
+// naming returns a function that names the run of a row: by its series and, if the series has several
+// values of a setting or of the budget, by these.
 func naming(header []string, rows [][]string, series int, budgets bool) func(row []string) string {
 	var columns []int
 	var symbols []string
@@ -115,8 +115,8 @@ func naming(header []string, rows [][]string, series int, budgets bool) func(row
 	}
 }
 
-// largerText returns the larger of two ε as tables write them, where anything but a number, such
-// as "", says that none is claimed.
+// largerText returns the larger of two ε in the form of tables. If either is not a number, no ε is
+// claimed, and that text is returned.
 func largerText(a, b string) string {
 	x, err := strconv.ParseFloat(a, 64)
 	y, failed := strconv.ParseFloat(b, 64)

@@ -15,27 +15,26 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Entry is a folder with a figure, as an index of figures lists it.
+// Entry is a folder of a figure, for an index of figures.
 type Entry struct {
 	Folder  string   `json:"-"`
 	Title   string   `json:"title"`
 	Command string   `json:"command"`
 	Data    Sets     `json:"data"`
-	Scale   float64  `json:"scale"` // 0 where a manifest does not say it, which is 1
+	Scale   float64  `json:"scale"` // 0 if the manifest has none, which means 1
 	Runner  string   `json:"runner"`
 	Files   []string `json:"files"`
 }
 
-// PageFile is the page of a folder that has one, as those of searches.
+// PageFile is the name of the Markdown page of a result, such as a search.
 const PageFile = "README.md"
 
-// OurMark is what a page begins with that a command has written.
+// OurMark is the beginning of every Markdown page that this program writes.
 const OurMark = "<!-- Written by proactivedp "
 
-// Beside returns what the program has written in dir but the folders that are listed, by name:
-// those of pictures that are in no registry, as of proposals or of somebody's own data, and
-// those that have a page. A manifest that is damaged is an error; what the program has not
-// written is left out.
+// Beside returns the results of this program in dir that are not in listed, by name: figures that are
+// in no registry, such as those of proposals or of users' own data, and folders with a Markdown page. A
+// damaged manifest is an error. Files of other origin are ignored.
 func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 		b, err := readEntry(dir, name)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%w; make it again, or remove it", err))
+			errs = append(errs, fmt.Errorf("%w: make it again, or remove it", err))
 		case b.Title != "" && len(b.Files) > 0:
 			pictures = append(pictures, b)
 		case b.Command != "" || hasOurPage(dir, name):
@@ -66,8 +65,8 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 	return pictures, pages, errors.Join(errs...)
 }
 
-// readEntry reads what the manifest of a folder says; nothing if there is none, or another
-// program's.
+// readEntry reads the manifest of a folder. It returns an empty Entry if the folder has no manifest or
+// if another program wrote it.
 func readEntry(dir, name string) (Entry, error) {
 	b := Entry{Folder: name}
 	text, err := ManifestText(dir, name)
@@ -80,17 +79,17 @@ func readEntry(dir, name string) (Entry, error) {
 	return b, nil
 }
 
-// hasOurPage reports whether a folder has a page that a command has written.
+// hasOurPage reports whether a folder has a Markdown page that this program wrote.
 func hasOurPage(dir, name string) bool {
 	text, err := bounded.Within(dir, filepath.Join(name, PageFile), maxPage)
 	return err == nil && strings.HasPrefix(string(text), OurMark)
 }
 
-// maxPage is the largest page that is read, in bytes.
+// maxPage is the largest size of a page that is read, in bytes.
 const maxPage = 16 << 20
 
-// WriteRow writes the entry as a row of a table in Markdown: a thumbnail, name, what it shows,
-// more cells of the index's own, which are Markdown, data, command and links.
+// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the cells
+// more, the data, the command and links.
 func (e Entry) WriteRow(w io.Writer, more ...string) error {
 	var own strings.Builder
 	for _, cell := range more {
@@ -101,8 +100,8 @@ func (e Entry) WriteRow(w io.Writer, more ...string) error {
 	return err
 }
 
-// source says what data the figure was made from, and what sets it apart from one of all of K
-// that can be made again.
+// source describes the data of the figure, and what distinguishes it from a reproducible figure with
+// all of K.
 func (e Entry) source() string {
 	var texts []string
 	for _, d := range e.Data {
@@ -120,12 +119,12 @@ func (e Entry) source() string {
 		text += fmt.Sprintf(", **%g of K**", e.Scale)
 	}
 	if e.Runner != "" {
-		text += fmt.Sprintf(", **runner %s**: no other run has the same", e.Runner)
+		text += fmt.Sprintf(", **runner %s**: another run gives another result", e.Runner)
 	}
 	return text
 }
 
-// thumbnail shows the first of the pictures that a page can show, which a PDF is not.
+// thumbnail returns the HTML of the first picture that a browser can show, or "".
 func (e Entry) thumbnail() string {
 	i := slices.IndexFunc(e.Files, func(name string) bool { return slices.Contains(shown, filepath.Ext(name)) })
 	if i < 0 {
@@ -134,11 +133,10 @@ func (e Entry) thumbnail() string {
 	return fmt.Sprintf("<img src=\"%s/%s\" width=\"160\" alt=\"\">", e.Folder, e.Files[i])
 }
 
-// shown are the kinds of pictures that a page can show.
+// shown are the kinds of pictures that a browser can show.
 var shown = []string{".png", ".svg"}
 
-// links lists the files: the first picture, the table and the manifest. A manifest that is not
-// sealed may name none.
+// links returns links to the first picture, the table and the manifest. The manifest may list no files.
 func (e Entry) links() string {
 	if len(e.Files) == 0 {
 		return ""
@@ -147,7 +145,7 @@ func (e Entry) links() string {
 		TableFile, ManifestFile)
 }
 
-// inCell returns a text as it stands in one cell of a table.
+// inCell escapes text for a cell of a table.
 func inCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
 }

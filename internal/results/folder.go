@@ -1,5 +1,4 @@
-// This file writes the folder of a figure: pictures, their data as a table, and the
-// manifest, all of it or nothing; and lists such folders in an index.
+// This file writes the folder of a figure, all files or none, and lists such folders in an index.
 
 package results
 
@@ -13,8 +12,8 @@ import (
 	"proactivedp/train"
 )
 
-// Manifest is how a figure was made that is not in the registry, beside the
-// figure. What is made sets the data, the origin and the files.
+// Manifest says how a figure outside of the registry was made. WriteFigure sets its data, origin and
+// files.
 type Manifest struct {
 	Title   string `json:"title"`
 	Command string `json:"command"`
@@ -23,13 +22,13 @@ type Manifest struct {
 	Data    []Data `json:"data"`
 	Origin
 	Drawing Drawing  `json:"drawing,omitzero"` // how the picture is drawn
-	Files   []string `json:"files"`            // the first is a picture
+	Files   []string `json:"files"`            // the first one is a picture
 	Table   string   `json:"table_sha256"`     // see Digest
 	SHA256  string   `json:"manifest_sha256"`  // see WriteManifest
 }
 
-// WriteFigure writes a figure made from the sources elsewhere to a folder as experiments.Make does:
-// the picture as m.Drawing says, the data in long form, the header first, and the manifest.
+// WriteFigure writes a figure to a folder as experiments.Make does: the picture in the formats of
+// m.Drawing, the data in long form with a header, and the manifest. sources are its data.
 func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
 	took time.Duration) error {
 	m.Data = nil
@@ -45,13 +44,13 @@ func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sour
 	return m.Drawing.Write(dir, picture, table, m)
 }
 
-// SourceData returns what a manifest says of a source.
+// SourceData returns the Data of a source for a manifest.
 func SourceData(source *train.Source) Data {
 	return DataOf(source.Data(), source.Hash())
 }
 
-// WriteFiles writes pictures, by the names of their files, with a table, the header first, and
-// a manifest, which is written last: all or nothing.
+// WriteFiles writes pictures, by file name, a table with a header, and a manifest, which is written
+// last. It writes all files or none.
 func WriteFiles(dir string, pictures map[string]func(io.Writer) error, table [][]string, m any) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// This file says how a result was made, beside it: by which build, on what machine
-// and from which data, with a digest that tells a manifest that was damaged.
+// This file says how a result was made: by which build, on which machine and from which data. A digest
+// detects damage to the manifest.
 
 package results
 
@@ -15,31 +15,32 @@ import (
 	"proactivedp/internal/version"
 )
 
-// The files in the folder of a figure.
+// The names of the files in the folder of a figure.
 const (
-	ManifestFile = "manifest.json" // how it was made, as in the folder of any result
-	PictureFile  = "figure.png"    // the picture, if it is drawn as PNG
-	TableFile    = "data.csv"      // its data in long form
+	ManifestFile = "manifest.json" // how it was made; every result has one
+	PictureFile  = "figure.png"    // the picture as PNG
+	TableFile    = "data.csv"      // the data in long form
 )
 
-// Origin says by what a result was made, and when.
+// Origin says when a result was made, and with what.
 type Origin struct {
 	Version  string  `json:"version"`
 	Go       string  `json:"go"`
 	Machine  string  `json:"machine"`
-	Kernels  string  `json:"kernels"` // class of the float32 kernels in use
+	Kernels  string  `json:"kernels"` // class of the float32 kernels that were used
 	CPUs     int     `json:"cpus"`
-	Made     string  `json:"made"`           // the date in UTC
-	Cells    int     `json:"cells"`          // training runs of the command, for all that it made
-	Computed int     `json:"cells_computed"` // how many of them were computed; the rest was found finished
-	Seconds  float64 `json:"seconds"`        // seconds that the command took
-	// CellSeconds is how many seconds each of the training runs took to compute, together:
-	// those that were found, too, when they were computed; but for those of other machines.
+	Made     string  `json:"made"`           // date in UTC
+	Cells    int     `json:"cells"`          // number of training runs of the command, for all its results
+	Computed int     `json:"cells_computed"` // how many of them were computed; the others were kept from an earlier command
+	Seconds  float64 `json:"seconds"`        // duration of the command in seconds
+	// CellSeconds is the total computing time of the training runs in seconds. It includes runs that an
+	// earlier command computed, but not those of other machines.
 	CellSeconds float64 `json:"cell_seconds,omitempty"`
 }
 
-// NewOrigin returns the origin of what this process has made now, with so many training
-// runs, of which so many were computed, and which took as long as cellTime together.
+// NewOrigin returns the origin of a result that this process has just made. cells is the number of
+// training runs, and computed the number that it computed itself. took is the duration of the command,
+// and cellTime the total time of the runs.
 func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	return Origin{
 		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),
@@ -49,26 +50,26 @@ func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	}
 }
 
-// Data says what data a result was made from.
+// Data describes the data of a result.
 type Data struct {
 	Name      string `json:"name"`
 	SHA256    string `json:"sha256"` // digest of the parsed content
 	Rows      int    `json:"rows"`
 	Features  int    `json:"features"`
-	Train     int    `json:"train,omitempty"` // rows of the published training set, if one was published
+	Train     int    `json:"train,omitempty"` // rows of the published training set, if there is one
 	Note      string `json:"note,omitempty"`
 	Synthetic bool   `json:"synthetic"`
 }
 
-// DataOf returns what a manifest says of a data set with this digest.
+// DataOf returns the Data of a data set with this digest, for a manifest.
 func DataOf(d *data.Dataset, sha256 string) Data {
 	return Data{d.Name, sha256, d.Len(), d.Features, d.Train, d.Note, d.Synthetic}
 }
 
-// Sets are the data sets of a manifest: of one that was made from several a list, else one.
+// Sets are the data sets of a manifest. In JSON, several are a list and one is an object.
 type Sets []Data
 
-// UnmarshalJSON reads one data set, or a list of them.
+// UnmarshalJSON reads one data set or a list of them.
 func (s *Sets) UnmarshalJSON(text []byte) error {
 	var several []Data
 	if json.Unmarshal(text, &several) == nil {

@@ -1,6 +1,6 @@
-// This file makes one page of a folder of results: every figure with its data,
-// command and origin, what the paper states of it with a verdict, and the pages that
-// searches, audits, measurements and tables have. The page needs nothing beside it.
+// This file makes one page from a folder of results. The page has every figure with its data, command
+// and origin, the paper's statements about it with verdicts, and the pages of searches, audits,
+// measurements and tables. It needs no other file.
 //
 //	page, err := ReadPage("results")
 //	…
@@ -29,7 +29,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Page is a folder of results, read.
+// Page holds the content of a folder of results.
 type Page struct {
 	figures   []figure
 	texts     []prose
@@ -37,7 +37,7 @@ type Page struct {
 	revisions []revision
 }
 
-// figure is a folder with a picture.
+// figure is a folder with a figure.
 type figure struct {
 	Name, Title, Command string
 	Runner               string
@@ -54,34 +54,34 @@ type figure struct {
 	Findings             []Finding
 }
 
-// picture is a file that is shown.
+// picture is a picture on the page.
 type picture struct {
 	Name, Alt string
-	Source    template.URL // the picture itself
+	Source    template.URL // the content of the picture as a data URL
 }
 
-// sample is the beginning of a table, with the whole of it to be saved.
+// sample is the beginning of a table, with a link to save all of it.
 type sample struct {
 	Header []string
 	Rows   [][]string
-	More   int // rows that are not shown
+	More   int // number of rows that are not shown
 	Whole  template.URL
 }
 
-// prose is a page that a command wrote, as HTML.
+// prose is a Markdown page that a command wrote, as HTML.
 type prose struct {
 	Name string
 	Text template.HTML
-	From string // the file
+	From string // name of the file
 }
 
-// revision is how many figures a revision of the program has made.
+// revision is the number of figures made by one revision of the program.
 type revision struct {
 	Version string
 	Figures int
 }
 
-// Kinds returns the endings of the files of results, of which a page is made.
+// Kinds returns the extensions of the files that a page is made from.
 func Kinds() []string {
 	kinds := []string{".md", ".json", ".csv"}
 	for _, format := range plots.Formats {
@@ -90,7 +90,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// Bounds of what is read.
+// The limits of the input.
 const (
 	maxPicture = 32 << 20
 	maxText    = 8 << 20
@@ -98,8 +98,8 @@ const (
 	maxPixels  = 1 << 25
 )
 
-// ReadPage reads the folder. What is damaged is an error; folders that are neither a figure's
-// nor have a README.md are left out.
+// ReadPage reads the folder. Damaged files are errors. Folders that have neither a figure nor a
+// README.md are ignored.
 func ReadPage(dir string) (*Page, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func ReadPage(dir string) (*Page, error) {
 		return nil, err
 	}
 	if len(p.figures)+len(p.texts) == 0 {
-		return nil, fmt.Errorf("%s has no results: no folder with a manifest of a figure, or with a "+
+		return nil, fmt.Errorf("%s has no results: it has no folder with the manifest of a figure or with a "+
 			"README.md", dir)
 	}
 	p.countRevisions()
@@ -160,7 +160,7 @@ func (p *Page) of(figure string) []Finding {
 	return own
 }
 
-// countRevisions lists the revisions, the one of most figures first.
+// countRevisions sorts the revisions by their number of figures, largest first.
 func (p *Page) countRevisions() {
 	for _, f := range p.figures {
 		i := slices.IndexFunc(p.revisions, func(r revision) bool { return r.Version == f.Origin.Version })
@@ -173,7 +173,7 @@ func (p *Page) countRevisions() {
 	slices.SortStableFunc(p.revisions, func(a, b revision) int { return b.Figures - a.Figures })
 }
 
-// made is what all manifests of figures say, whatever kind they are.
+// made holds the keys that all manifests of figures have.
 type made struct {
 	Title     string   `json:"title"`
 	Command   string   `json:"command"`
@@ -187,7 +187,7 @@ type made struct {
 	Origin
 }
 
-// readFigure reads a figure; nil if the folder is none: if it has no manifest with a title.
+// readFigure reads a figure. It returns nil if the folder has no manifest with a title.
 func readFigure(dir, name string) (*figure, error) {
 	text, err := ManifestText(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,7 @@ func readFigure(dir, name string) (*figure, error) {
 	if m.Scale != nil {
 		f.Scale = *m.Scale
 	}
-	var listed struct { // of what is no figure they may be of another kind
+	var listed struct { // manifests of other results may have other types here
 		Files []string `json:"files"`
 		Table string   `json:"table_sha256"`
 	}
@@ -224,7 +224,7 @@ func readFigure(dir, name string) (*figure, error) {
 	return f, f.readTable(dir, listed.Table)
 }
 
-// statements returns the privacy statements in a manifest's config, each once.
+// statements returns the different privacy statements in a manifest's config.
 func statements(config any) ([]string, error) {
 	var all []string
 	var err error
@@ -257,7 +257,7 @@ func statements(config any) ([]string, error) {
 	return all, err
 }
 
-// statement writes one of them as text.
+// statement formats one of them as text.
 func statement(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -272,7 +272,7 @@ func statement(v any) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// readPictures returns those of the files that the manifest names which are PNG.
+// readPictures reads the PNG files that the manifest names.
 func readPictures(dir, folder, title string, files []string) ([]picture, error) {
 	var all []picture
 	for _, name := range files {
@@ -291,8 +291,8 @@ func readPictures(dir, folder, title string, files []string) ([]picture, error) 
 	return all, nil
 }
 
-// readPicture reads a file within dir. It must be one PNG image with nothing after it, because
-// anything else would be copied into the page without being shown.
+// readPicture reads a file in dir. It must be one PNG image with nothing after it. Otherwise the page
+// would contain bytes that it does not show.
 func readPicture(dir, name, title string) (picture, error) {
 	content, err := bounded.Within(dir, name, maxPicture)
 	if err != nil {
@@ -306,7 +306,7 @@ func readPicture(dir, name, title string) (picture, error) {
 	if err == nil {
 		in.Reset(content)
 		if _, err = png.Decode(in); err == nil && in.Len() > 0 {
-			err = fmt.Errorf("%d bytes after its end", in.Len())
+			err = fmt.Errorf("%d bytes after the end of the image", in.Len())
 		}
 	}
 	if err != nil {
@@ -315,15 +315,15 @@ func readPicture(dir, name, title string) (picture, error) {
 	return picture{Name: filepath.Base(name), Alt: title, Source: embedded("image/png", content)}, nil
 }
 
-// embedded returns content as an address that holds it.
+// embedded returns content as a data URL.
 func embedded(kind string, content []byte) template.URL {
 	return template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content))
 }
 
-// shownRows is how many rows of a table are shown.
+// shownRows is the largest number of rows that are shown of a table.
 const shownRows = 40
 
-// readTable reads the figure's data, of a digest.
+// readTable reads the figure's data, which must have the digest.
 func (f *figure) readTable(dir, digest string) error {
 	content, err := ReadTable(dir, f.Name, digest)
 	if err != nil {

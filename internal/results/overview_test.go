@@ -132,9 +132,9 @@ func TestBadFolders(t *testing.T) {
 			write(t, `{"title": "x", "manifest_sha256": "00"}`, dir, "a-figure", "manifest.json")
 		},
 			"damaged"},
-		"table": {func(dir string) { write(t, "a,a\n", dir, "a-figure", "data.csv") }, "is there twice"},
+		"table": {func(dir string) { write(t, "a,a\n", dir, "a-figure", "data.csv") }, "appears twice"},
 		"escape": {func(dir string) { write(t, "![x](../a-figure/figure.png)", dir, "search-a", "README.md") },
-			"beside the page"},
+			"in the folder of the page"},
 		"picture": {func(dir string) { write(t, "![x](none.png)", dir, "search-a", "README.md") }, "none.png"},
 		"nothing": {func(dir string) {
 			for _, name := range []string{"a-figure", "search-a", "bench.md"} {

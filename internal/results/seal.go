@@ -14,12 +14,11 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// emptySeal is how a manifest's own digest stands in it while it is taken.
+// emptySeal is the place of a manifest's own digest while the digest is computed.
 const emptySeal = `"manifest_sha256": ""`
 
-// WriteManifest writes a manifest, which has the key manifest_sha256: the SHA-256
-// of the file with that key empty. It tells a manifest that was damaged, not one
-// that somebody made.
+// WriteManifest writes a manifest. Its key manifest_sha256 is the SHA-256 of the file with that key
+// empty. The digest detects damage, but not forgery.
 func WriteManifest(w io.Writer, manifest any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -29,7 +28,7 @@ func WriteManifest(w io.Writer, manifest any) error {
 		return err
 	}
 	if bytes.Count(text.Bytes(), []byte(emptySeal)) != 1 {
-		return errors.New("it must have one key manifest_sha256, which is empty")
+		return errors.New("it must have one key manifest_sha256, and its value must be empty")
 	}
 	_, err := w.Write(bytes.Replace(text.Bytes(), []byte(emptySeal), []byte(seal(sha256.Sum256(text.Bytes()))), 1))
 	return err
@@ -39,15 +38,15 @@ func seal(sum [sha256.Size]byte) string {
 	return `"manifest_sha256": "` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// ErrDamaged reports a manifest, or data beside it, that are not as they were written.
-var ErrDamaged = errors.New("damaged: its content is not of the SHA-256 that was written")
+// ErrDamaged reports that a manifest or its data were changed after they were written.
+var ErrDamaged = errors.New("damaged: its content does not match its SHA-256")
 
-// maxBytes bounds a manifest, in bytes.
+// maxBytes is the largest size of a manifest, in bytes.
 const maxBytes = 16 << 20
 
-// ReadManifest reads the manifest of a folder, by its name within dir, into one of the kind that was written, which may have
-// defaults, and reports one that is not as it was written, by ErrDamaged or by a key that
-// is unknown. One without a digest, such as that of bench -scale, is taken as it is.
+// ReadManifest reads the manifest of a folder in dir into a value of the type that was written. The
+// value may have defaults. If the manifest was changed, ReadManifest returns ErrDamaged; an unknown key
+// is an error, too. A manifest without a digest, such as that of bench -scale, is not checked.
 func ReadManifest(dir, folder string, into any) error {
 	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {
@@ -59,8 +58,8 @@ func ReadManifest(dir, folder string, into any) error {
 	return nil
 }
 
-// ManifestText returns the text of the manifest, of any kind, of a folder, given by its name within dir, or
-// ErrDamaged. Links are not followed, because somebody else may have made the folder.
+// ManifestText returns the text of the manifest of a folder in dir, or ErrDamaged. The manifest may be
+// that of any result. Symbolic links are not followed, because the folder may come from somebody else.
 func ManifestText(dir, folder string) ([]byte, error) {
 	text, err := bounded.Within(dir, filepath.Join(folder, ManifestFile), maxBytes)
 	if err != nil {
@@ -72,7 +71,7 @@ func ManifestText(dir, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// check reports a text whose digest is not that of its content.
+// check returns ErrDamaged if the digest in text does not match text.
 func check(text []byte) error {
 	var m struct {
 		SHA256 string `json:"manifest_sha256"`

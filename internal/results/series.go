@@ -13,19 +13,19 @@ import (
 	"proactivedp/internal/report"
 )
 
-// series is the runs of one setting of a figure.
+// series holds the runs of one setting of a figure.
 type series struct {
-	stated   string // the ε that the paper states for it
+	stated   string // ε that the paper states for it
 	sigma    float64
 	size     int
-	ends     []float64 // accuracy at the end, by seed
+	ends     []float64 // final accuracy by seed
 	mean, sd float64
-	epsilon  string // certified, per record, the largest of the runs; "" without noise
+	epsilon  string // certified ε per record, the largest of the runs; "" without noise
 }
 
 type seriesList []series
 
-// setting returns the setting that a row is of.
+// setting returns the setting of a row.
 func setting(row map[string]string) (series, error) {
 	var s series
 	for column, value := range row {
@@ -39,15 +39,15 @@ func setting(row map[string]string) (series, error) {
 	return s, errors.Join(sigmaErr, sizeErr)
 }
 
-// enter adds a row to its series, of which it is the first or not.
+// enter adds a row to its series. first says whether it is the first row.
 func (s *series) enter(row map[string]string, first bool) error {
 	of, err := setting(row)
 	if err != nil {
 		return err
 	}
 	if !first && (of.sigma != s.sigma || of.size != s.size || of.stated != s.stated) {
-		return fmt.Errorf("series %s: a row of σ = %v, s = %d and ε = %q, must be of σ = %v, s = %d and ε = %q, as "+
-			"its first", row["series"], of.sigma, of.size, of.stated, s.sigma, s.size, s.stated)
+		return fmt.Errorf("series %s: a row has σ = %v, s = %d and ε = %q, must be σ = %v, s = %d and ε = %q as "+
+			"in the first row", row["series"], of.sigma, of.size, of.stated, s.sigma, s.size, s.stated)
 	}
 	if first {
 		*s = of
@@ -59,11 +59,11 @@ func (s *series) enter(row map[string]string, first bool) error {
 	return nil
 }
 
-// larger returns the larger one of two certified ε, as they are written. Of runs of which one
-// has none there is none.
+// larger returns the larger of two certified ε in the form of tables. Either all runs have an ε or none
+// has.
 func larger(most, epsilon string, first bool) (string, error) {
 	if !first && (most == "") != (epsilon == "") {
-		return "", errors.New("some rows have one and some have none, must be all or none")
+		return "", errors.New("some rows have an ε and some have none, must be all or none")
 	}
 	if epsilon == "" {
 		return "", nil
@@ -78,7 +78,7 @@ func larger(most, epsilon string, first bool) (string, error) {
 	return epsilon, nil
 }
 
-// ends returns the settings of the figure with the accuracies that their runs ended with.
+// ends returns the settings of the figure, with the final accuracies of their runs.
 func (t *table) ends() (seriesList, error) {
 	var names []string
 	of := map[string]*series{}
@@ -111,7 +111,7 @@ func (t *table) ends() (seriesList, error) {
 	return all, nil
 }
 
-// pick returns the only series that is meant.
+// pick returns the only series for which is returns true. what describes it in errors.
 func (l seriesList) pick(what string, is func(series) bool) (series, error) {
 	i := slices.IndexFunc(l, is)
 	if i < 0 {
@@ -120,7 +120,7 @@ func (l seriesList) pick(what string, is func(series) bool) (series, error) {
 	return l[i], nil
 }
 
-// stated returns the series for an ε that the paper states, or that without noise.
+// stated returns the series for an ε that the paper states, or the one without noise.
 func (l seriesList) stated(epsilon paper.Number) (series, error) {
 	if epsilon == "" {
 		return l.pick("without noise", func(s series) bool { return s.sigma == 0 })
@@ -141,7 +141,7 @@ func (l seriesList) largest() series {
 	return slices.MaxFunc(l, func(a, b series) int { return a.size - b.size })
 }
 
-// apart returns the worst series of sizes from one on, and the best below.
+// apart returns the worst series of sizes from size on, and the best of smaller sizes.
 func (l seriesList) apart(size int) (low, high series, err error) {
 	low, high = series{mean: math.Inf(1)}, series{mean: math.Inf(-1)}
 	for _, s := range l {
@@ -161,11 +161,10 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 	return low, high, err
 }
 
-// baseOf returns the figure with the run without noise that goes with a sweep of sample
-// sizes.
+// baseOf returns the name of the figure that has the run without noise for a sweep of sample sizes.
 func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
 
-// fraction is how much of the accuracy is left at one σ.
+// fraction is the fraction of the accuracy that is left at one σ.
 type fraction struct {
 	sigma, mean, sd float64
 	seeds           int
@@ -173,7 +172,7 @@ type fraction struct {
 
 type fractions []fraction
 
-// fractions returns the line of a clipping norm.
+// fractions returns the utility line of a clipping norm.
 func (t *table) fractions(clip float64) (fractions, error) {
 	values, within := map[float64][]float64{}, map[float64]float64{}
 	for _, row := range t.rows {
@@ -198,7 +197,7 @@ func (t *table) fractions(clip float64) (fractions, error) {
 	return all, nil
 }
 
-// at returns the point at a σ, between two points of the line by their means.
+// at returns the fraction at σ, interpolated between two points of the line.
 func (l fractions) at(sigma float64) (fraction, bool) {
 	for i, p := range l {
 		if p.sigma == sigma {
@@ -212,7 +211,8 @@ func (l fractions) at(sigma float64) (fraction, bool) {
 	return fraction{}, false
 }
 
-// most returns the σ up to which the line stays above a part, and whether it falls below it.
+// most returns the largest σ up to which the line stays above part. falls says whether it is below part
+// later.
 func (l fractions) most(part float64) (sigma float64, falls bool) {
 	for i, p := range l {
 		if p.mean >= part {

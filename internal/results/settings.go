@@ -10,8 +10,9 @@ import (
 	"strconv"
 )
 
-// OtherSettings says where the settings of a manifest, its config, are not those given; "" if
-// they are. What these cost is left out: it follows, as each version computes it.
+// OtherSettings describes the first difference between the settings in a manifest's config and the
+// given settings. It returns "" if they are equal. The cost of the settings is not compared, because it
+// follows from them.
 func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	text, err := json.Marshal(settings)
 	if err != nil {
@@ -28,11 +29,11 @@ func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	return difference("config", was, is), nil
 }
 
-// values returns what a text of JSON has, its numbers as they stand there: of large ones, such
-// as seeds, several are one float64.
+// values parses JSON. Numbers keep their text, because several large integers, such as seeds, have the
+// same float64.
 func values(text []byte) (any, error) {
 	if !json.Valid(text) {
-		return nil, errors.New("it is no JSON")
+		return nil, errors.New("it is not valid JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -41,8 +42,8 @@ func values(text []byte) (any, error) {
 	return v, err
 }
 
-// sameNumber reports whether two numbers are one, in whatever way they are written; whole ones
-// are to their last digit.
+// sameNumber reports whether two numbers are equal, however they are written. Integers are compared
+// exactly.
 func sameNumber(a, b json.Number) bool {
 	x, err := strconv.ParseUint(a.String(), 10, 64)
 	y, failed := strconv.ParseUint(b.String(), 10, 64)
@@ -54,10 +55,10 @@ func sameNumber(a, b json.Number) bool {
 	return err == nil && failed == nil && v == w
 }
 
-// costs is the key of what settings cost.
+// costs is the key of the cost of settings.
 const costs = "privacy"
 
-// difference says where one value of JSON is not the other; "" if nowhere.
+// difference describes the first difference of two JSON values, or returns "".
 func difference(at string, was, is any) string {
 	switch was := was.(type) {
 	case map[string]any:

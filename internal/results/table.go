@@ -17,10 +17,10 @@ import (
 	"proactivedp/internal/report"
 )
 
-// WriteTable writes a table, the header first, as the data of a figure.
+// WriteTable writes a table with a header as the data of a figure.
 func WriteTable(w io.Writer, table [][]string) error { return csv.NewWriter(w).WriteAll(table) }
 
-// Digest returns the SHA-256 of a table as [WriteTable] writes it, for the manifest beside it.
+// Digest returns the SHA-256 of a table in the form of [WriteTable], for the manifest.
 func Digest(table [][]string) (string, error) {
 	sum := sha256.New()
 	if err := WriteTable(sum, table); err != nil {
@@ -29,12 +29,12 @@ func Digest(table [][]string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxTable bounds the data of a figure, in bytes.
+// maxTable is the largest size of a figure's data, in bytes.
 const maxTable = 64 << 20
 
-// ReadTable returns the text of the data in the folder of a figure, given by its name within dir.
-// It returns ErrDamaged if the text does not have the digest in the manifest. The digest is "" for
-// some committed results, and then is not compared.
+// ReadTable returns the data in the folder of a figure in dir. It returns ErrDamaged if the data do not
+// have the digest in the manifest. Some committed results have no digest; then digest is "" and nothing
+// is compared.
 func ReadTable(dir, folder, digest string) ([]byte, error) {
 	path := filepath.Join(dir, folder, TableFile)
 	text, err := bounded.Within(dir, filepath.Join(folder, TableFile), maxTable)
@@ -53,7 +53,7 @@ type Table struct {
 	Rows   [][]string
 }
 
-// maxRows bounds the rows that are read.
+// maxRows is the largest number of rows that are read.
 const maxRows = 1 << 20
 
 // ParseTable reads the text of a figure's data.
@@ -68,8 +68,8 @@ func ParseTable(text []byte) (Table, error) {
 	return Table{header, rows}, nil
 }
 
-// Differs says where another table, which begins with its header, has something else; "" if it
-// is nowhere.
+// Differs describes the first difference between t and table, which includes its header. It returns ""
+// if they are equal.
 func (t Table) Differs(table [][]string) string {
 	if !slices.Equal(table[0], t.Header) {
 		return "has other columns"
@@ -87,14 +87,14 @@ func (t Table) Differs(table [][]string) string {
 	return ""
 }
 
-// sameCell reports whether cells are the same text; or the same number, of which one was
-// written with six digits, as in some committed results; or the same name, in which
-// they rounded a number of four digits another way.
+// sameCell reports whether two cells are equal. Some committed results have numbers with only six
+// digits, and names in which a number of four digits is rounded in another way; these count as equal,
+// too.
 func sameCell(a, b string) bool {
 	if a == b {
 		return true
 	}
-	within := 1e-3 // one of the fourth digit
+	within := 1e-3 // one in the fourth digit
 	if number.FindString(a) == a {
 		within = 5e-6
 	}
@@ -110,8 +110,8 @@ func sameCell(a, b string) bool {
 // number is a number in a cell.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// Runs returns the rows of each training: those that follow each other with the same texts in
-// the columns names. There must be n of them, with as many rows each.
+// Runs returns the rows of each training. These are consecutive rows with the same texts in the columns
+// names. There must be n trainings with equally many rows.
 func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	var key []int
 	for _, name := range names {
@@ -132,7 +132,7 @@ func (t Table) Runs(n int, names ...string) ([]Table, error) {
 		last.Rows = append(last.Rows, row)
 	}
 	if len(all) != n {
-		return nil, fmt.Errorf("%s has %d runs, must have the %d of the manifest's settings", TableFile, len(all), n)
+		return nil, fmt.Errorf("%s has %d runs, must have %d by the manifest's settings", TableFile, len(all), n)
 	}
 	for i, one := range all {
 		if len(one.Rows) != len(all[0].Rows) {
@@ -143,7 +143,7 @@ func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	return all, nil
 }
 
-// Columns reads columns of numbers by their names into what they are wanted for.
+// Columns reads the named columns of numbers.
 func (t Table) Columns(to map[string]*[]float64) error {
 	var errs []error
 	for name, values := range to {

@@ -20,10 +20,10 @@ import (
 	"proactivedp/internal/report"
 )
 
-// markdown turns pages into HTML. What a page has of HTML of its own is left out.
+// markdown turns pages into HTML. It drops HTML in the pages.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
 
-// addReadme adds the page of a folder that is no figure, if there is one.
+// addReadme adds the page of a folder without a figure, if there is one.
 func (p *Page) addReadme(dir, name string) error {
 	err := p.addText(dir, filepath.Join(name, "README.md"))
 	if errors.Is(err, errNoPage) {
@@ -32,10 +32,10 @@ func (p *Page) addReadme(dir, name string) error {
 	return err
 }
 
-// errNoPage says that a page is not there.
+// errNoPage says that a page does not exist.
 var errNoPage = errors.New("no page")
 
-// addText adds a page, by its path within the folder.
+// addText adds a page. path is relative to the folder.
 func (p *Page) addText(dir, path string) error {
 	content, err := bounded.Within(dir, path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func (p *Page) addText(dir, path string) error {
 	if err := markdown.Convert(content, &out); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	// The HTML is checked and not the Markdown, in which &#x202e; is a character too.
+	// The HTML is checked instead of the Markdown, because &#x202e; is a character in Markdown, too.
 	if err := message.CheckPage(filepath.Join(dir, path), out.String()); err != nil {
 		return err
 	}
@@ -67,16 +67,16 @@ var (
 	headings = regexp.MustCompile(`<(/?)h([1-4])([^>]*)>`)
 )
 
-// contained makes the HTML of a page one that needs nothing beside it: pictures are held
-// in it, and links that lead to other files become their text. Headings stand two levels
-// lower, below that of the page's section, and what is wide can be scrolled by keyboard.
+// contained makes the HTML of a page independent of other files. Pictures are embedded, and links to
+// other files become text. Headings are moved two levels down, below the heading of the page's section,
+// and wide parts can be scrolled by keyboard.
 func contained(text, name, dir, folder string) (string, error) {
 	var failed error
 	text = images.ReplaceAllStringFunc(text, func(tag string) string {
 		source := html.UnescapeString(images.FindStringSubmatch(tag)[1])
 		file, err := url.PathUnescape(source)
 		if err != nil || strings.Contains(file, "..") || filepath.IsAbs(file) || filepath.Ext(file) != ".png" {
-			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG beside the page", source))
+			failed = errors.Join(failed, fmt.Errorf("picture %q, must be a PNG in the folder of the page", source))
 			return tag
 		}
 		p, err := readPicture(dir, filepath.Join(folder, filepath.FromSlash(file)), "")

@@ -1,5 +1,5 @@
-// This file holds what the paper's text states of its figures against a folder of
-// results: ours beside each number, with seeds, spread and certified ε, and a verdict.
+// This file compares what the paper states about its figures with a folder of results. It gives our
+// value of each number, with seeds, spread and certified ε, and a verdict.
 
 package results
 
@@ -18,49 +18,49 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Verdict says whether a statement holds in a folder of results.
+// Verdict says whether a folder of results confirms a statement.
 type Verdict string
 
 // The verdicts.
 const (
 	Reproduced Verdict = "reproduced"
-	// Exceeded: ours is better than what was stated.
+	// Exceeded means that our value is better than the stated one.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided: it is missed only within the spread, or ours is of a part of the paper's K, of a
-	// stand-in, or held against a run that is.
+	// Undecided means that our value misses the statement only within the spread, or that the
+	// comparison is not fair: a run with a part of the paper's K, or on synthetic data.
 	Undecided Verdict = "undecided"
 )
 
-// Finding is a statement with what a folder of results has for it.
+// Finding is a statement of the paper with our value and a verdict.
 type Finding struct {
 	paper.Claim
-	Ours  string  // with its spread
-	Seeds int     // of the setting that has the fewest
-	Scale float64 // which part of the paper's K was run
-	// Synthetic says that the data are a stand-in, of which the paper states nothing.
+	Ours  string  // our value, with its spread
+	Seeds int     // of the setting with the fewest
+	Scale float64 // fraction of the paper's K that was run
+	// Synthetic says that the data are a synthetic stand-in, about which the paper states nothing.
 	Synthetic bool
-	Epsilon   string // certified, per record, the largest of the runs; "" where there is none
+	Epsilon   string // certified ε per record, the largest of the runs; "" if there is none
 	Verdict   Verdict
-	Why       string // why it does not hold, or is not decided, as far as it is known
+	Why       string // why it is not reproduced or not decided, as far as known
 }
 
-// rounding is how far a number of whole per cent may be from what it stands for.
+// rounding is the largest rounding error of a number that the paper states in whole per cent.
 const rounding = 0.005
 
-// deviations is how many standard deviations over seeds ours may be off for a number to be
-// called reproduced.
+// deviations is the number of standard deviations over seeds by which our value may differ if a number
+// is called reproduced.
 const deviations = 2
 
-// Rule says how verdicts are found.
-var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard deviations "+
-	"over seeds of ours (reproduced, and more, if ours is above that), and a bound if ours keeps it in the mean; "+
-	"undecided is what misses it only within one standard deviation, what was run with a part of the paper's K or on "+
-	"a stand-in, and what is held against such a run. The deviations of a utility graph are over seeds and draws of "+
-	"the noise.", rounding, deviations)
+// Rule explains how verdicts are found.
+var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard "+
+	"deviations over seeds of ours. It is “reproduced, and more” if ours is above that. A bound is "+
+	"reproduced if our mean keeps it. A statement is undecided if it is missed by at most one standard "+
+	"deviation, or if one of the runs compared used only a part of the paper's K or synthetic data. "+
+	"The deviations of a utility graph are over seeds and draws of the noise.", rounding, deviations)
 
-// ReadFindings returns a finding for every statement about a figure that the folder has, in the
-// order of the paper, but for the figures named.
+// ReadFindings returns a finding for every statement about a figure in the folder, in the order of the
+// paper. It skips the figures in but.
 func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	var all []Finding
 	tables := map[string]*table{}
@@ -97,26 +97,26 @@ func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	return all, errors.Join(errs...)
 }
 
-// errNoBase says that a folder has no run without noise to hold a sweep of sample sizes
-// against.
+// errNoBase says that a folder does not have the run without noise that a sweep of sample sizes is
+// compared with.
 var errNoBase = errors.New("no run without noise")
 
-// errNoSeries says that a figure lacks a series that a statement is about: damage, but for a
-// sweep of other sample sizes than the paper's, of which its manifest tells.
+// errNoSeries says that a figure lacks a series that a statement is about. This means damage, unless
+// the manifest says that other sample sizes than the paper's were used.
 var errNoSeries = errors.New("no series")
 
-// table is the data of a figure with the parts of its manifest that verdicts need.
+// table is the data of a figure with those parts of its manifest that verdicts need.
 type table struct {
 	figure    string
 	rows      []map[string]string
 	scale     float64
-	seeds     int    // of each setting; 0: the manifest does not say
-	sizes     []int  // sample sizes that were asked for in the place of the paper's
+	seeds     int    // of each setting; 0 if the manifest has none
+	sizes     []int  // sample sizes that were used instead of the paper's
 	data      string // digest of the data set
 	synthetic bool
 }
 
-// readTable reads a figure of the folder; nil if there is none.
+// readTable reads a figure of the folder. It returns nil if the folder does not have it.
 func readTable(dir, figure string) (*table, error) {
 	m := struct {
 		Figure string  `json:"figure"`
@@ -156,15 +156,15 @@ func readTable(dir, figure string) (*table, error) {
 	return t, nil
 }
 
-// whole reports a table that lacks rows, by which a run would end before its end: each run has
-// as many as the first, and each setting the seeds of the manifest, which has all its sizes.
+// whole reports missing rows: with them, a run would seem to end too early. Each run must have as many
+// rows as the first, and each setting must have the seeds and sizes of the manifest.
 func (t *table) whole() error {
 	type run struct{ setting, seed string }
 	rows, seeds := map[run]int{}, map[string]int{}
 	var order []run
 	for _, row := range t.rows {
 		setting := ""
-		for _, column := range []string{"series", "length", "clip"} { // by which settings are told apart
+		for _, column := range []string{"series", "length", "clip"} { // the columns that distinguish settings
 			if value, has := row[column]; has {
 				setting += column + " " + value + ", "
 			}
@@ -178,23 +178,23 @@ func (t *table) whole() error {
 	for _, size := range t.sizes {
 		of := func(row map[string]string) bool { return row["sample_size"] == strconv.Itoa(size) }
 		if !slices.ContainsFunc(t.rows, of) {
-			return fmt.Errorf("no rows of s = %d, which its manifest has: its data are not whole", size)
+			return fmt.Errorf("no rows of s = %d, which the manifest lists: the data are incomplete", size)
 		}
 	}
 	for _, r := range order {
 		if rows[r] != rows[order[0]] {
-			return fmt.Errorf("%s of %sseed %s, must be %d as of %sseed %s: its data are not whole",
+			return fmt.Errorf("%s of %sseed %s, must be %d as of %sseed %s: the data are incomplete",
 				decimal.Many(rows[r], "row"), r.setting, r.seed, rows[order[0]], order[0].setting, order[0].seed)
 		}
 		if n := seeds[r.setting]; t.seeds > 0 && n != t.seeds {
-			return fmt.Errorf("%s%s, must be the %d of its manifest: its data are not whole", r.setting,
+			return fmt.Errorf("%s%s, must be %d by the manifest: the data are incomplete", r.setting,
 				decimal.Many(n, "seed"), t.seeds)
 		}
 	}
 	return nil
 }
 
-// find holds a statement against the table of its figure.
+// find compares a statement with the table of its figure.
 func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (Finding, error) {
 	f := Finding{Claim: c, Scale: t.scale, Synthetic: t.synthetic}
 	if c.Quantity == paper.Kept {
@@ -279,15 +279,15 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	return f, nil
 }
 
-// plainOf is the ends among which the run without noise is that a loss is taken from, and why
-// nothing can be, "" if it can.
+// plainOf is the result with the run without noise from which a loss is computed. The reason says why
+// there can be none, and is "" otherwise.
 type plainOf struct {
 	ends   seriesList
 	unlike string
 }
 
-// lossOf returns the end that a loss is stated of, and those that have the run without noise:
-// of the same figure, or of the base of a sweep of sizes.
+// lossOf returns the result that a loss is stated of, and the run without noise: from the same figure,
+// or from the base of a sweep of sizes.
 func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
 	of series, base plainOf, err error) {
 	if c.Quantity == paper.Loss {
@@ -309,20 +309,19 @@ func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) 
 	return of, base, err
 }
 
-// unlike says why a figure cannot be held against another one; "" if it can.
+// unlike says why a figure cannot be compared with another one. It returns "" if it can.
 func (t *table) unlike(other *table) string {
 	switch {
 	case other.data != t.data || other.synthetic != t.synthetic:
-		return other.figure + ", which this is held against, is of other data"
+		return other.figure + ", with which this is compared, is of other data"
 	case other.scale != t.scale:
-		return fmt.Sprintf("%s, which this is held against, was run with %g of the paper's K", other.figure,
+		return fmt.Sprintf("%s, with which this is compared, was run with %g of the paper's K", other.figure,
 			other.scale)
 	}
 	return ""
 }
 
-// of enters the seeds and the ε of the runs that the finding is of: of several the fewest, and
-// the largest.
+// of enters the least number of seeds of the runs, and their largest ε.
 func (f *Finding) of(runs ...series) error {
 	most, first := "", true
 	for i, s := range runs {
@@ -330,7 +329,7 @@ func (f *Finding) of(runs ...series) error {
 			f.Seeds = n
 		}
 		if s.sigma == 0 {
-			continue // without noise there is nothing to claim
+			continue // a run without noise has no ε
 		}
 		var err error
 		if most, err = larger(most, s.epsilon, first); err != nil {
@@ -344,7 +343,7 @@ func (f *Finding) of(runs ...series) error {
 	return nil
 }
 
-// more finds whether runs end with more accuracy than others: as much is not more.
+// more decides whether the series high is better than low. Equal accuracy is not better.
 func (f *Finding) more(high, low series) {
 	f.bound(high.mean-low.mean, math.Hypot(high.sd, low.sd))
 	if high.mean == low.mean {
@@ -352,7 +351,8 @@ func (f *Finding) more(high, low series) {
 	}
 }
 
-// bound finds whether ours keeps a bound by a margin, which has a spread.
+// bound decides whether our value keeps a bound. margin is its distance, which has the standard
+// deviation sd.
 func (f *Finding) bound(margin, sd float64) {
 	switch {
 	case math.Abs(margin) < sd && f.Seeds > 1:
@@ -369,7 +369,7 @@ func (f *Finding) bound(margin, sd float64) {
 	}
 }
 
-// kept finds whether w* + n keeps a part of the accuracy of w*.
+// kept decides whether w* + n keeps a fraction of the accuracy of w*.
 func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Finding, error) {
 	at, err := t.fractions(f.Clip.Value())
 	if err != nil {
@@ -384,7 +384,7 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 	if most, falls := at.most(f.Value.Value()); most > 0 {
 		f.Ours += fmt.Sprintf("; %s up to σ = %s", f.Value, report.Fixed(most, 1))
 		if !falls {
-			f.Ours += ", the largest tried"
+			f.Ours += ", the largest that was tried"
 		}
 	}
 	f.bound(point.mean-f.Value.Value(), point.sd)

@@ -332,12 +332,12 @@ func TestTheLargestEpsilonIsSaid(t *testing.T) {
 		}
 	}
 	for row, want := range map[string]string{
-		"x,2,26,19.3,0.87,,0.01,0.04945":      "some rows have one and some have none",
+		"x,2,26,19.3,0.87,,0.01,0.04945":      "some rows have an ε and some have none",
 		"x,2,26,19.3,0.87,much,0.01,0.04945":  `"much", must be a number of at least 0`,
 		"x,2,26,19.3,0.87,NaN,0.01,0.04945":   `"NaN", must be a number of at least 0`,
-		"x,2,26,19.2,0.87,0.03,0.01,0.04945":  "a row of σ = 19.2",
+		"x,2,26,19.2,0.87,0.03,0.01,0.04945":  "a row has σ = 19.2",
 		"x,2,27,19.3,0.87,0.03,0.01,0.04945":  "s = 27",
-		"x,2,26,19.3,0.87,0.03,0.01,0.1":      `ε = "0.1", must be of`,
+		"x,2,26,19.3,0.87,0.03,0.01,0.1":      `ε = "0.1", must be σ = 19.3`,
 		"x,2,26.5,x19.3,0.87,0.03,0.01,0.049": "26.5",
 	} {
 		dir := folder(t, t.TempDir(), "phishing-logreg-epsilon", "1", header, plain, other, low, row)
@@ -354,11 +354,11 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 	plain := []string{header, "plain,1,370,0,0.98,,,", "x,1,370,12,0.92,0.1,0.05,0.15007"}
 	for _, c := range []struct{ own, base, why string }{
 		{"1", "1", ""},
-		{"1", "0.05", "mnist-lenet-epsilon, which this is held against, was run with 0.05 of the paper's K"},
+		{"1", "0.05", "mnist-lenet-epsilon, with which this is compared, was run with 0.05 of the paper's K"},
 		{"0.05", "1", "run with 0.05 of the paper's K"},
-		{"1", `1, "data": {"sha256": "aa"}`, "mnist-lenet-epsilon, which this is held against, is of other data"},
+		{"1", `1, "data": {"sha256": "aa"}`, "mnist-lenet-epsilon, with which this is compared, is of other data"},
 		{`1, "data": {"sha256": "aa"}`, `1, "data": {"sha256": "aa"}`, ""},
-		{"1", `1, "data": {"synthetic": true}`, "mnist-lenet-epsilon, which this is held against, is of other data"},
+		{"1", `1, "data": {"synthetic": true}`, "mnist-lenet-epsilon, with which this is compared, is of other data"},
 	} {
 		dir := folder(t, t.TempDir(), "mnist-lenet-sample-size", c.own, sizes...)
 		all, err := ReadFindings(folder(t, dir, "mnist-lenet-epsilon", c.base, plain...))
@@ -381,7 +381,7 @@ func TestVerdictsAreOfLikeFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = unknown + "mnist-lenet-wstar, which this is held against, was run with 0.05 of the paper's K"
+	const want = unknown + "mnist-lenet-wstar, with which this is compared, was run with 0.05 of the paper's K"
 	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Why != want {
 		t.Errorf("%q, want %q", f.Why, want)
 	}
@@ -430,9 +430,9 @@ func TestTablesAreWhole(t *testing.T) {
 		want          string
 	}{
 		{"phishing-logreg-epsilon", "1", curve[:4], "1 row of series plain, seed 2, must be 2"},
-		{"phishing-logreg-epsilon", `1, "seeds": 2`, curve[:3], "series plain, 1 seed, must be the 2 of its manifest"},
+		{"phishing-logreg-epsilon", `1, "seeds": 2`, curve[:3], "series plain, 1 seed, must be 2 by the manifest"},
 		{"mnist-lenet-utility", "1", line[:4], "1 row of clip 0.025, seed 2, must be 2"},
-		{"mnist-lenet-utility", `1, "seeds": 3`, line, "clip 0.025, 2 seeds, must be the 3"},
+		{"mnist-lenet-utility", `1, "seeds": 3`, line, "clip 0.025, 2 seeds, must be 3"},
 		{"mnist-lenet-utility", "1", append(slices.Clone(line[:4]), "0.025,2,14,NaN,0"), `fraction = "NaN"`},
 		{"phishing-logreg-epsilon", "1", []string{header, "plain,1,26,0,93,,,"},
 			`test_accuracy = "93", must be in [0, 1]`},
@@ -469,7 +469,7 @@ func TestLinesThatDoNotFallSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "0.9500 ± 0.0100 at σ = 12; 0.9 up to σ = 14.0, the largest tried"
+	const want = "0.9500 ± 0.0100 at σ = 12; 0.9 up to σ = 14.0, the largest that was tried"
 	if f := found(t, all, "C = 0.025 keeps 90 % up to σ = 12"); f.Verdict != Reproduced || f.Ours != want {
 		t.Errorf("%s: %q, want %q", f.Verdict, f.Ours, want)
 	}

@@ -10,10 +10,10 @@ import (
 	"proactivedp/internal/report"
 )
 
-// unknown begins the reason of what has none that was found.
+// unknown begins the reason if none was found.
 const unknown = "reason unknown; "
 
-// explain says why a statement does not hold, by the experiments that were made.
+// explain says why a statement is not reproduced, according to other experiments.
 func (f *Finding) explain() {
 	if f.Synthetic {
 		f.Verdict, f.Why = Undecided, "run on a synthetic stand-in"
@@ -29,26 +29,26 @@ func (f *Finding) explain() {
 	}
 	switch {
 	case f.Quantity == paper.Kept:
-		f.Why = unknown + "the figure of how w* was trained, -wstar, is not in this folder"
+		f.Why = unknown + "the folder lacks the figure of how w* was trained (-wstar)"
 	case f.Quantity == paper.Accuracy && f.Claim.Epsilon == "":
-		f.Why = "the training without noise ends too early: w* of the utility graph, which is trained longer, " +
-			"comes nearer"
+		f.Why = "the training without noise ends too early: w* of the utility graph is trained longer and comes " +
+			"closer"
 	default:
 		f.Why = unknown + "see the budget figure of the data set, with step sizes chosen for each budget"
 	}
 }
 
-// learned is the least part of the best accuracy that a w* of a figure of ways must have for
-// what is left of it under noise to say something.
+// learned is the least fraction of the best accuracy that a w* must have, so that its accuracy under
+// noise is meaningful.
 const learned = 0.98
 
-// tried is a way to train w*, with what came of it: values of each seed.
+// tried is one way to train w*, with its results for each seed.
 type tried struct {
 	way                          string
 	norms, fractions, accuracies []float64
 }
 
-// norm is that of the w* of a clipping norm, mean over seeds.
+// norm returns the norm of w* for a clipping norm, the mean over seeds.
 func (t *table) norm(clip float64) (float64, error) {
 	var norms []float64
 	for _, row := range t.rows {
@@ -60,13 +60,13 @@ func (t *table) norm(clip float64) (float64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("wstar_norm = %q, must be a number", row["wstar_norm"])
 		}
-		norms = append(norms, x) // as often for each seed
+		norms = append(norms, x) // each seed contributes equally often
 	}
 	return mean(norms), nil
 }
 
-// borne says what the ways to train w* that a figure tried came to: what noise it bears goes
-// by its norm, which is own in the utility graph.
+// borne summarises the ways to train w* that a figure tried. The noise that w* tolerates depends on its
+// norm, which is own in the utility graph.
 func (t *table) borne(c paper.Claim, own float64) (string, error) {
 	var all []*tried
 	of := map[[2]string]*tried{}
@@ -103,14 +103,15 @@ func (t *table) borne(c paper.Claim, own float64) (string, error) {
 		len(all))
 	for _, one := range all {
 		if mean(one.fractions) >= c.Value.Value() {
-			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; how the "+
-				"paper's w* was trained is not said", report.Fixed(mean(one.norms), 1), one.way,
+			return text + fmt.Sprintf("the first that keeps it has ‖w*‖ = %s (%s), the utility graph's %s; the "+
+				"paper does not say how its w* was trained", report.Fixed(mean(one.norms), 1), one.way,
 				report.Fixed(own, 1)), nil
 		}
 	}
 	most := slices.MaxFunc(all, func(a, b *tried) int { return cmp.Compare(mean(a.fractions), mean(b.fractions)) })
-	return text + fmt.Sprintf("the one that bears most keeps %s with ‖w*‖ = %s (%s), the utility graph's has %s; the "+
-		"paper's was larger, or its noise was scaled, as by the step size, which is not said",
+	return text + fmt.Sprintf("the one that tolerates most keeps %s with ‖w*‖ = %s (%s), the utility graph's has "+
+		"%s; the paper's was larger, or its noise was scaled, for example by the step size, which the "+
+		"paper does not say",
 		report.Fixed(mean(most.fractions), 3), report.Fixed(mean(most.norms), 1), most.way,
 		report.Fixed(own, 1)), nil
 }

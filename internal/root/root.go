@@ -7,26 +7,24 @@ import (
 	"math"
 )
 
-// ErrNoSignChange is returned, wrapped, when an interval does not bracket a
-// zero.
+// ErrNoSignChange is wrapped if an interval does not bracket a zero.
 var ErrNoSignChange = errors.New("no sign change")
 
 const (
-	maxSteps    = 10000 // beyond four steps for every halving from 1e308 to 5e-324
+	maxSteps    = 10000 // more than four steps for every halving from 1e308 to 5e-324
 	maxDoubling = 1100
 )
 
-// Find returns an x in [lo, hi] within a relative distance relTol of a sign
-// change of f; relTol = 0 asks for the last bit. f(lo) and f(hi) must differ
-// in sign (a zero at either end is an answer). f may be discontinuous, then x
-// is beside the jump.
+// Find returns an x in [lo, hi] within a relative distance relTol of a sign change of f. With
+// relTol = 0 it finds the last bit. f(lo) and f(hi) must differ in sign; a zero at either end is an
+// answer. If f is discontinuous, x is next to the jump.
 //
-// It fails if the interval or relTol is not finite or not in order, if
-// f is not finite where it is evaluated, or with ErrNoSignChange.
+// It is an error if the interval or relTol is not finite or not in order, or if f is not finite
+// where it is evaluated. The error wraps ErrNoSignChange if the signs do not differ.
 //
-// The method is Chandrupatla's (Advances in Engineering Software 28, 1997:
-// inverse quadratic interpolation where that is safe), and bisection whenever
-// three steps have not halved the bracket.
+// The method is Chandrupatla's (Advances in Engineering Software 28, 1997), which uses inverse
+// quadratic interpolation where that is safe. If three steps have not halved the bracket, it
+// bisects.
 func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 	if err := checkInterval(lo, hi); err != nil {
 		return 0, err
@@ -51,7 +49,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 		return 0, fmt.Errorf("f(%v) = %v, f(%v) = %v: %w", lo, fa, hi, fb, ErrNoSignChange)
 	}
 
-	// a and b bracket the zero, a is the newest point, c the one it replaced.
+	// a and b bracket the zero. a is the newest point, and c the point that it replaced.
 	a, b := lo, hi
 	t := 0.5
 	mark, since := math.Abs(b-a), 0
@@ -60,7 +58,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 		if x == a || x == b {
 			x = a + (b-a)/2
 		}
-		if x == a || x == b { // neighbouring numbers
+		if x == a || x == b { // a and b are neighbouring numbers
 			return nearer(a, fa, b, fb), nil
 		}
 		fx, err := eval(f, x)
@@ -93,7 +91,7 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 			if phi*phi < xi && (1-phi)*(1-phi) < 1-xi {
 				t = fa/(fb-fa)*(fc/(fb-fc)) + (c-a)/(b-a)*(fa/(fc-fa))*(fb/(fc-fb))
 			}
-			if math.IsNaN(t) { // differences that overflowed
+			if math.IsNaN(t) { // differences have overflowed
 				t = 0.5
 			}
 			t = min(max(t, least), 1-least)
@@ -102,16 +100,15 @@ func Find(f func(float64) float64, lo, hi, relTol float64) (float64, error) {
 	return 0, fmt.Errorf("no convergence in [%v, %v]", lo, hi)
 }
 
-// Bracket widens [lo, hi], lo < hi, by doubling on the side where |f| is
-// smaller, until f changes sign in it; for a monotone f that is the side where
-// the zero lies. It fails with ErrNoSignChange if there is none in the range
-// of float64, or if f is not finite where it is evaluated.
+// Bracket widens [lo, hi], lo < hi, by doubling on the side where |f| is smaller, until f changes
+// sign in it. For a monotone f, the zero is on that side. The error wraps ErrNoSignChange if there
+// is no sign change in the range of float64, or if f is not finite where it is evaluated.
 func Bracket(f func(float64) float64, lo, hi float64) (float64, float64, error) {
 	if err := checkInterval(lo, hi); err != nil {
 		return 0, 0, err
 	}
 	if lo == hi {
-		return 0, 0, fmt.Errorf("interval [%v, %v] is a point", lo, hi)
+		return 0, 0, fmt.Errorf("interval [%v, %v], must not be a single point", lo, hi)
 	}
 	fl, err := eval(f, lo)
 	if err != nil {
@@ -157,7 +154,7 @@ func checkInterval(lo, hi float64) error {
 func eval(f func(float64) float64, x float64) (float64, error) {
 	y := f(x)
 	if math.IsNaN(y) || math.IsInf(y, 0) {
-		return 0, fmt.Errorf("f(%v) = %v is not finite", x, y)
+		return 0, fmt.Errorf("f(%v) = %v, must be finite", x, y)
 	}
 	return y, nil
 }

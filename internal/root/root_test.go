@@ -87,7 +87,7 @@ func TestFindRefuses(t *testing.T) {
 				return nan
 			}
 			return x
-		}, -1, 1, 0, "not finite"},
+		}, -1, 1, 0, "must be finite"},
 	}
 	for _, tt := range tests {
 		if x, err := Find(tt.f, tt.lo, tt.hi, tt.tol); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -1,15 +1,15 @@
-// Package sealed is for files that show whether they are as they were written:
+// Package sealed reads and writes files that reveal whether they were changed:
 //
 //	magic
-//	version of the format     8 bytes, little-endian, as all numbers
+//	version of the format     8 bytes, little-endian, like all numbers
 //	length of the header      8 bytes
-//	header                    which content this is
+//	header                    says which content this is
 //	content
-//	SHA-256 of all before     32 bytes; under a key, HMAC-SHA-256
+//	SHA-256 of everything before, or HMAC-SHA-256 with a key; 32 bytes
 //
-// The version tells which. The SHA-256 finds damage, and proves nothing of who
-// wrote the file: whoever can change it can change that, too. Only the HMAC shows
-// that it is as somebody who has the key wrote it.
+// The version says which of the two it is. The SHA-256 detects damage but does not prove who wrote
+// the file: whoever can change the file can also change the SHA-256. Only the HMAC proves that
+// somebody with the key wrote the file.
 package sealed
 
 import (
@@ -23,35 +23,34 @@ import (
 	"io"
 )
 
-// Format is a kind of files.
+// Format is a kind of file.
 type Format struct {
-	Magic   string // what every file begins with
-	Version uint32 // is raised with every change of what is written
-	Name    string // what errors call a file, such as "checkpoint"
+	Magic   string // the beginning of every file
+	Version uint32 // raised with every change of the format
+	Name    string // the name of such a file in errors, such as "checkpoint"
 }
 
 const (
-	// keyed is added to the version of a file that ends in an HMAC.
+	// keyed is added to the version if the file ends in an HMAC.
 	keyed = 1 << 32
-	// maxHeader bounds the header, in bytes.
+	// maxHeader is the largest size of the header, in bytes.
 	maxHeader = 1 << 26
-	// MinKey is the length of the shortest key, in bytes.
+	// MinKey is the least length of a key, in bytes.
 	MinKey = 16
 )
 
 var (
-	// ErrDamaged reports a file that is not as it was written.
-	ErrDamaged = errors.New("its SHA-256 is not that of its content")
-	// ErrKey reports a file that was not written under the key given, or that was written
-	// under one where none is given.
+	// ErrDamaged is wrapped if a file has changed since it was written.
+	ErrDamaged = errors.New("its SHA-256 does not match its content")
+	// ErrKey is wrapped if a file was not written with the given key, or was written with a key and
+	// none is given.
 	ErrKey = errors.New("it was not written under this key")
 )
 
-// preamble is how many bytes stand before the header.
+// preamble is the number of bytes before the header.
 func (f Format) preamble() int { return len(f.Magic) + 16 }
 
-// seal returns the version of a file that is written under the key, and what its last
-// bytes are computed by.
+// seal returns the version of a file that is written with the key, and the hash of its last bytes.
 func (f Format) seal(key []byte) (uint64, hash.Hash) {
 	if len(key) == 0 {
 		return uint64(f.Version), sha256.New()
@@ -59,7 +58,7 @@ func (f Format) seal(key []byte) (uint64, hash.Hash) {
 	return keyed | uint64(f.Version), hmac.New(sha256.New, key)
 }
 
-// CheckKey reports a key that is too short; an empty one is none.
+// CheckKey returns an error if the key is too short. An empty key means that there is none.
 func (f Format) CheckKey(key []byte) error {
 	if len(key) > 0 && len(key) < MinKey {
 		return fmt.Errorf("%s: a key of %d bytes, must have at least %d", f.Name, len(key), MinKey)
@@ -67,7 +66,7 @@ func (f Format) CheckKey(key []byte) error {
 	return nil
 }
 
-// Write writes a file under the key, with what content writes.
+// Write writes a file with the key. content writes its content.
 func (f Format) Write(w io.Writer, header, key []byte, content func(io.Writer) error) error {
 	if err := f.CheckKey(key); err != nil {
 		return err
@@ -95,9 +94,8 @@ func (f Format) Write(w io.Writer, header, key []byte, content func(io.Writer) e
 	return nil
 }
 
-// Open reads a file of size bytes once, to see that it is one, is whole, and was written
-// under the key. It returns the header and where the content is, which r is read again
-// for.
+// Open reads a file of size bytes once, to check that it has this format, is complete, and was
+// written with the key. It returns the header, and a reader of the content, which reads r again.
 func (f Format) Open(r io.ReaderAt, size int64, key []byte) (header []byte, content *io.SectionReader, err error) {
 	if err := f.CheckKey(key); err != nil {
 		return nil, nil, err
@@ -108,20 +106,20 @@ func (f Format) Open(r io.ReaderAt, size int64, key []byte) (header []byte, cont
 		return nil, nil, err
 	}
 	if found := head[:min(n, len(f.Magic))]; n == 0 || !bytes.HasPrefix([]byte(f.Magic), found) {
-		return nil, nil, fmt.Errorf("this is no %s of proactivedp", f.Name)
+		return nil, nil, fmt.Errorf("this is not a %s of proactivedp", f.Name)
 	}
 	body, start := size-sha256.Size, int64(f.preamble())
 	if n < f.preamble() || body < start {
-		return nil, nil, fmt.Errorf("the %s is cut off: it has only %d bytes", f.Name, size)
+		return nil, nil, fmt.Errorf("the %s is truncated: it has only %d bytes", f.Name, size)
 	}
 	version := binary.LittleEndian.Uint64(head[len(f.Magic):])
 	length := binary.LittleEndian.Uint64(head[len(f.Magic)+8:])
 	due, sum := f.seal(key)
 	if version == due^keyed {
 		if len(key) > 0 {
-			return nil, nil, fmt.Errorf("the %s: %w: it has no HMAC, and may be from anybody", f.Name, ErrKey)
+			return nil, nil, fmt.Errorf("the %s: %w: it has no HMAC, so anybody may have written it", f.Name, ErrKey)
 		}
-		return nil, nil, fmt.Errorf("the %s: %w: it was written under one, and none is given", f.Name, ErrKey)
+		return nil, nil, fmt.Errorf("the %s: %w: it was written with a key, and none is given", f.Name, ErrKey)
 	}
 	if _, err := io.Copy(sum, io.NewSectionReader(r, 0, body)); err != nil {
 		return nil, nil, err
@@ -132,7 +130,7 @@ func (f Format) Open(r io.ReaderAt, size int64, key []byte) (header []byte, cont
 	}
 	switch {
 	case !hmac.Equal(sum.Sum(nil), want) && len(key) > 0:
-		return nil, nil, fmt.Errorf("the %s: %w, or is damaged: its HMAC is another", f.Name, ErrKey)
+		return nil, nil, fmt.Errorf("the %s: %w, or it is damaged: its HMAC does not match", f.Name, ErrKey)
 	case !hmac.Equal(sum.Sum(nil), want):
 		return nil, nil, fmt.Errorf("the %s is damaged: %w", f.Name, ErrDamaged)
 	case version != due:

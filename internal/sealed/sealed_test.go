@@ -93,11 +93,11 @@ func TestWhatIsNotAFileIsRefused(t *testing.T) {
 	newer.Version++
 	binary.LittleEndian.PutUint64(long[len(format.Magic)+8:], 1<<40)
 	for want, file := range map[string][]byte{
-		"this is no file of proactivedp":                        []byte("something else"),
-		"the file is cut off: it has only 6 bytes":              []byte(format.Magic),
+		"this is not a file of proactivedp":                     []byte("something else"),
+		"the file is truncated: it has only 6 bytes":            []byte(format.Magic),
 		"the file's format is version 4, this program has":      written(t, newer, "", "", nil),
 		"the file's header has 1099511627776 bytes, must be at": signed(long),
-		"the file is damaged: its SHA-256 is not that of its":   append(written(t, format, "", "", nil), 0),
+		"the file is damaged: its SHA-256 does not match its":   append(written(t, format, "", "", nil), 0),
 	} {
 		if _, _, err := opened(file, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// DecodeWhole is Decode for a value that this program writes, such as a message of another process,
-// which is not trusted. Every field of a struct must be there and not be null, unless its tag has
-// omitempty or omitzero: Decode alone reads a field that is missing as zero, which is a number like
-// any other. Slices and maps may be null, because a nil one is written so. Strings must be printable
-// on one line, and have at most mostText bytes.
+// DecodeWhole is Decode for a value that this program writes, such as a message from another
+// process, which is not trusted. Every field of a struct must exist and not be null, unless its tag
+// has omitempty or omitzero: Decode would read a missing field as zero, which is a valid number.
+// Slices and maps may be null, because nil is written that way. Strings must be printable on one
+// line and have at most mostText bytes.
 func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := decode(text, v, false, mostText); err != nil {
 		return err
@@ -20,8 +20,8 @@ func DecodeWhole(text []byte, v any, mostText int) error {
 	return whole(text, reflect.TypeOf(v).Elem(), "the value")
 }
 
-// whole reports the first field of a type that is missing in a value. Decode must have accepted the
-// value.
+// whole returns an error for the first field of the type that is missing in a value. Decode must
+// have accepted the value.
 func whole(text json.RawMessage, t reflect.Type, name string) error {
 	null := string(text) == "null"
 	switch kind := t.Kind(); {
@@ -32,7 +32,7 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 		return whole(text, t.Elem(), name)
 	case null && kind != reflect.Slice && kind != reflect.Map:
 		return fmt.Errorf("%s is null, must be given", name)
-	case null || reads(t): // a type that reads itself says what it needs
+	case null || reads(t): // a type that reads its own JSON checks it
 		return nil
 	case kind == reflect.Slice || kind == reflect.Array:
 		if !hasStruct(t.Elem()) {
@@ -62,7 +62,7 @@ func whole(text json.RawMessage, t reflect.Type, name string) error {
 	return nil
 }
 
-// wholeFields reports the first field of a struct that is missing among the keys.
+// wholeFields returns an error for the first field of a struct that is missing among the keys.
 func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -70,7 +70,7 @@ func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) 
 		if key == "-" && options == "" || !f.IsExported() && !f.Anonymous {
 			continue
 		}
-		if f.Anonymous && key == "" && f.Type.Kind() == reflect.Struct { // its fields are those of the struct around it
+		if f.Anonymous && key == "" && f.Type.Kind() == reflect.Struct { // its fields belong to the enclosing struct
 			if err := wholeFields(given, f.Type, name); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) 
 	return nil
 }
 
-// inside names a field of a value; the outermost value has no name of its own.
+// inside names a field of a value. The outermost value has no name.
 func inside(name, key string) string {
 	if name == "the value" {
 		return key

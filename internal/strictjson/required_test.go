@@ -49,7 +49,7 @@ func TestDecodeWhole(t *testing.T) {
 		strings.Replace(full, `"of":{"n":0}`, `"of":{"n":null}`, 1):   "of.n is null",
 		strings.Replace(full, `"perhaps":{"n":1}`, `"perhaps":{}`, 1): "perhaps.n is missing",
 		strings.Replace(full, `"lags":null,`, "", 1):                  "lags is missing",
-		strings.Replace(full, `"run":"r"`, `"run":"12345678901"`, 1):  "run is text of 11 bytes",
+		strings.Replace(full, `"run":"r"`, `"run":"12345678901"`, 1):  "run has 11 bytes",
 		strings.Replace(full, `"note":""`, `"note":"two\nlines"`, 1):  "note = ",
 		strings.Replace(full, `"run":"r"`, `"run":"\u001b[2J"`, 1):    "run = ",
 		strings.Replace(full, `"note":""`, `"note":null`, 1):          "note is null",

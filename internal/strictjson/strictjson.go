@@ -1,5 +1,5 @@
-// Package strictjson reads JSON that people and other programs write: what is not
-// understood is an error that says where.
+// Package strictjson reads JSON from people and other programs. Anything that it does not
+// understand is an error that names the place.
 package strictjson
 
 import (
@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Decode decodes one JSON value that is all of text, has no field that v does not have, and passes
+// Decode decodes text, which must be a single JSON value, have no field that v lacks, and pass
 // [Check]. Strings may have several lines.
 func Decode(text []byte, v any) error { return decode(text, v, true, len(text)) }
 
@@ -28,12 +28,12 @@ func decode(text []byte, v any, lines bool, most int) error {
 		return Plain(err, text)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("there is more after the first JSON value")
+		return errors.New("there is more text after the first JSON value")
 	}
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, most)
 }
 
-// Plain is what a decoder's error says of text, without the decoder's own words.
+// Plain rewrites a decoder's error about text in plain words.
 func Plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -47,7 +47,7 @@ func Plain(err error, text []byte) error {
 			cmp.Or(want[wrong.Type.Kind()], "a number"))
 	}
 	if broken, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("line %d is no JSON: %w", line(broken.Offset), err)
+		return fmt.Errorf("line %d is not JSON: %w", line(broken.Offset), err)
 	}
 	if errors.Is(err, io.EOF) {
 		return errors.New("it is empty, must be a JSON value")
@@ -58,14 +58,16 @@ func Plain(err error, text []byte) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// Check reports what a decoder accepts in the value that text begins with, and a reader of the text
-// may not see:
-//   - a key that is in one object twice, in any case, because the decoder takes the last of two values;
-//   - a string or a key with characters that are not printable: escape sequences of a terminal,
-//     characters that change the reading order, and line breaks unless strings may have lines. They
-//     could hide what is printed next to the text.
+// Check returns an error for parts of the value at the beginning of text that a decoder accepts but
+// a reader may not notice:
 //
-// The decoder must have accepted the value, which bounds how deep it is nested.
+//   - a key that occurs twice in one object, in upper or lower case, because the decoder uses the
+//     last value;
+//   - a string or key with unprintable characters: escape sequences of a terminal, characters that
+//     change the reading order, and line breaks unless strings may have lines. They could hide text
+//     that is printed next to them.
+//
+// The decoder must have accepted the value, which bounds its nesting.
 func Check(text []byte, lines bool) error {
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, len(text))
 }
@@ -99,7 +101,7 @@ func check(d *json.Decoder, name string, lines bool, most int) error {
 			}
 			same := folded(name)
 			if keys[same] {
-				return fmt.Errorf("the key %q stands twice in one object", name)
+				return fmt.Errorf("the key %q occurs twice in one object", name)
 			}
 			keys[same] = true
 		}
@@ -111,8 +113,8 @@ func check(d *json.Decoder, name string, lines bool, most int) error {
 	return err
 }
 
-// folded returns a key as the decoder compares it: of the letters that differ in case alone,
-// such as s, S and ſ, the first.
+// folded returns a key in the form in which the decoder compares it: of letters that differ only in
+// case, such as s, S and ſ, the first one.
 func folded(key string) string {
 	return strings.Map(func(r rune) rune {
 		first := r
@@ -123,8 +125,9 @@ func folded(key string) string {
 	}, key)
 }
 
-// keys returns of a decoder's path to a field the keys that the text has: names of embedded
-// structs on the way, which are none, begin with a capital letter, as no key here does.
+// keys returns the keys in a decoder's path to a field that are in the text. Names of embedded
+// structs in the path are not keys. They begin with a capital letter, unlike the keys of this
+// project.
 func keys(path string) string {
 	var kept []string
 	parts := strings.Split(path, ".")

@@ -16,15 +16,15 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The times of a data set that is handed over.
+// These are the times for handing over a data set.
 const (
-	keepData    = 24 * time.Hour         // after which a broker that runs elsewhere forgets it
-	askAgain    = 2 * time.Second        // from one question for it to the next
-	lookAgain   = 100 * time.Millisecond // from one look for it to the next
-	handingOver = 2 * time.Minute        // that it may take until it is there
+	keepData    = 24 * time.Hour         // time after which a broker that runs elsewhere deletes it
+	askAgain    = 2 * time.Second        // time from one request for it to the next
+	lookAgain   = 100 * time.Millisecond // time from one look for it to the next
+	handingOver = 2 * time.Minute        // time that the handover may take
 )
 
-// handOver puts a job's data set where workers fetch it, if it is not there.
+// handOver stores a job's data set at the broker for workers, unless it is already there.
 func (q *Queue) handOver(ctx context.Context, j pool.Job, n note) {
 	if j.Source == nil || j.Source.Hash() != n.Wants {
 		q.log.Warn("a worker asks for another data set", "worker", n.Worker, "key", n.Key, "wants", n.Wants)
@@ -53,12 +53,12 @@ func put(ctx context.Context, store jetstream.ObjectStore, digest string, source
 	var writer sync.WaitGroup
 	writer.Go(func() { to.CloseWithError(writeRecords(to, source.Data())) })
 	_, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest}, bounded.Reader(from, maxRecords))
-	from.CloseWithError(err) // who writes ends
+	from.CloseWithError(err) // ends the writer
 	writer.Wait()
 	return err
 }
 
-// takeBack removes the data sets that were handed over.
+// takeBack deletes the data sets that were handed over.
 func (q *Queue) takeBack() {
 	if len(q.handed) == 0 {
 		return
@@ -72,22 +72,22 @@ func (q *Queue) takeBack() {
 		}
 	}
 	if err != nil {
-		q.log.Warn("a data set stays with the broker for a day", "error", err)
+		q.log.Warn("a data set stays at the broker for a day", "error", err)
 	}
 }
 
-// mostFetched is how many data sets that were handed over a worker keeps.
+// mostFetched is how many fetched data sets a worker keeps.
 const mostFetched = 4
 
-// sources are a worker's data sets.
+// sources has a worker's data sets.
 type sources struct {
 	mu      sync.Mutex
 	by      map[string]*train.Source // by digest
-	fetched []string                 // digests of those that were handed over, the newest last
+	fetched []string                 // digests of the fetched ones, the newest last
 }
 
-// source returns the data set of a digest: one that is here by the spec's name for it, or
-// one that is handed over by who asks.
+// source returns the data set with a digest. It is loaded by the spec's name for it, or fetched from
+// the process that hands out the cell.
 func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*train.Source, error) {
 	s := &h.sources
 	s.mu.Lock()
@@ -118,7 +118,7 @@ func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*tra
 	return fetched, nil
 }
 
-// fetchData asks for the data set of a digest until it is there, and checks it.
+// fetchData asks for the data set with a digest until it is there, and checks it.
 func (h *hand) fetchData(ctx context.Context, digest string) (*train.Source, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, handingOver,
 		fmt.Errorf("it was not handed over within %v", handingOver))
@@ -134,7 +134,7 @@ func (h *hand) fetchData(ctx context.Context, digest string) (*train.Source, err
 		}
 		store, err := h.js.ObjectStore(ctx, dataBucket)
 		if err != nil {
-			continue // the broker is away, perhaps
+			continue // the broker may be unreachable
 		}
 		object, err := store.Get(ctx, digest)
 		if err != nil {

@@ -11,13 +11,13 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// maxRecords bounds a data set that is handed to workers, in bytes as it is sent.
+// maxRecords is the largest data set that is sent to workers, in bytes.
 const maxRecords = 1 << 30
 
-// recordsVersion is raised with every change of how data sets are sent.
+// recordsVersion is the version of the format. Raise it whenever the format changes.
 const recordsVersion = 1
 
-// writeRecords writes a data set as it is sent to workers.
+// writeRecords writes a data set in the format for workers.
 func writeRecords(w io.Writer, d *data.Dataset) error {
 	c := codec.NewWriter(w)
 	sent := *d
@@ -28,8 +28,8 @@ func writeRecords(w io.Writer, d *data.Dataset) error {
 	return nil
 }
 
-// readRecords reads what writeRecords wrote. It is an error if that is not a data set with
-// the digest.
+// readRecords reads the output of writeRecords. It returns an error if that is not a data set with
+// the given digest.
 func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
 	c := codec.NewReader(bounded.Reader(r, maxRecords))
 	d := new(data.Dataset)
@@ -41,12 +41,12 @@ func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
 		return nil, fmt.Errorf("data set: %w", err)
 	}
 	if got := d.Hash(); got != digest {
-		return nil, fmt.Errorf("data set of digest %s, must be %s", got, digest)
+		return nil, fmt.Errorf("digest of the data set = %s, must be %s", got, digest)
 	}
 	return d, nil
 }
 
-// visitRecords visits all of a data set.
+// visitRecords visits all fields of a data set.
 func visitRecords(c *codec.Codec, d *data.Dataset) {
 	codec.Exactly(c, "version", recordsVersion)
 	visitText(c, "name", &d.Name)
@@ -83,7 +83,7 @@ func visitImages(c *codec.Codec, d *data.Dataset) {
 	visitFloats(c, "deviations", &m.Std)
 }
 
-// visitStarts visits the offsets of the rows, as how long each is.
+// visitStarts visits the offsets of the rows, in the form of the rows' lengths.
 func visitStarts(c *codec.Codec, d *data.Dataset) {
 	lengths := make([]int32, max(0, len(d.Start)-1))
 	for i := range lengths {
@@ -145,8 +145,8 @@ func visitBytes(c *codec.Codec, what string, x *[]byte) {
 	})
 }
 
-// visitParts visits a list of numbers of so many bytes each, some at a time: memory is taken
-// as they come.
+// visitParts visits a list of numbers of width bytes each, one part at a time. So memory is
+// allocated only as data arrives.
 func visitParts[T any](c *codec.Codec, what string, x *[]T, width int, visit func([]byte, []T)) {
 	const part = 1 << 16
 	n := len(*x)

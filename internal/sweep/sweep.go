@@ -1,17 +1,17 @@
-// Package sweep computes the cells of figures, searches and comparisons on several machines,
-// which meet at a broker (package cluster/broker): a Queue hands cells out, and workers compute
-// them (Work). The same bits come out as on one machine.
+// Package sweep computes the cells of figures, searches and comparisons on several machines, which
+// connect to a broker (package cluster/broker). A Queue hands out cells, and workers compute them
+// (Work). The results have the same bits as on one machine.
 //
-// A cell lies in a stream until its worker says that it is done; a worker that says nothing
-// for some seconds is taken for dead, and the cell is given to another, with the checkpoint
-// that the first has left of it, if it has. A result is created once, under the key of all
-// that it depends on. A worker that has computed it as well compares: other bytes are an
-// error that ends the sweep, since one of two machines is wrong. Cells go only to workers of
-// the same architecture and class of kernels, whose bits are the same.
+// A cell stays in a stream until a worker says that it is done. A worker that is silent for some
+// seconds is considered dead. The cell is given to another worker, together with the checkpoint that
+// the first has left, if any. The key of a result is a hash of everything that it depends on, and
+// the result is created once. If a second worker computes the same cell, it compares its result: if
+// the bytes differ, one of the two machines is wrong, and the sweep ends with an error. Cells go
+// only to workers of the same architecture and class of kernels, which compute the same bits.
 //
-// Workers load data sets by name and check their digests. What they lack, such as a file of
-// the user's own, is handed over through the broker's memory, and checked. They are trusted with results: a
-// worker that lies is found only where two have computed one cell.
+// Workers load data sets by name and check their digests. A data set that a worker does not have,
+// such as a user's own file, is sent through the broker's memory and checked too. Workers are
+// trusted with results: a wrong result is noticed only if two workers have computed the same cell.
 package sweep
 
 import (
@@ -35,7 +35,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The streams and subjects of sweeps.
+// These are the streams and subjects of sweeps.
 const (
 	cellStream   = "PDPS_CELLS"
 	cellSubject  = "pdps.cell"
@@ -45,18 +45,18 @@ const (
 	dataBucket   = "PDPS_DATA"
 )
 
-// The times of a sweep.
+// These are the times of a sweep.
 const (
-	heartbeat = 1500 * time.Millisecond // from one sign of life of a worker to the next
-	silence   = 6 * time.Second         // without one, after which a cell is given to another
-	patience  = 5 * time.Second         // for an answer of the broker
-	repair    = 3 * time.Second         // from one look at what is lost to the next
+	heartbeat = 1500 * time.Millisecond // time from one sign of life of a worker to the next
+	silence   = 6 * time.Second         // time without one after which a cell is given to another worker
+	patience  = 5 * time.Second         // time to wait for an answer of the broker
+	repair    = 3 * time.Second         // time from one call of repair to the next
 )
 
-// maxResult bounds a cell's result, in bytes: it is one message.
+// maxResult is the largest result of a cell in bytes. A result is one message.
 const maxResult = 1000 << 10
 
-// class names the machines whose results are the same bits.
+// class returns the name of the class of machines that compute the same bits.
 func class() string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -67,7 +67,7 @@ func class() string {
 	return name
 }
 
-// note is what a worker says of itself.
+// note is a worker's message about itself.
 type note struct {
 	Worker string  `json:"worker"`
 	Class  string  `json:"class"`
@@ -75,32 +75,31 @@ type note struct {
 	Wants  string  `json:"wants,omitempty"` // the digest of a data set that the worker lacks
 	Part   float64 `json:"part"`
 	Error  string  `json:"error,omitempty"`
-	Fatal  bool    `json:"fatal,omitempty"` // no other worker would do better
+	Fatal  bool    `json:"fatal,omitempty"` // another worker would fail too
 }
 
 // Options says where cells are handed out.
 type Options struct {
-	Engine broker.Engine // StoreDir "" is a temporary folder; Allow is set by the queue
+	Engine broker.Engine // StoreDir "" means a temporary folder; the queue sets Allow
 	Creds  *broker.Credentials
-	Log    *slog.Logger // is told who computes what; nil: nothing is logged
+	Log    *slog.Logger // nil logs nothing
 }
 
-// Queue hands cells out to workers. It is a pool.Elsewhere. One that is done with
-// must be closed.
+// Queue hands out cells to workers. It is a pool.Elsewhere. Close it after use.
 type Queue struct {
 	log    *slog.Logger
 	broker *broker.Broker
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	store  string // the temporary folder; "": none
+	store  string // the temporary folder; "" if there is none
 	// replicas is how many copies a stream has.
 	replicas int
 	notes    chan *nats.Msg
-	known    map[string]bool // workers that have spoken
+	known    map[string]bool // workers that have sent a note
 	handed   []string        // digests of data sets that were handed over
 }
 
-// Open starts the broker, or connects to it, and makes what workers need.
+// Open starts the broker, or connects to it, and creates what workers need.
 func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	if err := o.Creds.Check(broker.Server); err != nil {
 		return nil, err
@@ -142,10 +141,10 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	return q, nil
 }
 
-// URL returns where workers reach the broker.
+// URL returns the URL at which workers reach the broker.
 func (q *Queue) URL() string { return q.broker.URL() }
 
-// Close ends the connection, and the broker if it was started here.
+// Close ends the connection, and stops the broker if it was started here.
 func (q *Queue) Close() error {
 	if q.conn != nil {
 		q.takeBack()
@@ -160,7 +159,7 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Allow is what a user of a sweep's broker may do.
+// Allow returns the permissions of a user of a sweep's broker.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role != broker.Worker {
 		return broker.Permissions{}
@@ -174,7 +173,7 @@ func Allow(u broker.User) broker.Permissions {
 
 const workerInbox = "_INBOX_worker"
 
-// make makes the streams, where they are not there, and returns the bucket of results.
+// make creates the streams, if they do not exist, and returns the bucket of results.
 func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
@@ -193,7 +192,7 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	}
 	for _, store := range []jetstream.ObjectStoreConfig{
 		{Bucket: savedBucket, Replicas: q.replicas},
-		// Records are on no disk but that of who has them.
+		// Records must not be on any disk except their owner's.
 		{Bucket: dataBucket, Replicas: q.replicas, Storage: jetstream.MemoryStorage, TTL: keepData},
 	} {
 		if _, err := q.js.CreateOrUpdateObjectStore(ctx, store); err != nil {
@@ -208,14 +207,14 @@ func (q *Queue) make(ctx context.Context) (jetstream.KeyValue, error) {
 	return results, nil
 }
 
-// task is a job under way.
+// task is a job of the current call of Compute.
 type task struct {
 	pool.Job
 	done bool
 }
 
-// Compute hands the jobs out and takes their results. It ends with the first job that no
-// worker can do, or whose results differ.
+// Compute hands out the jobs and collects their results. It returns an error as soon as no worker
+// can do a job, or two results of a job differ.
 func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	done func(job int, result json.RawMessage) error, part func(job int, part float64)) error {
 	at := make(map[string]int, len(jobs))
@@ -265,7 +264,7 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 			watcher = w
 		case e := <-updates():
 			if e == nil {
-				continue // all that were there have come
+				continue // all results that existed before have been delivered
 			}
 			if err := finish(e.Key(), e.Value()); err != nil {
 				return err
@@ -279,8 +278,8 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	return nil
 }
 
-// repair makes what a broker may have lost: the streams, the cells in them, the watch on
-// results. Errors of the broker's are left for the next time.
+// repair restores what a broker may have lost: the streams, their cells, and the watch on the
+// results. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
 	if !q.conn.IsConnected() {
@@ -321,13 +320,13 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 	return watcher, nil
 }
 
-// taken reports that a stream has a message of the subject.
+// taken reports whether err says that a stream already has a message with the subject.
 func taken(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && api.Description == "maximum messages per subject exceeded"
 }
 
-// heed takes what a worker says.
+// heed handles a worker's note.
 func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
 	if err := strictjson.DecodeWhole(m.Data, &n, len(m.Data)); err != nil {

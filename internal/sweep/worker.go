@@ -27,31 +27,31 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Maker makes a job of its spec, and returns the result as JSON.
+// Maker computes a job from its spec, and returns the result as JSON.
 type Maker func(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
 
-// WorkOptions says how a worker works.
+// WorkOptions are the options of a worker.
 type WorkOptions struct {
 	URL     string // the broker
 	Creds   *broker.Credentials
-	Name    string // what others see of it; must differ from other workers'
+	Name    string // its name for others; must differ from other workers' names
 	Workers int    // cells at the same time, at least 1
-	Dir     string // keeps checkpoints of cells under way
-	// Load returns a data set for a training, by its name, which is looked at for its digest.
-	// One that it does not return, or that has another digest, is asked for of who hands the
-	// cell out. Sets are loaded once and kept.
+	Dir     string // folder for checkpoints of cells under way
+	// Load returns a data set for a training by its name. If it returns none, or one with another
+	// digest, the worker asks the process that hands out the cell. Data sets are loaded once and
+	// kept.
 	Load func(context.Context, train.Spec) (*train.Source, error)
-	// Other makes jobs that are no cells of experiments, by the kind that their spec names.
+	// Other has functions for jobs that are not cells of experiments, by the kind in their spec.
 	Other map[string]Maker
-	Log   *slog.Logger // nil: nothing is logged
+	Log   *slog.Logger // nil logs nothing
 }
 
-// Work computes cells until the context ends, and waits for a broker and a queue that are
-// not up yet. Cells under way are given back then. The error is context.Cause(ctx), unless
-// it is of the options or of the broker, which refuses the worker.
+// Work computes cells until the context ends. It waits for a broker and a queue that are not up yet.
+// When the context ends, it gives back the cells under way. The error is context.Cause(ctx), unless
+// the options are invalid or the broker refuses the worker.
 func Work(ctx context.Context, o WorkOptions) error {
 	if o.Workers < 1 || o.Name == "" || o.Dir == "" {
-		return fmt.Errorf("worker %q of %d cells at a time in %q: must have a name, at least 1, and a folder",
+		return fmt.Errorf("worker name = %q, cells at a time = %d, dir = %q: must be a name, at least 1, and a folder",
 			o.Name, o.Workers, o.Dir)
 	}
 	if err := o.Creds.Check(broker.Worker); err != nil {
@@ -107,7 +107,7 @@ func (w *worker) work(ctx context.Context) {
 			w.say(note{})
 			if !errors.Is(err, nats.ErrTimeout) {
 				sleep(ctx, time.Second/2)
-				break // the queue may be another one now
+				break // the queue may have been replaced
 			}
 		}
 	}
@@ -126,11 +126,11 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// say tells who listens.
+// say publishes a note.
 func (w *worker) say(n note) {
 	n.Worker, n.Class = w.Name, class()
 	if text, err := json.Marshal(n); err == nil {
-		_ = w.conn.Publish(noteSubject, text) // it is said again
+		_ = w.conn.Publish(noteSubject, text) // it will be sent again
 	}
 }
 
@@ -151,7 +151,7 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	defer cancel()
 	h := &hand{worker: w, job: job, m: m, file: filepath.Join(w.Dir, job.Key+".checkpoint")}
 	var helpers sync.WaitGroup
-	helpers.Go(func() { h.beat(ctx) }) // a checkpoint on its way takes longer than silence may last
+	helpers.Go(func() { h.beat(ctx) }) // fetching a checkpoint may take longer than a worker may be silent
 	h.fetch(ctx)
 	helpers.Go(func() { h.keep(ctx) })
 	result, err := h.compute(ctx)
@@ -162,7 +162,7 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 	helpers.Wait()
 	switch {
 	case err == nil:
-		_ = m.Ack() // if it is lost, whoever gets the cell next finds the result
+		_ = m.Ack() // if this is lost, the next worker finds the result
 		h.forget()
 		w.say(note{Key: job.Key, Part: 1})
 	case errors.Is(err, context.Canceled):
@@ -171,20 +171,19 @@ func (w *worker) cell(working context.Context, m jetstream.Msg) {
 		w.log.Error("a cell failed", "key", job.Key, "error", err)
 		w.say(note{Key: job.Key, Error: message.OneLine(err),
 			Fatal: errors.Is(err, ErrDifferent) || errors.Is(err, models.ErrDiverged)})
-		_ = m.NakWithDelay(time.Second / 4) // for another worker; this one is slow to take it again
+		_ = m.NakWithDelay(time.Second / 4) // delayed, so that another worker takes it
 		sleep(working, repair)
 	}
 	_ = w.conn.FlushTimeout(patience)
 }
 
-// ErrDifferent reports that two workers computed other bytes for one cell.
-var ErrDifferent = errors.New("two machines have other results of one cell")
+// ErrDifferent reports that two workers computed different bytes for the same cell.
+var ErrDifferent = errors.New("two machines have different results for the same cell")
 
-// deliver creates a result, or compares it with the one that is there, until the context
-// ends.
+// deliver creates a result, or compares it with the existing one. It tries until the context ends.
 func (w *worker) deliver(ctx context.Context, key string, result []byte) error {
 	if len(result) > maxResult {
-		return fmt.Errorf("a result of %d bytes, must have at most %d", len(result), maxResult)
+		return fmt.Errorf("result has %d bytes, must have at most %d", len(result), maxResult)
 	}
 	for {
 		err := w.create(ctx, key, result)
@@ -215,12 +214,12 @@ func (w *worker) create(ctx context.Context, key string, result []byte) error {
 		return err
 	}
 	if !bytes.Equal(there.Value(), result) {
-		return fmt.Errorf("%w: %s: one of them, or of their programs, is wrong", ErrDifferent, key)
+		return fmt.Errorf("%w: %s: one of the machines, or its program, is wrong", ErrDifferent, key)
 	}
 	return nil
 }
 
-// hand is a worker's hand on one cell.
+// hand is the work of a worker on one cell.
 type hand struct {
 	*worker
 	job   pool.Job
@@ -232,7 +231,7 @@ type hand struct {
 	part float64
 }
 
-// compute makes the job.
+// compute computes the job.
 func (h *hand) compute(ctx context.Context) (json.RawMessage, error) {
 	var spec struct {
 		Kind string `json:"kind"`
@@ -252,7 +251,7 @@ func (h *hand) progress(part float64) {
 	h.part = part
 }
 
-// beat says now and then that the worker lives.
+// beat tells the queue regularly that the worker is alive.
 func (h *hand) beat(ctx context.Context) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
@@ -266,11 +265,11 @@ func (h *hand) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		_ = h.m.InProgress() // if it is lost, the cell is given to another as well
+		_ = h.m.InProgress() // if this is lost, another worker also gets the cell
 	}
 }
 
-// keep stores the cell's checkpoint for another worker, now and then.
+// keep regularly stores the cell's checkpoint at the broker, for another worker.
 func (h *hand) keep(ctx context.Context) {
 	for {
 		sleep(ctx, heartbeat)
@@ -281,10 +280,10 @@ func (h *hand) keep(ctx context.Context) {
 	}
 }
 
-// maxSaved bounds a checkpoint that moves from worker to worker, in bytes.
+// maxSaved is the largest checkpoint that is stored at the broker, in bytes.
 const maxSaved = 4 << 30
 
-// store stores the checkpoint, if there is a newer one.
+// store stores the checkpoint if it is newer than the stored one.
 func (h *hand) store(ctx context.Context) {
 	info, err := os.Stat(h.file)
 	if err != nil || !info.ModTime().After(h.saved) || info.Size() > maxSaved {
@@ -307,7 +306,7 @@ func (h *hand) store(ctx context.Context) {
 	h.log.Info("a checkpoint is stored", "key", h.job.Key, "bytes", info.Size())
 }
 
-// fetching is how long a checkpoint may take to come.
+// fetching is how long fetching a checkpoint may take.
 const fetching = 10 * time.Minute
 
 // fetch gets the checkpoint that another worker has left, unless there is one here.
@@ -323,7 +322,7 @@ func (h *hand) fetch(ctx context.Context) {
 	}
 	object, err := store.Get(ctx, h.job.Key)
 	if err != nil {
-		return // there is none
+		return // no checkpoint is stored
 	}
 	defer object.Close()
 	if err := files.Write(h.file, func(to io.Writer) error {
@@ -334,12 +333,12 @@ func (h *hand) fetch(ctx context.Context) {
 		return
 	}
 	if info, err := os.Stat(h.file); err == nil {
-		h.saved = info.ModTime() // it is stored already
+		h.saved = info.ModTime() // this version is already stored
 	}
 	h.log.Info("a checkpoint is there", "key", h.job.Key)
 }
 
-// forget removes the checkpoint that is stored.
+// forget deletes the stored checkpoint.
 func (h *hand) forget() {
 	if h.saved.IsZero() {
 		return
@@ -347,6 +346,6 @@ func (h *hand) forget() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if store, err := h.js.ObjectStore(ctx, savedBucket); err == nil {
-		_ = store.Delete(ctx, h.job.Key) // one that stays is of a cell that is done
+		_ = store.Delete(ctx, h.job.Key) // if this fails, the checkpoint of a finished cell remains
 	}
 }

@@ -1,5 +1,4 @@
-// This file holds pictures against golden ones, as tests do that must not
-// accept a blank sheet.
+// This file compares pictures with golden ones.
 
 package testkit
 
@@ -17,21 +16,23 @@ import (
 	"gonum.org/v1/plot/cmpimg"
 )
 
-// update writes the golden pictures anew. Look at them before they are committed.
-var update = flag.Bool("update-pictures", false, "write the golden pictures of testdata anew")
+// update makes the tests write the golden pictures again. Look at the pictures before you commit
+// them.
+var update = flag.Bool("update-pictures", false, "write the golden pictures in testdata again")
 
 const (
-	// reduction is how many pixels of a picture make one of its golden copy, in each
-	// direction: what is kept is small, and the edges of letters weigh less.
+	// reduction is how many pixels become one in the golden copy, in each direction. So the copy is
+	// small, and the edges of letters matter less.
 	reduction = 3
-	// tolerance is how far a pixel may be off, of the distance from black to white
-	// (cmpimg's measure): roundings of another processor are allowed, and no stroke.
+	// tolerance is the allowed difference of a pixel, as a fraction of the distance from black to
+	// white (cmpimg's measure). It allows the rounding differences of other processors, but not a
+	// missing line.
 	tolerance = 0.08
 )
 
-// Golden draws a picture as PNG and compares it with testdata/name.png, reduced to a
-// third. If they differ, the picture is kept with the test's artifacts (go test
-// -artifacts). With -update-pictures the golden picture is written instead.
+// Golden draws a picture as PNG and compares it with testdata/name.png, which has a third of the
+// size. If they differ, the picture is saved with the test's artifacts (go test -artifacts). With
+// -update-pictures the golden picture is written instead.
 func Golden(t *testing.T, name string, drawTo func(io.Writer) error) {
 	t.Helper()
 	var drawn bytes.Buffer
@@ -58,7 +59,7 @@ func Golden(t *testing.T, name string, drawTo func(io.Writer) error) {
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
-		t.Fatalf("%v: -update-pictures makes it", err)
+		t.Fatalf("%v: make it with -update-pictures", err)
 	}
 	equal, err := cmpimg.EqualApprox("png", reduced.Bytes(), want, tolerance)
 	if err != nil {
@@ -69,11 +70,11 @@ func Golden(t *testing.T, name string, drawTo func(io.Writer) error) {
 		if err := os.WriteFile(path, reduced.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		t.Errorf("the picture is not the one in %s; it is in %s", golden, path)
+		t.Errorf("the picture differs from %s; it is in %s", golden, path)
 	}
 }
 
-// reduce averages the pixels; less than one of the copy is lost at the edges.
+// reduce averages blocks of pixels. A remainder at the edges is dropped.
 func reduce(full image.Image) image.Image {
 	b := full.Bounds()
 	reduced := image.NewRGBA(image.Rect(0, 0, b.Dx()/reduction, b.Dy()/reduction))

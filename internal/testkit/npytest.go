@@ -1,5 +1,5 @@
-// This file writes arrays and archives as NumPy does, for tests: by the description of the
-// format in numpy.lib.format, and not by what reads it here.
+// This file writes arrays and archives in NumPy's format, for tests. It follows the description of
+// the format in numpy.lib.format and does not use the code that reads the format.
 
 package testkit
 
@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Array is an array as NumPy saves it.
+// Array is an array in NumPy's file format.
 type Array struct {
-	Version byte   // of the format, its first number; 0: 1
+	Version byte   // major version of the format; 0 means 1
 	Descr   string // type of the elements, such as <f4
 	Fortran bool
 	Shape   []int
 	Content []byte // the elements in the order of the file
 }
 
-// alignment is what the length of all before the content is a multiple of.
+// The length of everything before the content is a multiple of alignment.
 const alignment = 64
 
-// Bytes returns the file of the array.
+// Bytes returns the content of the array's file.
 func (a Array) Bytes() []byte {
 	version := max(a.Version, 1)
 	order := "False"
@@ -38,8 +38,8 @@ func (a Array) Bytes() []byte {
 	return append(WithHeader(version, text), a.Content...)
 }
 
-// WithHeader returns what stands before the content: magic, version, and the text of the header
-// with blanks and the end of a line behind it.
+// WithHeader returns the part of a file before the content: the magic bytes, the version, and the
+// text of the header, padded with blanks and ended by a newline.
 func WithHeader(version byte, text string) []byte {
 	out := append([]byte("\x93NUMPY"), version, 0)
 	width := 2
@@ -58,16 +58,16 @@ func WithHeader(version byte, text string) []byte {
 	return append(out, text...)
 }
 
-// Of returns an array of these elements, little-endian, in C's order.
+// Of returns an array with these elements, little-endian and in C order.
 func Of[T int64 | uint8 | float32 | float64](descr string, shape []int, elements ...T) Array {
 	content, err := binary.Append(nil, binary.LittleEndian, elements)
 	if err != nil {
-		panic(err) // of these types there is none
+		panic(err) // cannot happen for these types
 	}
 	return Array{Descr: descr, Shape: shape, Content: content}
 }
 
-// Texts returns a vector of texts of at most width characters, as NumPy keeps those of Python.
+// Texts returns a vector of texts of at most width characters, as NumPy stores Python's texts.
 func Texts(width int, texts ...string) Array {
 	a := Array{Descr: fmt.Sprintf("<U%d", width), Shape: []int{len(texts)}}
 	for _, text := range texts {
@@ -79,13 +79,13 @@ func Texts(width int, texts ...string) Array {
 	return a
 }
 
-// Member is an array of an archive, or what stands in its place.
+// Member is an array in an archive, or another file there.
 type Member struct {
 	Name    string
 	Content []byte
 }
 
-// Archive returns the file of an archive as np.savez writes it, or np.savez_compressed.
+// Archive returns the content of an archive's file, as np.savez or np.savez_compressed writes it.
 func Archive(compressed bool, members ...Member) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)

@@ -1,7 +1,6 @@
-// This file holds what other accountants answer, for tests to compare
-// with. The figures were computed with the public libraries that each row
-// names: dp_accounting 0.6.0 (Google), prv_accountant 0.2.0 (Microsoft),
-// Opacus 1.5.4 (Meta) and the gdp_accountant of TensorFlow Privacy.
+// This file has results of other accountants, with which tests compare. They were computed with the
+// public libraries named in each row: dp_accounting 0.6.0 (Google), prv_accountant 0.2.0
+// (Microsoft), Opacus 1.5.4 (Meta), and the gdp_accountant of TensorFlow Privacy.
 
 package testkit
 
@@ -19,19 +18,17 @@ var accountants string
 //go:embed calibrate.csv
 var calibrate string
 
-// Row is one library's ε of T rounds at rate q with noise multiplier σ.
+// Row is the ε of one library for T rounds at sample rate q with noise multiplier σ.
 //
 // Accountant is one of
-//   - dp_accounting-PLD(h): pessimistic, with discretisation interval h, that
-//     is an upper bound; too coarse at h = 1e-4 where ε < 0.1;
-//   - prv_accountant-lower|estimate|upper(eps_error=e): the true ε is between
-//     the lower and the upper;
-//   - dp_accounting-RDP(orders), opacus-RDP, dp_accounting-RDP-WOR (fixed-size
-//     samples);
+//   - dp_accounting-PLD(h): an upper bound, pessimistic, with discretisation interval h. With h =
+//     1e-4 it is too coarse for ε < 0.1.
+//   - prv_accountant-lower|estimate|upper(eps_error=e): the true ε is between lower and upper.
+//   - dp_accounting-RDP(orders), opacus-RDP, dp_accounting-RDP-WOR (fixed-size samples).
 //   - tf_privacy-CLT-uniform|poisson: an approximation.
 type Row struct {
 	Setting             string
-	N, S                int // data set and sample size; 0 where the row has only the rate
+	N, S                int // sizes of the data set and the sample; 0 if the row has only the rate
 	Q, Sigma            float64
 	T                   int
 	Delta               float64
@@ -40,7 +37,7 @@ type Row struct {
 	Epsilon             float64
 }
 
-// Accountants returns every library's answers to every setting.
+// Accountants returns the results of every library for every setting.
 func Accountants() ([]Row, error) {
 	var rows []Row
 	err := each(accountants, func(f fields) {
@@ -52,8 +49,8 @@ func Accountants() ([]Row, error) {
 	return rows, err
 }
 
-// Noise is the least noise multiplier that a library's search finds for a
-// target ε, add-or-remove adjacency, Poisson sampling.
+// Noise is the smallest noise multiplier that a library's search finds for a target ε, with
+// add-or-remove adjacency and Poisson sampling.
 type Noise struct {
 	Epsilon, Delta, Q float64
 	T                 int
@@ -61,7 +58,7 @@ type Noise struct {
 	Sigma, Achieved   float64
 }
 
-// Noises returns every library's answers to every budget.
+// Noises returns the results of every library for every budget.
 func Noises() ([]Noise, error) {
 	var rows []Noise
 	err := each(calibrate, func(f fields) {
@@ -78,7 +75,7 @@ type fields map[string]string
 func (f fields) float(name string) float64 {
 	x, err := strconv.ParseFloat(f[name], 64)
 	if err != nil {
-		panic(fmt.Sprintf("oracle: %s = %q is no number", name, f[name]))
+		panic(fmt.Sprintf("oracle: %s = %q is not a number", name, f[name]))
 	}
 	return x
 }

@@ -2,20 +2,20 @@ package timeline
 
 import "proactivedp/sim"
 
-// Clients is what the clients of a run are doing, each at its number.
+// Clients says what each client of a run is doing, by its number.
 type Clients []Client
 
-// Client is what one client is doing.
+// Client says what one client is doing.
 type Client struct {
 	Busy  bool          // whether it is in a round
 	Round sim.Happening // how its latest round began
 	Away  bool
-	Left  sim.Time // when it was last seen to leave
+	Left  sim.Time // when it last left
 	Free  sim.Time // if not busy: when its latest round, wait or absence ended
 }
 
-// Enter enters what happens; events come in the order of their times. It returns the name of what
-// a client ends by it, "waits" or "away", and since when that was; "" if it ends neither.
+// Enter records an event. Events must come in the order of their times. If the event ends a
+// client's wait or absence, Enter returns "waits" or "away" and when it began. Otherwise ended is "".
 func (all Clients) Enter(h sim.Happening) (ended string, since sim.Time) {
 	switch h.Kind {
 	case sim.RoundBegins, sim.RoundEnds, sim.RoundAborted, sim.ClientLeaves, sim.ClientReturns:

@@ -1,14 +1,13 @@
-// Package timeline follows what the clients of a run do over time, and keeps its first rounds.
+// Package timeline records what the clients of a run do over time, and keeps the first rounds.
 package timeline
 
 import "proactivedp/sim"
 
-// Kept bounds how far a window follows a client that is ahead: for so many
-// times the rounds that it waits for.
+// Kept limits how far a window follows a client that runs ahead: to Kept times the rounds that the
+// window shows.
 const Kept = 4
 
-// Window is what happened until the updates of a client's first rounds were in,
-// for all clients.
+// Window is what happened until the server had the updates of each client's first rounds.
 type Window struct {
 	Rounds     []Round     `json:"rounds"` // rounds in the order of their ends
 	Away       []Away      `json:"away,omitempty"`
@@ -19,12 +18,12 @@ type Window struct {
 type Round struct {
 	Client  int      `json:"client"`
 	Round   int      `json:"round"`
-	Lag     int      `json:"lag"` // i − k, how far behind the round was
+	Lag     int      `json:"lag"` // the lag i − k of the round
 	Aborted bool     `json:"aborted,omitempty"`
 	Open    bool     `json:"open,omitempty"` // whether it is still under way when the window ends
 	From    sim.Time `json:"from"`
 	To      sim.Time `json:"to"`
-	Arrives sim.Time `json:"arrives"` // when its update first came to the server; 0 if it did not
+	Arrives sim.Time `json:"arrives"` // when its update first arrived at the server; 0 if it did not
 }
 
 // Away is a client's absence.
@@ -42,10 +41,10 @@ type Broadcast struct {
 	Arrives sim.Time `json:"arrives"`
 }
 
-// Recorder makes a window of what it is shown.
+// Recorder makes a window from a run's events.
 type Recorder struct {
 	Window
-	shown   int // how many rounds of each client
+	shown   int // how many rounds of each client are shown
 	clients Clients
 	index   map[[2]int]int      // index of a round in Rounds, by client and round
 	sent    map[[2]int]sim.Time // when broadcasts were sent, by client or AllClients and k
@@ -53,7 +52,7 @@ type Recorder struct {
 	now     sim.Time
 }
 
-// NewRecorder returns a recorder of so many rounds of each of the clients.
+// NewRecorder returns a recorder of this many rounds of each client.
 func NewRecorder(rounds, clients int) *Recorder {
 	return &Recorder{
 		shown: rounds, clients: make(Clients, clients), index: map[[2]int]int{}, sent: map[[2]int]sim.Time{},
@@ -61,7 +60,7 @@ func NewRecorder(rounds, clients int) *Recorder {
 	}
 }
 
-// Record enters what happens.
+// Record records an event.
 func (r *Recorder) Record(h sim.Happening) {
 	r.now = h.At
 	r.clients.Enter(h)
@@ -97,7 +96,7 @@ func (r *Recorder) Record(h sim.Happening) {
 	}
 }
 
-// End returns the window, with what is under way when it ends.
+// End returns the window, including what is under way at its end.
 func (r *Recorder) End() *Window {
 	for client, c := range r.clients {
 		if c.Away {
@@ -112,5 +111,5 @@ func (r *Recorder) End() *Window {
 	return &r.Window
 }
 
-// Done reports whether the window is whole: the updates of the first rounds are in.
+// Done reports whether the window is complete: the server has the updates of the first rounds.
 func (r *Recorder) Done() bool { return r.missing == 0 }

@@ -1,4 +1,4 @@
-// Package unpack reads files whether or not they are compressed.
+// Package unpack reads files that may be compressed.
 package unpack
 
 import (
@@ -14,8 +14,8 @@ import (
 // BufferSize is the size, in bytes, of the buffers of the readers.
 const BufferSize = 1 << 16
 
-// Reader returns r without its compression by gzip or bzip2, as its first bytes
-// say, or r as it is.
+// Reader returns the decompressed content of r if its first bytes are those of gzip or bzip2,
+// otherwise r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, BufferSize)
 	magic, err := in.Peek(3)
@@ -35,8 +35,7 @@ func Reader(r io.Reader) (*bufio.Reader, error) {
 	return in, nil
 }
 
-// File calls read with the content of the file at path, without its compression.
-// Errors name the path.
+// File calls read with the decompressed content of the file at path. Errors name the path.
 func File(path string, read func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package version says which build of the program is running: its version, the
-// revision of its source, and the Go and the platform it was compiled for.
+// Package version describes the build of the running program: its version, the revision of its
+// source, and the Go version and platform for which it was compiled.
 package version
 
 import (
@@ -12,12 +12,12 @@ var release string
 
 // Info describes a build.
 type Info struct {
-	// Version is that of the release or of the module as it was installed; of
-	// a build from a checkout, what Go makes of its tags, or "(devel)".
+	// Version is that of the release, or of the module as installed. For a build from a checkout,
+	// it is what Go derives from tags, or "(devel)".
 	Version string `json:"version"`
-	// Revision is the commit that was built, "" if the build did not record it.
+	// Revision is the commit that was built. It is "" if the build did not record it.
 	Revision string `json:"revision,omitempty"`
-	// Modified reports that the source differed from Revision.
+	// Modified says whether the source differed from Revision.
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"` // version of the compiler, such as go1.26.0
 	OS       string `json:"os"`
@@ -30,8 +30,7 @@ func Get() Info {
 	return describe(info, release)
 }
 
-// describe reads a build's record, which is nil if there is none, and the
-// version that the linker set.
+// describe interprets a build's record, which may be nil, and the version that the linker set.
 func describe(record *debug.BuildInfo, release string) Info {
 	i := Info{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if record != nil {
@@ -51,8 +50,8 @@ func describe(record *debug.BuildInfo, release string) Info {
 	return i
 }
 
-// Source returns the revision, or the version where the build recorded none, with a
-// remark if the source differed from it: what a manifest says of its program.
+// Source returns the revision, or the version if no revision was recorded. If the source differed,
+// it says so. Manifests name the program this way.
 func (i Info) Source() string {
 	source := i.Revision
 	if source == "" {

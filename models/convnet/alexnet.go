@@ -1,6 +1,6 @@
-// This file is AlexNet (A. Krizhevsky, I. Sutskever and G. Hinton,
-// "ImageNet Classification with Deep Convolutional Neural Networks", NIPS 2012)
-// cut down to colour images of 32×32 in ten classes, with 23,272,266 parameters:
+// This file has AlexNet (A. Krizhevsky, I. Sutskever and G. Hinton, "ImageNet Classification with
+// Deep Convolutional Neural Networks", NIPS 2012), reduced to colour images of 32×32 in ten
+// classes, with 23,272,266 parameters:
 //
 //	layer                     output     parameters   multiplications
 //	conv 3×3 stride 2 pad 1   64×16×16        1,792           442,368
@@ -15,7 +15,7 @@
 //	dense                     4096       16,781,312        16,777,216
 //	dense                     10             40,970            40,960
 //
-// with a ReLU behind every layer but the last.
+// A ReLU follows every layer except the last.
 
 package convnet
 
@@ -24,17 +24,19 @@ import (
 	"proactivedp/nn"
 )
 
-// AlexNet returns "alexnet", without dropout: its gradient is a function of the
-// parameters and the batch alone.
+// AlexNet returns "alexnet", without dropout: its gradient depends only on the parameters and the
+// batch.
 func AlexNet() *models.Network { return buildAlexNet("alexnet", 1, 1) }
 
-// AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ behind the first
-// two dense layers, as in 2012. See models.Stochastic.
+// AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ after the first two dense
+// layers, as in
+// 2012. See models.Stochastic.
 func AlexNetDropout() *models.Network {
 	return buildAlexNet("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
 }
 
-// buildAlexNet divides the widths of the convolutions and of the dense layers.
+// buildAlexNet divides the widths of the convolutions by thinner, and those of the dense layers by
+// thinnerDense.
 func buildAlexNet(name string, thinner, thinnerDense int, dropout ...nn.Layer) *models.Network {
 	var layers []nn.Layer
 	conv := func(out, stride int, behind ...nn.Layer) {
@@ -54,7 +56,7 @@ func buildAlexNet(name string, thinner, thinnerDense int, dropout ...nn.Layer) *
 	dense(4096)
 	net, err := nn.New(nn.Shape{Channels: 3, Height: 32, Width: 32}, append(layers, nn.Dense{Out: 10})...)
 	if err != nil {
-		panic("alexnet: " + err.Error()) // the layers above are right
+		panic("alexnet: " + err.Error()) // cannot happen: the layers above are valid
 	}
 	return models.NewNetwork(name, net)
 }

@@ -1,10 +1,10 @@
-// Package convnet is a small convolutional network for images of 32×32 or 28×28 pixels,
-// as small budgets want it: few parameters, as each gets noise of its own, mean pooling,
-// and the hyperbolic tangent, which keeps gradients bounded and does better under
-// clipping and noise than ReLU (N. Papernot, A. Thakurta, S. Song, S. Chien and Ú.
-// Erlingsson, "Tempered Sigmoid Activations for Deep Learning with Differential
-// Privacy", AAAI 2021, arXiv 2007.14191). It is not a model of the paper. For colour
-// images of 32×32 in ten classes it has 64,554 parameters:
+// Package convnet has a small convolutional network for images of 32×32 or 28×28 pixels, and
+// AlexNet. The small network is designed for small privacy budgets. It has few parameters, because
+// each of them gets noise. It uses mean pooling, and the hyperbolic tangent, which keeps gradients
+// bounded and does better than ReLU under clipping and noise (N. Papernot, A. Thakurta, S. Song, S.
+// Chien and Ú. Erlingsson, "Tempered Sigmoid Activations for Deep Learning with Differential
+// Privacy", AAAI 2021, arXiv 2007.14191). It is not a model of the paper. For colour images of
+// 32×32 in ten classes it has 64,554 parameters:
 //
 //	layer              output     parameters   multiplications
 //	conv 3×3 pad 1     16×32×32          448           442,368
@@ -14,7 +14,7 @@
 //	conv 3×3 pad 1     64×8×8         18,496         1,179,648
 //	dense              10             40,970            40,960
 //
-// with tanh behind every convolution, and for grey ones of 28×28 it has 54,666.
+// A tanh follows every convolution. For grey images of 28×28 it has 54,666 parameters.
 package convnet
 
 import (
@@ -22,8 +22,8 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns "convnet" for images of the given shape, whose height and width must be
-// multiples of 4, in so many classes.
+// New returns "convnet" for images of the given shape and number of classes. Height and width must
+// be multiples of 4.
 func New(in nn.Shape, classes int) (*models.Network, error) {
 	var layers []nn.Layer
 	conv := func(out int, behind ...nn.Layer) {

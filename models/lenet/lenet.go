@@ -1,6 +1,6 @@
-// Package lenet is LeNet-5 for images of 28×28 in ten classes (Y. LeCun, L.
-// Bottou, Y. Bengio and P. Haffner, "Gradient-Based Learning Applied to Document
-// Recognition", Proc. IEEE 86, 1998) with 61,706 parameters:
+// Package lenet has LeNet-5 for images of 28×28 in ten classes (Y. LeCun, L. Bottou, Y. Bengio and
+// P. Haffner, "Gradient-Based Learning Applied to Document Recognition", Proc. IEEE 86, 1998), with
+// 61,706 parameters:
 //
 //	layer                 output    parameters   multiplications
 //	conv 5×5 pad 2        6×28×28          156           117,600
@@ -11,9 +11,9 @@
 //	dense                 84            10,164            10,080
 //	dense                 10               850               840
 //
-// As is usual now, the input is padded to the 32×32 of 1998, every map of the
-// second convolution sees all six of the first, pooling has no weights, and the
-// output is a softmax.
+// It differs from the network of 1998 as is usual today: the input is padded to 32×32, every map of
+// the second convolution uses all six maps of the first, pooling has no weights, and the output is
+// a softmax.
 package lenet
 
 import (
@@ -21,10 +21,10 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns "lenet": the hyperbolic tangent and mean pooling, as in 1998.
+// New returns "lenet", with the hyperbolic tangent and mean pooling, as in 1998.
 func New() *models.Network { return build("lenet", nn.Tanh{}, nn.AvgPool{}) }
 
-// NewReLU returns "lenet-relu": ReLU and maximum pooling.
+// NewReLU returns "lenet-relu", with ReLU and max pooling.
 func NewReLU() *models.Network { return build("lenet-relu", nn.ReLU{}, nn.MaxPool{}) }
 
 func build(name string, activation, pool nn.Layer) *models.Network {
@@ -36,7 +36,7 @@ func build(name string, activation, pool nn.Layer) *models.Network {
 		nn.Dense{Out: 10},
 	)
 	if err != nil {
-		panic("lenet: " + err.Error()) // the layers above are right
+		panic("lenet: " + err.Error()) // cannot happen: the layers above are valid
 	}
 	return models.NewNetwork(name, net)
 }

@@ -1,15 +1,14 @@
-// Package logreg is logistic regression for two classes on sparse rows, plain
-// and with a ridge penalty: the convex and the strongly convex objective of the
-// paper's experiments.
+// Package logreg has logistic regression for two classes on sparse rows, with and without a ridge
+// penalty. These are the strongly convex and the convex objective of the paper's experiments.
 //
 // One example's objective is
 //
 //	f(w̄; x, y) = ln(1 + e^{-z}) + (1-y)·z + (λ/2)‖w̄‖²,  z = wᵀx + b,
 //
-// with y in {0, 1} and w̄ = (w, b), the bias last and penalised like the rest
-// (paper, Section Experiments; its J is the sum over the examples, the penalty
-// counted once, where this project puts λ/2‖w̄‖² into every example so that it is
-// clipped with the gradient it belongs to). λ = 1/N in the paper.
+// with y in {0, 1} and w̄ = (w, b). The bias is last and penalised like the rest (paper, Section
+// Experiments). The paper's J sums the examples and counts the penalty once. This project puts
+// λ/2‖w̄‖² into every example, so that it is clipped with the gradient to which it belongs. The
+// paper uses λ = 1/N.
 package logreg
 
 import (
@@ -24,7 +23,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Model is logistic regression on Features columns.
+// Model is logistic regression with a fixed number of features.
 type Model struct {
 	features int
 	lambda   float64
@@ -41,8 +40,7 @@ var _ interface {
 	models.Reader
 } = (*Model)(nil)
 
-// NewRidge returns the strongly convex model of so many features, in [1, 2^32), with penalty
-// λ > 0.
+// NewRidge returns the strongly convex model with penalty λ > 0. features must be in [1, 2^32).
 func NewRidge(features int, lambda float64) (*Model, error) {
 	if !(lambda > 0) || math.IsInf(lambda, 0) {
 		return nil, fmt.Errorf("λ = %v, must be finite and above 0", lambda)
@@ -50,8 +48,8 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 	return newModel("logreg", features, lambda)
 }
 
-// Check implements models.Checker: rows of at most the model's columns, in two
-// classes.
+// Check implements models.Checker. It accepts rows with at most the model's number of features, in
+// two classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Images != nil || d.Features > m.features || d.Classes != 2 {
 		return fmt.Errorf("the model needs rows of at most %d features in 2 classes: %q has %s in %d",
@@ -60,11 +58,10 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
-// NewPlain returns the convex model of so many features, in [1, 2^32), without a penalty.
+// NewPlain returns the convex model, without a penalty. features must be in [1, 2^32).
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
 
-// maxParams bounds the parameters: models.GridError of so many is below
-// models.MaxShade.
+// maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
 const maxParams = 1 << 32
 
 func newModel(name string, features int, lambda float64) (*Model, error) {
@@ -72,11 +69,11 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 		return nil, fmt.Errorf("features = %d, must be in [1, 2^32)", features)
 	}
 	shade := models.GridError(features+1) + 0x1p-23
-	// In float64, u = 2^-53, the sums of d products z, ‖x̄‖² and ‖w̄‖² are each off by at
-	// most d·u times their sum of magnitudes, in whatever order they are added: the
-	// products of float32 are exact. That sum is ‖x̄‖‖w̄‖ at most for z. So by cancellation
-	// ‖g‖² is off by at most (3d + 16)·u·(‖a·x̄‖² + ‖λw̄‖²). The error of a itself is none of
-	// g's: the gradient that is clipped and added is the one with a as computed.
+	// Let u = 2^-53. In float64, the sums of d products z, ‖x̄‖² and ‖w̄‖² each have an error of at
+	// most d·u times their sum of magnitudes, in any order, because products of float32 are exact.
+	// For z that sum is at most ‖x̄‖‖w̄‖. So, with cancellation, the error of ‖g‖² is at most (3d +
+	// 16)·u·(‖a·x̄‖² + ‖λw̄‖²). The error of a is not an error of g: the gradient that is clipped
+	// and added is the one with the computed a.
 	slack := float64(3*(features+1)+16) * 0x1p-53
 	return &Model{features: features, lambda: lambda, name: name, shade: shade, shrink: 1 / (1 + shade),
 		slack: slack}, nil
@@ -88,23 +85,23 @@ func (m *Model) Name() string { return m.name }
 // NumParams returns the number of features plus 1.
 func (m *Model) NumParams() int { return m.features + 1 }
 
-// Lambda returns λ, 0 for the plain model.
+// Lambda returns λ. For the plain model it is 0.
 func (m *Model) Lambda() float64 { return m.lambda }
 
-// Init sets params to zero; nothing in it is random.
+// Init sets params to zero. Nothing is random.
 func (m *Model) Init(params []float32, _ *rng.Stream) { clear(params) }
 
 // scratch is the model's working memory.
 type scratch struct {
-	wide, dense []float64 // d numbers each, nil until they are needed
+	wide, dense []float64 // d numbers each; nil until they are needed
 	w           []float64 // weights without the bias, models.Rows.Columns numbers
-	sum         []float64 // of gradients: as many, or one more than features
-	// A block of examples, as f32.LogisticSteps has them.
+	sum         []float64 // sum of gradients, with as many numbers, or one more than features
+	// A block of examples, in the form of f32.LogisticSteps.
 	step, factor, dot, side [block]float64
 	common                  f32.Logistic
 }
 
-// block is how many examples are computed at a time.
+// block is the number of examples that are computed at a time.
 const block = 64
 
 // NewScratch implements models.Model.
@@ -117,7 +114,7 @@ func (m *Model) vector(at *[]float64) []float64 {
 	return *at
 }
 
-// own returns the scratch that is given, or a new one for nil.
+// own returns the given scratch, or a new one for nil.
 func own(s models.Scratch) *scratch {
 	if s == nil {
 		return &scratch{}
@@ -125,7 +122,7 @@ func own(s models.Scratch) *scratch {
 	return s.(*scratch)
 }
 
-// rowsOf returns the rows of a data set, and prepares the scratch for them.
+// rowsOf returns the rows of a data set and prepares the scratch for them.
 func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Rows {
 	rows := m.rows.Of(d)
 	n := rows.Columns()
@@ -140,7 +137,7 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 // Ahead implements models.Reader.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
-// logits gives each example of the batch with its z.
+// logits yields the number of each example of the batch with its z.
 func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		s := own(given)
@@ -163,22 +160,22 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	return models.Narrow(m, sum[:m.NumParams()], m.vector(&mine.wide), params, b, clip, mine)
 }
 
-// Shade implements models.Bounded: all additions are exact, on a models.Grid, and
-// what is left is that
+// Shade implements models.Bounded. All additions are exact, because they are on a models.Grid. The
+// remaining errors are:
 //
 //   - a gradient's coordinates are rounded to the grid;
-//   - its factor f, where it multiplies λw̄, is rounded to a multiple of 2^-30, which
-//     moves the gradient by 2^-31·8C at most (see ridgeLimit), and the product of the
-//     sum of these factors, which is exact and at most 2^22, with λw̄ is rounded to
-//     float64: by 2^-53·2^22·8C, before and after a record leaves;
-//   - f and products with it are rounded to float64, by less than 2^-50.
+//   - the factor f of λw̄ is rounded to a multiple of 2^-30, which moves the gradient by at most
+//     2^-31·8C (see ridgeLimit). The sum of these factors is exact and at most 2^22. Its product
+//     with λw̄ is rounded to float64, with an error of 2^-53·2^22·8C before and after a record
+//     leaves;
+//   - f and products with it are rounded to float64, with a relative error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
-// ridgeLimit is how many times C the penalty's gradient λw̄ may be while it is
-// added once for the whole sample. Then no example's clipped part a·x̄ exceeds 16·C,
-// as a Grid wants it: where ‖a·x̄‖ is at least 2‖λw̄‖ the gradient is at least half
-// as long and clipped to C, elsewhere it is below 2‖λw̄‖ as it is. Above the limit,
-// which λ and the parameters decide and no record, gradients are added one by one.
+// ridgeLimit is the largest norm, in units of C, of the penalty's gradient λw̄ that is added once
+// for the whole sample. Up to this limit, no example's clipped part a·x̄ exceeds 16·C, as Grid
+// requires: if ‖a·x̄‖ ≥ 2‖λw̄‖, the gradient is at least half as long as a·x̄ and is clipped to C;
+// otherwise a·x̄ is shorter than 2‖λw̄‖ anyway. Above the limit, gradients are added one by one.
+// Only λ and the parameters decide which case applies, not the records.
 const ridgeLimit = 8
 
 // WideGradSum implements models.Bounded.
@@ -207,9 +204,9 @@ func (m *Model) AddGradSum(u, params []float32, b data.Batch, clip float64, give
 	return err
 }
 
-// total returns the sum of a batch that is not empty, in the scratch. The gradient of
-// one example is g = a·x̄ + λw̄ with a = p − y, so its norm follows from z, ‖x̄‖² and ‖w̄‖²,
-// and the sum takes one pass over the rows.
+// total returns the sum for a batch that is not empty, in the scratch. The gradient of one example
+// is g = a·x̄ + λw̄ with a = p − y. Its norm follows from z, ‖x̄‖² and ‖w̄‖², so the sum takes one
+// pass over the rows.
 func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) ([]float64, error) {
 	if err := models.CheckSample(b); err != nil {
 		return nil, err
@@ -230,7 +227,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
 	total := s.sum[:m.features+1]
-	var factors float64 // sum of the clip factors, which is how often λw̄ is counted
+	var factors float64 // sum of the clip factors, which is the factor of λw̄
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
@@ -243,7 +240,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 			return nil, diverged(numbers, s)
 		}
 		if !oneByOne {
-			total[m.features] = bias // over a column of nothing, or behind all columns
+			total[m.features] = bias // overwrites an empty column, or follows all columns
 			rows.AddRounded(s.sum[:rows.Columns()], numbers, s.step[:len(numbers)], grid)
 			continue
 		}
@@ -257,19 +254,19 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	return total, nil
 }
 
-// steps sets the scratch's factors to those of the gradients of some rows, at most a block,
-// and its steps to what each row is added times, factor·a.
+// steps sets the scratch's factors to the clip factors of some rows, at most a block, and its steps
+// to factor·a, by which each row is multiplied.
 func steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 	for i, row := range numbers {
 		s.factor[i] = rows.Squares(row) + 1
 		s.side[i] = math.Float64frombits(uint64(labels[row]) << 63)
 	}
 	rows.Dots(s.dot[:len(numbers)], numbers, s.w)
-	n := (len(numbers) + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // what lies behind is anything
+	n := (len(numbers) + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // the rest may hold any number
 	f32.LogisticSteps(s.step[:n], s.factor[:n], s.dot[:n], s.side[:n], &s.common)
 }
 
-// diverged is the error of the first of some rows whose gradient has no norm.
+// diverged returns the error for the first of some rows whose gradient has no norm.
 func diverged(numbers []int32, s *scratch) error {
 	i := slices.IndexFunc(s.factor[:len(numbers)], math.IsNaN)
 	return &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged}
@@ -278,7 +275,7 @@ func diverged(numbers []int32, s *scratch) error {
 // factorGrid has the unit 2^-30, so that MaxSample factors are summed exactly.
 var factorGrid = models.NewGrid(0x1p-4)
 
-// addDense adds one example's whole gradient, each coordinate rounded to the grid.
+// addDense adds one example's whole gradient. Each coordinate is rounded to the grid.
 func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, factor, step float64, grid models.Grid) {
 	factor *= m.lambda
 	for j, w := range params {
@@ -303,7 +300,7 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict implements models.Model: class 1 where z > 0.
+// Predict implements models.Model. It predicts class 1 if z > 0.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
@@ -313,7 +310,7 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Scores implements models.Scorer: the logit z.
+// Scores implements models.Scorer. The score is the logit z.
 func (m *Model) Scores(scores []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		scores[i] = z

@@ -1,17 +1,15 @@
-// Package mlp is the multi-layer perceptron: dense layers with an activation function
-// behind each but the last, for rows of features, sparse or dense, and for pixels. It
-// finds what no linear model can, such as that two columns count only together, at the
-// price of more parameters, of which each gets noise of its own. It is not a model of
-// the paper.
+// Package mlp has the multi-layer perceptron: dense layers with an activation function after each
+// but the last, for rows of features, sparse or dense, and for pixels. It can learn what linear
+// models cannot, for example that two columns matter only together. But it has more parameters, and
+// each of them gets noise. It is not a model of the paper.
 //
 //	hidden, err := mlp.Parse("mlp:64:32")
 //	…
 //	model, err := mlp.New(nn.Shape{Channels: features, Height: 1, Width: 1}, classes, hidden)
 //
-// The activation is the hyperbolic tangent, which does better under clipping and noise
-// than ReLU (N. Papernot, A. Thakurta, S. Song, S. Chien and Ú. Erlingsson, "Tempered
-// Sigmoid Activations for Deep Learning with Differential Privacy", AAAI 2021, arXiv
-// 2007.14191), or ReLU.
+// The activation is ReLU or the hyperbolic tangent, which does better under clipping and noise (N.
+// Papernot, A. Thakurta, S. Song, S. Chien and Ú. Erlingsson, "Tempered Sigmoid Activations for
+// Deep Learning with Differential Privacy", AAAI 2021, arXiv 2007.14191).
 package mlp
 
 import (
@@ -24,29 +22,29 @@ import (
 	"proactivedp/nn"
 )
 
-// The models by name, to which the widths of hidden layers may be added.
+// The names of the models. The widths of hidden layers may follow.
 const (
 	Tanh = "mlp"
 	ReLU = "mlp-relu"
 )
 
-// DefaultWidth is that of the one hidden layer where a name says nothing.
+// DefaultWidth is the width of the only hidden layer if a name has no widths.
 const DefaultWidth = 32
 
-// The most hidden layers, the widest of them, and the most parameters of all.
+// The largest number of hidden layers, the largest width, and the largest number of parameters.
 const (
 	MaxLayers = 8
 	MaxWidth  = 4096
 	MaxParams = 1 << 26
 )
 
-// Hidden is what stands between the features and the logits.
+// Hidden describes the hidden layers, which are between the features and the logits.
 type Hidden struct {
-	Widths []int // of each layer, from the features on: 1 to MaxLayers of them, in [1, MaxWidth]
-	ReLU   bool  // whether ReLU takes the place of tanh
+	Widths []int // widths of 1 to MaxLayers layers, beginning at the features; each in [1, MaxWidth]
+	ReLU   bool  // whether the activation is ReLU instead of tanh
 }
 
-// String writes mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…
+// String returns mlp:WIDTH:WIDTH… or mlp-relu:WIDTH:WIDTH…, as Parse reads it.
 func (h Hidden) String() string {
 	text := Tanh
 	if h.ReLU {
@@ -58,14 +56,14 @@ func (h Hidden) String() string {
 	return text
 }
 
-// Named reports whether a model's name is that of a perceptron, with widths or without.
+// Named reports whether a model's name is that of a perceptron, with or without widths.
 func Named(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base == Tanh || base == ReLU
 }
 
-// Parse reads a name as String writes it, or "mlp" or "mlp-relu" alone, which have one
-// layer of DefaultWidth. It reports every problem.
+// Parse reads a name as String writes it, or just "mlp" or "mlp-relu", which have one layer of
+// DefaultWidth. It reports every problem.
 func Parse(name string) (Hidden, error) {
 	base, widths, given := strings.Cut(name, ":")
 	h := Hidden{Widths: []int{DefaultWidth}, ReLU: base == ReLU}
@@ -95,7 +93,7 @@ func Parse(name string) (Hidden, error) {
 	return h, nil
 }
 
-// Validate reports every width outside its range, or that there are too few or too many.
+// Validate returns an error for every width outside its range, and for too few or too many layers.
 func (h Hidden) Validate() error {
 	if n := len(h.Widths); n < 1 || n > MaxLayers {
 		return fmt.Errorf("%d hidden layers, must be 1 to %d", n, MaxLayers)
@@ -109,9 +107,9 @@ func (h Hidden) Validate() error {
 	return errors.Join(errs...)
 }
 
-// New returns the perceptron for examples of a shape in so many classes, at least 2: rows
-// of n features have the shape n×1×1. Its parameters are those of the layers, in order:
-// weights [out][in], then biases [out]; at most MaxParams of them.
+// New returns the perceptron for examples of the given shape in at least 2 classes. Rows of n
+// features have the shape n×1×1. Its parameters are those of the layers, in order: weights
+// [out][in], then biases [out]. There may be at most MaxParams parameters.
 func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 	if err := h.Validate(); err != nil {
 		return nil, err
@@ -122,7 +120,7 @@ func New(in nn.Shape, classes int, h Hidden) (*models.Network, error) {
 	features := float64(in.Channels) * float64(in.Height) * float64(in.Width)
 	if n := params(features, classes, h); n > MaxParams {
 		return nil, fmt.Errorf("parameters of %v for %.0f features in %d classes = %.0f, must be at most %d: "+
-			"take narrower layers, or fewer features", h, features, classes, n, MaxParams)
+			"use narrower layers or fewer features", h, features, classes, n, MaxParams)
 	}
 	var layers []nn.Layer
 	for _, w := range h.Widths {
@@ -142,7 +140,7 @@ func (h Hidden) activation() nn.Layer {
 	return nn.Tanh{}
 }
 
-// params counts the parameters, in float64, where no product is beyond its range.
+// params counts the parameters in float64, which does not overflow.
 func params(in float64, classes int, h Hidden) float64 {
 	total := 0.0
 	for _, w := range h.Widths {

@@ -177,7 +177,7 @@ func TestBounds(t *testing.T) {
 		want    string
 	}{
 		{rows(3_000_000), 2, one, "parameters of mlp:32 for 3000000 features in 2 classes = 96000098, must be at " +
-			"most 67108864: take narrower layers, or fewer features"},
+			"most 67108864: use narrower layers or fewer features"},
 		{rows(1 << 62), 2, one, "for 4611686018427387904 features"},
 		{nn.Shape{Channels: 1 << 40, Height: 1 << 40, Width: 1 << 40}, 2, one, "must be at most 67108864"},
 		{rows(100), 1 << 30, one, "in 1073741824 classes"},

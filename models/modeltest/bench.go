@@ -13,9 +13,9 @@ import (
 	"proactivedp/rng"
 )
 
-// BenchmarkStep measures one step of private training on batches of the given size: the
-// sum of the gradients, clipped, the noise, and the update of the parameters. flops is
-// what one example costs.
+// BenchmarkStep measures one step of private training on batches of the given size: the sum of
+// clipped gradients, the noise, and the update of the parameters. flops is the number of
+// floating-point operations for one example.
 func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, size int) {
 	s := newStepper(m, d, size)
 	s.step(b, true) // the first one lets the scratch grow
@@ -28,10 +28,9 @@ func BenchmarkStep(b *testing.B, m models.Model, flops int, d *data.Dataset, siz
 	b.ReportMetric(perSecond*float64(flops)/1e9, "GFLOP/s")
 }
 
-// BenchmarkPrivacy measures what privacy adds to a step: how much longer one of
-// BenchmarkStep takes than one without norms, clipping and noise, in per cent. Both are
-// made in turns, and the median of the pairs is told, as a machine's speed changes with
-// the minute by more than the difference.
+// BenchmarkPrivacy measures by how many per cent a step of BenchmarkStep takes longer than one
+// without norms, clipping and noise. It runs both alternately and reports the median of the pairs,
+// because a machine's speed changes from minute to minute by more than the difference.
 func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
 	s := newStepper(m, d, size)
 	s.step(b, true)
@@ -44,7 +43,7 @@ func BenchmarkPrivacy(b *testing.B, m models.Model, d *data.Dataset, size int) {
 	b.ReportMetric((costs[len(costs)/2]+costs[(len(costs)-1)/2])/2, "privacy-%")
 }
 
-// stepper trains a model on one batch over and over.
+// stepper trains a model repeatedly on one batch.
 type stepper struct {
 	mech      dp.Mechanism
 	root      *rng.Root
@@ -72,9 +71,9 @@ func newStepper(m models.Model, d *data.Dataset, size int) *stepper {
 	return s
 }
 
-// step is one step, with norms, clipping and noise or without.
+// step runs one step, with or without norms, clipping and noise.
 func (s *stepper) step(b *testing.B, private bool) {
-	const stepSize = 1e-9 // so small that the parameters stay where they are
+	const stepSize = 1e-9 // so small that the parameters do not change
 	clip := math.Inf(1)
 	if private {
 		clip = s.mech.ClipNorm

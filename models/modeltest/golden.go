@@ -14,11 +14,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Golden fails if a network's clipped sum of d's gradients, at the initial
-// parameters of seed 1, is not the bits it was, in every class of kernels that
-// fuses multiplication and addition; those of matrix tiles are tiled, if it is given.
-// Where a change moves the bits, raise
-// CodeVersion in package train and make the results anew.
+// Golden fails if the bits of a network's clipped sum of d's gradients have changed, at the initial
+// parameters of seed 1, in any class of kernels that fuses multiplication and addition. want is the
+// expected hash. tiled, if given, is the hash for matrix tiles. If a change is meant to change the
+// bits, raise CodeVersion in package train and recompute the results.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ...string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

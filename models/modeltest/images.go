@@ -5,8 +5,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Images draws a data set of n images of the given size: pixels and labels are
-// uniform, so that there is nothing to learn, and gradients are large.
+// Images draws a data set of n images of the given size. Pixels and labels are uniform, so there is
+// nothing to learn and gradients are large.
 func Images(n, channels, height, width, classes int) *data.Dataset {
 	size := channels * height * width
 	s := rng.New(6).Stream(rng.Synthetic, uint32(n), size)
@@ -14,7 +14,7 @@ func Images(n, channels, height, width, classes int) *data.Dataset {
 	for i := range m.Pixels {
 		m.Pixels[i] = byte(s.IntN(256))
 	}
-	for c := range channels { // 72 are normalised differently, so that exchanging them would show
+	for c := range channels { // channels are normalised differently, so that a test detects exchanged channels
 		m.Mean = append(m.Mean, 0.4+0.1*float32(c%8))
 		m.Std = append(m.Std, 0.3-0.02*float32(c%9))
 	}

@@ -1,5 +1,5 @@
-// Package modeltest is the contract of models.Model as a test: every model
-// runs Conform on a data set of its kind.
+// Package modeltest tests the contract of models.Model. Every model should run Conform on a data
+// set that suits it.
 //
 //	func TestConform(t *testing.T) {
 //		modeltest.Conform(t, modeltest.Case{Model: own, Data: d, GradTolerance: 2e-3})
@@ -21,20 +21,20 @@ import (
 	"proactivedp/rng"
 )
 
-// Case is a model with data it can be evaluated on.
+// Case is a model with a data set on which it can be evaluated.
 type Case struct {
 	Model models.Model
 	Data  *data.Dataset // must have at least 40 rows
-	// GradTolerance is the relative error allowed between the gradient and a
-	// central difference of the loss, and between a batch and the sum of its
-	// examples. Float32 parameters make about 1e-3 the best to be had.
+	// GradTolerance is the allowed relative error between the gradient and a central difference of
+	// the loss, and between a batch and the sum of its examples. With float32 parameters, about
+	// 1e-3 is the best possible.
 	GradTolerance float64
 
-	passing bool           // whether the kernels in use are others than the machine's
-	scratch models.Scratch // shared by all tests: what it was used for before must not show
+	passing bool           // whether the kernels in use are not the machine's default
+	scratch models.Scratch // shared by all tests, because earlier use must not change results
 }
 
-// Conform tests the whole contract of models.Model on the case.
+// Conform tests the whole contract of models.Model.
 func Conform(t *testing.T, c Case) {
 	t.Helper()
 	c.scratch = c.Model.NewScratch()
@@ -53,8 +53,8 @@ func Conform(t *testing.T, c Case) {
 	t.Run("SameBitsInAnyOrder", c.sameBits)
 }
 
-// points returns parameter vectors to test at: the initial one and two random
-// ones, of moderate and of large size.
+// points returns the parameter vectors for the tests: the initial one, and two random ones of
+// moderate and of large size.
 func (c Case) points() [][]float32 {
 	d := c.Model.NumParams()
 	out := make([][]float32, 3)
@@ -80,7 +80,7 @@ func (c Case) grad(t *testing.T, params []float32, b data.Batch, clip float64) [
 	t.Helper()
 	g := make([]float32, c.Model.NumParams())
 	for i := range g {
-		g[i] = float32(math.NaN()) // NaN shows what is not overwritten
+		g[i] = float32(math.NaN()) // a NaN remains where nothing is written
 	}
 	if err := c.Model.ClippedGradSum(g, params, b, clip, c.scratch); err != nil {
 		t.Fatalf("ClippedGradSum: %v", err)
@@ -102,7 +102,7 @@ func (c Case) finiteDifferences(t *testing.T) {
 	for pi, p := range c.points() {
 		g := c.grad(t, p, b, math.Inf(1))
 		d := len(p)
-		// Derivatives are compared along a few coordinates and a few random directions.
+		// Compare derivatives along a few coordinates and a few random directions.
 		s := rng.New(4).Stream(rng.Init, 0, pi)
 		for trial := range 24 {
 			dir := make([]float32, d)
@@ -167,8 +167,7 @@ func (c Case) clipBound(t *testing.T) {
 	}
 }
 
-// clipDirection allows for the shade, and as much again for norms that are upper
-// bounds.
+// clipDirection allows an error of the shade, and as much again for norms that are upper bounds.
 func (c Case) clipDirection(t *testing.T) {
 	tolerance := 1e-5
 	if m, ok := c.Model.(models.Bounded); ok {
@@ -240,7 +239,7 @@ func (c Case) noAliasing(t *testing.T) {
 	}
 }
 
-// keepsNothing looks whether what a call was given is free while its scratch is in use.
+// keepsNothing tests that a scratch does not keep the arguments of a call in memory.
 func (c Case) keepsNothing(t *testing.T) {
 	scratch := c.Model.NewScratch()
 	given := c.call(t, scratch)
@@ -253,9 +252,10 @@ func (c Case) keepsNothing(t *testing.T) {
 	runtime.KeepAlive(scratch)
 }
 
-// call makes a call of every method, and returns what says whether its slices are in use.
+// call calls every method. For each argument, it returns a function that reports whether its memory
+// is still in use.
 //
-//go:noinline
+// //go:noinline
 func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool {
 	b, d := c.batch(40), c.Model.NumParams()
 	p, sum, u := alone[float32](d), alone[float32](d), alone[float32](d)
@@ -278,10 +278,10 @@ func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool 
 		"the labels are": inUse(labels)}
 }
 
-// alone returns n numbers in memory of their own, which a few numbers would share.
+// alone returns n numbers in their own allocation. A few numbers would otherwise share one.
 func alone[T any](n int) []T { return make([]T, n, n+64) }
 
-// inUse returns what says whether the memory of x is still reached by anything.
+// inUse returns a function that reports whether the memory of x is still reachable.
 func inUse[T any](x []T) func() bool {
 	p := weak.Make(&x[0])
 	return func() bool { return p.Value() != nil }
@@ -322,8 +322,8 @@ func (c Case) divergence(t *testing.T) {
 		if !errors.Is(err, models.ErrDiverged) {
 			t.Errorf("parameters of %v: error %v, want ErrDiverged", bad, err)
 		}
-		// The text of the error, which is in logs, tells neither the record nor its place. The model's
-		// name, which may have numbers, is public.
+		// The error's text appears in logs, so it must reveal neither the record nor its place. The
+		// model's name, which may have digits, is public.
 		text := strings.ReplaceAll(err.Error(), c.Model.Name(), "")
 		if at, ok := errors.AsType[*data.RecordError](err); strings.ContainsAny(text, "0123456789") ||
 			ok && !slices.Contains(c.batch(4).Rows, int32(at.Row)) {

@@ -7,8 +7,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Rows draws a data set of n rows of normal numbers with zeros in two places of three,
-// sparse and dense; labels are the row's number modulo the classes.
+// Rows draws a data set of n rows, as a sparse and as a dense one. Two of three values are 0, the
+// others are normal. The label is the row's number modulo classes.
 func Rows(t testing.TB, n, features, classes int) (sparse, dense *data.Dataset) {
 	t.Helper()
 	s := rng.New(1).Stream(rng.Synthetic, 0, 0)

@@ -13,8 +13,8 @@ import (
 	"proactivedp/rng"
 )
 
-// sensitivity attacks what a models.Bounded promises of the sum as computed: no
-// record moves it by more than C, nor another in its place by more than 2C.
+// sensitivity attacks the promise of a models.Bounded about the computed sum: removing a record
+// moves it by at most C, and replacing one by at most 2C.
 func (c Case) sensitivity(t *testing.T) {
 	m, ok := c.Model.(models.Bounded)
 	if !ok {
@@ -34,7 +34,7 @@ func (c Case) sensitivity(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", class, err)
 		}
-		t.Logf("%v: the sum moves by at most %.7f·C for a record, %.7f·C for a replaced one", class, worst.removed.by,
+		t.Logf("%v: the sum moves by at most %.7f·C for a removed record, %.7f·C for a replaced one", class, worst.removed.by,
 			worst.replaced.by)
 		if w := worst.removed; w.by > 1 {
 			t.Errorf("%v: without a record the sum moves by %.9g·C, must be at most C: %s", class, w.by, w.where)
@@ -45,7 +45,7 @@ func (c Case) sensitivity(t *testing.T) {
 	}
 }
 
-// change is by how much a sum has moved, as a part of C, and in which attack.
+// change is by how much a sum has moved, relative to C, and in which attack.
 type change struct {
 	by    float64
 	where string
@@ -57,23 +57,23 @@ func (w *change) see(by float64, where string) {
 	}
 }
 
-// changes are the largest found.
+// changes has the largest changes that were found.
 type changes struct{ removed, replaced change }
 
-// fewParams is how many parameters a model may have to be attacked at every
-// combination of clipping norm and parameters, with larger batches.
+// fewParams is the largest number of parameters with which a model is attacked at every combination
+// of clipping norm and parameters, with larger batches.
 const fewParams = 10_000
 
-// worstChange makes the attacks: of a large model at some combinations, and at one in
-// the classes of kernels that are not the machine's.
+// worstChange runs the attacks. A large model is attacked at some combinations only, and at one in
+// each class of kernels that is not the machine's default.
 func (c Case) worstChange(m models.Bounded) (changes, error) {
 	var worst changes
 	n, all := 128, m.NumParams() <= fewParams
 	if all {
 		n = 320
 	}
-	// The last one makes a gradient along one coordinate just above a power of two
-	// once it is clipped, and so sums of as many as a power of two.
+	// The last one clips a gradient along one coordinate to just above a power of two. Then the sum
+	// of 2^k such gradients is also just above a power of two.
 	clips := []float64{0.1, 1e-6, 10, 1e-3, (1 + m.Shade()) * (1 + 0x1p-18) / 8}
 	points := c.points()
 	for i, a := range c.attacks(n) {
@@ -99,9 +99,8 @@ func (c Case) worstChange(m models.Bounded) (changes, error) {
 	return worst, nil
 }
 
-// attack takes a record away and replaces one: from a round with all records, and from
-// a sample of one more than half of them, which in sums by 64 records is where the
-// sum's shape changes.
+// attack removes a record and replaces one: in a round with all records, and in a sample of one
+// more than half of them, at which sums by 64 records change their shape.
 func (c Case) attack(worst *changes, m models.Bounded, a attack, params []float32, clip float64, where string) error {
 	n := len(a.records)
 	d, s := c.dataset(a.records), rng.New(7).Stream(rng.Sampling, 0, n)
@@ -142,7 +141,7 @@ func (c Case) attack(worst *changes, m models.Bounded, a attack, params []float3
 	return nil
 }
 
-// wide returns the sum, whose memory shows what is not overwritten.
+// wide returns the sum. Elements that the model does not overwrite remain visible.
 func (c Case) wide(m models.Bounded, params []float32, b data.Batch, clip float64) ([]float64, error) {
 	sum := make([]float64, m.NumParams())
 	for i := range sum {
@@ -160,7 +159,7 @@ func distance(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// record is a row of a data set, sparse or an image.
+// record is a record of a data set, a sparse row or an image.
 type record struct {
 	index  []int32
 	value  []float32
@@ -168,14 +167,14 @@ type record struct {
 	label  int32
 }
 
-// attack is a data set to attack with.
+// attack is a data set for an attack.
 type attack struct {
 	name       string
 	records    []record
 	mayDiverge bool // a model may refuse such values
 }
 
-// attacks makes data sets of n records from the case's.
+// attacks makes data sets of n records from those of the case.
 func (c Case) attacks(n int) []attack {
 	s := rng.New(8).Stream(rng.Synthetic, 0, n)
 	other := func(label int32) int32 { return (label + 1) % int32(c.Data.Classes) }
@@ -236,7 +235,7 @@ func (c Case) record(i int) record {
 	return r
 }
 
-// scale multiplies the values by a factor, and turns bits of the last pixel.
+// scale multiplies the values by a factor, and flips bits of the last pixel.
 func (r *record) scale(factor float32, bits byte) {
 	for i := range r.value {
 		r.value[i] *= factor
@@ -246,8 +245,7 @@ func (r *record) scale(factor float32, bits byte) {
 	}
 }
 
-// extreme returns a record of one value, in the first column, or of pixels that are
-// all the same.
+// extreme returns a record with one value, in the first column, or with all pixels equal.
 func (r record) extreme(value float32, pixel byte) record {
 	if r.pixels == nil {
 		return record{index: []int32{0}, value: []float32{value}, label: r.label}
@@ -258,7 +256,7 @@ func (r record) extreme(value float32, pixel byte) record {
 	return r
 }
 
-// dataset returns a data set of the records, of the kind of the case's.
+// dataset returns a data set of the records, of the same kind as that of the case.
 func (c Case) dataset(records []record) *data.Dataset {
 	d := &data.Dataset{Name: "attack", Features: c.Data.Features, Classes: c.Data.Classes, Synthetic: true}
 	if m := c.Data.Images; m != nil {
@@ -278,9 +276,9 @@ func (c Case) dataset(records []record) *data.Dataset {
 	return d
 }
 
-// sameBits tests what else a models.Bounded promises: a sum of finite clipping norm
-// has the same bits in any order of the batch, ClippedGradSum is it rounded, that of
-// nothing is zero, and a models.Adder adds it to noise and rounds once.
+// sameBits tests the other promises of a models.Bounded. With a finite clipping norm, a sum has the
+// same bits in any order of the batch. ClippedGradSum is that sum, rounded. The sum of an empty
+// batch is zero. A models.Adder adds the sum to noise and rounds once.
 func (c Case) sameBits(t *testing.T) {
 	m, ok := c.Model.(models.Bounded)
 	if !ok {
@@ -292,7 +290,7 @@ func (c Case) sameBits(t *testing.T) {
 	for _, n := range []int{0, 1, 64, 65, 300} {
 		b := data.Batch{Data: d}
 		for i := range n {
-			b.Rows = append(b.Rows, int32(i*7%d.Len())) // each once, and in disorder
+			b.Rows = append(b.Rows, int32(i*7%d.Len())) // each once, in another order
 		}
 		for _, clip := range []float64{0.5, 1e-6} {
 			sum, err := c.wide(m, p, b, clip)

@@ -6,8 +6,8 @@ import (
 	"proactivedp/models"
 )
 
-// rows are those of a data set, of which a block is loaded by their numbers. Vectors of
-// float64 have as many columns as a row is kept with.
+// rows are the rows of a data set. A block of them is loaded by number. Vectors of float64 have as
+// many columns as a stored row.
 type rows interface {
 	columns() int
 	load(numbers []int32)
@@ -16,7 +16,7 @@ type rows interface {
 	addTo(sum, step []float64, grid models.Grid) // see models.Rows.AddRounded
 }
 
-// bySet are the rows of a data set that has rows.
+// bySet are the rows of a data set without images.
 type bySet struct {
 	set     *models.Rows
 	numbers []int32
@@ -31,18 +31,18 @@ func (r *bySet) addTo(sum, step []float64, grid models.Grid) {
 	r.set.AddRounded(sum, r.numbers, step, grid)
 }
 
-// pixels are those of a set of images, brought into rows block by block: all of them
-// would take four times the memory of the images.
+// pixels are the rows of a set of images, converted block by block. All of them would take four
+// times the memory of the images.
 type pixels struct {
-	images *data.Images   // those that the tables are of, or nil
-	tables [][256]float32 // what a model sees of a pixel, by channel
-	width  int            // of a row: the pixels, rounded up
-	x      []float32      // of the block, [row][width]
+	images *data.Images   // the images of the tables, or nil
+	tables [][256]float32 // for each channel, the input for each value of a pixel
+	width  int            // of a row: the number of pixels, rounded up
+	x      []float32      // the block, [row][width]
 	places [block]int32   // 0, 1, …
 	n      int
 }
 
-// of readies the tables for a set of images, in the arithmetic of package nn.
+// of prepares the tables for a set of images, with the arithmetic of package nn.
 func (p *pixels) of(m *data.Images) {
 	if p.images == m {
 		return

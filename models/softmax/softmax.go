@@ -1,17 +1,16 @@
-// Package softmax is multi-class logistic regression, linear softmax regression: on
-// rows, sparse or dense, and on the pixels of images. It is not a model of the paper,
-// which has logistic regression for two classes and networks for more. On fixed
-// features (package data/hog) it is what a small budget is best spent on: few
-// parameters, and so little noise (F. Tramèr and D. Boneh, "Differentially Private
-// Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv 2011.11660).
+// Package softmax has multi-class logistic regression (linear softmax regression) on rows, sparse
+// or dense, and on the pixels of images. It is not a model of the paper, which uses logistic
+// regression for two classes and networks for more. With fixed features (package data/hog) it is
+// the best use of a small budget: it has few parameters, and so little noise (F. Tramèr and D.
+// Boneh, "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021,
+// arXiv 2011.11660).
 //
 // One example's objective is the cross-entropy
 //
 //	f(w; x, y) = ln Σ_k e^{z_k} − z_y,  z_k = w_kᵀx + b_k,
 //
-// with y in {0, …, classes−1}. Its gradient is the outer product (p − e_y) ⊗ (x, 1)
-// with p = softmax(z), so its norm is ‖p − e_y‖·√(‖x‖² + 1), and no gradient needs to
-// be written down to be clipped.
+// with y in {0, …, classes−1}. Its gradient is the outer product (p − e_y) ⊗ (x, 1) with p =
+// softmax(z). So its norm is ‖p − e_y‖·√(‖x‖² + 1), and gradients need not be stored to be clipped.
 package softmax
 
 import (
@@ -24,13 +23,13 @@ import (
 	"proactivedp/rng"
 )
 
-// Model is softmax regression on Features columns. Its parameters are the weights
+// Model is softmax regression with a fixed number of features. Its parameters are the weights
 // [class][feature], then the biases [class].
 type Model struct {
 	features, classes int
 	shade             float64
-	slack             float64         // of a computed norm, as a part of it: see New
-	rows              models.RowCache // of data sets that are not of images
+	slack             float64         // relative error of a computed norm, see New
+	rows              models.RowCache // of data sets without images
 }
 
 var _ interface {
@@ -39,12 +38,11 @@ var _ interface {
 	models.Scorer
 } = (*Model)(nil)
 
-// maxParams bounds the parameters: models.GridError of so many is below
-// models.MaxShade.
+// maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
 const maxParams = 1 << 32
 
-// New returns the model for rows of so many features, at least 1, in so many classes,
-// at least 2. It has classes·(features+1) parameters, at most 2^32.
+// New returns the model for rows of at least 1 feature in at least 2 classes. It has
+// classes·(features+1) parameters, of which there may be at most 2^32.
 func New(features, classes int) (*Model, error) {
 	switch {
 	case features < 1:
@@ -52,19 +50,19 @@ func New(features, classes int) (*Model, error) {
 	case classes < 2:
 		return nil, fmt.Errorf("classes = %d, must be at least 2", classes)
 	case features >= maxParams/classes:
-		return nil, fmt.Errorf("%d features in %d classes are more than 2^32 parameters", features, classes)
+		return nil, fmt.Errorf("%d features in %d classes need more than 2^32 parameters", features, classes)
 	}
 	return &Model{
 		features: features, classes: classes,
 		shade: models.GridError(classes*(features+1)) + 0x1p-23,
-		// Sums of n squares in float64, u = 2^-53, are each off by at most n·u of
-		// themselves, whatever the order; the rest of a norm by less than 8u.
+		// With u = 2^-53, sums of n squares in float64 have a relative error of at most n·u in any
+		// order, and the rest of a norm less than 8u.
 		slack: float64(classes+features+16) * 0x1p-53,
 	}, nil
 }
 
-// Check implements models.Checker: rows or images of at most the model's features, in
-// at most its classes.
+// Check implements models.Checker. It accepts rows or images with at most the model's number of
+// features, in at most its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
 	if d.Features > m.features || d.Classes > m.classes {
 		return fmt.Errorf("the model needs at most %d features in at most %d classes: %q has %s in %d",
@@ -79,24 +77,23 @@ func (m *Model) Name() string { return "softmax" }
 // NumParams returns classes·(features+1).
 func (m *Model) NumParams() int { return m.classes * (m.features + 1) }
 
-// Init sets params to zero; nothing in it is random.
+// Init sets params to zero. Nothing is random.
 func (m *Model) Init(params []float32, _ *rng.Stream) { clear(params) }
 
-// weights returns those of class k in a vector of the model's length.
+// weights returns the weights of class k in a vector of the model's length.
 func weights[T any](m *Model, params []T, k int) []T { return params[k*m.features:][:m.features] }
 
-// biases returns those of a vector of the model's length.
+// biases returns the biases in a vector of the model's length.
 func biases[T any](m *Model, params []T) []T { return params[m.classes*m.features:][:m.classes] }
 
-// block is how many examples are computed at a time.
+// block is the number of examples that are computed at a time.
 const block = 64
 
-// scratch is the model's working memory. What is of columns has as many for each class
-// as the rows of the data set have.
+// scratch is the model's working memory. columns is the number of columns of a stored row.
 type scratch struct {
-	wide   []float64        // of ClippedGradSum; nil until it is needed
+	wide   []float64        // for ClippedGradSum; nil until it is needed
 	w, sum []float64        // weights, and sums of rows: [class][columns]
-	z      [][block]float64 // of a block of examples, by class: logits, and what is made of them
+	z      [][block]float64 // for a block of examples, by class: logits, and results of them
 	set    bySet
 	pixels pixels
 }
@@ -104,7 +101,7 @@ type scratch struct {
 // NewScratch implements models.Model.
 func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([][block]float64, m.classes)} }
 
-// prepare readies the scratch for a data set's rows, and returns how to get at them.
+// prepare prepares the scratch for a data set's rows and returns them.
 func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
 	var x rows
 	if d.Images != nil {
@@ -126,7 +123,7 @@ func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
 	return x
 }
 
-// end lets go of the batch.
+// end drops the reference to the batch.
 func (s *scratch) end() { s.set.numbers = nil }
 
 // logits sets s.z to the logits of a block of rows.
@@ -142,8 +139,8 @@ func (m *Model) logits(s *scratch, params []float32, x rows, numbers []int32) {
 	}
 }
 
-// exponentials sets s.z, which are logits, to e^(z − the example's largest), for the first
-// n examples.
+// exponentials replaces the logits in s.z with e^(z − the example's largest logit), for the first n
+// examples.
 func (s *scratch) exponentials(n int) {
 	for i := range n {
 		most := math.Inf(-1)
@@ -159,9 +156,9 @@ func (s *scratch) exponentials(n int) {
 	}
 }
 
-// residual sets s.z of an example, e^z times what all classes have, to a = p − e_y and
-// returns ‖a‖². The true class's is minus the sum of the others, exact where p_y is
-// near 1.
+// residual replaces an example's s.z, which is e^z times a common factor, with a = p − e_y and
+// returns ‖a‖². The true class's element is minus the sum of the others, which is accurate if p_y
+// is near 1.
 func (s *scratch) residual(i int, y int32) float64 {
 	total := 0.0
 	for k := range s.z {
@@ -189,10 +186,10 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 	return models.Narrow(m, sum[:m.NumParams()], own.wide, params, b, clip, own)
 }
 
-// Shade implements models.Bounded: all additions are exact, on a models.Grid, of which
-// no coordinate exceeds C, and what is left is that a gradient's coordinates are rounded
-// to the grid, and that the clip factor and products with it are rounded to float64, by
-// less than 2^-50.
+// Shade implements models.Bounded. All additions are exact, because they are on a models.Grid and
+// no coordinate exceeds C. The remaining errors are that a gradient's coordinates are rounded to
+// the grid, and that the clip factor and products with it are rounded to float64, with a relative
+// error below 2^-50.
 func (m *Model) Shade() float64 { return m.shade }
 
 // WideGradSum implements models.Bounded.
@@ -242,7 +239,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return nil
 }
 
-// blocks calls f with every block of the batch, of which s.z are the logits, and its place.
+// blocks calls f for every block of the batch with its place. s.z then has the block's logits.
 func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from, n int)) {
 	x := m.prepare(s, params, b.Data)
 	defer s.end()
@@ -259,7 +256,7 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 	var own [block]float64
 	m.blocks(s, params, b, func(from, n int) {
 		for i := range n {
-			own[i] = math.Inf(-1) // how far the example's own logit is below the largest
+			own[i] = math.Inf(-1) // the logit of the example's label minus the largest
 			for k := range s.z {
 				own[i] = max(own[i], s.z[k][i])
 			}
@@ -277,7 +274,8 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 	return total / float64(b.Len())
 }
 
-// Predict implements models.Model: the class of the largest logit, the first of equals.
+// Predict implements models.Model. It predicts the class of the largest logit, the first one if
+// several are equal.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from, n int) {
@@ -293,7 +291,7 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 	})
 }
 
-// Scores implements models.Scorer, of two classes: the difference of the logits.
+// Scores implements models.Scorer for two classes. The score is the difference of the logits.
 func (m *Model) Scores(scores []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from, n int) {

@@ -10,8 +10,8 @@ import (
 	"proactivedp/dp"
 )
 
-// isEvent reports whether a text begins with the name of an event, or of a plan, and what
-// stands in it.
+// isEvent reports whether the text begins with the name of an event or a plan, and an opening
+// parenthesis.
 func isEvent(text []byte) bool {
 	head := string(text[:min(len(text), 200)])
 	name := pyName(head)
@@ -21,24 +21,23 @@ func isEvent(text []byte) bool {
 	return strings.HasSuffix(name, "DpEvent") || isPlan(name)
 }
 
-// isPlan reports whether a name is of JAX Privacy's plans.
+// isPlan reports whether name is the name of an execution plan of JAX Privacy.
 func isPlan(name string) bool {
 	return strings.HasSuffix(name, "ExecutionPlan") || strings.HasSuffix(name, "MFConfig")
 }
 
-// Bounds of what is read: how deep events may be in each other, and how many rounds of
-// different kinds there may be.
+// Limits of the input: the nesting depth of events, and the number of different kinds of rounds.
 const (
 	mostNested = 100
 	mostKinds  = 100_000
 )
 
-// readDpEvent reads what Python prints of a DpEvent (repr), or the code that makes it:
+// readDpEvent reads the text that Python prints of a DpEvent (repr), or the code that makes it:
 //
 //	SelfComposedDpEvent(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.1)), 1000)
 //
-// Covered are Gaussian noise, with Poisson samples or without replacement or with all
-// records, repeated and composed. The text is never run.
+// It covers Gaussian noise, Poisson samples, samples without replacement, full batches, and their
+// repetition and composition. The text is parsed and never executed.
 func readDpEvent(text []byte) ([]dp.Event, error) {
 	p := eventParser{text: string(text)}
 	v, err := p.value(0)
@@ -58,17 +57,17 @@ func readDpEvent(text []byte) ([]dp.Event, error) {
 	return events, nil
 }
 
-// pyValue is a value of Python: a number, a list, None, a word, or a call with its arguments.
+// pyValue is a Python value: a number, a list, None, a name, or a call with its arguments.
 type pyValue struct {
-	name   string // of a call or a word; "" otherwise
+	name   string // of a call or a name; "" otherwise
 	call   bool
 	number float64
-	list   []pyValue // of a call: what stands in it
-	names  []string  // of a call: the names of its arguments, "" for one by its place
+	list   []pyValue // elements, or the arguments of a call
+	names  []string  // keywords of the arguments, "" for a positional one
 	isList bool
 }
 
-// eventParser reads values off the front of text.
+// eventParser reads values from the front of text.
 type eventParser struct{ text string }
 
 func (p *eventParser) at(err error) error {
@@ -81,7 +80,7 @@ func (p *eventParser) at(err error) error {
 
 func (p *eventParser) blank() { p.text = strings.TrimLeft(p.text, " \t\r\n") }
 
-// take takes the mark if it is next.
+// take consumes the mark if it comes next.
 func (p *eventParser) take(mark string) bool {
 	p.blank()
 	rest, ok := strings.CutPrefix(p.text, mark)
@@ -95,7 +94,7 @@ func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 func isLetter(b byte) bool { return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b == '_' }
 
-// pyName returns the name that a text begins with, as a.b.C, or "".
+// pyName returns the name at the beginning of text, such as a.b.C, or "".
 func pyName(text string) string {
 	end := 0
 	for end < len(text) && isLetter(text[end]) {
@@ -110,7 +109,7 @@ func pyName(text string) string {
 	return text[:end]
 }
 
-// pyNumber returns the characters of a number that a text begins with, or "".
+// pyNumber returns the number at the beginning of text, or "".
 func pyNumber(text string) string {
 	end := 0
 	digits := func() (some bool) {
@@ -144,10 +143,10 @@ func pyNumber(text string) string {
 	return text[:end]
 }
 
-// value reads one value, which is inside so many others.
+// value reads one value at the given nesting depth.
 func (p *eventParser) value(depth int) (pyValue, error) {
 	if depth > mostNested {
-		return pyValue{}, fmt.Errorf("more than %d events in each other", mostNested)
+		return pyValue{}, fmt.Errorf("events nested more than %d deep", mostNested)
 	}
 	if p.take("[") {
 		list, _, err := p.values("]", depth)
@@ -174,13 +173,13 @@ func (p *eventParser) value(depth int) (pyValue, error) {
 	return v, err
 }
 
-// values reads values with commas between them up to the closing mark, and their names.
+// values reads comma-separated values up to the closing mark, and their keywords.
 func (p *eventParser) values(end string, depth int) (list []pyValue, names []string, err error) {
 	for !p.take(end) {
 		if len(list) > 0 && !p.take(",") {
 			return nil, nil, fmt.Errorf("must be a comma or %q", end)
 		}
-		if p.take(end) { // a comma at the end
+		if p.take(end) { // trailing comma
 			break
 		}
 		p.blank()
@@ -200,7 +199,7 @@ func (p *eventParser) values(end string, depth int) (list []pyValue, names []str
 	return list, names, nil
 }
 
-// shape are the arguments of the events that are covered, in their order.
+// shape lists the arguments of each supported event, in order.
 var shape = map[string][]string{
 	"GaussianDpEvent":                  {"noise_multiplier"},
 	"PoissonSampledDpEvent":            {"sampling_probability", "event"},
@@ -210,7 +209,7 @@ var shape = map[string][]string{
 	"NoOpDpEvent":                      {},
 }
 
-// arguments returns the arguments of a call by their names.
+// arguments returns the arguments of a call by name.
 func (v pyValue) arguments() (map[string]pyValue, error) {
 	want, known := shape[v.name]
 	switch {
@@ -255,8 +254,8 @@ func (v pyValue) text() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// plain returns a number, which NumPy from 2 on prints as np.float64(0.01). One of another
-// width is not the number that its digits say.
+// plain returns a number. NumPy 2 prints it as np.float64(0.01). Other widths are refused, because
+// their printed digits are not the exact number.
 func (v pyValue) plain(name string) (float64, error) {
 	if v.call && (v.name == "float64" || v.name == "int64") && len(v.list) == 1 && v.names[0] == "" {
 		v = v.list[0]
@@ -267,7 +266,7 @@ func (v pyValue) plain(name string) (float64, error) {
 	return v.number, nil
 }
 
-// count returns a whole number of at least 1.
+// count returns an integer of at least 1.
 func (v pyValue) count(name string) (int, error) {
 	n, err := v.plain(name)
 	if err != nil {
@@ -276,7 +275,7 @@ func (v pyValue) count(name string) (int, error) {
 	return wholeNumber(name, n)
 }
 
-// events returns the rounds of an event that is repeated so often.
+// events returns the rounds of an event that is repeated the given number of times.
 func (v pyValue) events(times int) ([]dp.Event, error) {
 	args, err := v.arguments()
 	if err != nil {
@@ -315,7 +314,7 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 	return []dp.Event{e}, err
 }
 
-// round returns one round: noise, and how its records are sampled.
+// round returns one round: its noise and its sampling.
 func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 	e.Sampling = dp.Poisson
 	switch v.name {
@@ -339,7 +338,7 @@ func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 	}
 	sampled := args["event"]
 	if sampled.name != "GaussianDpEvent" {
-		return e, fmt.Errorf("%s of %s is %w: only of GaussianDpEvent", v.name, sampled.text(), dp.ErrNotCovered)
+		return e, fmt.Errorf("%s of %s is %w: only that of GaussianDpEvent is", v.name, sampled.text(), dp.ErrNotCovered)
 	}
 	noise, err := sampled.arguments()
 	if err != nil {

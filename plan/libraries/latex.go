@@ -9,16 +9,16 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// writeLaTeX writes what a paper must say of a release: a paragraph, and the same as a
-// table. It needs no package of LaTeX.
+// writeLaTeX writes what a paper must state about the privacy of r, as a paragraph and as a table. It
+// needs no LaTeX package.
 func writeLaTeX(r Release) Code {
 	e, b := r.Event, r.Bound
 	var text strings.Builder
-	text.WriteString("% What a paper must say of a privacy guarantee; as planned by ProactiveDP. No package is " +
-		"needed.\n% " + holdsFor(e) + "\n")
+	text.WriteString("% What a paper must state about a privacy guarantee, as planned by ProactiveDP. No package " +
+		"is needed.\n% " + holdsFor(e) + "\n")
 	for _, note := range r.Notes {
-		line := strings.Join(strings.Fields(note), " ") // a line of its own would be no comment
-		text.WriteString("% It must say, too, what was reported of these rounds: " + line + "\n")
+		line := strings.Join(strings.Fields(note), " ") // a line break would end the comment
+		text.WriteString("% The paper must also repeat this note about the rounds: " + line + "\n")
 	}
 	text.WriteString("\\paragraph{Privacy.}\n")
 	fmt.Fprintf(&text, "We train by DP-SGD in $T = %d$ rounds. Each round %s,\nclips the gradient of each of them to "+
@@ -38,12 +38,12 @@ func writeLaTeX(r Release) Code {
 		text.WriteString("The number of records $N$ is public.\n")
 	}
 	if claim.WeakDelta(b, e) {
-		text.WriteString("The $\\delta$ is not below $1/N$, which is weak: so is it of a mechanism that\n" +
-			"publishes one of the $N$ records as it is.\n")
+		text.WriteString("The $\\delta$ is not below $1/N$, which is weak: a mechanism that publishes one random\n" +
+			"record unchanged satisfies this $\\delta$, too.\n")
 	}
 	if e.Noise.Simulated() {
-		text.WriteString("The noise is that of a numbered seed: this is a simulation, and who knows the seed can\n" +
-			"take the noise off.\n")
+		text.WriteString("The noise comes from a numbered seed: this is a simulation, and anybody who knows the " +
+			"seed\ncan remove the noise.\n")
 	}
 	text.WriteString("\n")
 	text.WriteString("\\begin{tabular}{lll}\n\\hline\n")
@@ -67,7 +67,8 @@ func writeLaTeX(r Release) Code {
 	fmt.Fprintf(&text, "adjacency & & %s \\\\\nsampling & & %s \\\\\naccountant & & %s (%s) \\\\\n",
 		b.Adjacency, e.Sampling, b.Accountant, kindOf(b.Kind))
 	text.WriteString("\\hline\n\\end{tabular}\n")
-	return Code{Format: LaTeX, Library: "LaTeX", Tried: "compiled by no LaTeX: tests count its braces and dollars",
+	return Code{Format: LaTeX, Library: "LaTeX", Tried: "no LaTeX compiled it: tests count its braces and dollar " +
+		"signs",
 		Text: text.String()}
 }
 
@@ -85,7 +86,7 @@ func sampledAs(e dp.Event) string {
 		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled in "+
 			"each epoch%s", e.Batches(), sizes)
 	case dp.Poisson:
-	default: // OfEvents has refused it
+	default: // OfEvents refuses any other
 		return fmt.Sprintf("draws its records by the unknown sampling %q", e.Sampling)
 	}
 	if sizes != "" {
@@ -118,7 +119,7 @@ func kindOf(k dp.Kind) string {
 	return "an upper bound"
 }
 
-// mathNumber writes a number's exponent as powers of ten.
+// mathNumber writes the exponent of a number as a power of ten.
 func mathNumber(text string) string {
 	mantissa, exponent, found := strings.Cut(text, "e")
 	if !found {

@@ -1,11 +1,10 @@
-// Package libraries carries plans to other libraries of private training, and what these
-// recorded back: [Write] writes the code that runs a planned release with Opacus, TF
-// Privacy, JAX Privacy or Flower, or the words for a paper, and [Read] reads the states of
-// their accountants.
+// Package libraries exchanges plans with other libraries of private training. [Write] writes code that
+// runs a plan with Opacus, TF Privacy, JAX Privacy or Flower, or LaTeX text for a paper. [Read] reads
+// the saved states of their accountants.
 //
-// Code is ready to run: it has every number of the plan, says with which version of the
-// library it was tried and how, and what differs there. What a library cannot run as it
-// was planned is refused by name.
+// The code is ready to run and contains every number of the plan. It names the version of the library,
+// says how it was tried, and lists the differences from ProactiveDP. A plan that a library cannot run
+// is refused, and the error names the reason.
 package libraries
 
 import (
@@ -20,7 +19,7 @@ import (
 	"proactivedp/plan"
 )
 
-// Format is a form that a release is written in.
+// Format is a target of the code, a library or LaTeX.
 type Format string
 
 // The formats.
@@ -47,24 +46,25 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is what is to be run: equal rounds, and what they cost.
+// Release is a sequence of equal rounds and its cost.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
-	Bound dp.Bound // what a record pays for all rounds that use it
-	// Holders is how many clients hold each record and release such rounds of it; 0 is 1.
+	Bound dp.Bound // cost to a record of all rounds that use it
+	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
+	// 1.
 	Holders int
-	// Notes are what the reports of the rounds say besides of their ε, see plan.History.
+	// Notes are warnings from the reports of the rounds, see plan.History.
 	Notes []string
 }
 
-// OfPlan returns the release of a plan, or an error that wraps dp.ErrNotCovered if there
-// is nothing to run or no guarantee to state.
+// OfPlan returns the Release of a plan. If the plan has no run or no guarantee, it returns an error
+// that wraps dp.ErrNotCovered.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")
 	}
 	if p.Run == nil {
-		return Release{}, fmt.Errorf("the plan is not feasible, there is nothing to run: %w",
+		return Release{}, fmt.Errorf("the plan is not feasible, so there is nothing to run: %w",
 			dp.ErrNotCovered)
 	}
 	e := p.Events()[0]
@@ -78,18 +78,18 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents returns the release of rounds that bound is of, with what their reports say besides;
-// the rounds must be equal.
+// OfEvents returns the Release of events, whose cost is bound. The events must be equal. notes are
+// warnings from their reports.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) != 1 {
-		return Release{}, fmt.Errorf("rounds of %d kinds, must be of one: the code has one noise "+
-			"multiplier and one sample rate: %w", len(events), dp.ErrNotCovered)
+		return Release{}, fmt.Errorf("%d kinds of rounds, must be one: the code has one noise multiplier and one "+
+			"sample rate: %w", len(events), dp.ErrNotCovered)
 	}
 	r := Release{Event: events[0], Bound: bound, Notes: notes}
 	return r, r.check()
 }
 
-// check refuses what no code may be written for: without noise or without a guarantee.
+// check refuses releases without noise or without a guarantee.
 func (r Release) check() error {
 	var errs []error
 	if err := r.Event.Validate(); err != nil {
@@ -106,8 +106,8 @@ func (r Release) check() error {
 		errs = append(errs, err)
 	}
 	if r.Holders > 1 && r.Event.Sampling == dp.Shuffle {
-		errs = append(errs, fmt.Errorf("shuffled batches of %d clients that hold a record, must be of one: each "+
-			"client begins its epochs for itself: %w", r.Holders, dp.ErrNotCovered))
+		errs = append(errs, fmt.Errorf("shuffled batches of %d clients that hold a record, must be of one "+
+			"client: clients do not begin their epochs together: %w", r.Holders, dp.ErrNotCovered))
 	}
 	switch b := r.Bound; {
 	case b.Kind == "":
@@ -122,22 +122,22 @@ func (r Release) check() error {
 		errs = append(errs, fmt.Errorf("kind of bound = %q, must be %q, %q or %q", b.Kind, dp.Exact,
 			dp.Interval, dp.Upper))
 	case math.IsInf(b.EpsilonUpper, 1):
-		errs = append(errs, fmt.Errorf("%s proves no upper end of ε: %w", b.Accountant, dp.ErrNotCovered))
+		errs = append(errs, fmt.Errorf("%s proves no upper bound on ε: %w", b.Accountant, dp.ErrNotCovered))
 	}
 	return errors.Join(errs...)
 }
 
-// Code is a release in a format.
+// Code is a Release in one Format.
 type Code struct {
 	Format  Format   `json:"format"`
-	Library string   `json:"library"`           // with its version
+	Library string   `json:"library"`           // name and version
 	Tried   string   `json:"tried"`             // how the code was tried
-	Caveats []string `json:"caveats,omitempty"` // what differs from the plan there
+	Caveats []string `json:"caveats,omitempty"` // differences from the plan or from ProactiveDP
 	Text    string   `json:"text"`
 }
 
-// Write returns r in the format. The error wraps dp.ErrNotCovered if the library does not
-// run such a release.
+// Write returns r in the given format. If the library cannot run such a release, it returns an error
+// that wraps dp.ErrNotCovered.
 func Write(f Format, r Release) (Code, error) {
 	if err := r.check(); err != nil {
 		return Code{}, err
@@ -153,7 +153,7 @@ func Write(f Format, r Release) (Code, error) {
 	return w.write(f, r)
 }
 
-// All returns r in every format that takes it.
+// All returns r in every format that can express it.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {

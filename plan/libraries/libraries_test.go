@@ -112,7 +112,7 @@ func TestCodeOfOneProcessKeepsItsSecrets(t *testing.T) {
 	r := releases(t)["closed"]
 	for f, want := range map[Format][]string{
 		JAXPrivacy: {"secrets.token_bytes(8)", `jax.random.wrap_key_data(words, impl="threefry2x32")`},
-		TFPrivacy: {"model.non_trainable_variables", "raise ValueError(", "tf.random.set_seed must not be called",
+		TFPrivacy: {"model.non_trainable_variables", "raise ValueError(", "Do not call tf.random.set_seed",
 			"num_microbatches"},
 	} {
 		c, err := Write(f, r)
@@ -225,7 +225,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 	open := dp.Bound{Kind: dp.Interval, EpsilonLower: 1, EpsilonUpper: math.Inf(1), Accountant: "pld",
 		Sampling: e.Sampling, Adjacency: e.Adjacency}
 	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
-		t.Errorf("no upper end of ε: %v", err)
+		t.Errorf("no upper bound on ε: %v", err)
 	}
 	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6}, {N: 10000, Epochs: 5, Epsilon: 0.5,
 		Theta: 2}} {

@@ -13,7 +13,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// The code for each library. Strings keep package embed's file system out of the planner page.
+// The code templates of each library. They are strings, and not an embed.FS, to keep package embed out
+// of the planner page.
 var (
 	//go:embed code/private.py
 	privateCode string
@@ -27,25 +28,26 @@ var (
 	jaxPrivacyCode string
 )
 
-// writer writes the code for one library: its constants, then the parts.
+// writer writes the code for one library: first the constants, then the parts.
 type writer struct {
 	library string
 	tried   string
 	parts   []string
-	// bits is the number of bits of the random numbers that the library compares with the sample
-	// rate. The rate is rounded down to a multiple of 2^-bits, so that no record is drawn more
-	// often than planned.
+	// bits is the precision of the random numbers that the library compares with the sample rate. The
+	// rate is rounded down to a multiple of 2^-bits, so that no record is drawn with a larger
+	// probability than planned.
 	bits    int
 	caveats func(r Release) []string
 }
 
-// sums says how a step size is carried over to a library that divides by the batch.
+// sums explains how to convert the step size for a library that divides by the batch size.
 const sums = "ProactiveDP multiplies its step size η with the noised SUM of clipped gradients; "
 
-// torchBits are the bits of the numbers of torch.rand, which Opacus compares with the sample rate.
+// torchBits is the precision of torch.rand, in bits. Opacus compares these numbers with the sample
+// rate.
 const torchBits = 24
 
-// ownRate says why the code for Opacus does not call make_private, which users of Opacus know.
+// ownRate explains why the code for Opacus does not call make_private.
 const ownRate = "PrivacyEngine.make_private computes the sample rate and the expected batch size from the data set: " +
 	"one more record changes both, and its ε does not hold for add-or-remove adjacency (Opacus' issues 571 and 819). " +
 	"The code does not call it: it uses the parts of Opacus with constants. The sample rate is rounded down to a " +
@@ -54,90 +56,92 @@ const ownRate = "PrivacyEngine.make_private computes the sample rate and the exp
 var writers = map[Format]writer{
 	Opacus: {
 		library: "Opacus 1.5.4", parts: []string{privateCode, opacusCode}, bits: torchBits,
-		tried: "run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's PyTorch 1.13.1, where what they " +
-			"import beside it and one process does not use was stood in for",
+		tried: "run with the public sources of Opacus 1.5.4 and 1.6.0 on Debian's PyTorch 1.13.1; stubs replaced " +
+			"imports that one process does not use",
 		caveats: func(r Release) []string {
 			return append([]string{
 				ownRate,
-				sums + "Opacus steps along the noised mean, the sum over the expected batch size. A learning rate " +
+				sums + "Opacus uses the noised mean, which is the sum over the expected batch size. A learning " +
+					"rate " +
 					"of η times the expected batch size takes the same steps.",
-				"Each record of a batch has a gradient of its own in memory: where that is too little, at_once says " +
-					"how many, and the batch is taken in parts.",
-				"With one seed two runs share their noise: the code takes a new one from the operating system. " +
-					"secure_mode=True is for a release that must withstand more.",
+				"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, " +
+					"lower at_once: it is how many records are computed together.",
+				"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
+					"system. Set secure_mode=True for a real release.",
 				"Opacus' own ε is for add-or-remove adjacency.",
 			}, shared(r)...)
 		},
 	},
 	TFPrivacy: {
 		library: "TensorFlow Privacy 0.9.0", parts: []string{tfPrivacyCode},
-		tried: "syntax checked, and its event run with the public source of dp_accounting 0.6.0; the training was " +
-			"read against the public source of TensorFlow Privacy 0.9.0 and not run",
+		tried: "syntax checked; its event was run with the public source of dp_accounting 0.6.0; the training " +
+			"was compared with the public source of TensorFlow Privacy 0.9.0 but not run",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"The Keras optimizers of TF Privacy take batches of one size as they come. The code draws Poisson " +
-					"samples by itself and sums by GaussianSumQuery, record by record: right, and slow.",
-				"Those optimizers clip the mean gradient of a microbatch: with num_microbatches below the batch " +
-					"size a record can change it by 2C, for which the noise is too small.",
-				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch, the " +
+				"The Keras optimizers of TF Privacy use fixed-size batches. Instead, the code draws Poisson " +
+					"samples and sums with GaussianSumQuery, record by record: this is correct, but slow.",
+				"These optimizers clip the mean gradient of a microbatch. With num_microbatches below the batch " +
+					"size, one record can change it by 2C, and the noise is too small.",
+				sums + "so does this code, with step_size = η. For an optimizer that divides by the batch size, " +
+					"the " +
 					"learning rate is η times the sample size.",
-				"tf.random.set_seed must not be called: with one seed two runs share their noise.",
-				"A model that keeps averages of records beside its gradients, as batch normalization does, is refused.",
-				"TF Privacy 0.9.0 takes Python before 3.12 and TensorFlow up to 2.15.",
-				"The event that it prints is for dp_accounting, and proactivedp account --events reads it.",
+				"Do not call tf.random.set_seed: two runs with one seed share their noise.",
+				"A model that keeps averages of records, as batch normalization does, is refused.",
+				"TF Privacy 0.9.0 needs Python below 3.12 and TensorFlow up to 2.15.",
+				"The event that the code prints is for dp_accounting; proactivedp account --events reads it, too.",
 			}, shared(r)...)
 		},
 	},
 	JAXPrivacy: {
 		library: "JAX Privacy 2.2.0", parts: []string{jaxPrivacyCode},
-		tried: "syntax checked, and read against the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
+		tried: "syntax checked and compared with the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"JAX Privacy's execution plans are experimental and change: the code uses its Poisson samples and " +
-					"its clipped gradients, and adds the noise itself.",
+				"The execution plans of JAX Privacy are experimental and may change. The code uses its Poisson " +
+					"sampling and its clipped gradients, and adds the noise itself.",
 				sums + "so does this code, with step_size = η.",
-				"Every size of a sample is compiled once; pad samples where that takes too long.",
+				"JAX compiles every sample size once. If that takes too long, pad the samples.",
 			}, shared(r)...)
 		},
 	},
 	Flower: {
 		library: "Flower 1.28.0 and Opacus 1.5.4", parts: []string{privateCode, flowerCode}, bits: torchBits,
-		tried: "syntax checked; its clients' rounds were run with the public sources of Opacus 1.5.4 and 1.6.0 on " +
-			"Debian's " +
-			"PyTorch 1.13.1; the rest was read against the public source of Flower 1.28.0 (fdef7af) and not run",
+		tried: "syntax checked; the rounds of its clients were run with the public sources of Opacus 1.5.4 and " +
+			"1.6.0 on Debian's PyTorch 1.13.1; the rest was compared with the public source of Flower 1.28.0 " +
+			"(fdef7af) but not run",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"Flower's own wrappers for differential privacy protect a whole CLIENT, and their ε counts clients: " +
-					"they are not used. Here each client's rounds are private for its RECORDS, by Opacus.",
+				"Flower's own wrappers for differential privacy are not used: they protect a whole CLIENT, and " +
+					"their ε counts clients. Here Opacus makes the rounds of each client private for its RECORDS.",
 				ownRate,
-				"A round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
-					"client. FedAvg waits for all, where ProactiveDP's clients may run ahead.",
-				sums + "Opacus steps along the noised mean: a learning rate of η times the expected batch size " +
+				"One round of Flower is one round of the plan: one Poisson sample and one noised step of every " +
+					"client. FedAvg waits for all clients; ProactiveDP's clients may run ahead.",
+				sums + "Opacus uses the noised mean: a learning rate of η times the expected batch size " +
 					"takes the same steps, and FedAvg divides their sum by the number of clients.",
-				"Opacus' own ε is for add-or-remove adjacency, and of one client.",
-				"run_simulation needs flwr[simulation], and is deprecated there: flwr run takes the same two apps.",
+				"Opacus' own ε is for add-or-remove adjacency and for one client.",
+				"run_simulation needs flwr[simulation] and is deprecated; flwr run takes the same two apps.",
 			}, federated(r))
 		},
 	},
 }
 
-// shared says for how many clients the bound counts.
+// shared returns a caveat if several clients hold each record.
 func shared(r Release) []string {
 	if r.Holders <= 1 {
 		return nil
 	}
-	return []string{fmt.Sprintf("The code is one client's. The ε above is of a record that %d clients hold, for the "+
-		"rounds of all of them.", r.Holders)}
+	return []string{fmt.Sprintf("This is the code of one client. The ε above is for a record that %d clients "+
+		"hold, and counts the rounds of all of them.", r.Holders)}
 }
 
-// federated says the same of code that runs all clients, and for which of them it holds.
+// federated returns the caveat of shared for code that runs all clients.
 func federated(r Release) string {
 	if r.Holders <= 1 {
-		return "The ε above is of a record that ONE client holds. Where clients have records in common each of them " +
-			"spends it: plan with --clients and --shared."
+		return "The ε above is for a record that ONE client holds. If clients have records in common, each of " +
+			"them spends it: plan with --clients and --shared."
 	}
-	return fmt.Sprintf("The ε above is of a record that %d clients hold, for the rounds of all of them: with more "+
-		"CLIENTS it is larger.", r.Holders)
+	return fmt.Sprintf("The ε above is for a record that %d clients hold, and counts the rounds of all of them: "+
+		"with more CLIENTS it is larger.", r.Holders)
 }
 
 func (w writer) write(f Format, r Release) (Code, error) {
@@ -150,8 +154,8 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		rate = math.Ldexp(math.Floor(math.Ldexp(rate, w.bits)), -w.bits)
 	}
 	if rate == 0 {
-		return Code{}, fmt.Errorf("sample rate = %v, must be at least 2^-%d for %s, which draws with "+
-			"random numbers of so many bits: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
+		return Code{}, fmt.Errorf("sample rate = %v, must be at least 2^-%d for %s, which draws with random "+
+			"numbers of that precision: %w", r.Event.SampleRate(), w.bits, w.library, dp.ErrNotCovered)
 	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
 	var text strings.Builder
@@ -168,10 +172,11 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		r.clients(&text)
 	}
 	for _, part := range w.parts {
-		// The imports and constants above the line are for an editor: the code has its own by now.
+		// The imports and constants above the line "# ---" only help an editor. The code that is
+		// written has its own.
 		_, after, found := strings.Cut(part, "# ---\n")
 		if !found {
-			return Code{}, fmt.Errorf("the code for %s has no line that ends its constants", w.library)
+			return Code{}, fmt.Errorf("the template for %s has no line \"# ---\" after its constants", w.library)
 		}
 		text.WriteString(after)
 	}
@@ -179,7 +184,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	return c, nil
 }
 
-// all are the rounds that the bound is of.
+// all returns the rounds that the bound counts.
 func (r Release) all() dp.Event {
 	e := r.Event
 	e.Count *= max(r.Holders, 1)
@@ -192,25 +197,25 @@ func holdsFor(e dp.Event) string {
 		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
 			"DataLoader makes them with shuffle=True and drop_last=True."
 	}
-	return fmt.Sprintf("This ε holds for %s sampling, with every batch drawn anew. It does NOT hold for a DataLoader "+
-		"that shuffles (shuffle=True): such batches cost more, see `proactivedp account --sampling shuffle`.",
+	return fmt.Sprintf("This ε holds for %s sampling with independent batches. It does NOT hold for a DataLoader "+
+		"with shuffle=True: such batches cost more, see `proactivedp account --sampling shuffle`.",
 		e.Sampling)
 }
 
-// constantsOf says which constants of the plan the code uses, and what the plan assumes to be
-// public.
+// constantsOf says which constants the code uses, and what the plan assumes to be public.
 func constantsOf(e dp.Event) string {
-	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the plan. " +
-		"The code never computes them from the data set, so one record more or less changes none of them. "
+	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the " +
+		"plan. The code never computes them from the data set, so one more or one less record changes none " +
+		"of them. "
 	if e.DatasetSize == 0 {
-		return text + "The plan has a sample rate and no number of records, so EXPECTED_BATCH_SIZE is 1. You may " +
+		return text + "The plan has a sample rate but no number of records, so EXPECTED_BATCH_SIZE is 1. You may " +
 			"replace it with any number that does not come from the data: ε does not depend on it."
 	}
 	return text + fmt.Sprintf("The plan is for N = %d records. This number is public, because it is in this file.",
 		e.DatasetSize)
 }
 
-// constants writes the numbers of the release, with the rate that the code samples at.
+// constants writes the numbers of the release. rate is the sample rate that the code uses.
 func (r Release) constants(w *strings.Builder, rate float64) {
 	e := r.Event
 	size, records := "1", "None"
@@ -219,19 +224,19 @@ func (r Release) constants(w *strings.Builder, rate float64) {
 	}
 	for _, c := range []struct{ name, value, is string }{
 		{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"},
-		{"MAX_GRAD_NORM", "1.0", "C: to be chosen, not by looking at private data"},
-		{"SAMPLE_RATE", decimal.Exactly(rate), "q: the probability of each record to be in a batch"},
-		{"EXPECTED_BATCH_SIZE", size, "s: records of a batch on average; 1 if the plan has only a rate"},
+		{"MAX_GRAD_NORM", "1.0", "C: choose it, but not by looking at private data"},
+		{"SAMPLE_RATE", decimal.Exactly(rate), "q: probability of each record to be in a batch"},
+		{"EXPECTED_BATCH_SIZE", size, "s: expected number of records in a batch; 1 if the plan has only a rate"},
 		{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
 		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
-		{"DATASET_SIZE", records, "N: only the drawn data at the end has so many records"},
+		{"DATASET_SIZE", records, "N: only used for the random data at the end"},
 	} {
 		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 	}
 }
 
-// clients writes how many clients run: all that hold a record, where it is held by several, as
-// the bound counts no others.
+// clients writes the number of clients. If several clients hold each record, it is exactly their
+// number, because the bound counts no others.
 func (r Release) clients(w *strings.Builder) {
 	if r.Holders > 1 {
 		fmt.Fprintf(w, "CLIENTS = %d  # all of them hold the same records\n", r.Holders)
@@ -240,13 +245,12 @@ func (r Release) clients(w *strings.Builder) {
 	fmt.Fprintln(w, "CLIENTS = 5  # as many as you have, with no record in common")
 }
 
-// escaped is text as it stands in a docstring, which it must not end: the names of roots, and
-// notes, are whatever a file says.
+// escaped escapes text for a docstring. Names of roots, and notes, may contain anything.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"""`, `\"\"\"`).Replace(text)
 }
 
-// docWidth is the width of the lines of a docstring.
+// docWidth is the width of the lines of a docstring, in characters.
 const docWidth = 88
 
 func wrapped(text string) string {

@@ -15,17 +15,17 @@ import (
 	"proactivedp/plan"
 )
 
-// Recorded says whose record a text is.
+// Recorded is the kind of a library's record.
 type Recorded string
 
-// The records that are read.
+// The kinds of records that Read accepts.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"
 	NotRecognised Recorded = ""
 )
 
-// Recognise says what a text looks like, by how it begins; whether it is that, Read tells.
+// Recognise guesses the kind of a text from its beginning. Only Read checks the whole text.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {
@@ -38,7 +38,7 @@ func Recognise(text []byte) Recorded {
 	return NotRecognised
 }
 
-// hasHistory reports whether text is an object with a key "history", in JSON.
+// hasHistory reports whether text is a JSON object with a key "history".
 func hasHistory(text []byte) bool {
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return false
@@ -48,10 +48,9 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds that a library's record is of. Where the record does not say
-// them, sampling and adjacency are those given; an empty adjacency is natural to the
-// sampling. What cannot be accounted for is refused by its name, with an error that wraps
-// dp.ErrNotCovered. Text is at most plan.MaxEventsBytes long.
+// Read returns the rounds of a library's record. sampling and adjacency apply where the record does not
+// give them; an empty adjacency stands for the usual one of the sampling. If no accountant covers the
+// rounds, the error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
@@ -61,9 +60,9 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	switch Recognise(text) {
 	case OpacusState:
 		h.Events, err = readOpacus(text)
-		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not say how batches were drawn and gradients "+
-			"clipped: %s sampling is assumed, clipping that is not adaptive, and one batch a step: where a step has "+
-			"the gradients of several, a record may be in more than one, and ε is larger", sampling))
+		h.AddNotes(fmt.Sprintf("read from Opacus, whose state does not record the sampling and the clipping: "+
+			"assumed are %s sampling, clipping that is not adaptive, and one batch in each step. If a step "+
+			"adds the gradients of several batches, a record may be in more than one, and ε is larger", sampling))
 	case DpEventText:
 		h.Events, err = readDpEvent(text)
 		h.AddNotes("read from an event of dp_accounting")
@@ -83,11 +82,11 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	return h, errors.Join(errs...)
 }
 
-// mechanisms are the accountants of Opacus. Their histories are the same.
+// mechanisms are the names of the accountants of Opacus. They have the same history.
 var mechanisms = []string{"rdp", "prv", "gdp"}
 
-// readOpacus reads {"history": [[σ, q, steps], …], "mechanism": "rdp"}, which state_dict()
-// of an accountant returns, or the history alone.
+// readOpacus reads {"history": [[σ, q, steps], …], "mechanism": "rdp"}, as returned by state_dict() of
+// an accountant, or only the history.
 func readOpacus(text []byte) ([]dp.Event, error) {
 	text = bytes.TrimSpace(text)
 	var state struct {
@@ -137,8 +136,9 @@ func opacusRounds(row json.RawMessage) (dp.Event, error) {
 	return dp.Event{NoiseMultiplier: numbers[0], Rate: drawnRate(numbers[1]), Count: count}, err
 }
 
-// drawnRate is the probability with which Opacus draws a record at a rate: that of a number
-// of torch, one of the multiples of 2^-24 below one, being below the rate. What is no rate stays.
+// drawnRate returns the probability with which Opacus draws a record at the given rate. Opacus draws a
+// record if a number from torch.rand is below the rate, and these numbers are the multiples of 2^-24
+// below 1. Invalid rates are returned unchanged.
 func drawnRate(rate float64) float64 {
 	if !(rate > 0 && rate <= 1) {
 		return rate
@@ -146,7 +146,7 @@ func drawnRate(rate float64) float64 {
 	return math.Ceil(rate*(1<<24)) / (1 << 24)
 }
 
-// wholeNumber returns v, a count that may have been written as 100.0.
+// wholeNumber returns v as an integer. Counts may have been written as 100.0.
 func wholeNumber(name string, v float64) (int, error) {
 	n, ok := decimal.Whole(v)
 	if !ok || n < 1 || float64(n) != v {

@@ -48,8 +48,8 @@ func TestRecordsAreRead(t *testing.T) {
 	}
 	h, err := Read([]byte(`[[1, 0.5, 2]]`), dp.FixedSize, dp.ReplaceOne)
 	if err != nil || h.Events[0].Sampling != dp.FixedSize || h.Events[0].Adjacency != dp.ReplaceOne ||
-		!strings.Contains(h.Notes[0], "fixed sampling is assumed") ||
-		!strings.Contains(h.Notes[0], "one batch a step") {
+		!strings.Contains(h.Notes[0], "assumed are fixed sampling") ||
+		!strings.Contains(h.Notes[0], "one batch in each step") {
 		t.Errorf("read %+v, %v, want what was asked for", h, err)
 	}
 }
@@ -107,7 +107,7 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		"GaussianDpEvent(__import__('os').system('true'))": "must be an event, a number or " +
 			"a list",
 		"GaussianDpEvent(os=1)": "no argument",
-		strings.Repeat("SelfComposedDpEvent(", 200) + "GaussianDpEvent(1)": "in each other",
+		strings.Repeat("SelfComposedDpEvent(", 200) + "GaussianDpEvent(1)": "nested more than",
 		"sigma,steps\n1,2": "neither",
 	} {
 		h, err := Read([]byte(text), dp.Poisson, "")

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Churn says how clients leave and come back. Each is there at the start and then
-// in turn present and away, for exponential times of these means. With the zero
-// value all stay.
+// Churn says how clients leave and return. Every client is present at the start. Then it is absent
+// and present in turn, for exponentially distributed times with these means. With the zero value no
+// client leaves.
 //
-// A client that leaves gives up the round under way: nothing of it was released,
-// and it begins it again when it is back, with the same sample and noise. What it
-// has sent is on its way all the same. Broadcasts that would arrive while it is
-// away are lost; when it is back, the server sends it the newest one, unless it has
-// that already. A client that has done its T rounds leaves no more.
+// A client that leaves gives up the round under way. Nothing of that round was released. The client
+// begins it again when it returns, with the same sample and noise. The messages that it has sent
+// still arrive. Broadcasts that would arrive while it is away are lost. When it returns, the server
+// sends it the newest one, unless the client already has it. A client that has finished its T rounds
+// no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
-// ParseChurn reads the means "PRESENT,AWAY", such as "1s,100ms", or "" for none.
+// ParseChurn reads the mean times "PRESENT,AWAY", such as "1s,100ms". "" is the zero value.
 func ParseChurn(text string) (Churn, error) {
 	if text == "" {
 		return Churn{}, nil
@@ -60,9 +60,9 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries bounds the mean number of times that something of this mean length, in
-// nanoseconds, is begun until the client stays for it: by Jensen's inequality it
-// succeeds with probability E[exp(−X/present)] ≥ exp(−E[X]/present).
+// Tries bounds how often, on average, a client must begin something until it stays long enough to
+// finish it. length is the mean length of that thing in nanoseconds. One try succeeds with
+// probability E[exp(−X/present)] ≥ exp(−E[X]/present), by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
 		return 1

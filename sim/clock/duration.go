@@ -1,12 +1,11 @@
-// Package clock says how long things take on a virtual clock: families of
-// durations, the speeds of clients, and traces of what was measured. Package sim
-// draws from them.
+// Package clock describes how long things take on a virtual clock: distributions of durations, the
+// speeds of clients, and traces of measured durations. Package sim draws from them.
 //
 //	timing := clock.DefaultTiming()
 //	timing.Compute = clock.Duration{Kind: clock.Pareto, Mean: time.Millisecond, Shape: 1.5}
 //	speeds, err := clock.ParseSpeeds("1,1,1,0.1")
 //
-// A distribution that is not among the families is a Distribution.
+// A custom distribution implements Distribution.
 package clock
 
 import (
@@ -20,25 +19,25 @@ import (
 	"proactivedp/rng"
 )
 
-// Duration is a distribution of how long something takes. Its family says which
-// of the other fields it has; those are 0 else.
+// Duration is a distribution of how long something takes. Kind says which other fields are used; the
+// rest are 0.
 type Duration struct {
 	Kind      Family
-	Mean      time.Duration // the mean: constant, exponential, lognormal, pareto
-	Low, High time.Duration // the bounds: uniform
-	Shape     float64       // of a lognormal σ of the logarithm, of a Pareto α
-	File      string        // of a trace, the name that it goes by
-	Trace     *Trace        // the trace
-	Own       Distribution  // the distribution of one's own
+	Mean      time.Duration // the mean, for constant, exponential, lognormal and pareto
+	Low, High time.Duration // the bounds, for uniform
+	Shape     float64       // for lognormal, σ of the logarithm; for pareto, α
+	File      string        // for trace, the file's name
+	Trace     *Trace        // for trace, its durations
+	Own       Distribution  // for own, a custom distribution
 }
 
-// Distribution is a family of one's own, for Duration.Own. It must be immutable,
-// and what it draws a function of the stream alone, or runs do not repeat.
+// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its
+// draws must depend only on the stream, or runs cannot be repeated.
 type Distribution interface {
-	// Mean returns the mean, in [0, MaxDuration]. Estimates of memory and of the
-	// length of a run rest on it.
+	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
+	// of a run.
 	Mean() time.Duration
-	// Draw returns one duration; less than 0 counts as 0.
+	// Draw returns one duration. A negative one counts as 0.
 	Draw(s *rng.Stream) time.Duration
 	// String names the distribution and its parameters.
 	String() string
@@ -47,23 +46,23 @@ type Distribution interface {
 // Family names a family of distributions.
 type Family string
 
-// The families, as ParseDuration reads them.
+// The families, with the text that ParseDuration reads.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
 	Uniform     Family = "uniform"     // uniform:LOW,HIGH
 	Lognormal   Family = "lognormal"   // lognormal:MEAN,SIGMA
-	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α: stragglers
+	Pareto      Family = "pareto"      // pareto:MEAN,ALPHA, P(X > x) = (x₀/x)^α, x₀ = MEAN·(α−1)/α: a heavy tail of slow draws
 	Traced      Family = "trace"       // trace:FILE, see Trace
-	Own         Family = "own"         // a Distribution; it has no text that can be read
+	Own         Family = "own"         // a Distribution; ParseDuration cannot read it
 )
 
-// MaxDuration bounds a mean, a bound and a duration of a trace.
+// MaxDuration is the largest mean, the largest bound and the longest duration of a trace.
 const MaxDuration = time.Hour
 
-// maxSigma and maxAlpha bound shapes.
+// These bound the shapes.
 const (
-	maxSigma = 5    // of a lognormal: with a larger one no mean is ever seen
+	maxSigma = 5    // of a lognormal: above this, the mean of any number of draws is far below the true mean
 	maxAlpha = 1000 // of a Pareto
 )
 
@@ -75,7 +74,7 @@ const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognor
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5  pareto:1ms,1.5  trace:FILE
 //
-// A trace's File is named only: whoever can reads it and sets Trace.
+// For a trace, it sets only File. The caller reads that file and sets Trace.
 func ParseDuration(text string) (Duration, error) {
 	kind, args, _ := strings.Cut(text, ":")
 	d := Duration{Kind: Family(kind)}
@@ -85,7 +84,7 @@ func ParseDuration(text string) (Duration, error) {
 	}
 	if d.Kind == Traced {
 		if d.File = args; args == "" {
-			return bad(fmt.Errorf("no file is named"))
+			return bad(fmt.Errorf("it names no file"))
 		}
 		return d, nil
 	}
@@ -98,7 +97,7 @@ func ParseDuration(text string) (Duration, error) {
 	case Lognormal, Pareto:
 		fields = []any{&d.Mean, &d.Shape}
 	default:
-		return bad(fmt.Errorf("there is no %q", kind))
+		return bad(fmt.Errorf("%q is not a family", kind))
 	}
 	given := strings.Split(args, ",")
 	if len(given) != len(fields) {
@@ -109,11 +108,11 @@ func ParseDuration(text string) (Duration, error) {
 		switch f := f.(type) {
 		case *time.Duration:
 			if *f, err = time.ParseDuration(given[i]); err != nil {
-				return bad(fmt.Errorf("%q is no time", given[i]))
+				return bad(fmt.Errorf("%q is not a time", given[i]))
 			}
 		case *float64:
 			if *f, err = strconv.ParseFloat(given[i], 64); err != nil {
-				return bad(fmt.Errorf("%q is no number", given[i]))
+				return bad(fmt.Errorf("%q is not a number", given[i]))
 			}
 		}
 	}
@@ -138,7 +137,8 @@ func (d Duration) String() string {
 	return kind + d.Mean.String()
 }
 
-// validate reports a field outside its range, for a run of so many clients.
+// validate returns an error if a field is outside its range. clients is the number of clients in the
+// run.
 func (d Duration) validate(clients int) error {
 	if err := d.check(); err != nil || d.Kind != Traced {
 		return err
@@ -146,7 +146,7 @@ func (d Duration) validate(clients int) error {
 	return d.Trace.checkClients(clients)
 }
 
-// check reports a field outside its range.
+// check returns an error if a field is outside its range.
 func (d Duration) check() error {
 	switch d.Kind {
 	case Constant, Exponential:
@@ -161,7 +161,7 @@ func (d Duration) check() error {
 		}
 	case Pareto:
 		if !(d.Shape > 1 && d.Shape <= maxAlpha) {
-			return fmt.Errorf("pareto alpha = %v, must be in (1, %d]: at 1 there is no mean", d.Shape, maxAlpha)
+			return fmt.Errorf("pareto alpha = %v, must be in (1, %d]: at 1 the mean is infinite", d.Shape, maxAlpha)
 		}
 	case Traced:
 		if d.Trace == nil {
@@ -183,8 +183,7 @@ func (d Duration) check() error {
 	return nil
 }
 
-// Expected returns the mean in nanoseconds; of a trace that over all clients, each
-// of one weight.
+// Expected returns the mean in nanoseconds. For a trace it is the average of the clients' means.
 func (d *Duration) Expected() float64 {
 	switch d.Kind {
 	case Uniform:
@@ -209,9 +208,9 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At returns scale times the draw at the place (p, client, at), at most Beyond. It
-// is in whole nanoseconds, so that the order of events does not hang on the last
-// bits of a float64. s is working memory.
+// At returns scale times the draw at the place (p, client, at), at most Beyond. The result is in
+// whole nanoseconds, so that the order of events does not depend on the last bits of a float64. s is
+// working memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -220,8 +219,8 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 	return d.Draw(scale, s, client, at)
 }
 
-// Draw returns scale times the next draw of the stream; of a trace, the client's
-// duration number at. It is at most Beyond.
+// Draw returns scale times the next draw of the stream, at most Beyond. For a trace it uses the
+// client's duration number at.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {
@@ -244,15 +243,15 @@ func (d *Duration) unit(s *rng.Stream) float64 {
 	if d.Kind == Lognormal {
 		return math.Exp(float64(d.Shape*s.Normal()) - float64(d.Shape*d.Shape/2))
 	}
-	// U^(−1/α) is the exponential of an exponential number.
+	// U^(−1/α) is exp(E/α), where U is uniform in (0, 1) and E is exponential.
 	return (d.Shape - 1) / d.Shape * math.Exp(s.Exp()/d.Shape)
 }
 
-// Beyond is a time that the clock cannot hold, some 292 years.
+// Beyond is the first time that the clock cannot hold, about 292 years.
 const Beyond time.Duration = math.MaxInt64
 
-// whole rounds to whole nanoseconds, as math.Round does but without a branch on what is
-// left behind the point, and to Beyond what is more.
+// whole rounds ns to whole nanoseconds, as math.Round does but without a branch on the fraction.
+// Times that the clock cannot hold become Beyond.
 func whole(ns float64) time.Duration {
 	if !(ns < float64(Beyond)) {
 		return Beyond

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Network says what befalls messages on their way, in both directions, beside
-// their latency. With the zero value each arrives once.
+// Network says what can happen to a message on its way, in both directions, in addition to its
+// latency. With the zero value each message arrives once.
 type Network struct {
 	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
-	Resend    time.Duration // after which a lost message is sent again, until it arrives
-	Duplicate float64       // probability that a sending that is not lost arrives twice, in [0, 1]
+	Resend    time.Duration // time after which a lost message is sent again
+	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 
-// MaxLoss bounds Loss: a message takes 1/(1 − Loss) sendings on average.
+// MaxLoss bounds Loss. A message is sent 1/(1 − Loss) times on average.
 const MaxLoss = 0.99
 
 // Validate reports every field outside its range.

@@ -9,37 +9,36 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds says how fast each client computes beside the others: a gradient takes a
-// client of speed x 1/x times the draw of Timing.Compute. Speeds are listed, or
-// the factor 1/x on the time is drawn once for each client, with mean 1. The zero
-// value is speed 1 for all.
+// Speeds says how fast each client computes. A gradient of a client with speed x takes 1/x times the
+// draw of Timing.Compute. The speeds are either listed, or the factor 1/x is drawn once for each
+// client, with mean 1. With the zero value all clients have speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
-	Kind  Family    // family of the factor on the time: lognormal or pareto
+	Kind  Family    // distribution of the factor 1/x: lognormal or pareto
 	Shape float64   // σ or α of that family
 }
 
-// MinSpeed and MaxSpeed bound a speed that is listed.
+// MinSpeed and MaxSpeed bound the listed speeds.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3
 )
 
-// ParseSpeeds reads "1,1,0.5" (one a client), "lognormal:SIGMA", "pareto:ALPHA"
-// or "" for speed 1.
+// ParseSpeeds reads a list with one speed for each client such as "1,1,0.5", "lognormal:SIGMA" or
+// "pareto:ALPHA". "" means that all clients have speed 1.
 func ParseSpeeds(text string) (Speeds, error) {
 	if text == "" {
 		return Speeds{}, nil
 	}
 	bad := func() (Speeds, error) {
-		return Speeds{}, fmt.Errorf("speeds = %q, must be one a client in [%g, %g] such as 1,1,0.5, or "+
+		return Speeds{}, fmt.Errorf("speeds = %q, must be one for each client in [%g, %g] such as 1,1,0.5, or "+
 			"lognormal:SIGMA with SIGMA in [0, %d] or pareto:ALPHA with ALPHA in (1, %d]",
 			text, MinSpeed, float64(MaxSpeed), maxSigma, maxAlpha)
 	}
 	if kind, shape, drawn := strings.Cut(text, ":"); drawn {
 		x, err := strconv.ParseFloat(shape, 64)
 		s := Speeds{Kind: Family(kind), Shape: x}
-		if err != nil || kind == "" || s.Validate(0) != nil { // no kind would be speed 1
+		if err != nil || kind == "" || s.Validate(0) != nil { // an empty kind would mean speed 1
 			return bad()
 		}
 		return s, nil
@@ -73,14 +72,15 @@ func (s Speeds) String() string {
 // AllOne reports whether all clients have speed 1.
 func (s Speeds) AllOne() bool { return s.Kind == "" && s.List == nil }
 
-// Validate reports a field outside its range, for a run of so many clients.
+// Validate returns an error if a field is outside its range. clients is the number of clients in the
+// run.
 func (s Speeds) Validate(clients int) error {
 	switch {
 	case s.AllOne():
 		return nil
 	case s.Kind == "":
 		if len(s.List) != clients {
-			return fmt.Errorf("speeds = %d of them, must be one for each of %d clients", len(s.List), clients)
+			return fmt.Errorf("number of speeds = %d, must be %d, one for each client", len(s.List), clients)
 		}
 		for i, x := range s.List {
 			if !(x >= MinSpeed && x <= MaxSpeed) {
@@ -90,19 +90,19 @@ func (s Speeds) Validate(clients int) error {
 		}
 		return nil
 	case s.Kind != Lognormal && s.Kind != Pareto:
-		return fmt.Errorf("speeds are drawn as %q, must be %q or %q", s.Kind, Lognormal, Pareto)
+		return fmt.Errorf("distribution of the speeds = %q, must be %q or %q", s.Kind, Lognormal, Pareto)
 	case s.List != nil:
-		return fmt.Errorf("speeds are listed and drawn, must be one of the two")
+		return fmt.Errorf("speeds have both a list and a distribution, must have only one")
 	}
 	return s.factor().check()
 }
 
-// factor returns the distribution of the factor on the time, of mean 1.
+// factor returns the distribution of the factor 1/x, of mean 1.
 func (s Speeds) factor() Duration { return Duration{Kind: s.Kind, Shape: s.Shape} }
 
-// Factors returns, by client, the factor by which a gradient takes longer than at
-// speed 1; nil stands for all 1. It panics unless clients is in [0, data.MaxParts] and
-// the speeds are valid for so many.
+// Factors returns for each client the factor 1/x by which its gradients take longer than those of a
+// client of speed 1. nil means that all factors are 1. It panics if clients is not in
+// [0, data.MaxParts] or the speeds are not valid for that many clients.
 func (s Speeds) Factors(clients int, root *rng.Root) []float64 {
 	if s.AllOne() {
 		return nil

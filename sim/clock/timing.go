@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Timing is how long things take on the virtual clock.
+// Timing says how long things take on the virtual clock.
 type Timing struct {
-	Compute  Duration // one gradient at speed 1; a round takes s_i times one draw
+	Compute  Duration // one gradient at speed 1; a round draws once and takes s_i times as long
 	Uplink   Duration // a message from client to server
 	Downlink Duration // a message from server to client
 }
 
-// DefaultTiming makes clients of one expected speed that drift apart by chance:
-// a round's time is exponential, 10 µs a gradient on average, and a message
-// takes 100 µs.
+// DefaultTiming returns a timing in which all clients have the same expected speed and drift apart
+// by chance. The time of a round is exponential, 10 µs for each gradient on average. A message takes
+// 100 µs.
 func DefaultTiming() Timing {
 	message := Duration{Kind: Constant, Mean: 100 * time.Microsecond}
 	return Timing{
@@ -25,7 +25,7 @@ func DefaultTiming() Timing {
 	}
 }
 
-// Validate reports every field outside its range, for a run of so many clients.
+// Validate reports every field outside its range. clients is the number of clients in the run.
 func (t Timing) Validate(clients int) error {
 	var errs []error
 	for _, part := range []struct {

@@ -13,29 +13,29 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Trace holds durations that were measured, to be played again. Each client has its
-// own, which are used in order, and from the first again after the last: those of
-// gradients by round, those of messages by round or k. Where rounds can be begun
-// and messages be sent again, they are used by how many were. It is immutable.
+// Trace holds measured durations that a run plays back. Each client has its own durations. They are
+// used in order and repeat after the last one. A gradient uses the duration with the number of its
+// round, and a message the one with its round or k. If rounds can begin again or messages be sent
+// again, each further try uses the next duration. A Trace is immutable.
 type Trace struct {
 	durations [][]time.Duration // each client's durations, at least one
 	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
-// MaxTraceBytes is the most that ParseTrace reads: about five million durations.
+// MaxTraceBytes is the most that ParseTrace reads, enough for about five million durations.
 const MaxTraceBytes = 64 << 20
 
-// byteOrder is what some programs begin a CSV file in UTF-8 with.
+// byteOrder is the byte order mark, with which some programs begin a CSV file in UTF-8.
 const byteOrder = "\uFEFF"
 
-// maxTraceErrors is how many bad lines of a trace are reported; there may be more.
+// maxTraceErrors is the number of bad lines that are reported at most.
 const maxTraceErrors = 10
 
-// ParseTrace reads a trace in CSV: the line "client,duration" and then one line
-// a duration, such as "0,1.5ms". Clients are numbered from 0 and none is left
-// out; the lines of one are in its order, those of several may alternate. A
-// duration is at most an hour. Blanks around fields are none of theirs. The first
-// bad lines are reported together. More than MaxTraceBytes are an error.
+// ParseTrace reads a trace in CSV: the header "client,duration", then one line for each duration,
+// such as "0,1.5ms". Clients are numbered from 0 without gaps. The lines of one client are in order;
+// lines of different clients may alternate. A duration is at most one hour. Blanks around fields are
+// ignored. The first bad lines are reported together. It is an error if the trace is longer than
+// MaxTraceBytes.
 func ParseTrace(r io.Reader) (*Trace, error) {
 	lines := csv.NewReader(bounded.Reader(r, MaxTraceBytes))
 	lines.FieldsPerRecord, lines.ReuseRecord, lines.TrimLeadingSpace = 2, true, true
@@ -53,7 +53,7 @@ func ParseTrace(r io.Reader) (*Trace, error) {
 		if err != nil {
 			bad = append(bad, fmt.Errorf("trace: %w", err))
 			if first || !errors.Is(err, csv.ErrFieldCount) {
-				break // what would follow could only be guessed
+				break // the lines after it cannot be read reliably
 			}
 			continue
 		}
@@ -110,7 +110,7 @@ func (t *Trace) at(client, i int) time.Duration {
 	return own[i%len(own)]
 }
 
-// checkClients reports an error if the trace is not one of n clients.
+// checkClients returns an error if the trace does not have n clients.
 func (t *Trace) checkClients(n int) error {
 	if t.Clients() != n {
 		return fmt.Errorf("clients of the trace = %d, must be the run's %d", t.Clients(), n)

@@ -1,7 +1,10 @@
-// Package pool runs many trainings, as cells. A cell is computed once and kept when it is finished, so a call
-// after an interruption continues. Cells run at the same time as far as the memory allows, here or in
-// other processes. A cell is one of five measurements of a training: at its end (trial), along its
-// gradients (curve), on a clock (timed), its first rounds (window), or a line of a utility graph.
+// Package pool runs many trainings, called cells. A cell is computed once, and its result is kept.
+// So a call after an interruption continues. Cells run at the same time as far as the memory allows,
+// in this process or in others.
+//
+// There are five kinds of cells. Each measures a training: at its end (trial), along its gradients
+// (curve), on a clock (timed), its first rounds (window), or as a line of a utility graph. The
+// package also has the settings of the paper's experiments (Experiment).
 package pool
 
 import (
@@ -28,26 +31,38 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one unit of work. Its spec has everything that its result depends on. So equal specs are computed once,
-// and a later call finds a finished cell again.
+// Cell is one unit of work. Spec has everything that its result depends on. So cells with equal
+// specs are computed once, and a later call finds a finished cell again.
 type Cell struct {
 	Spec any // what the result depends on, as JSON has it
 	Code int // see train.Spec.CodeVersion
-	// Kernels is the class of the float32 kernels in use if the result depends on
-	// it, else ""; see train.Spec.Kernels.
+	// Kernels is the class of the float32 kernels in use if the result depends on it, and otherwise
+	// "". See train.Spec.Kernels.
 	Kernels string
 	Source  *train.Source // the data; nil if the cell can only be computed here
-	// Cost returns the time and memory that Run takes with so many workers.
+	// Cost returns the time and memory that Run takes with the given number of workers.
 	Cost func(workers int) (train.Cost, error)
-	// Run may report which fraction of the work is done, and keep checkpoints to continue from.
+	// Run may report the fraction of the work that is done, and write checkpoints to continue from.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
-	Check func(json.RawMessage) error // reports whether a result read from the store is whole
-	// Alone says that the result depends on real time, so no other cell is computed at the same time. The result
-	// is kept like others, but is not repeatable.
+	Check func(json.RawMessage) error // returns an error if a result from the store is incomplete
+	// Alone says that the result depends on real time. So no other cell runs at the same time. The
+	// result is kept like others, but it is not repeatable.
 	Alone bool
 }
 
-// CostOf returns the cost of a run of the spec with so many evaluations and workers.
+// cellOf returns what cells of the training have in common: everything but how they cost, run and check.
+func cellOf(what any, spec train.Spec, source *train.Source) Cell {
+	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
+}
+
+// clockCellOf is cellOf for a training on a clock, which is computed alone if the clock is real.
+func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
+	c := cellOf(what, spec, source)
+	c.Alone = spec.Runner == train.HogwildRunner
+	return c
+}
+
+// CostOf returns the cost of a run of the spec with the given numbers of evaluations and workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -59,10 +74,11 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 // Key returns the cell's identity: a hash of everything that its result depends on.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
-// usualArch is the architecture that keys leave out, because the first keys had none.
+// usualArch is the architecture that keys leave out: the first keys had no architecture.
 const usualArch = "amd64"
 
-// keyOn is the key on an architecture. Results of other architectures differ in their last bits.
+// keyOn returns the key on an architecture. Results of other architectures differ in their last
+// bits.
 func (c Cell) keyOn(arch string) (string, error) {
 	if arch == usualArch {
 		arch = ""
@@ -80,22 +96,22 @@ func (c Cell) keyOn(arch string) (string, error) {
 	return hex.EncodeToString(sum[:16]), nil
 }
 
-// grid runs cells on workers goroutines.
+// grid runs cells in several goroutines.
 type grid struct {
 	store    store
 	workers  int
-	scale    float64   // which part of K the cells run, for errors; 0 stands for 1
-	progress io.Writer // gets the progress bar; nil: none
-	memory   int64     // the most that the process may take, in bytes; 0 for what the system allows
+	scale    float64   // the fraction of K that the cells run, for errors; 0 means 1
+	progress io.Writer // for the progress bar; nil if there is none
+	memory   int64     // the memory limit of the process in bytes; 0 means what the system allows
 	// elsewhere, unless it is nil, computes cells in other processes.
 	elsewhere Elsewhere
 }
 
-// Spent is the work for the results of cells.
+// Spent is the work that was done to get the results of cells.
 type Spent struct {
-	Computed int // how many cells were computed; the others were kept before or are equal to another
-	// Time is the sum of the times that all cells took, including those that were kept before. It is 0 for cells
-	// that other processes computed.
+	Computed int // how many cells were computed; the others were stored or equal another one
+	// Time is the sum of the times of all cells, including those that were stored before. It is 0
+	// for cells that other processes computed.
 	Time time.Duration
 }
 
@@ -106,7 +122,7 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 		return nil, spent, err
 	}
 	keys := make([]string, len(cells))
-	first := map[string]int{} // the first cell with each key: it computes the result for all
+	first := map[string]int{} // the first cell with each key; it computes the result for all of them
 	results := make([]json.RawMessage, len(cells))
 	var todo []int
 	damaged := 0
@@ -133,7 +149,7 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 		}
 	}
 	if damaged > 0 && g.progress != nil {
-		fmt.Fprintf(g.progress, "damaged, and computed again: %s in %s\n",
+		fmt.Fprintf(g.progress, "damaged, so computed again: %s in %s\n",
 			decimal.Many(damaged, "training"), g.store.dir)
 	}
 	took, err := g.compute(ctx, cells, keys, todo, results)
@@ -146,16 +162,15 @@ func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, 
 	return results, Spent{len(todo), spent.Time + took}, nil
 }
 
-// memoryLimit is how many bytes the cells that are computed at the same time may
-// take together where no limit is given: with the data and the program that stays
-// below 4 GiB.
+// memoryLimit is how many bytes the cells that run at the same time may take together if no limit is
+// given. Together with the data and the program, this stays below 4 GiB.
 const memoryLimit = 3 << 30
 
-// largeCell is how many bytes make a cell's memory worth giving back at once.
+// largeCell is the memory in bytes of a cell above which it is freed at once.
 const largeCell = 1 << 28
 
-// budget is how much the cells may take together, and an error if the largest one
-// does not fit.
+// budget returns how much memory the cells may take together. It returns an error if the largest
+// cell does not fit.
 func (g grid) budget(largest int64) (int64, error) {
 	limit := memory.Given(g.memory)
 	if err := limit.Check(largest); err != nil {
@@ -167,12 +182,12 @@ func (g grid) budget(largest int64) (int64, error) {
 	return min(memoryLimit, limit.Left()), nil
 }
 
-// compute computes the cells that are to do, and returns how long each took, together.
+// compute computes the cells in todo and returns the sum of their times.
 func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []int, results []json.RawMessage) (
 	time.Duration, error,
 ) {
 	if len(todo) == 0 {
-		return 0, nil // all are kept from an earlier call
+		return 0, nil // all are stored from an earlier call
 	}
 	b := batch{grid: g, cells: cells, keys: keys, results: results, costs: make([]train.Cost, len(cells)),
 		total: len(todo)}
@@ -189,7 +204,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 		b.costs[i] = c
 		work += c.Work
 	}
-	// The longest come first, so that the last ones, for which other workers wait, are short.
+	// The longest cells come first. So the last ones, for which other workers wait, are short.
 	slices.SortStableFunc(todo, func(i, j int) int { return cmp.Compare(b.costs[j].Work, b.costs[i].Work) })
 	b.bar = report.NewBar(g.progress, b.described(), int64(work))
 	defer b.bar.Close()
@@ -205,7 +220,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	if err != nil {
 		return 0, err
 	}
-	var small, large, alone []int // those that fit side by side, those that do not, and those that must not
+	var small, large, alone []int // those that fit in memory together, those that do not, and those that must run alone
 	for _, i := range todo {
 		switch {
 		case cells[i].Alone:
@@ -235,7 +250,7 @@ func (b *batch) stopped(err error) error {
 	return fmt.Errorf("stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
 }
 
-// largest is the memory of the largest of the cells.
+// largest returns the memory of the largest of the cells.
 func (b *batch) largest(numbers []int) int64 {
 	largest := int64(1)
 	for _, i := range numbers {
@@ -244,7 +259,7 @@ func (b *batch) largest(numbers []int) int64 {
 	return largest
 }
 
-// batch computes the cells that were not kept from an earlier call.
+// batch computes the cells that are not stored.
 type batch struct {
 	grid
 	cells   []Cell
@@ -258,8 +273,8 @@ type batch struct {
 	took        time.Duration
 }
 
-// run computes the cells with these numbers, so many at the same time. Each gets as many workers as its memory
-// allows, and at most the given number.
+// run computes the cells with these numbers, parallel cells at the same time. Each gets as many
+// workers as its memory allows, at most the given number.
 func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int64, workers int) error {
 	p := pool.New().WithContext(ctx).WithCancelOnError().WithFirstError().WithMaxGoroutines(parallel)
 	for _, i := range numbers {
@@ -274,8 +289,8 @@ func (b *batch) run(ctx context.Context, numbers []int, parallel int, memory int
 	return p.Wait()
 }
 
-// staff returns how many workers a cell can have within the memory: at least one,
-// and at most the given number.
+// staff returns how many workers a cell can have within the memory: at least one and at most the
+// given number.
 func (b *batch) staff(i int, memory int64, workers int) (int, error) {
 	for ; workers > 1; workers-- {
 		c, err := b.cells[i].Cost(workers)
@@ -318,7 +333,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 		return err
 	}
 	if b.costs[i].Memory >= largeCell {
-		runtime.GC() // else the next cell's memory would come on top of this one's
+		runtime.GC() // otherwise the next cell's memory would be added to this one's
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -330,7 +345,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 	return nil
 }
 
-// described is the text of the progress bar.
+// described returns the text of the progress bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
 // Decode reads a cell's result.

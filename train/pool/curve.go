@@ -9,7 +9,7 @@ import (
 	"proactivedp/train"
 )
 
-// curveSpec is a training run watched at a number of evenly spaced points.
+// curveSpec is a training that is evaluated at evenly spaced points.
 type curveSpec struct {
 	Kind   string     `json:"kind"`
 	Train  train.Spec `json:"train"`
@@ -17,45 +17,41 @@ type curveSpec struct {
 	Points int        `json:"points"`
 }
 
-// Curve is the test accuracy of broadcast models during a training. Point j is the first broadcast with at least
-// Target[j] gradient computations of every client. At[j] is how many it has.
+// Curve is the accuracy of broadcast models during a training. Point j is the first broadcast with
+// at least Target[j] gradient computations of every client. At[j] is how many it has.
 type Curve struct {
 	Target   []int     `json:"target"`
 	At       []int     `json:"at"`
 	Accuracy []float64 `json:"accuracy"`
 }
 
-// OfCurve returns the cell of a [Curve] of so many points after the first.
+// OfCurve returns the cell of a [Curve] with the given number of points after the first.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
-	return Cell{
-		Spec:    curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) },
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			return watch(ctx, p, perf, points, progress, keep)
-		},
-		Check: func(text json.RawMessage) error {
-			c, err := Decode[Curve](text)
-			if err != nil {
-				return err
-			}
-			if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
-				return fmt.Errorf("finished cell: %d, %d and %d points, must be %d", len(c.Target),
-					len(c.At), len(c.Accuracy), n)
-			}
-			return nil
-		},
-	}.watched("points", points)
+	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
+	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		return watch(ctx, p, perf, points, progress, keep)
+	}
+	c.Check = func(text json.RawMessage) error {
+		c, err := Decode[Curve](text)
+		if err != nil {
+			return err
+		}
+		if n := points + 1; len(c.Target) != n || len(c.At) != n || len(c.Accuracy) != n {
+			return fmt.Errorf("finished cell: %d, %d and %d points, must be %d", len(c.Target),
+				len(c.At), len(c.Accuracy), n)
+		}
+		return nil
+	}
+	return c.watched("points", points)
 }
 
-// watch trains and evaluates broadcasts at evenly spaced points from 0 to the gradient computations of the whole
-// run. Checkpoints also have the points so far.
+// watch trains and evaluates broadcasts at evenly spaced points, from 0 to the gradient computations
+// of the whole run. Checkpoints also save the points so far.
 func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, progress func(part float64),
 	keep train.Keep) (*Curve, error) {
 	run := p.Config.Run()

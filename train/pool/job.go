@@ -14,7 +14,7 @@ import (
 	"proactivedp/train"
 )
 
-// Job is a cell that may be computed in another process.
+// Job is a cell that another process may compute.
 type Job struct {
 	Key  string          `json:"key"`  // of the cell, see Cell.Key
 	Spec json.RawMessage `json:"spec"` // of the cell
@@ -24,14 +24,14 @@ type Job struct {
 	Source *train.Source `json:"-"`
 }
 
-// Elsewhere computes jobs in other processes. It calls done with each result, and part with the fraction of a
-// job that is done. It makes one call at a time, in any order.
+// Elsewhere computes jobs in other processes. It calls done with each result, and part with the
+// fraction of a job that is done. It makes these calls one at a time, in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, jobs []Job, done func(job int, result json.RawMessage) error,
 		part func(job int, part float64)) error
 }
 
-// anyCell has the fields of all specs of cells that may be computed elsewhere.
+// anyCell has the fields of all specs of cells that another process may compute.
 type anyCell struct {
 	Kind   string          `json:"kind"`
 	Train  json.RawMessage `json:"train"`
@@ -42,7 +42,7 @@ type anyCell struct {
 	Rounds int             `json:"rounds"`
 }
 
-// job returns the cell as a job, or false if it can only be computed here.
+// job returns the cell as a job, or false if it can only be computed in this process.
 func (c Cell) job(key string, work float64) (Job, bool, error) {
 	if c.Alone {
 		return Job{}, false, nil
@@ -56,7 +56,7 @@ func (c Cell) job(key string, work float64) (Job, bool, error) {
 	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
 }
 
-// readCell reads the spec of a cell, and in it that of its training.
+// readCell reads the spec of a cell and the spec of its training.
 func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	var c anyCell
 	var spec train.Spec
@@ -64,7 +64,7 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 		return c, spec, fmt.Errorf("job: %w", err)
 	}
 	if !slices.Contains([]string{"trial", "curve", "timed", "window", "utility"}, c.Kind) {
-		return c, spec, fmt.Errorf("job: a cell of kind %q is computed where it is asked for", c.Kind)
+		return c, spec, fmt.Errorf("job: a cell of kind %q must be computed by the process that needs it", c.Kind)
 	}
 	of := c.Train
 	var err error
@@ -78,7 +78,7 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
 }
 
-// checkViews refuses a number of measurements outside its range.
+// checkViews returns an error if a number of measurements is out of range.
 func (c anyCell) checkViews() error {
 	for _, of := range []struct {
 		kind, name string
@@ -94,20 +94,21 @@ func (c anyCell) checkViews() error {
 	return nil
 }
 
-// checkTraces refuses a training whose clock reads a trace from a file: another process must not decide which
-// files are read here.
+// checkTraces returns an error if the training's clock reads a trace from a file. Another process
+// must not decide which files are read here.
 func checkTraces(s train.Spec) error {
 	for _, text := range []string{s.Compute, s.Latency} {
 		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
-			return fmt.Errorf("job: %s is a file, and is read where it is asked for", text)
+			return fmt.Errorf("job: %s is a file, which must be read by the process that needs the cell", text)
 		}
 	}
 	return nil
 }
 
-// Do computes the job with so many workers. open returns the data set with a digest. Do keeps a checkpoint
-// KEY.checkpoint in the folder while it computes, and returns the result in the form in which it is
-// kept. It is an error if the data, the program or the class of kernels is not the same here.
+// Do computes the job with the given number of workers. open returns the data set with a digest.
+// While it computes, Do keeps the checkpoint KEY.checkpoint in the folder. It returns the result in
+// the form in which it is stored. It is an error if the data, the program or the class of kernels
+// differs from those of the job.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {
@@ -120,7 +121,7 @@ func (j Job) Do(ctx context.Context,
 		return nil, err
 	}
 	if got := source.Hash(); got != c.Data {
-		return nil, fmt.Errorf("job %s: the data set %s has the digest %s, must be %s", j.Key, j.Data, got,
+		return nil, fmt.Errorf("job %s: digest of the data set %s = %s, must be %s", j.Key, j.Data, got,
 			c.Data)
 	}
 	var own Cell
@@ -141,14 +142,14 @@ func (j Job) Do(ctx context.Context,
 		own = OfUtility(u, source)
 	}
 	if key, err := own.Key(); err != nil || key != j.Key {
-		return nil, fmt.Errorf("job %s is %s here (%v): another program, or other kernels",
+		return nil, fmt.Errorf("job %s has the key %s here (%v): the program or the kernels differ",
 			j.Key, key, err)
 	}
 	s := store{folder}
 	keep := s.keep(j.Key)
 	result, err := own.Run(ctx, sim.Perf{Workers: workers}, progress, keep)
 	if keep.From != nil {
-		keep.From.Close() // it was read
+		keep.From.Close() // it has been read
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (j Job) Do(ctx context.Context,
 	return text, keep.Forget()
 }
 
-// away computes cells elsewhere, as far as they may be, and returns the other ones.
+// away computes cells in other processes, if that is possible, and returns the remaining ones.
 func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
 	var jobs []Job
 	var of []int

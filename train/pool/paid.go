@@ -9,14 +9,13 @@ import (
 	"proactivedp/train"
 )
 
-// Paid is what a run released whose sample sizes were not fixed beforehand, and
-// what that costs.
+// Paid is what a run released and what that costs, if its sample sizes were not fixed beforehand.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`
 }
 
-// paidFor returns what a finished run paid.
+// paidFor returns what a finished run released and what that costs.
 func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid, error) {
 	privacy, err := p.ReleasedPrivacy(ctx, result)
 	if err != nil {
@@ -29,14 +28,14 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Worse reports whether p's release costs a record more than o's.
+// Worse reports whether p costs a record more than o.
 func (p *Paid) Worse(o *Paid) bool {
 	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
 	return b != nil && (a == nil || *a > *b)
 }
 
-// Sizes returns the least and the most gradients of a client, the largest sample size
-// and the largest θ of any.
+// Sizes returns the smallest and the largest number of gradients of a client, the largest sample
+// size, and the largest θ of any client.
 func (p *Paid) Sizes() (least, most, largest int, theta float64) {
 	least = p.Runs[0].Computed
 	for _, r := range p.Runs {

@@ -1,5 +1,5 @@
-// Package presets has the paper's experiments: for a model on a data set the parameters of
-// its trainings, the lines of its utility graph, and the step sizes that are searched.
+// This file has the paper's experiments: for a model on a data set, the parameters of its trainings,
+// the lines of its utility graph, and the grid of step sizes to search.
 
 package pool
 
@@ -12,7 +12,7 @@ import (
 	"proactivedp/train"
 )
 
-// Setting is one of the paper's experiments: a model on a data set.
+// Experiment is one of the paper's experiments: a model on a data set.
 type Experiment struct {
 	Train   train.Spec // its basic parameters
 	Plain   Steps      // the step size of runs without noise
@@ -22,16 +22,16 @@ type Experiment struct {
 	WStar         int       // gradient computations of w* there, over all clients
 	Draws         int       // draws of the noise, for each σ
 
-	Eta0, Beta []float64 // the grid of step sizes that is searched
+	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
-// Steps is a step size as it is searched for.
+// Steps is a step size in the form in which it is searched.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
 }
 
-// of returns the spec with the step size.
+// of returns the training t with the step size.
 func (s Steps) of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
 	return t
@@ -44,7 +44,7 @@ func (s Experiment) WithoutNoise() train.Spec {
 	return spec
 }
 
-// Settings lists the paper's own experiments.
+// Experiments lists the paper's experiments.
 func Experiments() []Experiment {
 	var all []Experiment
 	for _, dataset := range []string{"phishing", "mushrooms"} {
@@ -55,9 +55,9 @@ func Experiments() []Experiment {
 	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
 }
 
-// Convex returns logistic regression: Tables "Basic parameter setting for
-// strongly and plain convex problems" and "Different privacy budget settings for
-// strongly and plain convex problems".
+// Convex returns an experiment with logistic regression, from the tables "Basic parameter setting
+// for strongly and plain convex problems" and "Different privacy budget settings for strongly and
+// plain convex problems".
 func Convex(model, dataset string) Experiment {
 	spec := convexSpec(model, dataset)
 	return Experiment{
@@ -69,8 +69,8 @@ func Convex(model, dataset string) Experiment {
 	}
 }
 
-// convexSpec returns the paper's parameters for a convex model: η₀/(1+βt) with β =
-// 0.001 for ridge, η₀/(1+β√t) with β = 0.01 for plain logistic regression.
+// convexSpec returns the paper's parameters for a convex model: η₀/(1+βt) with β = 0.001 for ridge
+// logistic regression, and η₀/(1+β√t) with β = 0.01 for plain logistic regression.
 func convexSpec(model, dataset string) train.Spec {
 	s := train.DefaultSpec()
 	s.Model, s.Data = model, dataset
@@ -80,11 +80,11 @@ func convexSpec(model, dataset string) train.Spec {
 	return s
 }
 
-// MNISTModel is the LeNet of the MNIST experiment: the paper does not say which LeNet it has,
-// nor what its grid search over step sizes found. Model and step sizes here are found by
-// "proactivedp search" on records held out of the training set, for MNIST at full size
-// (results/search-mnist and its neighbours), for CIFAR-10 with noise by proxies of full
-// size, without it at a twentieth of K. On MNIST with noise η₀/(1+βt) was better than the
+// MNISTModel is the LeNet of the MNIST experiment. The paper does not say which LeNet it uses, nor
+// the result of its grid search over step sizes. The model and the step sizes here were found by
+// "proactivedp search" on records held out of the training set (results/search-mnist and the folders
+// next to it). For MNIST the searches had full size. For CIFAR-10 with noise they used proxies of
+// full size, and without noise a twentieth of K. On MNIST with noise, η₀/(1+βt) was better than the
 // paper's η₀/(1+β√t).
 const MNISTModel = train.LeNet
 
@@ -95,9 +95,9 @@ var (
 	cifarPlainSteps = Steps{0.02, 0.01, sim.SqrtDecay}
 )
 
-// MNIST returns a LeNet on MNIST: Tables "Basic parameter setting for
-// non-convex problem with MNIST data set" and "Different privacy budget settings
-// for non-convex problem for MNIST data set".
+// MNIST returns a LeNet on MNIST, from the tables "Basic parameter setting for non-convex problem
+// with MNIST data set" and "Different privacy budget settings for non-convex problem for MNIST data
+// set".
 func MNIST(model string) Experiment {
 	basics := paper.MNIST()
 	return Experiment{
@@ -109,7 +109,7 @@ func MNIST(model string) Experiment {
 	}
 }
 
-// CIFAR returns an AlexNet on CIFAR-10: the tables of the same names.
+// CIFAR returns an AlexNet on CIFAR-10, from the tables with the same names for CIFAR-10.
 func CIFAR(model string) Experiment {
 	basics := paper.CIFAR()
 	return Experiment{
@@ -121,16 +121,16 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns what [Network] does for a linear model on fixed features, which is
-// not the paper's.
+// Features returns the settings of [Network] for a linear model on fixed features. This is not in
+// the paper.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
 	return s
 }
 
-// Network returns what the networks share, C = 0.025, and what the paper prints
-// for the data set, mnist or cifar10. δ is 1/N, as there.
+// Network returns the settings that all networks share (C = 0.025) and what the paper prints for the
+// data set, mnist or cifar10. δ is 1/N, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -144,7 +144,7 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK says whose K the experiments on a data set have.
+// WhoseK says in words whose K the experiments on a data set use.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"
@@ -152,15 +152,15 @@ func WhoseK(dataset string) string {
 	return "the settings' K"
 }
 
-// Has reports whether the paper has an experiment on a data set, or on the one that it stands
-// in for.
+// Has reports whether the paper has an experiment on the data set, or on the data set that it is a
+// stand-in for.
 func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment of a model on a data set, either "" for
-// the usual one with the other. Where the paper has none it is the model's first, or
-// the data set's, or ridge logistic regression on phishing, under the names given.
+// Of returns the paper's experiment of a model on a data set. If one of them is "", it is the usual
+// one for the other. If the paper has no such experiment, Of returns the first one of the model, or
+// of the data set, or ridge logistic regression on phishing, under the given names.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -183,9 +183,8 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set, either
-// "" for the usual one with the other. Where the paper has no experiment, they are
-// those of the nearest one. The step size of networks is not the paper's,
-// which has η₀ = 0.1 and η₀/(1+β√t) with β = 0.01, but searched on held-out
-// records.
+// Train returns the paper's parameters for a model on a data set. If one of them is "", it is the
+// usual one for the other. If the paper has no such experiment, they are those of the nearest one.
+// The step size of networks differs from the paper's, which is η₀ = 0.1 and η₀/(1+β√t) with β =
+// 0.01: it was chosen on held-out records.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

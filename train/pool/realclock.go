@@ -12,8 +12,8 @@ import (
 	"proactivedp/train"
 )
 
-// machineOf names the machine on which a training is measured, so that no other machine uses the measurement. It
-// is "" on the virtual clock, which is the same on all machines.
+// machineOf returns the name of the machine on which a training is timed, so that other machines do
+// not use the measurement. It is "" for the virtual clock, which is the same on all machines.
 func machineOf(spec train.Spec) string {
 	if spec.Runner == train.HogwildRunner {
 		return cpu.Describe()
@@ -21,8 +21,9 @@ func machineOf(spec train.Spec) string {
 	return ""
 }
 
-// runOnRealClock trains by hogwild, which really waits for the durations that the virtual clock would draw. It
-// copies the model during the run and judges the copies at the end, because judging takes time.
+// runOnRealClock trains by hogwild and really waits for the durations that the virtual clock would
+// draw. It copies the model during the run and evaluates the copies at the end, because evaluation
+// takes time.
 func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress func(part float64)) (*Timed, error) {
 	run := p.Config.Run()
 	t := &Timed{Rounds: run.Rounds, TestRows: p.Test.Len(), Done: make([]sim.Time, p.Config.Clients())}

@@ -20,11 +20,10 @@ import (
 	"proactivedp/train"
 )
 
-// store keeps finished cells as files, one each, or nothing if dir is "".
+// store keeps each finished cell in a file. It keeps nothing if dir is "".
 type store struct{ dir string }
 
-// make makes the folder of the store, if it has one, and removes what killed
-// writers left in it.
+// make creates the folder of the store, if it has one, and removes what killed processes left in it.
 func (s store) make() error {
 	if s.dir == "" {
 		return nil
@@ -35,7 +34,7 @@ func (s store) make() error {
 	return files.SweepFolder(s.dir)
 }
 
-// kept says in words where finished cells are kept.
+// kept describes where finished cells are stored.
 func (s store) kept() string {
 	if s.dir == "" {
 		return "which are not kept"
@@ -45,28 +44,28 @@ func (s store) kept() string {
 
 func (s store) path(key string) string { return filepath.Join(s.dir, key+".json") }
 
-// sealed is the content of a finished cell's file. One changed bit changes figures, so a result is used only with
-// its digest, and only for its own key.
+// sealed is the content of a finished cell's file. One changed bit can change a figure, so a result
+// is used only if its digest and its key match.
 type sealed struct {
 	Key    string          `json:"key"`
 	SHA256 string          `json:"sha256"` // see digest
 	Result json.RawMessage `json:"result"`
 }
 
-// digest is of the key and the result.
+// digest returns the digest of the key and the result.
 func (s sealed) digest() string {
 	sum := sha256.Sum256(append([]byte(s.Key+"\n"), s.Result...))
 	return hex.EncodeToString(sum[:])
 }
 
-// maxCellBytes bounds the file of a finished cell.
+// maxCellBytes is the largest file of a finished cell.
 const maxCellBytes = 256 << 20
 
 // errDamaged reports a finished cell that has changed since it was written.
 var errDamaged = errors.New("damaged")
 
-// load returns a finished cell, or nil if there is none. The error is errDamaged
-// for one that is not as it was written: it is computed again.
+// load returns a finished cell, or nil if it is not stored. If the file was changed since it was
+// written, the error is errDamaged, and the cell is computed again.
 func (s store) load(key string, check func(json.RawMessage) error) (json.RawMessage, error) {
 	if s.dir == "" {
 		return nil, nil
@@ -102,21 +101,21 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
 	}
-	err = files.Write(s.path(key), func(w io.Writer) error {
+	err = files.WriteSwept(s.path(key), func(w io.Writer) error {
 		_, err := w.Write(whole)
 		return err
 	})
 	return text, err
 }
 
-// timePath is the file with the time that a cell has taken so far. It is not in the result's file, which has the
-// same bytes wherever it is computed.
+// timePath is the file with the time that a cell has taken so far. It is not in the file of the
+// result, because that file has the same bytes wherever it is computed.
 func (s store) timePath(key string) string { return filepath.Join(s.dir, key+".seconds") }
 
-// maxTimeBytes bounds such a file.
+// maxTimeBytes is the largest size of that file.
 const maxTimeBytes = 64
 
-// took returns how long a cell has taken so far, or 0 if that is not known.
+// took returns how long a cell has taken so far, or 0 if that is unknown.
 func (s store) took(key string) time.Duration {
 	if s.dir == "" {
 		return 0
@@ -132,8 +131,8 @@ func (s store) took(key string) time.Duration {
 	return duration(seconds)
 }
 
-// before returns how long a cell took until the checkpoint from which it continues, or 0 if it begins. If a
-// process was killed, only its checkpoints have its time.
+// before returns how long a cell took until the checkpoint from which it continues, or 0 if it
+// begins. If a process was killed, only its checkpoints have its time.
 func (s store) before(key string, from *train.Checkpoint) time.Duration {
 	if from == nil {
 		return 0
@@ -141,7 +140,7 @@ func (s store) before(key string, from *train.Checkpoint) time.Duration {
 	return max(s.took(key), duration(from.Seconds))
 }
 
-// duration is so many seconds, 0 if a file has a number that cannot be meant.
+// duration converts seconds to a duration. It returns 0 for an implausible number.
 func duration(seconds float64) time.Duration {
 	if !(seconds >= 0 && seconds <= maxSeconds) {
 		return 0
@@ -149,22 +148,22 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// maxSeconds is some thirty years.
+// maxSeconds is about thirty years.
 const maxSeconds = 1e9
 
-// setTook keeps how long a cell has taken so far.
+// setTook stores how long a cell has taken so far.
 func (s store) setTook(key string, took time.Duration) error {
 	if s.dir == "" {
 		return nil
 	}
-	return files.Write(s.timePath(key), func(w io.Writer) error {
+	return files.WriteSwept(s.timePath(key), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
 		return err
 	})
 }
 
-// keep returns where a cell under way keeps its checkpoints, and the checkpoint from which it continues if it was
-// stopped. If the checkpoint is not whole, the cell begins again.
+// keep returns where a running cell writes its checkpoints, and the checkpoint from which it
+// continues if it was stopped. If the checkpoint is damaged, the cell begins again.
 func (s store) keep(key string) train.Keep {
 	if s.dir == "" {
 		return train.Keep{}

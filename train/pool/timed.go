@@ -12,73 +12,70 @@ import (
 	"proactivedp/train"
 )
 
-// timedSpec is a run on a virtual or real clock whose accuracy is measured during the run.
+// timedSpec is a run on a virtual or real clock that is evaluated during the run.
 type timedSpec struct {
 	Kind  string     `json:"kind"`
 	Train train.Spec `json:"train"`
 	Data  string     `json:"data_sha256"`
 	Looks int        `json:"looks"`
-	// Machine is what a real clock is read on; see machineOf.
+	// Machine is the machine of a real clock, see machineOf.
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the result of such a run. Look j, from 0, measures the server's model v when the first j/looks of all
-// updates are in it. So there is the same work between looks, not the same time.
+// Timed is the result of such a run. Look j, from 0, evaluates the server's model v when it has the
+// first j/looks of all updates. So there is the same work between two looks, but not the same time.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
-	TestRows  int           `json:"test_rows"` // how many rows the model is judged by
+	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
 	Clock     sim.Time      `json:"clock"`     // time at the end
 	At        []sim.Time    `json:"at"`        // time of each look
 	Accuracy  []float64     `json:"accuracy"`
 	Diverged  bool          `json:"diverged,omitempty"` // whether it diverged; later accuracies are then 0
 	Staleness sim.Staleness `json:"staleness"`          // rounds of all clients by their lag i − k
 	Busy      []sim.Time    `json:"busy"`               // time that each client spent computing
-	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if none ever is
+	Absent    []sim.Time    `json:"absent,omitempty"`   // time that each client was away; nil if no client leaves
 	Done      []sim.Time    `json:"done"`               // when each client's last round ended
-	Paid      *Paid         `json:"paid,omitempty"`     // what the run pays, if sizes adapt
+	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell of a training on a clock, [Timed], with so many looks after its start.
+// OfTimed returns the cell of a training on a clock, with the given number of looks after its start.
+// See [Timed].
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
-	return Cell{
-		Spec:    timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Alone:   spec.Runner == train.HogwildRunner,
-		Cost: func(workers int) (train.Cost, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return train.Cost{}, err
-			}
-			c := p.Cost(looks+1, workers)
-			if spec.Runner == train.HogwildRunner {
-				c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all are judged at the end
-			}
-			return c, nil
-		},
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			if spec.Runner == train.HogwildRunner {
-				return runOnRealClock(ctx, p, looks, progress)
-			}
-			return runTimed(ctx, p, perf, looks, progress)
-		},
-		Check: func(text json.RawMessage) error {
-			t, err := Decode[Timed](text)
-			if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
-				err = fmt.Errorf("finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
-					looks+1)
-			}
-			return err
-		},
-	}.watched("looks", looks)
+	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
+		spec, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return train.Cost{}, err
+		}
+		c := p.Cost(looks+1, workers)
+		if spec.Runner == train.HogwildRunner {
+			c.Memory += int64(looks+1) * 4 * int64(p.Config.Model.NumParams()) // all copies are evaluated at the end
+		}
+		return c, nil
+	}
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), _ train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		if spec.Runner == train.HogwildRunner {
+			return runOnRealClock(ctx, p, looks, progress)
+		}
+		return runTimed(ctx, p, perf, looks, progress)
+	}
+	c.Check = func(text json.RawMessage) error {
+		t, err := Decode[Timed](text)
+		if err == nil && (len(t.At) != looks+1 || len(t.Accuracy) != looks+1) {
+			err = fmt.Errorf("finished cell: %d and %d looks, must be %d", len(t.At), len(t.Accuracy),
+				looks+1)
+		}
+		return err
+	}
+	return c.watched("looks", looks)
 }
 
-// runTimed trains on the virtual clock and measures the model during the run.
+// runTimed trains on the virtual clock and evaluates the model during the run.
 func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	progress func(part float64)) (*Timed, error) {
 	v, err := sim.NewVirtual(p.Config, perf, p.Progress(progress))
@@ -94,7 +91,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	})
 	judge := p.Judge()
 	updates := int64(run.Rounds) * int64(p.Config.Clients())
-	// Looks happen between events, and never stop the run.
+	// Looks happen between events. They never stop the run.
 	look := func() bool {
 		due := func() bool {
 			j := len(t.At)
@@ -133,7 +130,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	return t, nil
 }
 
-// diverge ends the looks of a run that diverged at the given time.
+// diverge completes the looks of a run that diverged at the given time.
 func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
 	for len(t.At) <= looks {
@@ -142,8 +139,8 @@ func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Accuracy[looks] = 0
 }
 
-// Waiting returns the part, in [0, 1], of a client's time from 0 to the end of its
-// last round in which it was neither in a round nor away; 0 of a run that diverged.
+// Waiting returns the fraction, in [0, 1], of the time from 0 to the end of a client's last round in
+// which it was neither in a round nor away. It is 0 for a run that diverged.
 func (t *Timed) Waiting(client int) float64 {
 	if t.Diverged || t.Done[client] == 0 {
 		return 0
@@ -155,7 +152,7 @@ func (t *Timed) Waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// Idle returns the mean of waiting over clients.
+// Idle returns the mean of Waiting over all clients.
 func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -164,7 +161,7 @@ func (t *Timed) Idle() float64 {
 	return sum
 }
 
-// Lag returns the mean and the largest i − k of all rounds.
+// Lag returns the mean and the largest lag i − k of all rounds.
 func (t *Timed) Lag() (mean float64, most int) {
 	rounds, sum := 0, 0
 	for lag, n := range t.Staleness {
@@ -175,7 +172,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy at the last look up to a time.
+// AccuracyAt returns the accuracy at the last look before or at a time.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
@@ -187,8 +184,8 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// Reaches returns the time of the first look that is at least the target, or
-// false, as for a run that diverges later.
+// Reaches returns the time of the first look whose accuracy is at least the target. It returns false
+// if no look reaches it, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

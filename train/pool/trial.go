@@ -11,10 +11,10 @@ import (
 	"proactivedp/train"
 )
 
-// Trial is the accuracy at the end of one training, on the rows that its spec names.
+// Trial is the accuracy at the end of a training, on the test or held-out rows as its spec says.
 type Trial struct {
 	Accuracy float64 `json:"accuracy"` // 0 if the run diverged
-	Rows     int     `json:"rows"`     // how many rows judged
+	Rows     int     `json:"rows"`     // how many rows it was computed on
 	Diverged bool    `json:"diverged"`
 }
 
@@ -24,43 +24,39 @@ type trialSpec struct {
 	Data  string     `json:"data_sha256"`
 }
 
-// OfTrial returns the cell of a training that is judged at its end.
+// OfTrial returns the cell of a training that is evaluated at its end.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
-	return Cell{
-		Spec:    trialSpec{Kind: "trial", Train: spec, Data: source.Hash()},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Cost:    func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) },
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
-			if errors.Is(err, models.ErrDiverged) {
-				return &Trial{Rows: p.Test.Len(), Diverged: true}, nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
-		},
-		Check: func(text json.RawMessage) error {
-			t, err := Decode[Trial](text)
-			if err != nil {
-				return err
-			}
-			p, err := source.Prepare(spec)
-			if err == nil && t.Rows != p.Test.Len() {
-				err = fmt.Errorf("finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
-			}
-			return err
-		},
+	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
+	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		r, _, err := p.RunKept(ctx, perf, p.Progress(progress), keep.For(p, nil))
+		if errors.Is(err, models.ErrDiverged) {
+			return &Trial{Rows: p.Test.Len(), Diverged: true}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Trial{Accuracy: p.Judge()(r.Model()), Rows: p.Test.Len()}, nil
 	}
+	c.Check = func(text json.RawMessage) error {
+		t, err := Decode[Trial](text)
+		if err != nil {
+			return err
+		}
+		p, err := source.Prepare(spec)
+		if err == nil && t.Rows != p.Test.Len() {
+			err = fmt.Errorf("finished cell: %d rows, must be %d", t.Rows, p.Test.Len())
+		}
+		return err
+	}
+	return c
 }
 
-// trials runs a training of each spec and returns the trials in order.
+// trials trains each spec and returns the trials in order.
 func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Source) ([]Trial, Spent, error) {
 	cells := make([]Cell, len(specs))
 	for i, spec := range specs {
@@ -69,7 +65,7 @@ func (g grid) trials(ctx context.Context, specs []train.Spec, source *train.Sour
 	return results[Trial](ctx, g, cells)
 }
 
-// results runs the cells and returns their results, in order, and the time that they took.
+// results computes the cells and returns their results, in order, and the time that they took.
 func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, error) {
 	texts, spent, err := g.run(ctx, cells)
 	if err != nil {
@@ -79,14 +75,15 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec, equal ones once, and returns the trials in order and the time that they took. Trials
-// that the folder has are not computed. A spec is judged on its held-out rows, or on the test set if it
-// holds out no rows. A call after an interruption continues.
+// Trials trains every spec and returns the trials in order, and the time that they took. Equal specs
+// are trained once, and trials that the folder has are not computed. A trial is evaluated on its
+// held-out rows or, if its spec holds out none, on the test set. A call after an interruption
+// continues.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves is [Trials] for learning curves of so many points after the first.
+// Curves is like [Trials], for learning curves with the given number of points after the first.
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -97,7 +94,7 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities is [Trials] for lines of utility graphs.
+// Utilities is like [Trials], for lines of utility graphs.
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

@@ -16,20 +16,19 @@ import (
 	"proactivedp/train"
 )
 
-// UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"):
-// w* is trained with clipping norm C and without noise, then n ~ N(0, C²σ²I) is
-// added to every coordinate, unscaled, and the test accuracy of w* + n is
-// compared with that of w*.
+// UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"). First w* is trained
+// with clipping norm C and without noise. Then n ~ N(0, C²σ²I) is added to w*, without scaling, and
+// the test accuracy of w* + n is compared with that of w*.
 type UtilitySpec struct {
-	Train  train.Spec `json:"train"`  // the training of w*, whose σ is 0
+	Train  train.Spec `json:"train"`  // the training of w*; its σ is 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
-	Draws  int        `json:"draws"`  // how many n are drawn for each σ
+	Draws  int        `json:"draws"`  // number of draws of n for each σ
 }
 
-// maxDraws bounds the draws of one point.
+// maxDraws is the largest number of draws of one point.
 const maxDraws = 1_000_000
 
-// Validate reports every problem of what the training spec does not cover.
+// Validate reports every problem, except those of the training spec.
 func (s UtilitySpec) Validate() error {
 	var errs []error
 	if len(s.Sigmas) == 0 {
@@ -52,11 +51,11 @@ type Utility struct {
 	Points   []UtilityPoint `json:"points"`
 }
 
-// UtilityPoint is the accuracy of w* + n at one σ, over the draws of n.
+// UtilityPoint is the accuracy of w* + n for one σ, over all draws of n.
 type UtilityPoint struct {
 	Sigma        float64 `json:"sigma"`
-	Fraction     float64 `json:"fraction"`      // mean accuracy of w* + n over that of w*
-	FractionSD   float64 `json:"fraction_sd"`   // its standard deviation over the draws; 0 for one draw
+	Fraction     float64 `json:"fraction"`      // mean accuracy of w* + n divided by the accuracy of w*
+	FractionSD   float64 `json:"fraction_sd"`   // standard deviation of Fraction over the draws; 0 for one draw
 	MeanAccuracy float64 `json:"test_accuracy"` // mean accuracy of w* + n
 }
 
@@ -67,8 +66,8 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// Run trains w* and adds the noise. It reports which part of the work is done,
-// from time to time.
+// Run trains w* and adds the noise. From time to time it reports the fraction of the work that is
+// done.
 func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
@@ -87,7 +86,7 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("w* labels none of the %d test rows rightly: there is no fraction of its "+
+		return nil, fmt.Errorf("w* labels none of the %d test rows correctly, so there is no fraction of its "+
 			"accuracy", p.Test.Len())
 	}
 	noisy := make([]float32, len(r.Params))
@@ -112,7 +111,7 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	return u, nil
 }
 
-// Work returns the operations of p, which trains w*, and of judging the noisy models.
+// Work returns the operations of p, which trains w*, plus those of evaluating the noisy models.
 func (s UtilitySpec) Work(p *train.Prepared) float64 {
 	return p.Work() + float64(len(s.Sigmas)*s.Draws)*p.Judging()
 }
@@ -123,26 +122,22 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-// OfUtility returns the cell of a line of a utility graph, a [Utility].
+// OfUtility returns the cell of a line of a utility graph. Its result is a [Utility].
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
-	return Cell{
-		Spec:    utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()},
-		Code:    spec.Train.CodeVersion(),
-		Kernels: spec.Train.Kernels(),
-		Source:  source,
-		Cost: func(workers int) (train.Cost, error) {
-			return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
-		},
-		Run: func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
-			return spec.Run(ctx, source, perf, progress, keep)
-		},
-		Check: func(text json.RawMessage) error {
-			u, err := Decode[Utility](text)
-			if err == nil && len(u.Points) != len(spec.Sigmas) {
-				err = fmt.Errorf("finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
-			}
-			return err
-		},
+	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		return CostOf(source, spec.plain(), len(spec.Sigmas)*spec.Draws, workers)
 	}
+	c.Run = func(ctx context.Context, perf sim.Perf, progress func(float64), keep train.Keep) (any, error) {
+		return spec.Run(ctx, source, perf, progress, keep)
+	}
+	c.Check = func(text json.RawMessage) error {
+		u, err := Decode[Utility](text)
+		if err == nil && len(u.Points) != len(spec.Sigmas) {
+			err = fmt.Errorf("finished cell: %d points, must be %d", len(u.Points), len(spec.Sigmas))
+		}
+		return err
+	}
+	return c
 }

@@ -11,7 +11,8 @@ import (
 // maxViews bounds the number of measurements of a training.
 const maxViews = 1 << 20
 
-// checkViews refuses a number of measurements outside its range. name is its name in the error.
+// checkViews returns an error if a number of measurements is out of range. name is its name in the
+// error.
 func checkViews(name string, n int) error {
 	if n < 1 || n > maxViews {
 		return fmt.Errorf("%s = %d, must be in [1, %d]", name, n, maxViews)
@@ -19,7 +20,7 @@ func checkViews(name string, n int) error {
 	return nil
 }
 
-// watched returns the cell of a training with n measurements. If n is outside its range, the cell fails.
+// watched returns the cell of a training with n measurements. If n is out of range, the cell fails.
 func (c Cell) watched(name string, n int) Cell {
 	err := checkViews(name, n)
 	if err == nil {

@@ -11,48 +11,44 @@ import (
 	"proactivedp/train"
 )
 
-// windowSpec is the beginning of a run on a clock, as a timeline shows it.
+// windowSpec is the beginning of a run on a clock, for a timeline.
 type windowSpec struct {
 	Kind   string     `json:"kind"`
 	Train  train.Spec `json:"train"`
 	Data   string     `json:"data_sha256"`
 	Rounds int        `json:"rounds"` // how many rounds of each client are shown
-	// Machine is what a real clock is read on; see machineOf.
+	// Machine is the machine of a real clock, see machineOf.
 	Machine string `json:"machine,omitempty"`
 }
 
-// OfWindow returns the cell of the first rounds of a training on a clock, a
+// OfWindow returns the cell of the first rounds of a training on a clock. Its result is a
 // [timeline.Window].
 func OfWindow(spec train.Spec, rounds int, source *train.Source) Cell {
-	return Cell{
-		Spec:    windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds, Machine: machineOf(spec)},
-		Code:    spec.CodeVersion(),
-		Kernels: spec.Kernels(),
-		Source:  source,
-		Alone:   spec.Runner == train.HogwildRunner,
-		Cost: func(workers int) (train.Cost, error) {
-			c, err := CostOf(source, spec, 0, workers)
-			c.Work = 0 // it is next to nothing beside whole runs
-			return c, err
-		},
-		Run: func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
-			p, err := source.Prepare(spec)
-			if err != nil {
-				return nil, err
-			}
-			return runWindow(ctx, p, perf, rounds)
-		},
-		Check: func(text json.RawMessage) error {
-			w, err := Decode[timeline.Window](text)
-			if err == nil && len(w.Rounds) == 0 {
-				err = fmt.Errorf("finished cell: no rounds")
-			}
-			return err
-		},
-	}.watched("rounds", rounds)
+	c := clockCellOf(windowSpec{Kind: "window", Train: spec, Data: source.Hash(), Rounds: rounds,
+		Machine: machineOf(spec)}, spec, source)
+	c.Cost = func(workers int) (train.Cost, error) {
+		c, err := CostOf(source, spec, 0, workers)
+		c.Work = 0 // negligible compared with whole runs
+		return c, err
+	}
+	c.Run = func(ctx context.Context, perf sim.Perf, _ func(float64), _ train.Keep) (any, error) {
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		return runWindow(ctx, p, perf, rounds)
+	}
+	c.Check = func(text json.RawMessage) error {
+		w, err := Decode[timeline.Window](text)
+		if err == nil && len(w.Rounds) == 0 {
+			err = fmt.Errorf("finished cell: it has no rounds")
+		}
+		return err
+	}
+	return c.watched("rounds", rounds)
 }
 
-// runWindow runs the first rounds and keeps when what happened.
+// runWindow runs the first rounds and records when things happened.
 func runWindow(ctx context.Context, p *train.Prepared, perf sim.Perf, rounds int) (*timeline.Window, error) {
 	r := timeline.NewRecorder(min(rounds, p.Config.Run().Rounds), p.Config.Clients())
 	if p.Spec.Runner == train.HogwildRunner {

@@ -1,10 +1,9 @@
-// Questions go out by lanes: in a lane the newest question alone is of interest, and what
-// is asked before it is given up.
+// Questions are sent in lanes. A new question in a lane cancels the one before.
 
 const superseded = Symbol("superseded");
 
-// workerLane asks the planner in a worker of its own. A lane that restarts ends the worker
-// for a new question; the other waits for its answer, which is soon there.
+// workerLane asks the planner in a separate worker. A lane that restarts ends the worker for a
+// new question; other lanes wait for the answer, which is quick.
 function workerLane(start, restarts) {
   let worker = null,
     pending = null,
@@ -22,7 +21,7 @@ function workerLane(start, restarts) {
       if (answer.error?.kind === "fault") {
         worker.terminate();
         worker = null;
-      } // it may have ended
+      } // the worker may have ended
       finish(answer);
       next();
     };
@@ -68,7 +67,7 @@ function workerLane(start, restarts) {
   };
 }
 
-// serverLane asks the server that the page is from.
+// serverLane asks the server of the page.
 function serverLane(path) {
   let controller = null;
   return {
@@ -101,14 +100,13 @@ function serverLane(path) {
   };
 }
 
-// unpacked returns what was put into the page as base64 of gzip.
+// unpacked returns data that the page has as base64 of gzip.
 async function unpacked(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
-// backend returns the lanes of this page: "quick" for what a slider moves, "slow" for what
-// takes long.
+// backend returns the lanes of this page: "quick" for sliders, "slow" for long questions.
 async function backend() {
   if (!document.getElementById("planner-wasm")) {
     return {

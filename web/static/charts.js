@@ -1,5 +1,5 @@
-// Charts, drawn by Observable Plot. A chart is one picture to a screen reader, described in
-// words; its numbers stand in a table beside it.
+// Charts, drawn by Observable Plot. For screen readers a chart is one picture with a
+// description; its numbers are in a table.
 
 const ink = { pld: "var(--accent)", rdp: "var(--rdp)", closed: "var(--closed)", gdp: "var(--gdp)" };
 
@@ -15,8 +15,8 @@ function el(name, attributes = {}, ...children) {
   return node;
 }
 
-// picture puts a chart into a figure with its description. Plot's own style sheet and the
-// labels of its parts go: page.css has the one, and a picture needs one label only.
+// picture puts a chart into a figure with its description. It removes Plot's style sheet, which
+// page.css replaces, and the labels of parts, because a picture needs only one label.
 function picture(svg, description) {
   for (const style of svg.querySelectorAll("style")) style.remove();
   for (const part of svg.querySelectorAll("[aria-label], [aria-hidden]")) {
@@ -28,7 +28,7 @@ function picture(svg, description) {
   return el("div", { class: "chart" }, svg);
 }
 
-// widthOf returns how wide a chart may be in an element.
+// widthOf returns the largest width of a chart in an element.
 function widthOf(element, least = 280) {
   return Math.max(least, Math.floor(element.clientWidth || 640));
 }
@@ -40,7 +40,7 @@ const tick = (v) =>
       ? v.toLocaleString("en")
       : String(+v.toPrecision(6));
 
-// costChart sets the ε of all accountants on one logarithmic axis.
+// costChart draws the ε of all accountants on one logarithmic axis.
 function costChart(element, rows, budget) {
   const values = rows.flatMap((r) => [r.value, r.lower > 0 ? r.lower : r.value]).concat(budget || []);
   const low = Math.min(...values) / 1.25,
@@ -83,8 +83,8 @@ const frontierLines = [
   { key: "sigma_replace_one", title: "certified, replace one", ink: ink.rdp, dash: "6 4", symbol: "triangle" },
 ];
 
-// frontierChart draws the least σ over the sample size, with the plan and the point at
-// which somebody stands. A click walks to the sample size that is nearest to it.
+// frontierChart draws the least σ over the sample size, with the plan and the current point. A
+// click moves to the nearest sample size.
 function frontierChart(element, rows, plan, at, walk) {
   const width = widthOf(element);
   const sigmas = rows.flatMap((r) => frontierLines.map((l) => r[l.key])).filter((v) => v != null);
@@ -195,7 +195,7 @@ const curveStyles = [
   { match: (c) => c.name.startsWith("gdp"), title: "central limit, no guarantee", ink: ink.gdp, dash: "1 5" },
 ];
 
-// tradeoffChart draws who is recognised against who is wrongly suspected.
+// tradeoffChart draws recognised members against wrongly suspected others.
 function tradeoffChart(element, lines, at) {
   const width = widthOf(element),
     marks = [];

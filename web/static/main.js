@@ -1,4 +1,4 @@
-// The page: from what somebody changes to what is asked and shown.
+// The page: from a change of the form to the question and the shown answer.
 
 const state = stateOf(location.hash.slice(1));
 const kept = keptOf(location.hash.slice(1)).map((address) => ({ address, state: stateOf(address), plan: null }));
@@ -29,8 +29,8 @@ function endText(v) {
   return v >= 1e4 || v < 1e-3 ? v.toExponential(0).replace("+", "") : String(v);
 }
 
-// keys are the keyboard of a phone: that for decimals has a comma where people write one, and
-// no letter for 1e-5.
+// keys are keyboards of phones: the one for decimals has a comma in some languages, and no
+// letter for 1e-5.
 function keys(whole) {
   return whole ? "numeric" : "text";
 }
@@ -129,7 +129,7 @@ function selectField(name, label, options) {
     state[name] = select.value;
     changed(name);
   });
-  if (!Object.hasOwn(options, state[name])) select.selectedIndex = -1; // of a link: none is shown as chosen
+  if (!Object.hasOwn(options, state[name])) select.selectedIndex = -1; // from a link: show none as chosen
   return el("div", { class: "field" }, el("div", { class: "head" }, el("label", { for: id }, label)), select);
 }
 
@@ -165,8 +165,8 @@ function buildForm() {
     el("p", { class: "about" }, q.about),
   ];
   if (q.server) {
-    const sets = lanes?.sets ?? [state.data]; // before it is known which there are
-    state.data ||= sets[0] ?? ""; // one of a link that there is not stays, to be refused
+    const sets = lanes?.sets ?? [state.data]; // before the sets are known
+    state.data ||= sets[0] ?? ""; // an unknown one from a link is kept, to be refused
     parts.push(
       selectField("data", "Public data set", Object.fromEntries(sets.map((s) => [s, s]))),
       q.fields.map(fieldView),
@@ -217,12 +217,12 @@ function markWrong(wrong) {
   }
 }
 
-// waits reports whether the answer that stands there is of the question before.
+// waits reports whether the shown answer is that of the previous question.
 function waits() {
   return document.body.dataset.state === "asking";
 }
 
-// carryOver puts the answer's numbers where the next question has fields for them.
+// carryOver copies the answer's numbers to the fields of the next question.
 function carryOver() {
   if (!current?.run || waits()) return;
   const own = fieldsOf(state),
@@ -244,7 +244,7 @@ function changed(name) {
   lawful(state, name);
   if (before !== state.method + state.adjacency) {
     buildForm();
-    $(`field-${name}`)?.focus(); // where who made the choice was
+    $(`field-${name}`)?.focus(); // keep the focus
   }
   remember();
   answer();
@@ -316,7 +316,7 @@ async function timed(name, lane, question) {
 
 async function answer() {
   const own = ++asked;
-  Object.assign(document.body.dataset, { state: "asking", asked: own }); // how far which question is
+  Object.assign(document.body.dataset, { state: "asking", asked: own }); // state of which question
   hide("proposals");
   lanes?.propose?.stop();
   if (state.question === "accuracy") return accuracyHint();
@@ -348,7 +348,7 @@ async function answer() {
   later(quick.plan, own, request, accounts);
 }
 
-// later asks what takes longer, once the question rests.
+// later asks the slow questions, once the form has not changed for a while.
 async function later(plan, own, request, accounts) {
   await pause(120);
   if (own !== asked) return;
@@ -387,12 +387,12 @@ async function later(plan, own, request, accounts) {
   if (own === asked) document.body.dataset.state = "answered";
 }
 
-// computeKept asks for the plans that are compared and have no answer yet. Some may come and
-// go meanwhile.
+// computeKept asks for the compared plans that have no answer yet. Meanwhile, plans may be
+// added or removed.
 async function computeKept(own) {
   for (let k; (k = kept.find((one) => !one.plan)); ) {
     const { request, wrong } = requestOf(k.state);
-    const refused = Object.keys(wrong).length > 0; // left out, a field would be taken for the usual
+    const refused = Object.keys(wrong).length > 0; // an omitted field would get its default
     const a = refused ? {} : await lanes.slow.ask({ plan: { ...request, tight: true } });
     if (a === superseded || own !== asked) return;
     k.plan = a.plan ?? { feasible: false, failed: true };
@@ -410,10 +410,10 @@ function unhide(...ids) {
   for (const id of ids) $(id).hidden = false;
 }
 
-// cards are those of the plan; the others say by themselves that they are being computed.
+// cards are those of the plan; the others show themselves that they are being computed.
 const cards = ["answer", "cost", "conditions", "tighter", "code", "statement"];
 
-// stale marks cards that are of the question before.
+// stale marks cards of the previous question.
 function stale(is, ...ids) {
   for (const id of ids) {
     $(id).classList.toggle("stale", is);
@@ -435,14 +435,14 @@ function failed(problem) {
 
 function showPlan(plan, isLate) {
   current = plan;
-  stale(false, ...cards.filter((id) => id !== "cost")); // which showCosts does
+  stale(false, ...cards.filter((id) => id !== "cost")); // showCosts does that
   $("answer").classList.toggle("bad", !plan.feasible);
   show("answer-body", answerView(state, plan, isLate, applyRemedy));
   speak($("answer-body").querySelector(".sentence").textContent);
   $("brief").textContent = plan.feasible
     ? `ε ${relation(plan.kind)} ${up(plan.epsilon, 4)} · σ ${up(plan.sigma, 5)} · ` +
       `s ${count(plan.run.sample_size)} · T ${count(plan.run.rounds)}`
-    : "Not feasible: see what would be";
+    : "Not feasible: see the alternatives";
   if (plan.feasible) {
     unhide("cost", "conditions", "code", "statement", "tradeoff");
     show(
@@ -457,7 +457,7 @@ function showPlan(plan, isLate) {
   } else hide("cost", "code", "statement", "tradeoff");
   if (plan.feasible || plan.conditions.length) {
     unhide("conditions");
-    $("conditions-of").textContent = plan.conditions.length ? "of Theorem simpleF, that the plan rests on" : "";
+    $("conditions-of").textContent = plan.conditions.length ? "of Theorem simpleF, which the plan needs" : "";
     show("conditions-body", conditionsView(plan));
   } else hide("conditions");
   const tighter = plan.feasible ? tighterView(plan, applySetting) : null;
@@ -525,7 +525,7 @@ function showCompare() {
         remember();
         showCompare();
         stay();
-        // Before, what is under way would be given up; it ends with this.
+        // Earlier, this would cancel the current search, which ends here.
         if (document.body.dataset.state === "answered") computeKept(asked);
       },
       (i) => {
@@ -542,7 +542,7 @@ function showCompare() {
   );
 }
 
-// stay keeps whoever is among the kept plans there, where the button that was pressed is gone.
+// stay keeps the focus among the kept plans if the pressed button is gone.
 function stay() {
   if (document.activeElement === document.body) $("compare-body").querySelector("button:not(:disabled)")?.focus();
 }
@@ -554,7 +554,7 @@ function speak(text) {
   }, 700);
 }
 
-// ---- accuracy and budget, where there is a server
+// ---- accuracy and budget, with a server
 
 function accuracyHint() {
   lanes?.slow.stop();
@@ -572,7 +572,7 @@ function accuracyHint() {
       "Cheap trainings on a public data set predict which accuracy complete settings reach " +
         "within the budget. Nothing private is trained, " +
         (lanes?.propose
-          ? "and the server alone can do it: choose, and search."
+          ? "and only the server can do it: choose, and search."
           : "and only proactivedp serve can do it."),
     ),
   );

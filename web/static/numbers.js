@@ -1,9 +1,9 @@
-// Numbers as they are read and shown. What is a bound is shown on its safe side: ε, δ and
-// σ are rounded up, sample sizes, rates and epochs down.
+// Reading and showing numbers. Bounds are rounded to the safe side: ε, δ and σ up, sample
+// sizes, rates and epochs down.
 
-// numberOf reads what somebody typed; NaN if it is no number. A comma divides thousands, and
-// stands for no point: 0,125 is no number, and not 125. Where a number need not be whole, 1,125
-// is none, either: who writes 1.125 so would get noise of a thousandfold.
+// numberOf reads typed text; NaN if it is not a number. A comma separates thousands and is not a
+// decimal point: 0,125 is refused. If the number need not be whole, 1,125 is refused, too:
+// it may mean 1.125, and the noise would be a thousand times too large.
 function numberOf(text, whole = false) {
   const bare = String(text)
     .trim()
@@ -13,7 +13,7 @@ function numberOf(text, whole = false) {
   return /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(plain) ? Number(plain) : NaN;
 }
 
-// stepped returns the digits of a number in scientific notation, one unit further.
+// stepped adds one unit in the last of the digits of a number in scientific notation.
 function stepped(digits, exponent, side) {
   if (side < 0 && /^10*$/.test(digits)) return { digits: "9".repeat(digits.length), exponent: exponent - 1 };
   const text = (BigInt(digits) + BigInt(side)).toString();
@@ -21,8 +21,8 @@ function stepped(digits, exponent, side) {
   return { digits: text, exponent };
 }
 
-// rounded writes v ≥ 0 with so many significant digits, not below v if side is 1, not
-// above it if side is -1.
+// rounded formats v ≥ 0 with the given significant digits: not below v if side is 1, not
+// above v if side is -1.
 function rounded(v, digits, side) {
   if (!Number.isFinite(v)) return v === Infinity ? "∞" : "–";
   if (v === 0) return "0";
@@ -32,7 +32,7 @@ function rounded(v, digits, side) {
   return plain(at.digits.replace(/0+$/, "") || "0", at.exponent);
 }
 
-// plain writes d.ddd × 10^exponent as people do.
+// plain formats d.ddd × 10^exponent without the exponent where possible.
 function plain(digits, exponent) {
   if (exponent < -4 || exponent > 11) {
     return digits[0] + (digits.length > 1 ? "." + digits.slice(1) : "") + "e" + exponent;
@@ -55,28 +55,28 @@ function down(v, digits = 5) {
   return rounded(v, digits, -1);
 }
 
-// count writes a whole number.
+// count formats an integer.
 function count(v) {
   return v >= 2 ** 53 ? "≥ 2^53" : grouped(String(v));
 }
 
-// inHundred writes a share as so many in 100, rounded up.
+// inHundred formats a fraction as a number in 100, rounded up.
 function inHundred(share) {
   return hundredths(Math.ceil(share * 1e4 - 1e-9));
 }
 
-// inHundredDown is inHundred rounded down: a bound on who is recognised holds for whoever is
-// wrong about no more others than that.
+// inHundredDown is inHundred rounded down: the bound on members who are recognised holds if at
+// most this many others are wrongly suspected.
 function inHundredDown(share) {
   return hundredths(Math.floor(share * 1e4 + 1e-9));
 }
 
-// hundredths writes a whole number of them.
+// hundredths formats an integer number of hundredths.
 function hundredths(n) {
   return (n / 100).toFixed(2).replace(/\.?0+$/, "");
 }
 
-// decimals writes v ≥ 0 with so many decimals, at least 1, on a side as rounded does.
+// decimals formats v ≥ 0 with at least one decimal, to a side like rounded.
 function decimals(v, places, side) {
   const text = v.toFixed(places);
   if ((v - Number(text)) * side <= 0) return text;
@@ -84,12 +84,12 @@ function decimals(v, places, side) {
   return `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-// tenths writes a share as so many in 100 with one decimal, on a side as rounded does.
+// tenths formats a fraction as a number in 100 with one decimal, to a side like rounded.
 function tenths(share, side) {
   return (Number(decimals(share, 3, side)) * 100).toFixed(1);
 }
 
-// inPercent writes a relative slack with its sign, rounded down.
+// inPercent formats a relative margin with its sign, rounded down.
 function inPercent(slack) {
   const percent = slack * 100;
   if (percent > 999) return "> +999 %";

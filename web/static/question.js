@@ -9,7 +9,7 @@ const fields = {
   rounds: { label: "Rounds T", hint: "of one client", low: 1, high: 1e6, whole: true },
   target_accuracy: {
     label: "Accuracy",
-    hint: "that is wanted, from 0 to 1",
+    hint: "to reach, from 0 to 1",
     low: 0.5,
     high: 0.99,
     linear: true,
@@ -38,7 +38,7 @@ const questions = {
   },
   run: {
     title: "A run → what it costs",
-    about: "Any training with Poisson samples, also of another library.",
+    about: "Any training with Poisson samples, also with other libraries.",
     fields: ["n", "sample_size", "rounds", "sigma", "delta"],
   },
   batch: {
@@ -60,7 +60,7 @@ const methods = { "closed-form": "closed form (theorem)", pld: "certified (pld)"
 
 const adjacencies = { "add-or-remove": "one record added or removed", "replace-one": "one record replaced" };
 
-// choices are what has a fixed list, with what the page calls it.
+// choices are the fields with fixed values, and their names on the page.
 const choices = {
   question: { label: "Your question", options: questions },
   method: { label: "Plan by", options: methods },
@@ -120,26 +120,26 @@ const examples = [
   ],
 ];
 
-// unknown stands for a question that there is not, as an address may have one.
+// unknown stands for a question that does not exist; an address may name one.
 const unknown = { title: "unknown", about: "There is no such question: choose one.", fields: [] };
 
-// questionOf is the question that is asked.
+// questionOf returns the question of a state.
 function questionOf(state) {
   return Object.hasOwn(questions, state.question) ? questions[state.question] : unknown;
 }
 
-// fieldsOf are the fields of the question that is asked, with those of several clients.
+// fieldsOf returns the fields of the question, with those of several clients.
 function fieldsOf(state) {
   const q = questionOf(state);
   return [...q.fields, "clients", ...(q.server ? [] : ["theta"])];
 }
 
-// oneOf says what a choice must be.
+// oneOf lists what a choice must be.
 function oneOf(options) {
   return `must be ${options.join(" or ")}`;
 }
 
-// requestOf returns the plan that is asked for, and what is wrong with the fields.
+// requestOf returns the request, and what is wrong with the fields.
 function requestOf(state) {
   const request = {},
     wrong = {};
@@ -153,7 +153,7 @@ function requestOf(state) {
       wrong[name] =
         text === ""
           ? "is missing"
-          : `must be a number, such as 0.05 or 1e-5${text.includes(",") ? "; a comma is no decimal point" : ""}`;
+          : `must be a number, such as 0.05 or 1e-5${text.includes(",") ? "; use a point, not a comma" : ""}`;
     else if (v === 0) wrong[name] = "must be above 0";
     else if (whole && !Number.isSafeInteger(v))
       wrong[name] = "must be a whole number below 2^53";
@@ -172,7 +172,7 @@ function requestOf(state) {
   return { request, wrong };
 }
 
-// lawful makes methods, adjacency and question agree, and says what was changed.
+// lawful makes method, adjacency and question compatible, and returns what it changed.
 function lawful(state, changed) {
   const q = questionOf(state);
   if (q.methods && !q.methods.includes(state.method) && Object.hasOwn(methods, state.method))
@@ -183,7 +183,7 @@ function lawful(state, changed) {
   }
 }
 
-// addressOf writes a state as the part of the address after #, without what is usual.
+// addressOf writes a state as the address after #, without defaults.
 function addressOf(state) {
   const out = new URLSearchParams();
   const used = new Set(["question", "adjacency", "method", "shared", "tab", ...fieldsOf(state)]);
@@ -194,23 +194,23 @@ function addressOf(state) {
   return out.toString();
 }
 
-// longest is how long what an address says of a field may be.
+// longest is the largest length of a field in an address.
 const longest = 60;
 
-// stateOf reads an address. What it does not say is as at the start; a choice that there is not
-// stays, for requestOf to refuse.
+// stateOf reads an address. Missing fields get their defaults; an unknown choice is kept, and
+// requestOf refuses it.
 function stateOf(address) {
   const state = { ...starting },
     given = new URLSearchParams(address);
   for (const [name, value] of given) {
     if (Object.hasOwn(starting, name)) state[name] = value.length <= longest ? value : "too long";
   }
-  if (state.shared !== "") state.shared = "1"; // the side of privacy: true, yes, whatever it says
+  if (state.shared !== "") state.shared = "1"; // the safe side, whatever the value
   lawful(state, "");
   return state;
 }
 
-// keptOf returns the plans that an address keeps for comparison, four at most.
+// keptOf returns the kept plans in an address, at most four.
 function keptOf(address) {
   return new URLSearchParams(address)
     .getAll("keep")

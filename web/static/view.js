@@ -1,4 +1,4 @@
-// What answers look like.
+// The parts of the page that show answers.
 
 const kinds = {
   exact: "exact",
@@ -23,7 +23,7 @@ const accountantInks = {
   gdp: ink.gdp,
 };
 
-// show replaces what an element holds. Who stands in it goes on from what is there in its place.
+// show replaces the content of an element. The focus moves to the matching new element.
 function show(id, ...children) {
   const place = document.getElementById(id),
     held = place.contains(document.activeElement) ? document.activeElement : null;
@@ -31,19 +31,19 @@ function show(id, ...children) {
   if (held && held !== place) alike(place, held)?.focus({ preventScroll: true });
 }
 
-// alike returns what has the id of an element that was replaced, or says the same.
+// alike returns the new element with the id or the text of a replaced one.
 function alike(place, held) {
   if (held.id) return document.getElementById(held.id);
   const says = (e) => e.tagName + (e.getAttribute("aria-label") ?? e.textContent);
   return [...place.querySelectorAll("button, [tabindex]")].find((e) => says(e) === says(held));
 }
 
-// waiting says that something is being computed.
+// waiting shows that something is being computed.
 function waiting(what) {
   return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), what);
 }
 
-// typed returns the number as it was typed where the question has it, else rounded.
+// typed returns the number as typed in the question, or else rounded.
 function typed(state, name, v, otherwise) {
   return fieldsOf(state).includes(name) && state[name].trim().length <= 12 && numberOf(state[name]) === v
     ? state[name].trim()
@@ -59,13 +59,13 @@ function tile(key, name, value, text, note, lead) {
   );
 }
 
-// certifiedOf returns what the tight accountant says of a plan's run, or null.
+// certifiedOf returns the tight accountant's bound for a plan's run, or null.
 function certifiedOf(plan) {
   const tight = plan.tight?.[plan.adjacency === "replace-one" ? "replace_one" : "add_or_remove"];
   return tight?.run?.epsilon_upper != null ? tight.run : null;
 }
 
-// relation is how an ε of a kind is stated.
+// relation returns the sign before an ε of this kind.
 function relation(kind) {
   return kind === "approximation" ? "≈" : kind === "exact" ? "=" : "≤";
 }
@@ -174,11 +174,11 @@ function oddsOf(odds) {
     el(
       "p",
       {},
-      "What that means: whoever knows all other records, and may be wrong about ",
+      "In other words: an attacker who knows all other records and wrongly suspects ",
       wrong,
-      " in 100 people who are not in the data, recognises ",
+      " in 100 people outside the data recognises ",
       el("b", {}, `at most ${right} in 100`),
-      ` who are. By guessing it is ${wrong}.`,
+      ` members. Guessing finds ${wrong}.`,
     ),
     el(
       "div",
@@ -238,17 +238,17 @@ function answerView(state, plan, isLate, apply) {
   ];
 }
 
-// problemView says why there is no answer.
+// problemView shows why there is no answer.
 function problemView(problem, apply, state) {
   const title = {
     "not-covered": "No accountant has a proof for this.",
-    infeasible: "Nothing meets this.",
-    unavailable: "What the answer needs is not to be had.",
-    fault: "That is a fault of this program.",
+    infeasible: "No setting meets this.",
+    unavailable: "Something that the answer needs is missing.",
+    fault: "This is a fault of this program.",
     ended: "There is no answer for now.",
   };
   return [
-    el("p", { class: "sentence" }, title[problem.kind] ?? "That is no question yet."),
+    el("p", { class: "sentence" }, title[problem.kind] ?? "The question is not complete."),
     el(
       "ul",
       { class: "problems" },
@@ -264,7 +264,7 @@ function problemView(problem, apply, state) {
   ];
 }
 
-// headings is the head of a table: of each column its heading and its class, if it has one.
+// headings is the head of a table: for each column its heading and its class, if any.
 function headings(...columns) {
   const row = columns.map(([heading, kind]) => el("th", { scope: "col", class: kind }, heading));
   return el("thead", {}, el("tr", {}, row));
@@ -319,7 +319,7 @@ function costView(element, plan, accounts) {
   return [drawn.length > 0 ? costChart(element, drawn, plan.epsilon) : null, el("div", { class: "scroll" }, table)];
 }
 
-// tighterView says what the tight accountant would allow in the place of the plan.
+// tighterView shows what the tight accountant allows instead of the plan.
 function tighterView(plan, apply) {
   const tight = plan.tight?.[plan.adjacency === "replace-one" ? "replace_one" : "add_or_remove"];
   const certified = certifiedOf(plan);
@@ -336,7 +336,7 @@ function tighterView(plan, apply) {
   }
   if (tight.least_noise) {
     const s = tight.least_noise;
-    text.push(`For this s and T, σ = ${up(s.sigma, 5)} would do.`);
+    text.push(`For this s and T, σ = ${up(s.sigma, 5)} is enough.`);
     buttons.push(setting(s, `Take σ = ${up(s.sigma, 5)}`));
   }
   return [el("p", {}, text), el("div", { class: "actions" }, buttons)];
@@ -356,7 +356,7 @@ const conditionWords = {
   "Main.minT": "T ≥ γθ²k²/ε",
 };
 
-// conditionTable has the conditions of one theorem.
+// conditionTable lists the conditions of one theorem.
 function conditionTable(theorem, list) {
   return el(
     "div",
@@ -388,7 +388,7 @@ function conditionTable(theorem, list) {
   );
 }
 
-// conditionsView is the card of the theorems, or of the certified interval where no theorem
+// conditionsView is the card of the theorems, or of the certified interval if no theorem
 // is needed.
 function conditionsView(plan) {
   if (plan.conditions.length === 0) {
@@ -427,8 +427,8 @@ function conditionsView(plan) {
   ];
 }
 
-// frontierNumbers are the numbers of a frontier, folded. A row is walked to by arrow keys or
-// the pointer, and chosen by Enter or a click.
+// frontierNumbers is the folded table of a frontier. Arrow keys or the pointer move to a row;
+// Enter or a click chooses it.
 function frontierNumbers(rows, walk, choose) {
   const titles = ["s", "T", "closed form σ, add or remove", "certified σ, add or remove", "certified σ, replace one"];
   const cell = (v) => el("td", { class: "number" }, v == null ? "–" : up(v, 5));
@@ -473,7 +473,7 @@ function frontierNumbers(rows, walk, choose) {
       el("summary", {}, "The numbers ", el("small", {}, "arrow keys walk, Enter or a click plans a row")),
       el("div", { class: "scroll" }, table),
     ),
-    // mark makes a row the one at which somebody stands: the one that Tab reaches.
+    // mark makes a row the current one, which Tab reaches.
     mark(at) {
       lines.forEach((line, i) => line.classList.toggle("here", i === at));
       buttons.forEach((button, i) => (button.tabIndex = i === at ? 0 : -1));
@@ -481,8 +481,8 @@ function frontierNumbers(rows, walk, choose) {
   };
 }
 
-// frontierView is the card of the frontier: a slider, the rows of a table and clicks into
-// the chart walk it, and choose is called with the row that somebody chooses.
+// frontierView is the card of the frontier. A slider, the table and clicks in the chart move
+// along it; choose is called with the chosen row.
 function frontierView(element, plan, frontier, choose) {
   const rows = frontier.rows;
   const own = plan.run ? { s: plan.run.sample_size, sigma: plan.sigma } : null;
@@ -544,7 +544,7 @@ function frontierView(element, plan, frontier, choose) {
   };
 }
 
-// tradeoffView is the card of the trade-off curve, which a slider walks point by point.
+// tradeoffView is the card of the trade-off curve. A slider moves along its points.
 function tradeoffView(element, tradeoff) {
   const lower = tradeoff.lines.find(curveStyles[0].match);
   const points = (lower?.points ?? []).filter((p) => p.alpha >= 1e-4 && p.alpha <= 0.5);
@@ -563,7 +563,7 @@ function tradeoffView(element, tradeoff) {
     "aria-describedby": "tradeoff-said",
   });
   const words = () =>
-    `Whoever may be wrong about ${inHundredDown(points[at].alpha)} in 100 others recognises at most ` +
+    `An attacker who wrongly suspects ${inHundredDown(points[at].alpha)} in 100 others recognises at most ` +
     `${inHundred(1 - points[at].beta)} in 100 members.`;
   const draw = () => {
     chart.replaceChildren(tradeoffChart(element, tradeoff.lines, points[at]));
@@ -587,7 +587,7 @@ function tradeoffView(element, tradeoff) {
   };
 }
 
-// copyButton copies a text, and says so.
+// copyButton copies a text and confirms it.
 function copyButton(text, title = "Copy") {
   const button = el("button", { type: "button" }, title);
   button.addEventListener("click", async () => {
@@ -599,7 +599,7 @@ function copyButton(text, title = "Copy") {
   return button;
 }
 
-// copied puts a text on the clipboard, also where a page has none of the modern one.
+// copied copies a text, also without the modern clipboard API.
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -624,7 +624,7 @@ const codeTitles = {
   latex: "LaTeX",
 };
 
-// codeView is the card of what to run: tabs, which arrow keys walk.
+// codeView is the card of the code, in tabs that arrow keys select.
 function codeView(list, chosen, choose) {
   let at = Math.max(
     0,
@@ -728,15 +728,15 @@ const compared = [
   ["adjacency", (p) => p.adjacency, (v) => v, 0],
 ];
 
-// lackOf says why a kept plan has no value: it is being computed, has no answer, or none that
-// would do.
+// lackOf says why a kept plan has no value: it is being computed, has no answer, or is not
+// feasible.
 function lackOf(plan) {
   if (!plan) return "…";
   if (plan.failed) return "no answer";
   return plan.feasible ? "–" : "not feasible";
 }
 
-// compareView is the card that sets kept plans side by side.
+// compareView is the card that compares kept plans.
 function compareView(kept, keep, drop, load) {
   const actions = el(
     "div",
@@ -752,7 +752,7 @@ function compareView(kept, keep, drop, load) {
       el(
         "p",
         { class: "quiet" },
-        "Keep a plan, change the question, and keep the next: they stand side by side here.",
+        "Keep a plan, change the question, and keep the next: they are shown side by side.",
       ),
       actions,
     ];
@@ -809,10 +809,10 @@ function compareView(kept, keep, drop, load) {
   ];
 }
 
-// schedules are how the steps of a proposed training fall.
+// schedules describe how the step size of a proposed training decreases.
 const schedules = { zero: "η₀(1−t/K)", cosine: "η₀(1+cos(πt/K))/2", constant: "η₀" };
 
-// stepsOf says of a setting how its steps fall, and what else belongs to it and costs neither
+// stepsOf describes the step sizes of a setting, and its other parts that cost neither
 // privacy nor gradients.
 function stepsOf(setting) {
   return [
@@ -823,7 +823,7 @@ function stepsOf(setting) {
   ].filter(Boolean);
 }
 
-// proposedFor says what the ε of proposals is about, and what is not covered by it.
+// proposedFor says what the ε of proposals covers and what it does not.
 function proposedFor(report) {
   const claim = report.proposals[0].certified.per_record;
   return [

@@ -1,5 +1,5 @@
-// A worker of the planner: the first message is the compiled program, every other one a
-// question, which it answers in order.
+// A worker of the planner. The first message is the compiled program. Every other one is a
+// question; it answers them in order.
 const go = new Go();
 let ready = null;
 

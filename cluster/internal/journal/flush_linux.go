@@ -2,8 +2,8 @@ package journal
 
 import "syscall"
 
-// What is written to a file opened so is on disk when the write returns, with all that is
-// needed to read it again: one call of the system instead of two.
+// A write to a file that is opened with this flag returns when the data is on disk, with everything
+// that is needed to read it. This needs one system call instead of two.
 const (
 	openFlag         = syscall.O_DSYNC
 	flushedByWriting = true

@@ -2,8 +2,8 @@
 
 package journal
 
-// Elsewhere each write is followed by a flush, which on some systems asks more of a disk than
-// a flag of the file does.
+// On other systems each write is followed by a flush. Some of them flush more thoroughly than the
+// flag does.
 const (
 	openFlag         = 0
 	flushedByWriting = false

@@ -1,10 +1,10 @@
-// Package journal keeps what a client of a distributed training must not lose: its
-// secret, which run it takes part in, and every release that it has made. A release is
-// in the journal, on disk, before anybody else sees a bit of it. So a client that is
-// started again sends the same bytes again, and never computes a released round anew.
+// Package journal keeps on disk what a client of a distributed training must not lose: its secret,
+// the run that it takes part in, and every release that it has made. A release is in the journal
+// before anybody else sees any part of it. So a client that starts again sends the same bytes again,
+// and never computes a released round a second time.
 //
-// A journal is a folder with one file and its lock. The file begins with a line that
-// says what it is and the version of its format; then there are records:
+// A journal is a folder with one file and its lock. The file begins with a line that has
+// the name and the version of its format. Then come records:
 //
 //	length of the payload                     8 bytes, little-endian, as all numbers
 //	kind                                      4 bytes
@@ -13,22 +13,22 @@
 //	CRC-32C of all before and of the payload  4 bytes
 //	payload
 //
-// A record whose head would not fit into what is left of a sector of 512 bytes begins with the
-// next one.
+// If the head of a record does not fit into the rest of a sector of 512 bytes, the record begins at
+// the next sector.
 //
-// Each opening adds a record of a new life with a random salt, and returns when that record is on
-// disk. See Root for the use of the salt. Under a key the payloads of the records of a life are
-// sealed with AES-256-GCM, by a key that HKDF-SHA-256 makes of the key and the life's salt, and the
-// number of the record in its life as the nonce.
+// Each opening appends a record of a new life with a random salt. Open returns when that record is
+// on disk. See Root for the use of the salt. With a key, the payloads of a life's records are sealed
+// with AES-256-GCM. HKDF-SHA-256 derives the AES key from the key and the life's salt. The nonce is
+// the number of the record in its life.
 //
-// Short records are written into room that was made for many of them, since a flush is
-// quicker where the file does not grow. Room holds bytes that the life's salt determines, the
-// same in every sector, and is on disk before a record is written into it.
+// Short records are written into room that was made for many of them in advance, because a flush is
+// faster if the file does not grow. The life's salt determines the bytes of the room, which are the
+// same in every sector. The room is on disk before a record is written into it.
 //
-// A record that the file ends before, or of which a sector is still room, was being written
-// when the machine stopped, and nothing of its flush was sent: it is taken away, unless there
-// is something behind it of a later flush. That a disk writes a sector whole or not at all is
-// taken for granted. Any other damage is an error, and no reason to go on.
+// A record is incomplete if the file ends before it does, or if one of its sectors still has the
+// bytes of the room. The machine stopped while the record was being written, so nothing of its flush
+// was sent. Open removes the record, unless the file has records of a later flush after it. This
+// assumes that a disk writes a sector as a whole or not at all. Any other damage is an error.
 package journal
 
 import (
@@ -45,12 +45,12 @@ import (
 )
 
 var (
-	// ErrDamaged reports a journal that is not as it was written. Which rounds were
-	// released is then not known for sure.
+	// ErrDamaged reports a journal that differs from what was written. Then it is not certain which
+	// rounds were released.
 	ErrDamaged = errors.New("damaged")
-	// ErrKey reports a journal that was not written under the key given, or that was
-	// written under one where none is given.
-	ErrKey = errors.New("it was not written under this key")
+	// ErrKey reports a journal that was written with another key, that has a key although none was
+	// given, or that was written without a key although one was given.
+	ErrKey = errors.New("it was not written with this key")
 )
 
 // fileName is the file in the journal's folder.
@@ -59,7 +59,7 @@ const fileName = "journal"
 // MinKey is the length of the shortest key, in bytes.
 const MinKey = 16
 
-// Release says of a round what was released. Its vector is on disk.
+// Release describes the release of a round. Its vector is on disk.
 type Release struct {
 	Round  int
 	Newest int    // the k of the newest broadcast when the round began
@@ -71,18 +71,19 @@ type Release struct {
 	life   *life
 }
 
-// Stretch is rounds of one sample size.
+// Stretch is a number of consecutive rounds with one sample size.
 type Stretch struct{ Size, Rounds int }
 
-// Journal is a client's journal, held by one process. Not safe for concurrent use.
+// Journal is a client's open journal. Only one process can have it open. It is not safe for
+// concurrent use.
 type Journal struct {
 	path   string
 	lock   *files.Lock
 	file   *os.File
-	params int    // the length of every vector; 0: not known yet
+	params int    // the length of every vector; 0 if not known yet
 	end    int64  // where the next record begins
-	room   int64  // up to where the file has room; 0: it has none
-	master []byte // the key; nil: none
+	room   int64  // where the file's room ends; 0 if it has none
+	master []byte // the key; nil if there is none
 	life   *life
 	lives  int
 
@@ -97,7 +98,7 @@ type Journal struct {
 	buffer   []byte
 }
 
-// history is what is left to know of rounds that need not be sent again.
+// history has what is still needed of rounds that will not be sent again.
 type history struct {
 	sizes []Stretch
 	lags  []int // lags[l] is how many rounds began with k = i − l
@@ -123,12 +124,12 @@ func (h *history) rounds() int {
 	return n
 }
 
-// Open opens the journal in the folder dir, made if it is not there, under a key of
-// MinKey bytes or more, or none. Nobody else may have it open. The error wraps
-// lockfile.ErrHeld, ErrDamaged or ErrKey, or is of the file.
+// Open opens the journal in the folder dir, which it creates if needed. key has at least MinKey
+// bytes, or none. Nobody else may have the journal open. The error wraps files.ErrHeld, ErrDamaged
+// or ErrKey, or comes from the file system.
 func Open(dir string, key []byte) (*Journal, error) {
 	if len(key) > 0 && len(key) < MinKey {
-		return nil, fmt.Errorf("a key of %d bytes, must have at least %d", len(key), MinKey)
+		return nil, fmt.Errorf("key has %d bytes, must have at least %d", len(key), MinKey)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func (j *Journal) open() error {
 	if err != nil {
 		return err
 	}
-	if info.Size() == 0 { // new, or made by a process that got no further
+	if info.Size() == 0 { // new, or created by a process that stopped then
 		if j.secret, err = rng.NewSecret(); err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func (j *Journal) open() error {
 	if j.secret == nil {
 		return fmt.Errorf("%w: %s has no secret", ErrDamaged, j.path)
 	}
-	// What is taken away must not come back behind the new life's first record.
+	// What is cut off here must not reappear after the new life's first record.
 	if err := errors.Join(f.Truncate(min(j.end, info.Size())), f.Sync()); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (j *Journal) open() error {
 	return j.plant()
 }
 
-// plant makes the root of this opening. The record with its salt must be on disk.
+// plant makes the root of this opening. The record with its salt must already be on disk.
 func (j *Journal) plant() error {
 	root, err := rng.NewFromSecret(j.secret)
 	if err == nil {
@@ -190,7 +191,7 @@ func (j *Journal) plant() error {
 	return err
 }
 
-// Close lets go of the journal.
+// Close closes the journal and releases its lock.
 func (j *Journal) Close() error {
 	var errs []error
 	if j.file != nil {
@@ -204,25 +205,29 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root returns the root of this opening's samples, noise and dropout, derived from the journal's
-// secret and the opening's salt. So every opening has its own streams. Otherwise this could happen:
-// 1. a client releases round 5, 2. its journal is restored from a copy that ends with round 4, 3.
-// it computes round 5 again, with other gradients and the same noise, 4. the two releases reveal
-// the difference of the gradients. The root's public name depends on the secret only. It names the
-// journal: copies of one journal have the same name, and no other journal has it.
+// Root returns the root of this opening's samples, noise and dropout. It is derived from the
+// journal's secret and the opening's salt, so every opening has its own streams. Otherwise:
+//
+//  1. A client releases round 5.
+//  2. Its journal is restored from a copy that ends with round 4.
+//  3. The client computes round 5 again, with other gradients and the same noise.
+//  4. The two releases reveal the difference of the gradients.
+//
+// The root's public name depends only on the secret and identifies the journal: copies of one
+// journal have the same name, and no other journal has it.
 func (j *Journal) Root() *rng.Root { return j.root }
 
 // Lives returns how often the journal was opened.
 func (j *Journal) Lives() int { return j.lives }
 
-// Pinned returns the run and the client that Pin wrote down; nil if it was not called.
+// Pinned returns the run and the client that Pin wrote. run is nil if Pin was not called.
 func (j *Journal) Pinned() (run []byte, client int) { return slices.Clone(j.pinned), j.client }
 
-// First returns the journal's first round: 0, or what Begin said.
+// First returns the journal's first round: 0, or the argument of Begin.
 func (j *Journal) First() int { return j.first }
 
 // Oldest returns the first round that the journal can still send. It has forgotten the vectors of
-// earlier rounds, because they were covered.
+// earlier rounds, because the server has saved them.
 func (j *Journal) Oldest() int { return j.first + j.before.rounds() }
 
 // Next returns the first round that was not released.
@@ -231,7 +236,8 @@ func (j *Journal) Next() int { return j.Oldest() + len(j.releases) }
 // Releases returns the releases that must be sent until they are covered, in order.
 func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
 
-// Release returns the release of a round; false if it is covered, or was not made.
+// Release returns the release of a round. It returns false if the round is covered or not released
+// yet.
 func (j *Journal) Release(round int) (Release, bool) {
 	i := round - j.Oldest()
 	if i < 0 || i >= len(j.releases) {
@@ -243,7 +249,7 @@ func (j *Journal) Release(round int) (Release, bool) {
 // Sizes returns the sample sizes of all released rounds, in order.
 func (j *Journal) Sizes() []Stretch { return slices.Clone(j.all().sizes) }
 
-// Lags returns how many of the released rounds began with k = i − l, at l.
+// Lags returns a slice whose element l is the number of released rounds that began with k = i − l.
 func (j *Journal) Lags() []int { return slices.Clone(j.all().lags) }
 
 func (j *Journal) all() history {
@@ -254,23 +260,22 @@ func (j *Journal) all() history {
 	return h
 }
 
-// Pin writes down which run the journal is of, in the caller's words, which of its clients,
-// and the length of its vectors. It is an error if the journal is of another run or client
-// already.
+// Pin writes which run the journal belongs to, in the caller's words, which of its clients, and the
+// length of its vectors. It is an error if the journal already belongs to another run or client.
 func (j *Journal) Pin(run []byte, client, params int) error {
 	if client < 0 || client > math.MaxInt32 {
 		return fmt.Errorf("client = %d, must be in [0, %d]", client, math.MaxInt32)
 	}
 	if params < 1 || params > wire.MaxParams {
-		return fmt.Errorf("vectors of %d numbers, must be in [1, %d]", params, wire.MaxParams)
+		return fmt.Errorf("length of the vectors = %d, must be in [1, %d]", params, wire.MaxParams)
 	}
 	if j.pinned != nil {
 		if j.client != client {
-			return fmt.Errorf("%s is of client %d, not of client %d: a client needs a folder of its own",
+			return fmt.Errorf("%s belongs to client %d, not to client %d: each client needs its own folder",
 				filepath.Dir(j.path), j.client, client)
 		}
 		if !slices.Equal(j.pinned, run) || j.params != params {
-			return fmt.Errorf("%s is of another run: a run needs a folder of its own", filepath.Dir(j.path))
+			return fmt.Errorf("%s belongs to another run: each run needs its own folder", filepath.Dir(j.path))
 		}
 		return nil
 	}
@@ -281,8 +286,8 @@ func (j *Journal) Pin(run []byte, client, params int) error {
 	return nil
 }
 
-// Begin makes first the first round of a journal that replaces a lost one, which released the
-// rounds before. The journal must be pinned and have no rounds.
+// Begin sets the first round of a journal that replaces a lost one, which released the rounds
+// before. The journal must be pinned and have no rounds.
 func (j *Journal) Begin(first int) error {
 	if j.pinned == nil || j.Next() != 0 || first < 1 || first > math.MaxInt32 {
 		return fmt.Errorf("first round = %d after %d rounds, must be at least 1, after Pin and before any "+
@@ -295,14 +300,14 @@ func (j *Journal) Begin(first int) error {
 	return nil
 }
 
-// Replaced returns how many lost journals this one replaces, the most that Replace was told.
+// Replaced returns how many lost journals this one replaces: the largest argument of Replace so far.
 func (j *Journal) Replaced() int { return j.replaced }
 
-// MostReplaced is how many lost journals one can replace.
+// MostReplaced is the largest number of lost journals that one journal can replace.
 const MostReplaced = 1 << 16
 
-// Replace writes down that the journal replaces n lost ones, if it does not say so many yet. What
-// they released is counted in each later life, whether somebody else remembers them or not.
+// Replace records that the journal replaces n lost ones, unless it already records at least n. Each
+// later life counts what the lost journals released, even if nobody else remembers them.
 func (j *Journal) Replace(n int) error {
 	if n <= j.replaced {
 		return nil
@@ -317,18 +322,18 @@ func (j *Journal) Replace(n int) error {
 	return nil
 }
 
-// Entry is a release that is to be written, with its vector.
+// Entry is a release that will be written, with its vector.
 type Entry struct {
 	Release
 	U []float32
 }
 
-// Append writes releases, of the rounds after the last one in order, to disk by one flush,
-// and returns them as they are there. Then their vectors may be sent; after an error none
-// may, and the journal must be closed.
+// Append writes releases to disk with one flush, and returns them with their places in the file.
+// They must be the rounds after the last one, in order. After that, their vectors may be sent. After
+// an error none may be sent, and the journal must be closed.
 func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 	if j.pinned == nil {
-		return nil, errors.New("a release before Pin")
+		return nil, errors.New("Append was called before Pin")
 	}
 	length := 0
 	for i, e := range entries {
@@ -356,19 +361,19 @@ func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 	return releases, nil
 }
 
-// fits reports that an entry cannot be the journal's release of a round.
+// fits returns an error if an entry cannot be the journal's release of a round.
 func (j *Journal) fits(e Entry, round int) error {
 	switch {
 	case len(e.U) != j.params:
-		return fmt.Errorf("a release of %d numbers, must be of %d", len(e.U), j.params)
+		return fmt.Errorf("release has %d numbers, must have %d", len(e.U), j.params)
 	case e.Round != round || e.Newest < 0 || e.Newest > e.Round:
-		return fmt.Errorf("release of round %d with k = %d, must be of round %d and k at most that",
+		return fmt.Errorf("release of round %d with k = %d, must be of round %d with k at most the round",
 			e.Round, e.Newest, round)
 	}
 	return nil
 }
 
-// Read sets u to a release's vector, the bits that were appended.
+// Read sets u to a release's vector, with the same bits as were appended.
 func (j *Journal) Read(r Release, u []float32) error {
 	length := recordLength(r.life, len(u))
 	j.buffer = slices.Grow(j.buffer[:0], length)[:length]
@@ -385,16 +390,15 @@ func (j *Journal) Read(r Release, u []float32) error {
 	}
 	wire.Floats(u, floats)
 	if wire.Digest(u) != r.Digest {
-		return fmt.Errorf("%w: round %d in %s is not what its digest says", ErrDamaged, r.Round, j.path)
+		return fmt.Errorf("%w: round %d in %s does not match its digest", ErrDamaged, r.Round, j.path)
 	}
 	return nil
 }
 
-// rewriteFrom is how many bytes of what is covered make it worth writing the file anew.
+// rewriteFrom is how many bytes of covered releases make it worthwhile to rewrite the file.
 const rewriteFrom = 4 << 20
 
-// Cover says that releases of rounds below next are safe with the server and need never
-// be sent again.
+// Cover records that the server has saved all rounds below next, so that they are never sent again.
 func (j *Journal) Cover(next int) error {
 	n := 0
 	for n < len(j.releases) && j.releases[n].Round < next {

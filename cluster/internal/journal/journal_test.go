@@ -151,7 +151,7 @@ func TestReleasesSurvive(t *testing.T) {
 		if client != 1 {
 			t.Errorf("pinned to client %d", client)
 		}
-		if err := j.Pin(run, 2, n); err == nil || !strings.Contains(err.Error(), "is of client 1, not of client 2") {
+		if err := j.Pin(run, 2, n); err == nil || !strings.Contains(err.Error(), "belongs to client 1, not to client 2") {
 			t.Errorf("pinned to two clients: %v", err)
 		}
 		if _, err := j.Append(journal.Entry{Release: journal.Release{Round: end}, U: vector(end, n)}); err == nil {

@@ -21,8 +21,7 @@ import (
 	"proactivedp/rng"
 )
 
-// beginning is what every journal's file begins with; the number is raised with every
-// change of what is written.
+// beginning is the first line of every journal file. Raise its number whenever the content changes.
 const beginning = "proactivedp journal 4\n"
 
 // anyBeginning is what journals of every version begin with.
@@ -30,13 +29,13 @@ const anyBeginning = "proactivedp journal "
 
 // The kinds of records.
 const (
-	lifeRecord     = 1 // how many lives there were, whether it is sealed, and the salt
+	lifeRecord     = 1 // the number of lives so far, whether it is sealed, and the salt
 	secretRecord   = 2
-	pinRecord      = 3 // the length of the vectors, whose they are, and which run it is
-	historyRecord  = 4 // sizes and lags of rounds that need not be sent again
+	pinRecord      = 3 // the length of the vectors, the client, and the run
+	historyRecord  = 4 // sizes and lags of rounds that will not be sent again
 	releaseRecord  = 5 // round, k, size, digest and vector
 	firstRecord    = 6 // the journal's first round, if that is not round 0
-	replacedRecord = 7 // how many lost journals it replaces, if there is one
+	replacedRecord = 7 // how many lost journals it replaces, if any
 	lastKind       = replacedRecord
 )
 
@@ -56,14 +55,14 @@ var (
 // life is the time from one opening of the journal to the next.
 type life struct {
 	salt  []byte
-	aead  cipher.AEAD // nil: the journal has no key
+	aead  cipher.AEAD // nil if the journal has no key
 	next  uint64      // number of the next record
-	blank *blank      // what its room holds; nil: it makes none
+	blank *blank      // the bytes of its room; nil if it makes none
 }
 
 func (l *life) sealed() bool { return l != nil && l.aead != nil }
 
-// newLife returns the life of the salt.
+// newLife returns the life with the given salt.
 func newLife(key, salt []byte) (*life, error) {
 	if len(key) == 0 {
 		return &life{salt: slices.Clone(salt), blank: newBlank(salt)}, nil
@@ -85,8 +84,8 @@ func newLife(key, salt []byte) (*life, error) {
 
 func nonce(number uint64) []byte { return le.AppendUint64(make([]byte, 4, 12), number) }
 
-// seal makes a record of its payload, which is all behind the first recordHead bytes, and
-// returns it whole. It begins so many bytes behind the first record of its flush.
+// seal completes a record and returns it. Its payload is everything after the first recordHead
+// bytes. The record begins behind bytes after the first record of its flush.
 func seal(record []byte, kind uint32, l *life, number uint64, behind int) []byte {
 	le.PutUint32(record[8:], kind)
 	if l.sealed() {
@@ -105,18 +104,18 @@ func sumOf(record []byte) uint32 {
 	return crc32.Update(crc32.Checksum(record[:20], castagnoli), castagnoli, record[recordHead:])
 }
 
-// isWhole reports whether a record is as it was written.
+// isWhole reports whether a record is undamaged.
 func isWhole(record []byte) bool { return le.Uint32(record[20:]) == sumOf(record) }
 
-// openRecord returns the kind and the payload of a whole record.
+// openRecord returns the kind and the payload of an undamaged record.
 func openRecord(record []byte, l *life, number uint64) (kind uint32, payload []byte, err error) {
 	if !isWhole(record) {
-		return 0, nil, fmt.Errorf("%w: a record's CRC is not that of its content", ErrDamaged)
+		return 0, nil, fmt.Errorf("%w: the CRC of a record does not match its content", ErrDamaged)
 	}
 	kind, payload = le.Uint32(record[8:]), record[recordHead:]
 	if l.sealed() && kind != lifeRecord {
 		if payload, err = l.aead.Open(payload[:0], nonce(number), payload, record[8:12]); err != nil {
-			return 0, nil, fmt.Errorf("%w: record %d does not open", ErrKey, number)
+			return 0, nil, fmt.Errorf("%w: record %d cannot be decrypted", ErrKey, number)
 		}
 	}
 	return kind, payload, nil
@@ -128,7 +127,7 @@ func (j *Journal) write(kind uint32, record []byte) error {
 	return j.flush(j.buffer, 1)
 }
 
-// flush adds whole records, so many, to the file and flushes it to disk.
+// flush appends n complete records to the file and flushes it to disk.
 func (j *Journal) flush(records []byte, n int) error {
 	if j.file == nil {
 		return os.ErrClosed
@@ -144,7 +143,7 @@ func (j *Journal) flush(records []byte, n int) error {
 	return nil
 }
 
-// put writes bytes to the file, and returns when they are on disk.
+// put writes bytes to the file and returns when they are on disk.
 func (j *Journal) put(b []byte, at int64) error {
 	_, err := j.file.WriteAt(b, at)
 	if err == nil && !flushedByWriting {
@@ -159,7 +158,7 @@ func (j *Journal) begin() error {
 	if err != nil {
 		return err
 	}
-	j.life = &life{} // a life's own record is not sealed, and its salt must be there before any room
+	j.life = &life{} // a life's own record is not sealed, and its salt must be on disk before any room
 	if err := j.write(lifeRecord, record); err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-// birth returns the record of a life of a new salt, and that life.
+// birth returns a new life with a new salt, and its record.
 func (j *Journal) birth(number int) ([]byte, *life, error) {
 	salt, err := rng.NewSecret()
 	if err != nil {
@@ -190,7 +189,7 @@ func truth(b bool) uint32 {
 	return 0
 }
 
-// recordLength is how many bytes the record of a release of so many numbers has in a life.
+// recordLength returns the length in bytes of a record of a release with params numbers in a life.
 func recordLength(l *life, params int) int {
 	length := recordHead + releaseHead + 4*params
 	if l.sealed() {
@@ -199,7 +198,7 @@ func recordLength(l *life, params int) int {
 	return length
 }
 
-// pinHead is how many bytes of a pin's payload come before the run.
+// pinHead is the number of bytes in a pin's payload before the run.
 const pinHead = 8
 
 func pinPayload(run []byte, client, params int) []byte {
@@ -220,13 +219,13 @@ func (r Release) payload(dst []byte, u []float32) []byte {
 
 func parseRelease(payload []byte, params int) (Release, []byte, error) {
 	if len(payload) != releaseHead+4*params {
-		return Release{}, nil, fmt.Errorf("a release of %d bytes, must have %d", len(payload), releaseHead+4*params)
+		return Release{}, nil, fmt.Errorf("release has %d bytes, must have %d", len(payload), releaseHead+4*params)
 	}
 	var n [3]int
 	for i := range n {
 		v := le.Uint64(payload[8*i:])
 		if v > math.MaxInt32 {
-			return Release{}, nil, fmt.Errorf("a release has the number %d", v)
+			return Release{}, nil, fmt.Errorf("release has the invalid number %d", v)
 		}
 		n[i] = int(v)
 	}
@@ -250,12 +249,12 @@ func parseHistory(payload []byte) (history, error) {
 	for ; len(payload) >= 8; payload = payload[8:] {
 		v := le.Uint64(payload)
 		if v > math.MaxInt32 {
-			return h, fmt.Errorf("a history has the number %d", v)
+			return h, fmt.Errorf("history has the invalid number %d", v)
 		}
 		n = append(n, int(v))
 	}
 	if len(payload) != 0 || len(n) == 0 || n[0] > (len(n)-1)/2 {
-		return h, errors.New("a history is cut off")
+		return h, errors.New("history is cut off")
 	}
 	sizes, lags := n[1:1+2*n[0]], n[1+2*n[0]:]
 	for i := 0; i < len(sizes); i += 2 {
@@ -267,12 +266,12 @@ func parseHistory(payload []byte) (history, error) {
 		counted += rounds
 	}
 	if counted != h.rounds() {
-		return h, fmt.Errorf("a history has lags of %d rounds, must be of %d", counted, h.rounds())
+		return h, fmt.Errorf("history has lags of %d rounds, must have %d", counted, h.rounds())
 	}
 	return h, nil
 }
 
-// read reads the file of size bytes. Afterwards end is behind its last whole record.
+// read reads the file of size bytes. Afterwards j.end is the end of its last complete record.
 func (j *Journal) read(size int64) error {
 	damaged := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, j.path, fmt.Errorf(format, args...))
@@ -283,8 +282,8 @@ func (j *Journal) read(size int64) error {
 		return damaged("it does not begin with %q", beginning)
 	}
 	if string(head) != beginning {
-		return fmt.Errorf("%s begins with %q, must begin with %q: it is of another version of the program; "+
-			"finish the run with that one", j.path, head, beginning)
+		return fmt.Errorf("%s begins with %q, must begin with %q: it was written by another version of the program; "+
+			"finish the run with that version", j.path, head, beginning)
 	}
 	j.end = start(int64(len(beginning)))
 	for j.end < size {
@@ -310,10 +309,10 @@ func (j *Journal) read(size int64) error {
 	return nil
 }
 
-// errCutOff reports a record that ends before it is whole.
+// errCutOff reports an incomplete record at the end of the file.
 var errCutOff = errors.New("cut off")
 
-// next reads a record, of which and of what follows there are left bytes.
+// next reads a record. left is how many bytes the file has left, including the record.
 func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 	if left < recordHead {
 		return nil, errCutOff
@@ -325,14 +324,14 @@ func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 	switch {
 	case j.life != nil && j.life.blank.is(head, j.end):
 		return nil, j.unwritten(in, j.end+left)
-	case allZero(head): // a file that has grown, and not got its bytes
+	case allZero(head): // the file has grown, but its bytes were not written
 		return nil, j.ungrown(in)
 	case le.Uint32(head[16:]) != sumOfHead(head):
-		return nil, errors.New("the CRC of a record's head is not that of its content")
+		return nil, errors.New("the CRC of a record's head does not match its content")
 	}
 	kind, length := le.Uint32(head[8:]), le.Uint64(head)
 	if kind < lifeRecord || kind > lastKind || length > 4*wire.MaxParams+mostSmall {
-		return nil, fmt.Errorf("a record of kind %d and %d bytes", kind, length)
+		return nil, fmt.Errorf("record of kind %d has the invalid length %d", kind, length)
 	}
 	if length > uint64(left-recordHead) {
 		return nil, errCutOff
@@ -348,7 +347,7 @@ func (j *Journal) next(in *bufio.Reader, left int64) ([]byte, error) {
 	return j.buffer, nil
 }
 
-// take adds what a record says.
+// take adds the content of a record to j.
 func (j *Journal) take(record []byte) error {
 	number := uint64(0)
 	if j.life != nil {
@@ -360,46 +359,46 @@ func (j *Journal) take(record []byte) error {
 		return err
 	}
 	if (j.life == nil) != (kind == lifeRecord) && j.life == nil {
-		return fmt.Errorf("a record of kind %d before any life", kind)
+		return fmt.Errorf("record of kind %d before the first life", kind)
 	}
 	switch kind {
 	case lifeRecord:
 		return j.takeLife(payload)
 	case secretRecord:
 		if len(payload) < rng.MinSecret || len(payload) > rng.MaxSecret || j.secret != nil {
-			return fmt.Errorf("a secret of %d bytes", len(payload))
+			return fmt.Errorf("secret has %d bytes", len(payload))
 		}
 		j.secret = slices.Clone(payload)
 	case pinRecord:
 		if len(payload) < pinHead || j.pinned != nil {
-			return errors.New("a second run, or none")
+			return errors.New("the run is empty or not the first one")
 		}
 		j.params, j.client = int(le.Uint32(payload)), int(le.Uint32(payload[4:]))
 		j.pinned = slices.Clone(payload[pinHead:])
 		if j.params < 1 || j.params > wire.MaxParams || j.client > math.MaxInt32 {
-			return fmt.Errorf("vectors of %d numbers of client %d", j.params, j.client)
+			return fmt.Errorf("length of the vectors = %d or client = %d is out of range", j.params, j.client)
 		}
 	case firstRecord:
 		if len(payload) != 8 || j.pinned == nil || j.Next() != 0 {
-			return errors.New("a first round behind others")
+			return errors.New("the first round is set after other rounds")
 		}
 		first := le.Uint64(payload)
 		if first < 1 || first > math.MaxInt32 {
-			return fmt.Errorf("the first round is %d", first)
+			return fmt.Errorf("first round = %d is out of range", first)
 		}
 		j.first = int(first)
 	case replacedRecord:
 		if len(payload) != 8 {
-			return fmt.Errorf("a number of lost journals of %d bytes", len(payload))
+			return fmt.Errorf("the number of lost journals has %d bytes", len(payload))
 		}
 		n := le.Uint64(payload)
 		if n <= uint64(j.replaced) || n > MostReplaced {
-			return fmt.Errorf("it replaces %d lost journals after %d", n, j.replaced)
+			return fmt.Errorf("number of lost journals = %d after %d", n, j.replaced)
 		}
 		j.replaced = int(n)
 	case historyRecord:
 		if len(j.before.sizes) > 0 || len(j.releases) > 0 {
-			return errors.New("a second history")
+			return errors.New("there is a second history")
 		}
 		j.before, err = parseHistory(payload)
 		return err
@@ -409,26 +408,26 @@ func (j *Journal) take(record []byte) error {
 			return err
 		}
 		if r.Round != j.Next() || r.Newest > r.Round {
-			return fmt.Errorf("a release of round %d with k = %d, must be of round %d", r.Round, r.Newest, j.Next())
+			return fmt.Errorf("release of round %d with k = %d, must be of round %d", r.Round, r.Newest, j.Next())
 		}
 		r.at, r.number, r.life = j.end, number, j.life
 		j.releases = append(j.releases, r)
 	default:
-		return fmt.Errorf("a record of kind %d", kind)
+		return fmt.Errorf("record of unknown kind %d", kind)
 	}
 	return nil
 }
 
 func (j *Journal) takeLife(payload []byte) error {
 	if len(payload) != 8+rng.MinSecret || le.Uint32(payload[4:]) > 1 {
-		return fmt.Errorf("a life of %d bytes", len(payload))
+		return fmt.Errorf("life has %d bytes", len(payload))
 	}
 	lives, sealed := int(le.Uint32(payload)), le.Uint32(payload[4:]) == 1
 	if sealed != (len(j.master) > 0) {
 		return ErrKey
 	}
 	if lives < j.lives || lives > math.MaxInt32 {
-		return fmt.Errorf("life %d after %d", lives, j.lives)
+		return fmt.Errorf("life %d comes after life %d", lives, j.lives)
 	}
 	l, err := newLife(j.master, payload[8:])
 	if err != nil {
@@ -438,7 +437,7 @@ func (j *Journal) takeLife(payload []byte) error {
 	return nil
 }
 
-// rewrite writes the file anew, without what need not be sent again, and goes on in it.
+// rewrite writes a new file without what will not be sent again, and continues with that file.
 func (j *Journal) rewrite() error {
 	birth, l, err := j.birth(j.lives)
 	if err != nil {
@@ -455,7 +454,7 @@ func (j *Journal) rewrite() error {
 		return err
 	}
 	old := j.file
-	j.file = nil // after a failure the journal is closed; and Windows renames over no open file
+	j.file = nil // after a failure the journal is closed; also, Windows cannot rename over an open file
 	if err := errors.Join(old.Close(), out.Commit()); err != nil {
 		return err
 	}
@@ -467,7 +466,8 @@ func (j *Journal) rewrite() error {
 	return nil
 }
 
-// copyTo writes all that the journal must keep to w, and where it is to copied.
+// copyTo writes everything that the journal must keep to w. copied gets the new places of the
+// records.
 func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 	put := func(kind uint32, record []byte, l *life) error {
 		record = seal(record, kind, l, copied.life.next, 0)

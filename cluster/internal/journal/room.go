@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// sector is what a disk writes whole or not at all, in bytes.
+	// sector is the number of bytes that a disk writes as a whole or not at all.
 	sector = 512
-	// page is a multiple of the sectors that disks have.
+	// page is a multiple of the sector sizes of disks.
 	page = 4096
-	// roomStep is how much room is made at a time, in bytes.
+	// roomStep is how many bytes of room are made at a time.
 	roomStep = 256 << 10
-	// mostInRoom is how many bytes a vector has at most that is written into room: to write the
-	// room of longer ones costs more than it saves.
+	// mostInRoom is the size in bytes of the largest vector that is written into room. For longer
+	// ones, writing the room costs more than it saves.
 	mostInRoom = 16 << 10
 )
 
-// start returns where a record begins that is to be at that byte or behind it: its head is in
-// one sector, which is there as a whole or not.
+// start returns where the next record begins, at byte at or after it. The head of a record must be
+// in one sector, so that it is on disk as a whole or not at all.
 func start(at int64) int64 {
 	if left := sector - at%sector; left < recordHead {
 		return at + left
@@ -29,20 +29,20 @@ func start(at int64) int64 {
 	return at
 }
 
-// blank is what the room of a life holds, again and again.
+// blank is the content of a life's room, which repeats.
 type blank [32]byte
 
-// newBlank returns the blank of a life's salt. That a record has the same bytes is as likely as
-// a collision of its hash.
+// newBlank returns the blank for a life's salt. A record has the same bytes only with the
+// probability of a hash collision.
 func newBlank(salt []byte) *blank {
 	b := blank(sha256.Sum256(append([]byte("proactivedp journal: room"), salt...)))
 	return &b
 }
 
-// at returns the byte that room holds at that place of the file.
+// at returns the byte of the room at a place in the file.
 func (b *blank) at(place int64) byte { return b[place%int64(len(b))] }
 
-// is reports whether all bytes from that place of the file on are room.
+// is reports whether text, from that place of the file on, is all room.
 func (b *blank) is(text []byte, place int64) bool {
 	for i, got := range text {
 		if got != b.at(place+int64(i)) {
@@ -52,7 +52,7 @@ func (b *blank) is(text []byte, place int64) bool {
 	return true
 }
 
-// fill returns what room holds between two places of the file.
+// fill returns the bytes of the room between two places of the file.
 func (b *blank) fill(from, to int64) []byte {
 	text := make([]byte, to-from)
 	for i := range text {
@@ -61,7 +61,7 @@ func (b *blank) fill(from, to int64) []byte {
 	return text
 }
 
-// makeRoom makes room for so many bytes of records, and for many more, if they are short.
+// makeRoom makes room for length bytes of records and, if records are short, for many more.
 func (j *Journal) makeRoom(length int) error {
 	end := j.end + int64(length)
 	if j.life.blank == nil || j.params == 0 || 4*j.params > mostInRoom || end <= j.room {
@@ -75,9 +75,9 @@ func (j *Journal) makeRoom(length int) error {
 	return nil
 }
 
-// unwritten returns errCutOff for a record that is not whole since a sector of it was not
-// written. So its flush did not end; and if there is anything of a later one in what is left
-// of the file, which ends at size, that is damage.
+// unwritten handles a record with a sector that was not written. Its flush did not end, so it
+// returns errCutOff. But if the rest of the file, which ends at size, has anything of a later flush,
+// the file is damaged.
 func (j *Journal) unwritten(in *bufio.Reader, size int64) error {
 	rest, err := io.ReadAll(in)
 	if err != nil {
@@ -89,13 +89,13 @@ func (j *Journal) unwritten(in *bufio.Reader, size int64) error {
 			continue
 		}
 		if at-int64(le.Uint32(rest[12:])) > j.end {
-			return errors.New("a record was not written, and others are behind it")
+			return errors.New("a record was not written, but others come after it")
 		}
 	}
 	return errCutOff
 }
 
-// ungrown returns errCutOff where all that is left is zeros, or room that was being made.
+// ungrown returns errCutOff if the rest of the file is only zeros, or room that was being made.
 func (j *Journal) ungrown(in *bufio.Reader) error {
 	at := j.end
 	for ; ; at++ {
@@ -107,13 +107,13 @@ func (j *Journal) ungrown(in *bufio.Reader) error {
 			return err
 		}
 		if got != 0 && (j.life == nil || got != j.life.blank.at(at)) {
-			return errors.New("a record of no length")
+			return errors.New("record has no length")
 		}
 	}
 }
 
-// hasBlankSector reports whether one of the sectors that a record goes on in, behind the one
-// that it begins in, is still room. The last one has bytes of what is read next.
+// hasBlankSector reports whether the record continues in a sector, after the one in which it begins,
+// that is still room. Some bytes of the last sector belong to what is read next.
 func (j *Journal) hasBlankSector(record []byte, in *bufio.Reader) bool {
 	if j.life == nil {
 		return false

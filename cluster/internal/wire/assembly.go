@@ -2,26 +2,25 @@ package wire
 
 import "fmt"
 
-// Assembly puts the chunks of one vector together, in whatever order they come. The
-// zero value waits for the first.
+// Assembly puts the chunks of one vector together, in any order. The zero value waits for the first
+// chunk.
 type Assembly struct {
-	X     []float32 // the vector; whole when Add says so
-	about Header    // of all chunks, but for the chunk's number
+	X     []float32 // the vector; complete when Add reports so
+	about Header    // header of all chunks, except for the chunk's number
 	has   []bool
 	left  int
 	begun bool
 }
 
-// Reset makes the assembly wait for a first chunk, and keeps its memory.
+// Reset makes the assembly wait for a first chunk again. It keeps its memory.
 func (a *Assembly) Reset() { a.begun = false }
 
-// About returns what the chunks say of the vector; false before the first.
+// About returns the header of the vector, or false if no chunk has come.
 func (a *Assembly) About() (Header, bool) { return a.about, a.begun }
 
-// Add takes a message of the vector and reports whether that makes it whole. A chunk
-// that says something else of the vector than those before, or a whole vector that
-// is not what its digest says, wraps ErrMalformed; then the assembly waits for a first
-// chunk.
+// Add adds a message of the vector and reports whether the vector is now complete. The error wraps
+// ErrMalformed if the chunk is of another vector than the chunks before, or if the complete vector
+// does not match its digest. Then the assembly waits for a first chunk again.
 func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 	about := h
 	about.Chunk = 0
@@ -43,7 +42,7 @@ func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 	}
 	a.Reset()
 	if Digest(a.X) != h.Digest {
-		return false, fmt.Errorf("%w: the vector is not what its digest says", ErrMalformed)
+		return false, fmt.Errorf("%w: the vector does not match its digest", ErrMalformed)
 	}
 	return true, nil
 }

@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// littleEndian says that numbers are in this machine's memory as they are in messages.
+// littleEndian reports whether this machine stores numbers in the byte order of messages.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// memory returns the memory of numbers.
+// memory returns the memory of x.
 func memory(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
-// AppendFloats appends the little-endian bits of numbers.
+// AppendFloats appends the numbers of x as little-endian float32.
 func AppendFloats(dst []byte, x []float32) []byte {
 	if littleEndian {
 		return append(dst, memory(x)...)
@@ -24,7 +24,7 @@ func AppendFloats(dst []byte, x []float32) []byte {
 	return appendEach(dst, x)
 }
 
-// appendEach is AppendFloats on any machine.
+// appendEach is AppendFloats for any machine.
 func appendEach(dst []byte, x []float32) []byte {
 	dst = slices.Grow(dst, 4*len(x))
 	for _, number := range x {
@@ -33,7 +33,7 @@ func appendEach(dst []byte, x []float32) []byte {
 	return dst
 }
 
-// Floats sets x to the numbers of 4·len(x) bytes.
+// Floats sets x to the numbers in the first 4·len(x) bytes.
 func Floats(x []float32, bytes []byte) {
 	bytes = bytes[:4*len(x)]
 	if littleEndian {
@@ -43,15 +43,15 @@ func Floats(x []float32, bytes []byte) {
 	setEach(x, bytes)
 }
 
-// setEach is Floats on any machine.
+// setEach is Floats for any machine.
 func setEach(x []float32, bytes []byte) {
 	for i := range x {
 		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
 	}
 }
 
-// Digest is of a vector's bits: two sums of 32 bits, by two polynomials, that machines
-// have instructions for.
+// Digest returns a checksum of a vector's bits: two 32-bit CRCs with different polynomials, for
+// which processors have instructions.
 func Digest(x []float32) uint64 {
 	if littleEndian {
 		return digest(memory(x))

@@ -1,8 +1,7 @@
-// Package wire is the form in which vectors travel between the server of a training
-// and its clients: messages of a header of 64 bytes and at most ChunkFloats numbers.
-// A vector that is longer is cut into chunks, each a message that says all about the
-// vector, so that chunks may come in any order, twice, or not at all. All numbers are
-// little-endian:
+// Package wire defines the messages in which vectors travel between the server of a training and its
+// clients. A message has a header of 64 bytes and at most ChunkFloats numbers. A longer vector is
+// cut into chunks. Each chunk is a message that describes the whole vector, so chunks may come in
+// any order, twice, or not at all. All numbers are little-endian:
 //
 //	 0  4  "PDPM"
 //	 4  2  version of the format
@@ -21,11 +20,11 @@
 //	60  4  CRC-32C of all before and of the numbers
 //	64     the numbers, float32
 //
-// Messages of whole vectors may travel together, one behind the other, as long as they have
-// no more than MaxMessage bytes in all.
+// Messages of whole vectors may be sent together, one after the other, if they have at most
+// MaxMessage bytes together.
 //
-// The CRC and the digest find damage, and say nothing of who sent a message: that is
-// the business of who may publish under which subject.
+// The CRC and the digest detect damage. They do not show who sent a message: the broker decides who
+// may publish under which subject.
 package wire
 
 import (
@@ -44,13 +43,13 @@ const (
 	Broadcast Kind = 2 // the global model v̂_k
 )
 
-// The form of messages.
+// These are the constants of the format.
 const (
 	magic      = "PDPM"
 	version    = 1
 	HeaderSize = 64
-	// ChunkFloats is how many numbers a message has at most: with its header it is below
-	// the least limit of messages that brokers usually have, 1 MiB.
+	// ChunkFloats is the largest number of floats in a message. With its header, a message is below
+	// 1 MiB, the usual limit of brokers.
 	ChunkFloats = 128 << 10
 	// MaxMessage is the length of the longest message, in bytes.
 	MaxMessage = HeaderSize + 4*ChunkFloats
@@ -58,10 +57,10 @@ const (
 	MaxParams = 1 << 30
 )
 
-// ErrMalformed reports bytes that are no message of this format, or a damaged one.
+// ErrMalformed reports bytes that are not a message of this format, or a damaged message.
 var ErrMalformed = errors.New("malformed message")
 
-// Header is what a message says of its vector.
+// Header describes a message and its vector.
 type Header struct {
 	Kind   Kind
 	Run    uint64 // the run that it belongs to
@@ -74,24 +73,23 @@ type Header struct {
 	Digest uint64
 }
 
-// Chunks returns how many messages a vector of so many numbers takes; an empty one
-// takes one.
+// Chunks returns how many messages a vector with this many numbers needs. An empty one needs one.
 func Chunks(params int) int { return max(1, (params+ChunkFloats-1)/ChunkFloats) }
 
-// Bytes returns how many bytes a vector of so many numbers has in all its messages.
+// Bytes returns how many bytes all messages of a vector with this many numbers have.
 func Bytes(params int) int64 { return int64(HeaderSize*Chunks(params) + 4*params) }
 
-// Together returns how many vectors of so many numbers travel together at most; at least 1.
+// Together returns how many vectors with this many numbers fit into one message, at least 1.
 func Together(params int) int { return max(1, MaxMessage/(HeaderSize+4*params)) }
 
-// Span returns which numbers [lo, hi) of the vector a chunk has.
+// Span returns the range [lo, hi) of the vector's numbers in a chunk.
 func Span(params, chunk int) (lo, hi int) {
 	return chunk * ChunkFloats, min(params, (chunk+1)*ChunkFloats)
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Append appends the message of the header's chunk of x, the whole vector.
+// Append appends the message for chunk h.Chunk of x, which is the whole vector.
 func (h Header) Append(dst []byte, x []float32) []byte {
 	lo, hi := Span(len(x), h.Chunk)
 	at := len(dst)
@@ -110,24 +108,23 @@ func (h Header) Append(dst []byte, x []float32) []byte {
 	return dst
 }
 
-// sum is the CRC of a message, but for the field of the CRC itself.
+// sum returns the CRC of a message without the field of the CRC.
 func sum(message []byte) uint32 {
 	return crc32.Update(crc32.Checksum(message[:60], castagnoli), castagnoli, message[HeaderSize:])
 }
 
-// Parse reads a message and returns its header and the bytes of its numbers, which
-// alias it. The error wraps ErrMalformed.
+// Parse reads a message and returns its header and the bytes of its numbers, which alias message.
+// The error wraps ErrMalformed.
 func Parse(message []byte) (Header, []byte, error) {
 	h, floats, rest, err := Next(message)
 	if err == nil && len(rest) > 0 {
-		return Header{}, nil, fmt.Errorf("%w: %d bytes behind it", ErrMalformed, len(rest))
+		return Header{}, nil, fmt.Errorf("%w: %d bytes after it", ErrMalformed, len(rest))
 	}
 	return h, floats, err
 }
 
-// Next reads the first of messages that travel together, and returns its header, the bytes
-// of its numbers and the messages behind it, which alias what was read. The error wraps
-// ErrMalformed.
+// Next reads the first of several messages that were sent together. It returns its header, the bytes
+// of its numbers, and the rest, which alias messages. The error wraps ErrMalformed.
 func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	fail := func(format string, args ...any) (Header, []byte, []byte, error) {
 		return Header{}, nil, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
@@ -146,7 +143,7 @@ func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	for i := range n {
 		v := le.Uint32(messages[16+4*i:])
 		if v > MaxParams {
-			return fail("the number at byte %d is %d, must be at most %d", 16+4*i, v, MaxParams)
+			return fail("number at byte %d = %d, must be at most %d", 16+4*i, v, MaxParams)
 		}
 		n[i] = int(v)
 	}
@@ -155,7 +152,7 @@ func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	}
 	message, rest := messages[:HeaderSize+4*n[7]], messages[HeaderSize+4*n[7]:]
 	if got, want := le.Uint32(message[60:]), sum(message); got != want {
-		return fail("its CRC is not that of its content")
+		return fail("its CRC does not match its content")
 	}
 	h = Header{
 		Kind: Kind(le.Uint16(message[6:])), Run: le.Uint64(message[8:]), Client: n[0], Number: n[1], Newest: n[2],
@@ -165,13 +162,13 @@ func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 		return fail("kind = %d, must be %d or %d", h.Kind, Update, Broadcast)
 	}
 	if n[6] != Chunks(h.Params) || h.Chunk >= n[6] {
-		return fail("chunk %d of %d of %d numbers, must be of %d", h.Chunk, n[6], h.Params, Chunks(h.Params))
+		return fail("chunk %d of %d for %d numbers, must be of %d", h.Chunk, n[6], h.Params, Chunks(h.Params))
 	}
 	if lo, hi := Span(h.Params, h.Chunk); n[7] != hi-lo {
 		return fail("%d numbers, must be %d", n[7], hi-lo)
 	}
 	if le.Uint32(message[56:]) != 0 {
-		return fail("byte 56 is not 0")
+		return fail("bytes 56 to 59 must be 0")
 	}
 	return h, message[HeaderSize:], rest, nil
 }

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// shares are the packages that faults are drawn in, and how many of all in each.
+// shares lists the packages in which faults are drawn, and the number of faults in each.
 var shares = []struct {
 	folder string
 	share  int
@@ -31,14 +31,14 @@ var shares = []struct {
 	{"internal/plots", 8},
 }
 
-// candidate is a fault that may be drawn, with its place in the draw.
+// candidate is a fault that can be drawn, with its rank in the draw.
 type candidate struct {
 	fault
 	rank string
 	pkg  *packages.Package
 }
 
-// drawTo draws faults and writes the list of them.
+// drawTo draws faults and writes them to the list.
 func drawTo(file, dir string, seed uint64, n int) error {
 	var patterns []string
 	all := 0
@@ -58,7 +58,7 @@ func drawTo(file, dir string, seed uint64, n int) error {
 			return p.Module != nil && folderOf(p) == s.folder
 		})
 		if at < 0 {
-			return fmt.Errorf("there is no package %s", s.folder)
+			return fmt.Errorf("package %s does not exist", s.folder)
 		}
 		if len(loaded[at].Errors) > 0 {
 			return fmt.Errorf("%s: %w", s.folder, loaded[at].Errors[0])
@@ -75,10 +75,10 @@ func drawTo(file, dir string, seed uint64, n int) error {
 	return l.write(file)
 }
 
-// notDrawn are the folders of programs that no user runs.
+// notDrawn are the folders of programs that users do not run.
 var notDrawn = []string{"cmd/bench", "cmd/explore", "internal/tools/"}
 
-// drawWhole draws faults of the whole module, and writes the list of them.
+// drawWhole draws faults in the whole module and writes them to the list.
 func drawWhole(file, dir string, seed uint64, n int) error {
 	loaded, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.LoadSyntax | packages.NeedModule}, "./...")
 	if err != nil {
@@ -101,9 +101,10 @@ func drawWhole(file, dir string, seed uint64, n int) error {
 
 func folderOf(p *packages.Package) string { return strings.TrimPrefix(p.PkgPath, p.Module.Path+"/") }
 
-// draw draws n faults of the packages, which folder names: a kind in turn, each fault in a function
-// of its own. What comes first in a kind is decided by a digest of seed and fault, so that the draw
-// depends on nothing but them, and a change elsewhere moves nothing.
+// draw draws n faults in the packages. folder is their name for errors. It takes the kinds in turn,
+// and each fault in a different function. Within a kind, the order is given by a digest of the seed
+// and the fault. So the draw depends only on these, and a change elsewhere in the source does not
+// change it.
 func draw(loaded []*packages.Package, folder string, seed uint64, n int) ([]fault, error) {
 	kinds := map[string][]candidate{}
 	for _, p := range loaded {
@@ -150,8 +151,8 @@ func draw(loaded []*packages.Package, folder string, seed uint64, n int) ([]faul
 	return drawn, nil
 }
 
-// first returns the first candidate that compiles and is in no function that is
-// taken, or nil, and those behind it.
+// first returns the first candidate that compiles and is not in a function that is already taken,
+// and the candidates after it. The fault is nil if no candidate is left.
 func first(all []candidate, taken map[string]bool) (*fault, []candidate) {
 	for i, c := range all {
 		if !taken[c.Package+" "+c.In] && c.compiles(c.pkg) {
@@ -161,7 +162,7 @@ func first(all []candidate, taken map[string]bool) (*fault, []candidate) {
 	return nil, nil
 }
 
-// candidates lists all faults of a file.
+// candidates lists all possible faults in a file.
 func candidates(p *packages.Package, parsed *ast.File, path, folder string, seed uint64) ([]candidate, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -200,7 +201,7 @@ func candidates(p *packages.Package, parsed *ast.File, path, folder string, seed
 	return all, nil
 }
 
-// times counts the lines of a text that are a line but for white space.
+// times counts the lines of text that equal line, ignoring white space around them.
 func times(text, line string) int {
 	n := 0
 	for other := range strings.Lines(text) {
@@ -216,7 +217,7 @@ func digest(seed uint64, texts ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// compiles reports whether the package still does with the fault in it.
+// compiles reports whether the package compiles with the fault.
 func (c candidate) compiles(p *packages.Package) bool {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -243,7 +244,7 @@ func (c candidate) compiles(p *packages.Package) bool {
 	return err == nil
 }
 
-// imported is an importer from packages that are there already.
+// imported imports only packages that are already loaded.
 type imported []*types.Package
 
 func (all imported) Import(path string) (*types.Package, error) {

@@ -18,7 +18,7 @@ type edit struct {
 	text     string
 }
 
-// editor collects what can be made wrong in a file of one package.
+// editor collects the possible faults in a file of one package.
 type editor struct {
 	pkg   *types.Package
 	info  *types.Info
@@ -42,7 +42,7 @@ func (e *editor) swap(kind string, a, b ast.Node) {
 // declaration collects the edits of a declaration.
 func (e *editor) declaration(d ast.Decl) {
 	if strings.HasPrefix(nameOf(d)[strings.LastIndex(nameOf(d), ".")+1:], "assert") {
-		return // it is compiled to nothing without the tag invariants
+		return // without the tag invariants it is compiled to nothing
 	}
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -68,7 +68,7 @@ func (e *editor) declaration(d ast.Decl) {
 			e.literal(n)
 		case *ast.ReturnStmt:
 			if last := len(n.Results) - 1; last > 0 && e.isError(n.Results[last]) {
-				return false // a value beside an error is not looked at
+				return false // callers ignore a value that is returned with an error
 			}
 			e.result(n)
 		case *ast.BranchStmt:
@@ -85,7 +85,7 @@ func (e *editor) declaration(d ast.Decl) {
 	}
 }
 
-// numeric reports whether an expression is a number, and not known to the compiler.
+// numeric reports whether an expression is a number whose value the compiler does not know.
 func (e *editor) numeric(x ast.Expr) bool {
 	tv := e.info.Types[x]
 	if tv.Type == nil {
@@ -95,8 +95,8 @@ func (e *editor) numeric(x ast.Expr) bool {
 	return ok && basic.Info()&types.IsNumeric != 0
 }
 
-// speaksOfError reports whether an expression names a value of type error: whether
-// one is looked at is not what the faults are about.
+// speaksOfError reports whether an expression uses a value of type error. The faults do not concern
+// the handling of errors.
 func (e *editor) speaksOfError(x ast.Expr) bool {
 	found := false
 	ast.Inspect(x, func(n ast.Node) bool {
@@ -152,7 +152,7 @@ func (e *editor) unary(n *ast.UnaryExpr) {
 
 func (e *editor) condition(n ast.Expr) {
 	if e.speaksOfError(n) || e.info.Types[n].Value != nil {
-		return // the compiler decides what is known: it is asked with other tags
+		return // a constant condition depends on build tags, so leave it
 	}
 	e.replace("dropped branch", n, "false && ("+e.text(n)+")")
 	e.replace("negated condition", n, "!("+e.text(n)+")")
@@ -206,7 +206,7 @@ func (e *editor) branch(n *ast.BranchStmt) {
 	}
 }
 
-// field takes another field of the same struct and type.
+// field replaces a field by another one of the same struct and type.
 func (e *editor) field(n *ast.SelectorExpr) {
 	selection := e.info.Selections[n]
 	if selection == nil || selection.Kind() != types.FieldVal {
@@ -227,10 +227,10 @@ func (e *editor) field(n *ast.SelectorExpr) {
 	}
 }
 
-// row swaps neighbouring values of a list.
+// row exchanges neighbouring values of a list.
 func (e *editor) row(n *ast.CompositeLit) {
 	if t := e.info.TypeOf(n); t != nil && t.String() == "[]error" {
-		return // they are told all together, in whatever order
+		return // the order of joined errors does not matter
 	}
 	for i := 1; i < len(n.Elts); i++ {
 		a, b := n.Elts[i-1], n.Elts[i]
@@ -246,26 +246,25 @@ func (e *editor) alike(a, b ast.Expr) bool {
 	return x != nil && y != nil && types.Identical(x, y)
 }
 
-// isCall reports whether a call is of one of these names, with a package's before it.
+// isCall reports whether a call is to one of these functions, named with their package.
 func (e *editor) isCall(n *ast.CallExpr, names ...string) bool {
 	return slices.Contains(names, e.text(n.Fun))
 }
 
-// isError reports whether an expression makes an error.
+// isError reports whether an expression creates an error.
 func (e *editor) isError(x ast.Expr) bool {
 	n, ok := x.(*ast.CallExpr)
 	return ok && e.isCall(n, "fmt.Errorf", "errors.New")
 }
 
-// wrongFunctions are functions that are taken for each other.
+// wrongFunctions lists functions that can be mistaken for each other.
 var wrongFunctions = map[string]string{
 	"min": "max", "max": "min", "math.Min": "math.Max", "math.Max": "math.Min", "math.Ceil": "math.Floor",
 	"math.Floor": "math.Ceil", "math.Log1p": "math.Log", "math.Expm1": "math.Exp", "math.Sqrt": "math.Abs",
 	"slices.Min": "slices.Max", "slices.Max": "slices.Min",
 }
 
-// call collects the edits of a call, and reports whether those of its arguments are
-// to be looked for.
+// call collects the faults of a call. It reports whether to look for faults in its arguments too.
 func (e *editor) call(n *ast.CallExpr) bool {
 	if e.isError(n) || e.isCall(n, "panic", "make", "slices.Grow", "append") {
 		return e.isCall(n, "append")
@@ -285,7 +284,7 @@ func (e *editor) call(n *ast.CallExpr) bool {
 	return true
 }
 
-// variables takes another variable of the same function and type.
+// variables replaces a variable by another one of the same function and type.
 func (e *editor) variables(f *ast.FuncDecl) {
 	var known []*types.Var
 	ast.Inspect(f, func(n ast.Node) bool {

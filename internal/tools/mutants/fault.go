@@ -20,28 +20,28 @@ import (
 	"proactivedp/internal/files"
 )
 
-// fault is a fault of one line, kept by the texts of the line and not by its number,
-// so that it is found again when the code around it has changed.
+// fault is a fault in one line. It is stored by the text of the line and not by its number, so that
+// it is found again after the code around it has changed.
 type fault struct {
-	Name    string `json:"name"`    // a digest of the other fields, to speak of the fault
+	Name    string `json:"name"`    // a digest of the other fields, to refer to the fault
 	Package string `json:"package"` // folder of the package from the root of the module
 	File    string `json:"file"`
-	// In is the function or the method that the line is in, or empty for a declaration
-	// of the package. Nth, from 0, says which of the lines with this text in it it is.
+	// In is the function or the method that contains the line, or empty for a declaration of the
+	// package. Nth, from 0, says which of the lines with this text it is.
 	In     string `json:"in"`
 	Nth    int    `json:"nth,omitempty"`
 	Kind   string `json:"kind"`
 	Before string `json:"before"` // the line, without the white space around it
 	After  string `json:"after"`
-	// Survived says that no test of its package saw the fault when it was drawn.
+	// Survived says that no test of its package failed when the fault was drawn.
 	Survived bool `json:"survived,omitempty"`
-	// Red is the test that was seen to go red, "package Test", or empty.
+	// Red is a test that failed because of the fault, "package Test", or empty.
 	Red string `json:"red,omitempty"`
-	// Equivalent says why no test can find the fault, if so.
+	// Equivalent says why no test can find the fault, or is empty.
 	Equivalent string `json:"equivalent,omitempty"`
 }
 
-// list holds what the file of faults does.
+// list is the content of the file of faults.
 type list struct {
 	Note   string  `json:"note,omitempty"`
 	Seed   uint64  `json:"seed"` // seed of the draw
@@ -71,12 +71,11 @@ func (l list) write(file string) error {
 	})
 }
 
-// errGone says that the line of a fault is no longer in the source.
-var errGone = errors.New("its line is gone: draw another")
+// errGone reports that the line of a fault is no longer in the source.
+var errGone = errors.New("its line is no longer in the source: draw another fault")
 
-// plant returns the path of the source file that the fault is in, and its text with
-// the fault. If the function has moved to another file of the package, it is found
-// there.
+// plant returns the path of the source file that contains the line, and its text with the fault. If
+// the function has moved to another file of the package, plant finds it there.
 func (f fault) plant(dir string) (path, faulty string, err error) {
 	folder := filepath.Join(dir, f.Package)
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -103,7 +102,7 @@ func (f fault) plant(dir string) (path, faulty string, err error) {
 	return "", "", errGone
 }
 
-// in returns the text of a file with the fault, or errGone if its line is not there.
+// in returns the text of a file with the fault, or errGone if the line is not there.
 func (f fault) in(text string) (string, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
@@ -131,7 +130,8 @@ func (f fault) in(text string) (string, error) {
 	return "", errGone
 }
 
-// nameOf returns the name of a function, T.f of a method, and of anything else "".
+// nameOf returns the name of a function, or T.f for a method. For any other declaration it returns
+// "".
 func nameOf(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok {

@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// memory and file are the most bytes of address space and of one file that a test
-// with a fault may take: some faults make a loop endless.
+// memory and file limit the address space and the size of a file of a test with a fault, in bytes.
+// Some faults make a loop endless.
 const (
 	memory = 12 << 30
 	file   = 1 << 30
 )
 
-// skipped are tests that take minutes or measure time, and tell nothing of a fault
-// that the others do not: those that build the program with faults of their own, kill
-// processes, or hold a forecast against the clock.
+// skipped are tests that take minutes or measure time, and find no faults that other tests do not
+// find. They build the program with planted faults, kill processes, or compare a forecast with the
+// clock.
 const skipped = "^(TestPlantedFaultsAreFound|TestKilledRunsGoOnToTheSameBits|TestForecastOfTheTime)$"
 
 // replay plants the faults of a list one by one and runs the tests.
@@ -98,7 +98,7 @@ func (f fault) describe() string {
 	return fmt.Sprintf("%s/%s, %s: %s\n\t- %s\n\t+ %s", f.Package, f.File, f.In, f.Kind, f.Before, f.After)
 }
 
-// try plants one fault and returns the test that went red, "package Test", or "".
+// try plants one fault and returns the test that failed, "package Test", or "".
 func (r *replay) try(f fault) (by string, err error) {
 	path, faulty, err := f.plant(r.dir)
 	if err != nil {
@@ -137,12 +137,12 @@ func (r *replay) try(f fault) (by string, err error) {
 	return "", nil
 }
 
-// patience is by how much longer the tests of a package may take if none of them hangs
-// by itself: other programs may have the processors.
+// patience is how many times longer the tests of a package may take if they do not hang without the
+// fault. Other programs may be using the processors.
 const patience = 10
 
-// first runs the tests of a package and returns the first that went red, or "". A test
-// that has not ended in time is red only if it does not by itself either.
+// first runs the tests of a package and returns the first that failed, or "". A test that ran out of
+// time counts only if it also does so when it runs by itself.
 func (r *replay) first(overlay, folder string) (string, error) {
 	found, err := r.test(overlay, folder, "", r.limit)
 	if err != nil || !found.late {
@@ -155,16 +155,16 @@ func (r *replay) first(overlay, folder string) (string, error) {
 	return found.test, err
 }
 
-// wholePackage is in the place of a test's name if the tests went red without one.
+// wholePackage stands for a test's name if the package failed without naming a test.
 const wholePackage = "."
 
-// red is the first test that went red, or "", and whether it was late.
+// red is the first test that failed, or "", and whether it ran out of time.
 type red struct {
 	test string
 	late bool
 }
 
-// test runs one test of a package with an overlay, or all if it is "".
+// test runs one test of a package with an overlay, or all tests if only is "".
 func (r *replay) test(overlay, folder, only string, limit time.Duration) (red, error) {
 	args := []string{"test", "-json", "-vet=off", "-failfast", "-timeout", limit.String(), "-skip", skipped}
 	if only != "" && only != wholePackage {
@@ -172,7 +172,7 @@ func (r *replay) test(overlay, folder, only string, limit time.Duration) (red, e
 	}
 	cmd := exec.Command("go", append(args, "./"+folder)...)
 	cmd.Dir = r.dir
-	// Tests that build something build it with the fault, too.
+	// Tests that build a program must build it with the fault too.
 	cmd.Env = append(os.Environ(), strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -196,7 +196,7 @@ func (r *replay) test(overlay, folder, only string, limit time.Duration) (red, e
 			running = slices.DeleteFunc(running, func(test string) bool { return test == e.Test })
 		case e.Action == "fail" && found.test == "":
 			if found.test = e.Test; found.test == "" && len(running) > 0 {
-				found.test = running[len(running)-1] // the test hung, or took the process with it
+				found.test = running[len(running)-1] // the test hung, or ended the process
 			}
 			if found.test == "" {
 				found.test = wholePackage
@@ -210,7 +210,7 @@ func (r *replay) test(overlay, folder, only string, limit time.Duration) (red, e
 	return found, nil
 }
 
-// readImports reads which package rests on which, by its code or its tests.
+// readImports reads which packages import which, in their code or their tests.
 func (r *replay) readImports() error {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Module,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = r.dir
@@ -243,7 +243,7 @@ func (r *replay) readImports() error {
 	}
 }
 
-// nearest lists a package and those that rest on it, by how many imports away.
+// nearest lists a package and those that depend on it, ordered by the number of imports in between.
 func (r *replay) nearest(folder string) []string {
 	all, away := []string{folder}, map[string]int{folder: 0}
 	for i := 0; i < len(all); i++ {

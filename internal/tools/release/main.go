@@ -1,11 +1,10 @@
-// Command release builds the command line for all platforms:
+// Command release builds the program for all platforms, and the planner page:
 //
 //	make release VERSION=v1.2.3
 //
-// with the planner as a page beside them. The programs are static, their bytes depend on
-// the commit, the version and the Go toolchain alone, and SHA256SUMS lists their digests.
-// Every program is built twice, in two folders and with two caches, and both must be the
-// same bytes; the page is made twice from two folders.
+// The programs are static. Their bytes depend only on the commit, the version and the Go toolchain.
+// SHA256SUMS lists their digests. Every program is built twice, in two folders and with two caches,
+// and both must have the same bytes. The page is made twice, from two folders.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 
 func main() {
 	version := flag.String("version", "", "version, such as v1.2.3 or v1.3.0-rc.1")
-	out := flag.String("out", "out/release", "folder that is given a folder of the version's name")
+	out := flag.String("out", "out/release", "folder in which a folder with the version's name is created")
 	flag.Parse()
 	if err := run(".", *out, *version, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/web"
 )
 
-// target is a platform that a program is built for.
+// target is a platform for which a program is built.
 type target struct{ os, arch string }
 
 var targets = []target{
@@ -29,11 +29,11 @@ var targets = []target{
 	{"windows", "amd64"}, {"windows", "arm64"},
 }
 
-// licences are the files that are handed on with the programs: the project's own
-// licence, and those of what the programs are made of.
+// licences are the licence files that are shipped with the programs: the project's own, and those of
+// its dependencies.
 var licences = []string{"LICENSE", "THIRD_PARTY_LICENSES"}
 
-// file is the name of the target's program.
+// file returns the name of the target's program.
 func (t target) file(version string) string {
 	name := fmt.Sprintf("proactivedp-%s-%s-%s", version, t.os, t.arch)
 	if t.os == "windows" {
@@ -42,8 +42,8 @@ func (t target) file(version string) string {
 	return name
 }
 
-// run makes the folder out/version with the programs of all targets, built from
-// the module in dir, and their digests; whole or not at all.
+// run creates the folder out/version with the programs of all targets, built from the module in dir,
+// and their digests. It creates all or nothing.
 func run(dir, out, version string, log io.Writer) error {
 	if err := checkVersion(version); err != nil {
 		return err
@@ -53,7 +53,7 @@ func run(dir, out, version string, log io.Writer) error {
 	}
 	final := filepath.Join(out, version)
 	if _, err := os.Stat(final); err == nil {
-		return fmt.Errorf("%s is there already, and a release is not made twice", final)
+		return fmt.Errorf("%s already exists, and a release is not made twice", final)
 	}
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
@@ -114,11 +114,12 @@ func run(dir, out, version string, log io.Writer) error {
 	return nil
 }
 
-// pageName is the planner as a page, which the program copies where it lies beside it.
+// pageName is the file of the planner page. The program copies it if the file is next to the
+// program.
 const pageName = "planner.html"
 
-// pageTwice makes the planner's page from two copies of the source, and returns it. They
-// must be the same.
+// pageTwice makes the planner page from two copies of the source and returns it. Both pages must be
+// the same.
 func pageTwice(version, dir, other string) ([]byte, error) {
 	var pages [2][]byte
 	for i, folder := range []string{dir, other} {
@@ -136,8 +137,8 @@ func pageTwice(version, dir, other string) ([]byte, error) {
 	return pages[0], nil
 }
 
-// checkVersion refuses what is no version of this module: the path of one from
-// v2 on would have to end with it.
+// checkVersion returns an error if version cannot be a version of this module. From v2 on, the path
+// of a module must end with the major version.
 func checkVersion(version string) error {
 	if semver.Canonical(version) != version || !semver.IsValid(version) {
 		return fmt.Errorf("VERSION = %q, must be a semantic version such as v1.2.3 or v1.3.0-rc.1", version)
@@ -149,8 +150,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// copyTo makes another checkout of the same commit, or without git a copy of
-// the files.
+// copyTo makes another checkout of the same commit or, without git, a copy of the files.
 func copyTo(dir, other string) error {
 	if checkout.UnderGit(dir) {
 		_, err := checkout.Git(dir, "clone", "--quiet", "--no-hardlinks", ".", other)
@@ -163,8 +163,8 @@ func copyTo(dir, other string) error {
 	return files.Write(other)
 }
 
-// buildTwice builds the program into the file, from dir, and from another place
-// with the cache given, and returns its bytes. They must be the same.
+// buildTwice builds the program from dir into the file, and again from other with the given cache.
+// It returns the bytes of the program, which must be the same both times.
 func buildTwice(t target, version, dir, other, file, cache string) ([]byte, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -191,12 +191,12 @@ func buildTwice(t target, version, dir, other, file, cache string) ([]byte, erro
 	return first, nil
 }
 
-// places are the settings of the go command that say where modules and what was built come
-// from: no program depends on them.
+// places are those settings of the go command that say where modules and cached builds come from.
+// They do not affect the program.
 var places = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOINSECURE"}
 
-// build builds the program of a version from the module in dir. What the user's
-// environment says of builds does not count, nor what go env -w has written of them.
+// build builds the program of a version from the module in dir. It ignores the user's build
+// settings, both in the environment and from go env -w.
 func (t target) build(version, dir, file string, env ...string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
 func TestCheckVersion(t *testing.T) {
@@ -165,7 +165,7 @@ func TestRunIsWholeOrNotAtAll(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(out, "v1.2.3"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(dir, out, "v1.2.3", io.Discard); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := run(dir, out, "v1.2.3", io.Discard); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("error %v, want one that says that the release is there", err)
 	}
 }

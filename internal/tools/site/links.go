@@ -11,19 +11,18 @@ import (
 
 	"golang.org/x/net/html"
 
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 )
 
-// parsed is what links can lead to in a page, what the page leads to, and the levels of its
-// headings.
+// parsed holds the link targets in a page, the links of the page, and the levels of its headings.
 type parsed struct {
 	ids    map[string]bool
 	links  []string
 	levels []int
 }
 
-// outline reports headings that do not begin with one of the first level, have a second
-// one, or leave out a level on the way down.
+// outline reports headings in the wrong order: the page must begin with its only heading of level one,
+// and levels must not be skipped.
 func (p *parsed) outline() error {
 	at := 0
 	for i, level := range p.levels {
@@ -38,12 +37,12 @@ func (p *parsed) outline() error {
 	return nil
 }
 
-// tally is what was looked at.
+// tally counts what was checked.
 type tally struct{ pages, inner, outer int }
 
-// check follows every link of the site: to files and to headings within it. An address of
-// another host is only read. It reports all that leads nowhere, names that stand twice in
-// a page, headings out of order, and pages to which no link leads.
+// check follows every link of the site, to files and to headings in them. Links to other hosts are only
+// parsed. It reports broken links, duplicate names in a page, headings in the wrong order, and pages to
+// which no link leads.
 func check(files checkout.Tree) (tally, error) {
 	var t tally
 	var errs []error
@@ -88,7 +87,7 @@ func check(files checkout.Tree) (tally, error) {
 	return t, errors.Join(errs...)
 }
 
-// follow returns the file that a link of a page leads to, "" for what is elsewhere.
+// follow returns the file that a link of a page leads to, or "" for a link to another host.
 func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (string, error) {
 	target, err := url.Parse(link)
 	if err != nil {
@@ -100,11 +99,11 @@ func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (s
 	case target.IsAbs():
 		if target.Scheme != "https" && target.Scheme != "http" || target.Host == "" || strings.ContainsAny(link,
 			" \t\n") {
-			return "", errors.New("no address of a page elsewhere")
+			return "", errors.New("it is not the address of a web page")
 		}
 		return "", nil
 	case target.Host != "" || strings.HasPrefix(target.Path, "/"):
-		return "", errors.New("leads out of the site's folder")
+		return "", errors.New("it leads out of the site's folder")
 	}
 	to := from
 	if target.Path != "" {
@@ -122,7 +121,7 @@ func follow(files checkout.Tree, pages map[string]*parsed, from, link string) (s
 	return to, nil
 }
 
-// parse reads a page's names and links.
+// parse returns the names, links and headings of a page.
 func parse(text []byte) (*parsed, error) {
 	p := &parsed{ids: map[string]bool{}}
 	var errs []error
@@ -130,7 +129,7 @@ func parse(text []byte) (*parsed, error) {
 	for {
 		kind := tokens.Next()
 		if kind == html.ErrorToken {
-			return p, errors.Join(errs...) // the end: what is read from memory has no other error
+			return p, errors.Join(errs...) // the end: reading from memory has no other error
 		}
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
 			continue
@@ -143,7 +142,7 @@ func parse(text []byte) (*parsed, error) {
 			switch a.Key {
 			case "id":
 				if p.ids[a.Val] || a.Val == "" {
-					errs = append(errs, fmt.Errorf("the name %q stands twice, or is empty", a.Val))
+					errs = append(errs, fmt.Errorf("the name %q appears twice, or is empty", a.Val))
 				}
 				p.ids[a.Val] = true
 			case "href", "src":

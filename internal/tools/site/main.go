@@ -1,12 +1,12 @@
-// Command site makes the home page for the reader: the README, the guides below docs, the
-// planner, the committed results with thumbnails, and their report, as files that work from
-// a folder, without a server, a script or a network:
+// Command site makes the web site of the project: the README, the guides below docs, the planner, the
+// committed results, and their report. The files work from a folder, without a server,
+// scripts or a network:
 //
 //	make site
 //
-// Every link in it is followed before anything is written: one that leads nowhere, to no
-// heading, or to a folder, which a browser does not open from a file, is an error. An
-// address of another host is read, but not asked for.
+// Before anything is written, every link is checked. A link to a file or heading that does not exist is
+// an error, and so is a link to a folder, which a browser cannot open from a file. Links to other hosts
+// are parsed, but not requested.
 package main
 
 import (
@@ -20,15 +20,15 @@ import (
 	"time"
 
 	"proactivedp/internal/bounded"
-	"proactivedp/internal/checkout"
+	"proactivedp/internal/tools/checkout"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )
 
 func main() {
 	root := flag.String("root", ".", "folder of the repository")
-	out := flag.String("out", "out/site", "folder that is written; what an earlier call wrote there is replaced")
-	planner := flag.String("planner", "", "file that proactivedp page has written; none: the planner is compiled")
+	out := flag.String("out", "out/site", "folder to write; a site of an earlier call is replaced")
+	planner := flag.String("planner", "", "planner page, made by proactivedp page; default: compile it")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "site: argument %q, must be none\n", flag.Arg(0))
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// maxPlanner bounds the file of the planner.
+// maxPlanner is the largest size of the planner's file, in bytes.
 const maxPlanner = 64 << 20
 
 func run(ctx context.Context, root, out, planner string, say io.Writer) error {
@@ -74,12 +74,12 @@ func run(ctx context.Context, root, out, planner string, say io.Writer) error {
 	return err
 }
 
-// plannerPage returns the planner as one file: the one that is given, or a compiled one.
+// plannerPage returns the planner as one file: the given one, or else a compiled one.
 func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	if file != "" {
 		page, err := bounded.File(file, maxPlanner)
 		if err == nil && web.PageVersion(page) == "" {
-			err = fmt.Errorf("%s is no page that proactivedp page has written", file)
+			err = fmt.Errorf("%s is not a page that proactivedp page has written", file)
 		}
 		return page, err
 	}
@@ -94,7 +94,7 @@ func plannerPage(ctx context.Context, root, file string) ([]byte, error) {
 	return web.Page(planner)
 }
 
-// checkPlace reports a folder that something else than this command has written.
+// checkPlace refuses a folder with files that this command did not write.
 func checkPlace(out string) error {
 	entries, err := os.ReadDir(out)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -111,7 +111,7 @@ func checkPlace(out string) error {
 	return nil
 }
 
-// place writes the files beside the folder and then puts them into its place.
+// place writes the files next to the folder and then replaces the folder.
 func place(files checkout.Tree, out string) error {
 	if err := os.MkdirAll(filepath.Dir(filepath.Clean(out)), 0o777); err != nil {
 		return err
@@ -121,7 +121,7 @@ func place(files checkout.Tree, out string) error {
 		return err
 	}
 	defer os.RemoveAll(made)
-	whole := filepath.Join(made, "site") // with the mode that a folder has here
+	whole := filepath.Join(made, "site") // with the usual mode of a new folder
 	if err := files.Write(whole); err != nil {
 		return err
 	}

@@ -12,18 +12,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"proactivedp/internal/checkout"
 	"proactivedp/internal/results"
+	"proactivedp/internal/tools/checkout"
 )
 
-// Pages of the site that are made of no Markdown.
+// The pages of the site that are not made from Markdown.
 const (
-	home        = "index.html"
-	stylePage   = "style.css"
-	plannerAt   = "planner.html"
-	reportAt    = "report.html"
-	resultsAt   = "results/index.html"
-	resultsText = "results/README.md" // whose place resultsAt takes
+	home      = "index.html"
+	stylePage = "style.css"
+	plannerAt = "planner.html"
+	reportAt  = "report.html"
+	resultsAt = "results/index.html" // made from results/README.md
 )
 
 //go:embed page.html
@@ -34,60 +33,58 @@ var style []byte
 
 var layout = template.Must(template.New("page").Parse(pageText))
 
-// mark is in every page of the site: see ours.
+// mark is in every page of the site, see ours.
 const mark = `<meta name="generator" content="proactivedp site">`
 
-// ours reports whether the page is of a site that this command has made.
+// ours reports whether this command made the page.
 func ours(text []byte) bool { return bytes.Contains(text, []byte(mark)) }
 
 // guide is a page in the list of guides.
 type guide struct{ file, title string }
 
-// group is a part of the list of guides.
+// group is a section of the list of guides.
 type group struct {
 	title  string
 	guides []guide
 }
 
-// groups is the list of guides: every page below docs is in it.
+// groups is the list of guides. Every page below docs must be in it.
 var groups = []group{
 	{"Begin", []guide{
-		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
-		{"docs/own-records.md", "Your own records"}, {"docs/elsewhere.md", "Train elsewhere"},
-		{"docs/sharp-edges.md", "Sharp edges"},
+		{"README.md", "What it is"}, {"docs/README.md", "All pages and commands"},
+		{"docs/guarantee.md", "What the guarantee covers"},
 	}},
 	{"Guides", []guide{
-		{"docs/planning.md", "Planning and accounting"}, {"docs/planner.md", "The planner as a page"},
-		{"docs/proposing.md", "Proposing settings"}, {"docs/training.md", "Training"},
-		{"docs/asynchrony.md", "Asynchrony and delay"}, {"docs/distributed.md", "Several machines"},
-		{"docs/audit.md", "Audit"}, {"docs/figures.md", "Figures and tables"},
+		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
+		{"docs/own-table.md", "Your own table"}, {"docs/extend.md", "Models and data sets"},
+		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/audit.md", "Audit"},
+		{"docs/paper.md", "Reproduce the paper"},
 	}},
 	{"Library", []guide{
-		{"docs/extend.md", "Using and extending it"}, {"examples/README.md", "Examples"},
-		{"docs/architecture.md", "Architecture"}, {"docs/determinism.md", "Determinism"},
+		{"docs/library.md", "The library"}, {"examples/README.md", "Examples"},
+		{"docs/architecture.md", "Architecture"},
 	}},
 	{"Background", []guide{
-		{"docs/paper.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
+		{"docs/differences.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
 		{"CHANGELOG.md", "Changelog"}, {"CONTRIBUTING.md", "Contributing"}, {"SECURITY.md", "Privacy bugs"},
 	}},
 }
 
-// site is what is being made.
+// site is a site in the making.
 type site struct {
 	tree  checkout.Tree
 	out   checkout.Tree
 	errs  []error
-	queue []string // files of the tree that a page leads to and that have no page yet
+	queue []string // files that pages link to and that have no page yet
 }
 
-// made returns the files of the site, by their paths with slashes.
+// made returns the files of the site by their slash-separated paths.
 func made(tree checkout.Tree, folder string, planner []byte) (checkout.Tree, error) {
 	s := &site{tree: tree, out: checkout.Tree{stylePage: style, plannerAt: planner}}
 	for _, name := range s.pagesOfText() {
 		s.addText(name)
 	}
-	s.addResults(folder)
-	for len(s.queue) > 0 { // what is linked may link on
+	for len(s.queue) > 0 { // a linked page may have further links
 		name := s.queue[0]
 		s.queue = s.queue[1:]
 		s.addFile(name)
@@ -108,7 +105,7 @@ func (s *site) pagesOfText() []string {
 		hidden := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.HasPrefix(part, ".") || part == "testdata" || part == "node_modules"
 		})
-		if path.Ext(name) == ".md" && !hidden && name != resultsText {
+		if path.Ext(name) == ".md" && !hidden {
 			names = append(names, name)
 		}
 	}
@@ -116,18 +113,18 @@ func (s *site) pagesOfText() []string {
 	return names
 }
 
-// fail keeps an error about a file.
+// fail records an error about a file.
 func (s *site) fail(name string, err error) {
 	if err != nil {
 		s.errs = append(s.errs, fmt.Errorf("%s: %w", name, err))
 	}
 }
 
-// page is one page of the site, for its layout.
+// page is one page of the site, for its template.
 type page struct {
 	at       string // its path
 	title    string
-	from     string // the file it is made of; "": several
+	from     string // the file it is made from; "" if there are several
 	contents []heading
 	body     template.HTML
 }
@@ -138,7 +135,7 @@ type link struct {
 	Here      bool
 }
 
-// section is a part of the list of pages.
+// section is a section of a list of pages.
 type section struct {
 	Title string
 	Links []link
@@ -168,24 +165,21 @@ func (s *site) add(p page) {
 	})
 	s.fail(p.at, err)
 	if _, twice := s.out[p.at]; twice {
-		s.fail(p.at, errors.New("two pages want this place"))
+		s.fail(p.at, errors.New("two pages have this path"))
 	}
 	s.out[p.at] = out.Bytes()
 }
 
-// pageOf returns where the page of a Markdown file stands.
+// pageOf returns the path of the page for a Markdown file.
 func pageOf(name string) string {
 	dir, file := path.Split(name)
-	if name == resultsText {
-		return resultsAt
-	}
 	if file == "README.md" {
 		return dir + home
 	}
 	return strings.TrimSuffix(name, ".md") + ".html"
 }
 
-// relative returns the address of one page in another.
+// relative returns the address of one page relative to another.
 func relative(from, to string) string {
 	up := strings.Count(from, "/")
 	parts := strings.Split(to, "/")
@@ -198,8 +192,7 @@ func relative(from, to string) string {
 	return strings.Repeat("../", up) + strings.Join(parts, "/")
 }
 
-// placeOf returns where in the site a file or folder of the tree is found, and sees to it
-// that it gets there.
+// placeOf returns the path in the site of a file or folder of the tree, and queues it if needed.
 func (s *site) placeOf(name string) (string, error) {
 	if !fs.ValidPath(name) {
 		return "", fmt.Errorf("%s is outside of the repository", name)
@@ -227,7 +220,7 @@ func (s *site) placeOf(name string) (string, error) {
 // isFolder reports whether the tree has files below the name.
 func (s *site) isFolder(name string) bool { return name == "." || len(s.below(name)) > 0 }
 
-// below lists the files directly in a folder, and the names of its folders with a slash.
+// below lists the files directly in a folder, and its folders with a slash at the end.
 func (s *site) below(folder string) []string {
 	seen := map[string]bool{}
 	for name := range s.tree {
@@ -247,7 +240,7 @@ func (s *site) below(folder string) []string {
 	return names
 }
 
-// want queues a file or folder for a page of its own, once.
+// want queues a file or folder for its own page, once.
 func (s *site) want(name string) {
 	at := name + ".html"
 	if _, isFile := s.tree[name]; !isFile {
@@ -258,8 +251,8 @@ func (s *site) want(name string) {
 	}
 }
 
-// addFile adds the page of a source file with its lines numbered, or of a folder with what
-// it holds.
+// addFile adds a page for a source file, with line numbers, or for a folder, with a list of its
+// content.
 func (s *site) addFile(name string) {
 	var body strings.Builder
 	text, isFile := s.tree[name]

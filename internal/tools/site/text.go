@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 
 	"github.com/yuin/goldmark"
@@ -18,10 +19,10 @@ import (
 	"proactivedp/internal/report"
 )
 
-// markdown turns the repository's own pages into HTML, with what they have of HTML.
+// markdown turns the repository's pages into HTML. It keeps HTML in the pages.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(html.WithUnsafe()))
 
-// heading is an entry of the list of what is on a page.
+// heading is an entry of the contents of a page.
 type heading struct {
 	Level       int
 	Title, Name string
@@ -36,15 +37,15 @@ func (s *site) addText(name string) {
 	if p.title == "" {
 		s.fail(name, errors.New("the page has no heading of the first level"))
 	}
-	s.redirect(document, name)
+	s.redirect(document, source, name)
 	var out bytes.Buffer
 	s.fail(name, markdown.Renderer().Render(&out, source, document))
 	p.body = template.HTML(report.Reachable(out.String(), p.title))
 	s.add(p)
 }
 
-// headings names every heading as links to it do, and returns the page's title and the
-// headings of the second and third level.
+// headings gives every heading the name that links use. It returns the page's title and the headings of
+// level two and three.
 func headings(document ast.Node, source []byte) (title string, contents []heading) {
 	taken := map[string]int{}
 	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
@@ -69,7 +70,7 @@ func headings(document ast.Node, source []byte) (title string, contents []headin
 	return title, contents
 }
 
-// wordsOf returns the text in a node.
+// wordsOf returns the text of a node.
 func wordsOf(node ast.Node, source []byte) string {
 	var words bytes.Buffer
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
@@ -85,8 +86,11 @@ func wordsOf(node ast.Node, source []byte) string {
 	return words.String()
 }
 
-// redirect leads the links and pictures of a page to their places in the site.
-func (s *site) redirect(document ast.Node, name string) {
+// rawPicture is a picture in HTML within Markdown, as the index of results has them.
+var rawPicture = regexp.MustCompile(`^<img src="([^"]+)"`)
+
+// redirect changes the links and pictures of a page to their addresses in the site.
+func (s *site) redirect(document ast.Node, source []byte, name string) {
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -97,6 +101,15 @@ func (s *site) redirect(document ast.Node, name string) {
 			to = &node.Destination
 		case *ast.Image:
 			to = &node.Destination
+		case *ast.RawHTML:
+			for i := range node.Segments.Len() {
+				at := node.Segments.At(i)
+				if picture := rawPicture.FindSubmatch(at.Value(source)); picture != nil {
+					_, err := s.address(name, string(picture[1])) // which stays, as the picture has its place
+					s.fail(name, err)
+				}
+			}
+			return ast.WalkContinue, nil
 		default:
 			return ast.WalkContinue, nil
 		}
@@ -108,7 +121,7 @@ func (s *site) redirect(document ast.Node, name string) {
 	s.fail(name, err)
 }
 
-// address returns what a link of a file of the tree becomes in the file's page.
+// address returns the address in the site for a link in a file of the tree.
 func (s *site) address(name, link string) (string, error) {
 	target, err := url.Parse(link)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"proactivedp/rng"
 )
 
-// startDisks takes the disk away: files may not grow beyond a size, as on a full
-// one; outputs are devices that are full, or in places where nothing can be
-// written; what is printed is read slowly. The program fails with status 1 or 2 and
-// says so, and goes on to the right result once there is room.
+// startDisks attacks the program's output. Files may not grow beyond a size, as on a full disk.
+// Outputs are full devices, or in places that cannot be written. The program's output is read
+// slowly. The program must fail with status 1 or 2 and an error, and must continue to the right
+// result as soon as there is room.
 func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 	if runtime.GOOS != "linux" {
 		return nil, skipped("needs ulimit -f in blocks, /dev/full and /proc")
@@ -28,7 +28,8 @@ func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 			return a.nowhere(r)
 		}
 		d := pickWork(r, all)
-		// A limit below what it writes, in blocks of 512 bytes, or of 1024 by some shells.
+		// The limit is below what the program writes, in blocks of 512 bytes, or of 1024 in some
+		// shells.
 		blocks := r.IntN(40)
 		e, err := a.shell(d.dir, mayWork, 0, fmt.Sprint("ulimit -f ", blocks), d.args(d.dir)...)
 		if err == nil {
@@ -55,7 +56,7 @@ func startDisks(a *attacker) (func(*rng.Stream) error, error) {
 	}, nil
 }
 
-// nowhere names an output that cannot be written.
+// nowhere selects an output that cannot be written.
 func (a *attacker) nowhere(r *rng.Stream) error {
 	place := pick(
 		r,
@@ -100,7 +101,7 @@ func (a *attacker) nowhere(r *rng.Stream) error {
 		return err
 	}
 	if e.status == 0 && !strings.HasPrefix(place, "bad") {
-		return e.fault("it says that it has written where nothing can be written")
+		return e.fault("it says that it wrote a file where nothing can be written")
 	}
 	return nil
 }

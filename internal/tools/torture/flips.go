@@ -12,8 +12,8 @@ import (
 	"proactivedp/rng"
 )
 
-// startFlips flips bits, cuts and lengthens the files that the program reads back:
-// checkpoints, finished cells and manifests. It notices, or the result is the same.
+// startFlips flips bits in files that the program reads back, and cuts and lengthens them:
+// checkpoints, finished cells and manifests. The program must notice it, or give the same result.
 func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 	var all []*flipped
 	for _, w := range works {
@@ -32,7 +32,7 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 			dir:   filepath.Join(a.dir, strings.ReplaceAll(w.name, " ", "-")),
 			files: map[string][]byte{},
 		}
-		// The undisturbed run's folder is what is damaged.
+		// The files of the undisturbed run are damaged.
 		if err := os.Rename(filepath.Join(a.dir, "undisturbed"), f.dir); err != nil {
 			return nil, err
 		}
@@ -56,12 +56,12 @@ func startFlips(a *attacker) (func(*rng.Stream) error, error) {
 	return func(r *rng.Stream) error { return pickWork(r, all).flip(a, r) }, nil
 }
 
-// flipped is a work that is finished, whose files are damaged.
+// flipped is a finished work whose files are damaged.
 type flipped struct {
 	work
 	dir     string
 	want    map[string]string
-	files   map[string][]byte // all that it has written, by path
+	files   map[string][]byte // everything that it wrote, by path
 	targets []string          // which of them the program reads
 }
 
@@ -97,7 +97,7 @@ func (f *flipped) flip(a *attacker, r *rng.Stream) error {
 	return err
 }
 
-// repair puts the files back as they were written, and removes all others.
+// repair restores the files as they were written, and removes all others.
 func (f *flipped) repair() error {
 	if err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || f.files[path] != nil {

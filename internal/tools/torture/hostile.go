@@ -15,7 +15,7 @@ import (
 	"proactivedp/rng"
 )
 
-// readers are commands that read a file of somebody else's, FILE.
+// readers are commands that read somebody else's file, FILE.
 var readers = []string{
 	"account --events FILE --delta 1e-5", "plan --after FILE", "tradeoff --events FILE --delta 1e-5",
 	"train --data FILE --grad-computations 100", "train --data FILE --dry-run",
@@ -34,7 +34,7 @@ var readers = []string{
 	"search --data FILE --models logreg --eta0 0.1 --beta 0 --sigma 1 --grad-computations 100 --holdout 0.5",
 }
 
-// good are files that are right, of which hostile ones are made.
+// good are valid files, from which hostile ones are made.
 var good = []string{
 	`[{"sigma":8,"sample_rate":0.01,"steps":500},{"noise_multiplier":2,"sample_size":3,"dataset_size":100,"count":5}]`,
 	`{"events": [{"sampling":"fixed","adjacency":"replace-one","noise_multiplier":8,"sample_size":3,` +
@@ -48,7 +48,7 @@ var good = []string{
 		`"secret:00ff", "run": 18446744073709551615}, "events": [{"sigma": 8, "sample_rate": 0.01, "steps": 5}]}]}`,
 }
 
-// scraps are put into files.
+// scraps are texts that are inserted into files.
 var scraps = []string{
 	"[", "]", "{", "}", "[x]", "NaN", ".5", "01", "'", "\"", "//", ":", ",", "-", "1e999", "-1",
 	"999999999999999999999",
@@ -57,8 +57,8 @@ var scraps = []string{
 	"9223372036854775807", "client", "1h", "-1ms",
 }
 
-// startHostile gives the program files that nobody should: malformed, endless,
-// enormous, nested, cut, or no files at all.
+// startHostile gives the program hostile files: malformed, endless, enormous, nested, cut, or not
+// files at all.
 func startHostile(a *attacker) (func(*rng.Stream) error, error) {
 	return func(r *rng.Stream) error {
 		dir, err := a.fresh("hostile")
@@ -82,7 +82,8 @@ func startHostile(a *attacker) (func(*rng.Stream) error, error) {
 	}, nil
 }
 
-// hostile makes a file in dir, or names one that is none.
+// hostile creates a hostile file in dir, or returns the name of something that is not a regular
+// file.
 func hostile(r *rng.Stream, dir string) (string, error) {
 	path := filepath.Join(dir, "file")
 	text := []byte(pick(r, good))
@@ -114,7 +115,7 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 		for i := range text {
 			text[i] = byte(r.Uint64())
 		}
-	case 7: // more than it seems
+	case 7: // a small archive that unpacks to a large file
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
 		if _, err := z.Write(bytes.Repeat(text, 1+r.IntN(20_000))); err != nil {
@@ -146,12 +147,12 @@ func hostile(r *rng.Stream, dir string) (string, error) {
 	return path, os.WriteFile(path, text, 0o666)
 }
 
-// arrays returns a right file of NumPy's.
+// arrays returns a valid NumPy file.
 func arrays(r *rng.Stream) ([]byte, error) {
 	x := testkit.Of("<f4", []int{20, 3}, make([]float32, 60)...)
 	y := testkit.Of("<i8", []int{20}, make([]int64, 20)...)
 	for i := range x.Shape[0] {
-		x.Content[12*i+2], y.Content[8*i] = byte(r.IntN(256)), byte(i%2) // in the middle of a fraction
+		x.Content[12*i+2], y.Content[8*i] = byte(r.IntN(256)), byte(i%2) // change a byte in the middle of the fraction
 	}
 	return testkit.Archive(r.IntN(2) == 0, testkit.Member{Name: "x", Content: x.Bytes()},
 		testkit.Member{Name: "y", Content: y.Bytes()})

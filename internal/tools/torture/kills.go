@@ -9,18 +9,17 @@ import (
 	"proactivedp/rng"
 )
 
-// killsUntilDone is how often on average a work is killed before it is let go to
-// its end and compared.
+// killsUntilDone is how often, on average, a work is killed before it may finish and is compared.
 const killsUntilDone = 6
 
-// undisturbed is what a work makes, and takes, when it is let alone.
+// undisturbed is what a work makes, and how long it takes, if nothing disturbs it.
 type undisturbed struct {
 	work
 	want map[string]string
 	took time.Duration
 }
 
-// letAlone runs all works.
+// letAlone runs all works without disturbance.
 func (a *attacker) letAlone() ([]undisturbed, error) {
 	var all []undisturbed
 	for _, w := range works {
@@ -34,12 +33,12 @@ func (a *attacker) letAlone() ([]undisturbed, error) {
 	return all, nil
 }
 
-// disturbed is a work under way in a folder of its own.
+// disturbed is a running work in its own folder.
 type disturbed struct {
 	work
 	dir  string
 	want map[string]string
-	took time.Duration // when nobody disturbs it
+	took time.Duration // without disturbance
 }
 
 // startWorks makes a folder for each work.
@@ -61,8 +60,8 @@ func (d *disturbed) renew(a *attacker) (err error) {
 	return err
 }
 
-// startKills kills works at any time. What they find when they go on, and make in
-// the end, is what they make undisturbed; nothing is left of those that were killed.
+// startKills kills works at any time. A work that continues after that must make the same files as
+// without disturbance, and leave nothing of the killed processes.
 func startKills(a *attacker) (func(*rng.Stream) error, error) {
 	all, err := a.startWorks()
 	if err != nil {

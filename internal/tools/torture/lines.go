@@ -12,10 +12,10 @@ import (
 	"proactivedp/rng"
 )
 
-// slowBase takes a hundred times as long as the others, and is tried seldom.
+// slowBase takes a hundred times as long as the others, so it is tried rarely.
 const slowBase = "tables --out t"
 
-// bases are commands that take little time, and what makes it so.
+// bases are commands with the settings that make them fast.
 var bases = []string{
 	"plan", "plan --n 10000 --epochs 5", "account --sigma 5 --sample-rate 0.01 --steps 100 --delta 1e-5", "account",
 	"calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 100", "calibrate",
@@ -34,7 +34,7 @@ var bases = []string{
 	"version", "", "help", slowBase,
 }
 
-// values are what a flag may be given, for any type.
+// values are values for flags of any type.
 var values = []string{
 	"", "0", "1", "-1", "2", "3", "7", "0.5", "-0.5", "1e-5", "1e4", "1e18", "1e300", "1e-300", "1e999", "NaN", "Inf",
 	"-Inf", "0x10", "1_000", "01", "+1", " 1", "1 ",
@@ -56,7 +56,7 @@ var values = []string{
 
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z][a-z0-9-]*)`)
 
-// startLines makes command lines of flags and values that need not fit.
+// startLines makes command lines with flags and values that may not fit.
 func startLines(a *attacker) (func(*rng.Stream) error, error) {
 	flags := map[string][]string{} // by the command's first words
 	for _, base := range bases {
@@ -94,7 +94,7 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 				args = append(args, "--"+pick(r, flags[command(pick(r, bases))])+"="+pick(r, values))
 			default:
 				flag := pick(r, flags[command(base)])
-				if r.IntN(8) > 0 { // two values are refused, whatever they are
+				if r.IntN(8) > 0 { // two values are always refused
 					args = without(args, flag)
 				}
 				args = append(args, fmt.Sprintf("--%s=%s", flag, pick(r, values)))
@@ -108,7 +108,7 @@ func startLines(a *attacker) (func(*rng.Stream) error, error) {
 	}, nil
 }
 
-// without returns arguments but for a flag and its value.
+// without returns the arguments without a flag and its value.
 func without(args []string, flag string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -124,7 +124,7 @@ func without(args []string, flag string) []string {
 	return kept
 }
 
-// command is the words of a command line before its flags and the names of figures.
+// command returns the words of a command line before its flags and names of figures.
 func command(line string) string {
 	var out []string
 	for word := range strings.FieldsSeq(line) {

@@ -1,17 +1,15 @@
 //go:build unix
 
-// Command torture attacks the program as it runs: it kills it, flips bits in the
-// files that it reads, gives it command lines and files that nobody should, takes
-// its disk away and starts everything twice. It prints tries and failures by kind,
-// and ends with status 1 if anything failed.
+// Command torture attacks the running program. It kills it, flips bits in the files that it reads,
+// gives it hostile command lines and files, takes away its disk, and starts everything twice. It
+// prints the numbers of tries and failures by kind, and exits with status 1 if anything failed.
 //
 //	go run ./internal/tools/torture -time 20m
 //
-// A failure is a hang, a panic, an exit status that the program does not have, a
-// wrong result with status 0, a file that is half-written, or a temporary file or
-// lock that is left after a later success. What fails is printed with the seed, the
-// command and what it said; the try is a function of the seed and its number, but
-// for the times of kills.
+// A failure is a hang, a panic, an exit status that the program does not document, a wrong result
+// with status 0, a half-written file, or a temporary file or lock that remains after a later
+// success. A failure is printed with the seed, the command and its output. A try depends only on the
+// seed and its number, except for the times of kills.
 package main
 
 import (
@@ -36,7 +34,7 @@ import (
 func main() {
 	o := options{}
 	flag.DurationVar(&o.time, "time", time.Minute, "how long")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of what is tried")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the tries")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "tries at the same time")
 	flag.StringVar(&o.program, "program", "", "the program to attack (default: built from ./cmd/proactivedp)")
 	flag.Parse()
@@ -59,27 +57,28 @@ type options struct {
 	program string
 }
 
-// kind is a way of attack. Its tries are made one after the other by each worker,
-// in a folder of the worker's own.
+// kind is a kind of attack. Each worker makes its tries one after the other, in its own folder.
 type kind struct {
 	name string
-	// share is how many of the tries are of this kind, of the sum of all shares.
+	// share is the weight of this kind. The fraction of tries is share divided by the sum of all
+	// shares.
 	share int
-	// start makes what one worker needs, in its folder; it returns what tries.
+	// start prepares one worker in its folder. It returns a function that makes a try.
 	start func(a *attacker) (try func(r *rng.Stream) error, err error)
 }
 
-// attacker is a worker at one kind of attack.
+// attacker is a worker with one kind of attack.
 type attacker struct {
 	ctx     context.Context
 	program string
-	dir     string // of its own
+	dir     string // its own folder
 
 	undisturbed []undisturbed // for all attackers
-	killed      *atomic.Int64 // how many programs were killed under way, by all attackers
+	killed      *atomic.Int64 // number of running programs that all attackers killed
 }
 
-// kinds lists the attacks. Where one cannot be made here, start returns a skipped.
+// kinds lists the attacks. If an attack is not possible on this system, start returns a skipped
+// error.
 var kinds = []kind{
 	{"kills", 3, startKills},
 	{"flipped bits", 3, startFlips},
@@ -89,7 +88,7 @@ var kinds = []kind{
 	{"two at once", 2, startPairs},
 }
 
-// skipped says why an attack cannot be made here.
+// skipped says why an attack is not possible on this system.
 type skipped string
 
 func (s skipped) Error() string { return "skipped: " + string(s) }
@@ -135,16 +134,16 @@ func torture(ctx context.Context, o options, out io.Writer) (failures int, err e
 	return s.report()
 }
 
-// siege is attacks by several workers, and what has come of them.
+// siege is the attacks of several workers and their results.
 type siege struct {
-	all  attacker // what those of all workers share; its folder has theirs
+	all  attacker // what all workers share; their folders are in its folder
 	seed uint64
 	out  io.Writer
 	end  context.CancelFunc // ends all attacks
 
 	mu      sync.Mutex
 	tallies []tally // by kind
-	broken  error   // why an attack could not begin
+	broken  error   // the error of an attack that could not begin
 }
 
 // work makes tries of all kinds, one after the other, until the time is over.
@@ -159,8 +158,8 @@ func (s *siege) work(worker int) {
 	}
 }
 
-// start makes what a worker needs, and returns what tries, by kind; nil where an attack
-// cannot be made here.
+// start prepares a worker and returns one function for each kind that makes a try. It is nil if the
+// attack is not possible on this system.
 func (s *siege) start(worker int) []func(*rng.Stream) error {
 	tries := make([]func(*rng.Stream) error, len(kinds))
 	for i, k := range kinds {
@@ -182,8 +181,8 @@ func (s *siege) start(worker int) []func(*rng.Stream) error {
 	return tries
 }
 
-// next takes the kind that lags most behind its share, of those that a worker can try, and
-// the number of the try; -1 if it can try none.
+// next returns the kind that is furthest behind its share, of those that the worker can try, and the
+// number of the try. i is −1 if the worker can try none.
 func (s *siege) next(mine []func(*rng.Stream) error) (i, number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,13 +199,13 @@ func (s *siege) next(mine []func(*rng.Stream) error) (i, number int) {
 	return i, number
 }
 
-// enter counts what came of a try, and says what failed.
+// enter counts a try and prints its failure.
 func (s *siege) enter(i, number int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &s.tallies[i]
 	switch {
-	case s.all.ctx.Err() != nil: // it was cut short
+	case s.all.ctx.Err() != nil: // it was interrupted
 		t.tries--
 	case err != nil:
 		if t.failures++; t.failures <= maxShown {
@@ -215,7 +214,7 @@ func (s *siege) enter(i, number int, err error) {
 	}
 }
 
-// report writes tries and failures by kind, and returns how many failures there were.
+// report prints tries and failures by kind, and returns the number of failures.
 func (s *siege) report() (failures int, err error) {
 	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "attack\ttries\tfailures")
@@ -238,7 +237,7 @@ func (s *siege) report() (failures int, err error) {
 // pick returns one of a list.
 func pick[T any](r *rng.Stream, list []T) T { return list[r.IntN(len(list))] }
 
-// fresh empties the folder below a's and returns its path.
+// fresh creates an empty folder in a's folder and returns its path.
 func (a *attacker) fresh(name string) (string, error) {
 	dir := filepath.Join(a.dir, name)
 	if err := os.RemoveAll(dir); err != nil {
@@ -247,8 +246,8 @@ func (a *attacker) fresh(name string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
-// remains lists what a program that has succeeded must not leave in a folder:
-// temporary files and locks.
+// remains lists files that a successful program must not leave in a folder: temporary files and
+// locks.
 func remains(dir string) ([]string, error) {
 	var left []string
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -10,9 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// startPairs starts a work twice in one folder at about the same time. One may be
-// refused by name; nobody fails otherwise, one succeeds, and what is there in the
-// end is what one alone makes.
+// startPairs starts a work twice in one folder at about the same time. One of them may be refused
+// with a clear error. Otherwise neither may fail, at least one must succeed, and the files must be
+// those of a single run.
 func startPairs(a *attacker) (func(*rng.Stream) error, error) {
 	all, err := a.startWorks()
 	if err != nil {
@@ -40,8 +40,8 @@ func startPairs(a *attacker) (func(*rng.Stream) error, error) {
 	}, nil
 }
 
-// refusals are what the second of two may say.
-var refusals = []string{"in use by another process", "holds a run that is not finished"}
+// refusals are the errors that the second process may print.
+var refusals = []string{"in use by another process", "has an unfinished run"}
 
 func pairFault(d *disturbed, ends [2]*ended, errs [2]error) error {
 	var last *ended

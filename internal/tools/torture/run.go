@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// How long a program may take before it is asked to end, when it reads what makes
-// it wait and when it does what is known to end, and how long it then may take to
-// end. It promises two seconds; a machine that does other work gets some more.
+// mayTake, mayWait and mayWork are how long a program may run before it is asked to end: in general,
+// if it waits for input, and if its work is known to end. mayEnd is how long it may then take to
+// end. The program promises two seconds, but a busy machine gets more.
 const (
 	mayTake = 5 * time.Second
 	mayWait = time.Second // for a pipe that nobody opens
@@ -24,31 +24,31 @@ const (
 	mayEnd  = 20 * time.Second
 )
 
-// maxOutput is as much of what a program says as is kept.
+// maxOutput is how many bytes of a program's output are kept.
 const maxOutput = 1 << 20
 
-// crash is what Go's runtime writes when a program comes to grief; a page of help may
-// speak of goroutines, too, but of none by its number.
+// crash matches what Go's runtime writes when a program crashes. A help text may contain the word
+// goroutine, but not with a number.
 var crash = regexp.MustCompile(`panic:|fatal error:|goroutine \d+ \[|runtime error|runtime:|SIGSEGV`)
 
 // ended is how a program ended.
 type ended struct {
 	command string
-	status  int // -1: killed by a signal
+	status  int // -1 if it was killed by a signal
 	killed  bool
-	stopped bool // it was asked to end, in time
+	stopped bool // it was asked to end, and ended in time
 	stdout  bytes.Buffer
 	stderr  bytes.Buffer
 }
 
-// run runs the program in dir. It is killed after kill, if that is not 0; asked to
-// end after may, and killed if it does not, which is an error, as a panic is
-// and an exit status that the program does not have.
+// run runs the program in dir. The program is killed after the time kill, unless that is 0. It is
+// asked to end after the time may, and killed if it does not. That is an error. So is a panic, and
+// an exit status that the program does not document.
 func (a *attacker) run(dir string, may, kill time.Duration, args ...string) (*ended, error) {
 	return a.shell(dir, may, kill, "", args...)
 }
 
-// shell is run after commands of a shell, such as ulimit; "" is none.
+// shell is like run, after shell commands such as ulimit. before may be "".
 func (a *attacker) shell(dir string, may, kill time.Duration, before string, args ...string) (*ended, error) {
 	cmd := exec.Command(a.program, args...)
 	if before != "" {
@@ -109,15 +109,15 @@ func (a *attacker) shell(dir string, may, kill time.Duration, before string, arg
 		return e, e.fault("PANIC")
 	}
 	if !e.killed && (e.status < 0 || e.status > 3) {
-		return e, e.fault("an exit status that there is not")
+		return e, e.fault("an undocumented exit status")
 	}
 	if e.status == 0 && e.stopped {
-		e.stopped = false // it was just done
+		e.stopped = false // it had just finished
 	}
 	return e, nil
 }
 
-// fault is an error that tells all.
+// fault returns an error with the command, its status and its output.
 func (e *ended) fault(format string, args ...any) error {
 	said := e.stderr.String()
 	if len(said) > 2000 {
@@ -126,7 +126,7 @@ func (e *ended) fault(format string, args ...any) error {
 	return fmt.Errorf("%s\n\t%.1000s\n\tstatus %d, stderr: %s", fmt.Sprintf(format, args...), e.command, e.status, said)
 }
 
-// limited keeps the first bytes and takes all.
+// limited keeps the first bytes and accepts all.
 type limited struct{ w *bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -16,19 +16,19 @@ import (
 	"proactivedp/rng"
 )
 
-// work is something that the program does and writes: what to call, and what must
-// be the same bits however often it was disturbed.
+// work is a command that writes something, and the files that must have the same bits however often
+// it is disturbed.
 type work struct {
 	name string
-	// args is the command, run in a folder that is its own.
+	// args returns the command, which runs in its own folder.
 	args func(dir string) []string
-	// files are what it writes and what is compared; a glob. "" compares stdout.
+	// files is a glob of the files that it writes, which are compared. "" compares stdout.
 	files string
-	// seldom says that it takes much longer than others, and is tried as much less often.
+	// seldom says that it takes much longer than others, so it is tried less often.
 	seldom bool
 }
 
-// pickWork returns one of a list of works, seldom one that is seldom.
+// pickWork returns one of a list of works. Works with seldom set are chosen less often.
 func pickWork[T interface{ isSeldom() bool }](r *rng.Stream, list []T) T {
 	w := pick(r, list)
 	for range 2 {
@@ -45,7 +45,7 @@ func words(text string) func(string) []string {
 	return func(string) []string { return strings.Fields(text) }
 }
 
-// resumed goes on where there is a checkpoint, and begins where there is none.
+// resumed continues from the checkpoint if there is one, and otherwise begins.
 func resumed(flags string) func(dir string) []string {
 	return func(dir string) []string {
 		if _, err := os.Stat(filepath.Join(dir, "run.checkpoint")); err == nil {
@@ -55,14 +55,14 @@ func resumed(flags string) func(dir string) []string {
 	}
 }
 
-// rows is a data set of a user's.
+// rows is a user's own data set.
 var rows = strings.Repeat("1 1:1 9:0.5\n0 2:1 3:1\n1 4:1 5:-1\n0 6:1 7:0.25\n", 10)
 
-// legs is a record of a filter, to which a next leg is added.
+// legs is a record of a filter. A further leg is added to it.
 const legs = `{"filter": {"epsilon": 0.5, "delta": 1e-5, "orders": [40]}, "releases": [{"noise": {"root": "seed:1", ` +
 	`"run": 0}, "events": [{"sigma": 20, "sample_size": 10, "dataset_size": 10000, "steps": 10}]}]}`
 
-// withRows and withLegs put a file into the folder before the command.
+// withRows and withLegs write a file to the folder before the command runs.
 func withRows(args func(string) []string) func(string) []string {
 	return withFile("rows.libsvm", rows, args)
 }
@@ -73,13 +73,13 @@ func withLegs(args func(string) []string) func(string) []string {
 
 func withFile(name, text string, args func(string) []string) func(string) []string {
 	return func(dir string) []string {
-		// That it is not there is seen by the program.
+		// If this fails, the program will report the missing file.
 		_ = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
 		return args(dir)
 	}
 }
 
-// works are of every command that writes, of some tenths of a second each.
+// works has every command that writes something. Each takes some tenths of a second.
 var works = []work{
 	{
 		"train, kept",
@@ -163,10 +163,10 @@ var works = []work{
 	},
 }
 
-// errNoResult reports that files to compare are not there.
+// errNoResult reports that files to compare do not exist.
 var errNoResult = errors.New("no result")
 
-// result is what w has made in dir.
+// result returns what w wrote in dir.
 func (w work) result(dir string, e *ended) (map[string]string, error) {
 	out := map[string]string{}
 	if w.files == "" {
@@ -174,7 +174,7 @@ func (w work) result(dir string, e *ended) (map[string]string, error) {
 		if err := json.Unmarshal(e.stdout.Bytes(), &report); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoResult, err)
 		}
-		delete(report, "seconds") // the time that it took
+		delete(report, "seconds") // the time varies
 		text, err := json.Marshal(report)
 		out["stdout"] = string(text)
 		return out, err
@@ -196,7 +196,7 @@ func (w work) result(dir string, e *ended) (map[string]string, error) {
 	return out, nil
 }
 
-// once runs w in a new folder to its end: what it makes when nobody disturbs it.
+// once runs w in a new folder until it ends, without disturbance, and returns what it made.
 func (a *attacker) once(w work) (map[string]string, *ended, error) {
 	dir, err := a.fresh("undisturbed")
 	if err != nil {
@@ -219,8 +219,7 @@ func (a *attacker) once(w work) (map[string]string, *ended, error) {
 	return made, e, nil
 }
 
-// same reports that w, which has succeeded in dir, made something else or left
-// something behind.
+// same returns an error if w, which has succeeded in dir, made another result or left files behind.
 func (w work) same(dir string, e *ended, want map[string]string) error {
 	made, err := w.result(dir, e)
 	if err != nil {
@@ -243,10 +242,10 @@ func (w work) same(dir string, e *ended, want map[string]string) error {
 	return nil
 }
 
-// whole reports a file of w's that is there and half-written.
+// whole returns an error if a file of w is half-written.
 func (w work) whole(dir string, want map[string]string) error {
 	if w.files == "" {
-		return nil // a checkpoint tells by itself
+		return nil // a checkpoint detects that itself
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, w.files))
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build !js
 
-// Command planner is the planner for a browser, as WebAssembly; proactivedp page compiles
-// it with GOOS=js GOARCH=wasm. Anywhere else it only says so.
+// Command planner is the planner for browsers, as WebAssembly. proactivedp page compiles it with
+// GOOS=js GOARCH=wasm. On other systems it only prints an error.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "planner: this program is for browsers, and runs in the page that proactivedp page makes")
+	fmt.Fprintln(os.Stderr, "planner: this program is for browsers; it runs in the page that proactivedp page "+
+		"makes")
 	os.Exit(2)
 }

@@ -1,6 +1,5 @@
-// Command planner is the planner for a browser, as WebAssembly: GOOS=js GOARCH=wasm. It
-// gives the page's workers one function, proactivedpAnswer(question), which is
-// answer.JSON.
+// Command planner is the planner for browsers, as WebAssembly: GOOS=js GOARCH=wasm. It defines one
+// function for the page's workers, proactivedpAnswer(question), which calls answer.JSON.
 package main
 
 import (

@@ -618,7 +618,7 @@ test("what is proposed is for the question that stands there", { timeout: 60_000
     sampling: "poisson",
     confidence: 0.9,
     data_note: "NOT covered by (ε, δ): the split",
-    probe: { statement: "proxies looked at phishing itself" },
+    probe: { statement: "proxies used phishing itself" },
     proposals: [
       {
         rank: 1,
@@ -650,7 +650,7 @@ test("what is proposed is for the question that stands there", { timeout: 60_000
   for (const what of [
     "within ε ≤ 0.2 per record at δ = 1e-5, add-or-remove adjacency, poisson sampling: upper bounds, by pld",
     "nominal 90 %",
-    "looked at phishing itself",
+    "used phishing itself",
     "NOT covered by (ε, δ): the split",
     "η₀(1−t/K) tail:0.3",
   ])

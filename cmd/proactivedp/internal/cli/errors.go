@@ -47,7 +47,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return Usage(valueError(bad))
 	}
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return Usage(fmt.Errorf("--%s needs a value", bare.GetSpecifiedName()))
+		return Usage(fmt.Errorf("--%s needs a value", FieldName(nil, bare.GetSpecifiedName())))
 	}
 	return Usage(err)
 }
@@ -55,23 +55,18 @@ func FlagError(cmd *cobra.Command, err error) error {
 // elsewhere has names that other libraries and papers give to what is a flag here, in the
 // order in which they are looked for among the flags of a command.
 var elsewhere = map[string][]string{
-	"batch-size":           {"sample-size"},
-	"expected-batch-size":  {"sample-size"},
+	"expected-batch-size":  {"batch-size"},
 	"sampling-rate":        {"sample-rate"},
 	"sampling-probability": {"sample-rate"},
-	"batch":                {"sample-size"},
-	"noise-multiplier":     {"sigma"},
-	"noise-scale":          {"sigma"},
-	"noise":                {"sigma"},
-	"eps":                  {"epsilon"},
-	"privacy-budget":       {"epsilon"},
-	"target-epsilon":       {"epsilon"},
+	"batch":                {"batch-size"},
+	"noise-scale":          {"noise-multiplier"},
+	"noise":                {"noise-multiplier"},
+	"eps":                  {"target-epsilon"},
+	"privacy-budget":       {"target-epsilon"},
 	"target-delta":         {"delta"},
-	"max-grad-norm":        {"clip"},
-	"clipping-norm":        {"clip"},
-	"l2-norm-clip":         {"clip"},
-	"learning-rate":        {"eta0"},
-	"lr":                   {"eta0"},
+	"clipping-norm":        {"max-grad-norm"},
+	"l2-norm-clip":         {"max-grad-norm"},
+	"lr":                   {"learning-rate"},
 	"dataset":              {"data"},
 	"file":                 {"data"},
 	"csv":                  {"data"},
@@ -84,22 +79,24 @@ var elsewhere = map[string][]string{
 	"classes":              {"label-map"},
 	"accuracy":             {"target-accuracy"},
 	"num-clients":          {"clients"},
-	"steps":                {"rounds", "grad-computations"},
-	"rounds":               {"steps", "grad-computations"},
+	"steps":                {"grad-computations"},
 	"epochs":               {"steps", "grad-computations"},
 	"num-epochs":           {"epochs", "grad-computations"},
-	"num-steps":            {"steps", "rounds", "grad-computations"},
+	"num-steps":            {"steps", "grad-computations"},
 }
 
 // likeFlag returns the name among those of a command that is meant by a word: what other
 // libraries call so, what is written most like it, or what other libraries call almost so;
 // "" if there is none. Less than two thirds of one of their names say too little.
 func likeFlag(word string, names []string) string {
-	word = strings.ReplaceAll(strings.ToLower(word), "_", "-")
+	word = string(FieldName(nil, strings.ReplaceAll(strings.ToLower(word), "_", "-")))
 	if name := abroad(word, names); name != "" {
 		return name
 	}
 	if name := message.Nearest(word, names); name != "" {
+		return name
+	}
+	if name := string(FieldName(nil, message.Nearest(word, slices.Sorted(maps.Keys(paperNames))))); slices.Contains(names, name) {
 		return name
 	}
 	if like := message.Nearest(word, slices.Sorted(maps.Keys(elsewhere))); 3*len(word) >= 2*len(like) {

@@ -21,19 +21,19 @@ import (
 // it: which flags there are, and what they mean, is said here alone.
 type specFlag struct {
 	name  string
-	group flagGroup
+	group FlagGroup
 	field func(*train.Spec) any // returns a pointer to the field
 	usage string
 }
 
-// flagGroup says which commands have a flag.
-type flagGroup int
+// FlagGroup says which commands have a flag.
+type FlagGroup int
 
 // The groups: what every command that trains has, what a search tries, of which
 // others have one each, how the model is judged at the end, the mechanism with its
 // statement, and what only one run by itself has.
 const (
-	SettingFlags flagGroup = iota
+	SettingFlags FlagGroup = iota
 	PointFlags
 	EndFlags
 	NoiseFlags
@@ -55,15 +55,15 @@ var specFlags = []specFlag{
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
-		"gradient computations K of each client, at least the first sample size"},
-	{"sample-size", SettingFlags, func(s *train.Spec) any { return &s.SampleSize },
-		"sample sizes s_i of rounds i, each in [1, N]: S, linear:FIRST,SLOPE, " +
+		"gradient computations K of each client, at least the first batch size"},
+	{"batch-size", SettingFlags, func(s *train.Spec) any { return &s.SampleSize },
+		"expected batch size s, in [1, N], or a size for each round: linear:FIRST,SLOPE, " +
 			"poly:FIRST,SLOPE,POWER or list:S0,S1,…"},
-	{"sigma", NoiseFlags, func(s *train.Spec) any { return &s.NoiseMultiplier },
+	{"noise-multiplier", NoiseFlags, func(s *train.Spec) any { return &s.NoiseMultiplier },
 		"noise multiplier σ, at least 0: the noise of a sum of gradients is N(0, C²σ²) per " +
 			"coordinate; 0 trains without noise"},
-	{"clip", NoiseFlags, func(s *train.Spec) any { return &s.Clip },
-		"clipping norm C (max grad norm), in [1e-30, 1e30]"},
+	{"max-grad-norm", NoiseFlags, func(s *train.Spec) any { return &s.Clip },
+		"clipping norm C, in [1e-30, 1e30]"},
 	{"eta0", PointFlags, func(s *train.Spec) any { return &s.Eta0 },
 		"initial step size η₀, along the sum of a sample's gradients and not their mean, in [1e-30, 1e30]"},
 	{"beta", PointFlags, func(s *train.Spec) any { return &s.Beta },
@@ -129,9 +129,9 @@ var specFlags = []specFlag{
 			"add-or-remove adjacency) or shuffled (default: by-record for a file of yours, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
-	{"epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
-		"target ε of a record, certified, over all clients that hold it, at δ: trains with the least σ that keeps " +
-			"it, in the place of --sigma; in [1e-8, 1e4]"},
+	{"target-epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
+		"certified ε that a record may cost over all clients that hold it, in [1e-8, 1e4]: trains with the least " +
+			"noise that keeps it, instead of --noise-multiplier"},
 	{"holdout", SettingFlags, func(s *train.Spec) any { return &s.Holdout },
 		"hold out this part of the training records, in (0, 1), and judge by it instead of by the test set; a hash " +
 			"of each record picks them, so their number varies"},
@@ -155,15 +155,17 @@ var specFlags = []specFlag{
 type TrainFlags struct {
 	Spec  train.Spec
 	names []string
+	units fieldUnits
 }
 
 // Add gives cmd the flags of the groups.
-func (t *TrainFlags) Add(cmd *cobra.Command, groups ...flagGroup) {
+func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	for _, f := range specFlags {
 		if slices.Contains(groups, f.group) {
 			t.addFlag(cmd.Flags(), f)
 		}
 	}
+	t.units.add(cmd, groups)
 }
 
 // AddNamed gives cmd the flags of these names.
@@ -226,7 +228,7 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	if t.Spec.Split == "" && OwnFile(t.Spec.Data) {
 		t.Spec.Split = train.RecordSplit
 	}
-	return nil
+	return Usage(t.units.apply(cmd, &t.Spec))
 }
 
 // DrawExactly makes a release one of exact samples and noise, unless --exact says otherwise:
@@ -249,6 +251,15 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 			errs = append(errs, fmt.Errorf("--%s = %s, the checkpoint has %s", name, value, cmp.Or(has, "none")))
 		}
 	}
+	errs = append(errs, t.units.apply(cmd, &t.Spec))
+	if t.Spec.Eta0 != kept.Eta0 {
+		errs = append(errs, fmt.Errorf("--learning-rate is η₀ = %v, the checkpoint has %v", t.Spec.Eta0, kept.Eta0))
+	}
+	if t.Spec.GradComps != kept.GradComps {
+		errs = append(errs, fmt.Errorf("--steps = %d, the checkpoint has %d gradient computations per client in "+
+			"batches of %s", t.units.steps, kept.GradComps, kept.SampleSize))
+	}
+	t.Spec = kept
 	return errors.Join(errs...)
 }
 

@@ -12,7 +12,8 @@ import (
 var lists = []string{"numbers", "counts", "stringArray", "stringSlice"}
 
 // CheckTwice reports the flags that arguments of the program give two values, of which only
-// the last would count. What else is wrong with the arguments is for root to say.
+// the last would count, and those that are given by both of their names. What else is wrong
+// with the arguments is for root to say.
 func CheckTwice(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, args, err := root.Find(args)
 	if err != nil {
@@ -20,14 +21,28 @@ func CheckTwice(root *cobra.Command, args []string) (*cobra.Command, error) {
 	}
 	cmd.InitDefaultHelpFlag() // without it the next line would print help where that is asked for
 	cmd.InheritedFlags()      // makes them the command's
-	given := map[string]string{}
+	type use struct{ name, value string }
+	given := map[string]use{}
+	var name string // of the flag as it was given
+	cmd.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, as string) pflag.NormalizedName {
+		name = as
+		return FieldName(f, as)
+	})
+	defer cmd.Flags().SetNormalizeFunc(FieldName)
 	var errs []error
 	_ = cmd.Flags().ParseAll(args, func(f *pflag.Flag, value string) error {
 		before, twice := given[f.Name]
-		if twice && before != value && !slices.Contains(lists, f.Value.Type()) {
-			errs = append(errs, fmt.Errorf("--%s is given twice: %s and %s", f.Name, before, value))
+		now := use{f.Name, value}
+		if paperNames[name] == f.Name {
+			now.name = name
 		}
-		given[f.Name] = value
+		switch {
+		case twice && before.name != now.name:
+			errs = append(errs, fmt.Errorf("--%s and --%s are two names of one flag: give one", before.name, now.name))
+		case twice && before.value != value && !slices.Contains(lists, f.Value.Type()):
+			errs = append(errs, fmt.Errorf("--%s is given twice: %s and %s", f.Name, before.value, value))
+		}
+		given[f.Name] = now
 		return nil
 	})
 	return cmd, Usage(Distinct(errs))

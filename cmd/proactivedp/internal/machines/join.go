@@ -40,7 +40,7 @@ func newJoin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join URL",
 		Short: "Take part in a training over several processes, as a client",
-		Long: `Take part in a training that proactivedp train serves at a broker, as one of its
+		Long: `Take part in a training that proactivedp host serves at a broker, as one of its
 clients. The server says what is trained and how; samples and noise are drawn from a
 secret that this client alone has. It is in the folder --dir, with a journal of all
 that was released, and both must be kept as carefully as the records.
@@ -111,7 +111,7 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	f.StringVar(&j.maxEpsilon, "max-epsilon", "", "refuse a run that would cost a record of this client more than this "+
 		"`ε`, over all clients that hold it; in [1e-8, 1e4], or any, which accepts every run (default: refuse a run for "+
 		"which no finite ε can be certified; --records needs this flag)")
-	f.BoolVar(&j.exact, "exact", false, "join no run of train --exact=false, but only those whose samples and "+
+	f.BoolVar(&j.exact, "exact", false, "join no run of host --exact=false, but only those whose samples and "+
 		"noise are drawn by whole numbers")
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")

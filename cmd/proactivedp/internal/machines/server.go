@@ -15,6 +15,10 @@ import (
 	"proactivedp/train"
 )
 
+// ServeFlagNames lists the flags of a server. Without one of the first two, nothing is served.
+var ServeFlagNames = []string{"listen", "broker", "dir", "creds", "keys", "key", "sync", "expel-after", "metrics",
+	"log-json", "event-log"}
+
 // ServeFlags make train the server of a training over several processes.
 type ServeFlags struct {
 	brokerFlags
@@ -25,11 +29,11 @@ type ServeFlags struct {
 // Add gives cmd the flags.
 func (s *ServeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.listen, "listen", "", "serve a training over several processes, with a broker that listens at "+
+	f.StringVar(&s.listen, "listen", "", "run a broker that listens at "+
 		"`HOST:PORT`")
-	f.StringVar(&s.dir, "dir", "", "`folder` of the run that is served; it is gone on from")
-	f.StringVar(&s.url, "broker", "", "serve at the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, in "+
-		"the place of --listen")
+	f.StringVar(&s.dir, "dir", "", "`folder` that keeps the run; the same command continues from it")
+	f.StringVar(&s.url, "broker", "", "use the broker at this `URL`, nats://HOST:PORT or tls://HOST:PORT, instead of "+
+		"--listen")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
 	f.StringVar(&s.sync, "sync", "1s", "when the broker's copies of updates are on disk: always before they are "+
 		"acknowledged, or after at most this `time`, such as 2m; a client's own are before they are sent")
@@ -47,8 +51,7 @@ func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 func (s *ServeFlags) Check(cmd *cobra.Command) error {
 	var errs []error
 	if !s.Asked() {
-		for _, name := range []string{"dir", "creds", "keys", "key", "sync", "expel-after", "metrics", "log-json",
-			"event-log"} {
+		for _, name := range ServeFlagNames {
 			if cmd.Flags().Changed(name) {
 				errs = append(errs, fmt.Errorf("--%s needs --listen or --broker", name))
 			}

@@ -49,25 +49,25 @@ amplification: a record is in one batch of each epoch, so E epochs are E Gaussia
 rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
 
 ` + eventsHelp,
-		Example: `  proactivedp account --sigma 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
-  proactivedp account --sigma 2 --sample-size 256 --n 60000 --steps 5000 --epsilon 1 --accountant pld --json
-  proactivedp account --sigma 0.9 --sample-size 512 --n 60000 --epochs 15 --delta 1e-5
-  proactivedp account --sampling shuffle --batches 98 --epochs 10 --sigma 1 --delta 1e-5
+		Example: `  proactivedp account --noise-multiplier 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
+  proactivedp account --noise-multiplier 2 --batch-size 256 --n 60000 --steps 5000 --target-epsilon 1 --accountant pld --json
+  proactivedp account --noise-multiplier 0.9 --batch-size 512 --n 60000 --epochs 15 --delta 1e-5
+  proactivedp account --sampling shuffle --batches 98 --epochs 10 --noise-multiplier 1 --delta 1e-5
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rounds, err := release.history(cmd, files)
 			q.Events, q.Notes = rounds.Events, rounds.Notes
 			q.Accountant, q.Accuracy = by.name, by.accuracy
-			if cmd.Flags().Changed("epsilon") {
+			if cmd.Flags().Changed("target-epsilon") {
 				q.Epsilon = &epsilon
 			}
-			if cmd.Flags().Changed("epsilon") == cmd.Flags().Changed("delta") {
-				err = errors.Join(err, errors.New("--delta or --epsilon must be given, and not both: the answer is the "+
+			if cmd.Flags().Changed("target-epsilon") == cmd.Flags().Changed("delta") {
+				err = errors.Join(err, errors.New("--delta or --target-epsilon must be given, and not both: the answer is the "+
 					"other"))
 				q.Delta, q.Epsilon = 0.5, nil // the rest is checked
 			}
-			if err := errors.Join(err, by.check(cmd), inFlags(cmd, q.Validate()), out.Check()); err != nil {
+			if err := errors.Join(err, by.check(cmd), q.Validate(), out.Check()); err != nil {
 				return cli.Usage(err)
 			}
 			answers, err := answer.Account(cmd.Context(), q)
@@ -90,7 +90,7 @@ rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
 	out.AddFormat(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&q.Delta, "delta", 0, "δ in (0, 1): gives ε")
-	f.Float64Var(&epsilon, "epsilon", 0, "ε, at least 0: gives δ")
+	f.Float64Var(&epsilon, "target-epsilon", 0, "ε, at least 0: gives δ")
 	return cmd
 }
 

@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -43,18 +42,4 @@ func (a *accountantFlags) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--accuracy is of pld alone, must not be given with --accountant %s", a.name)
 	}
 	return nil
-}
-
-// inFlags names, in what is wrong with a question, the flags of cmd as they are given.
-func inFlags(cmd *cobra.Command, err error) error {
-	if err == nil {
-		return nil
-	}
-	lines := strings.Split(err.Error(), "\n")
-	for i, line := range lines {
-		if name, _, ok := strings.Cut(line, " = "); ok && cmd.Flags().Lookup(name) != nil {
-			lines[i] = "--" + line
-		}
-	}
-	return errors.New(strings.Join(lines, "\n"))
 }

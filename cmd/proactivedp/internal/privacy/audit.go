@@ -12,6 +12,7 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/experiments"
 )
 
 // An audit that did not go as it should ends with one of these: it has printed what
@@ -166,7 +167,7 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 
 // survey measures what an audit finds.
 func (f *auditFlags) survey(cmd *cobra.Command) error {
-	err := audit.Survey(cmd.Context(), f.out, f.options, f.audits, func(p audit.Power) {
+	err := experiments.AuditSurvey(cmd.Context(), f.out, f.options, f.audits, func(p experiments.AuditPower) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,
 			p.Size, p.Runner, p.Found, p.Audits, p.Runs)
 	})

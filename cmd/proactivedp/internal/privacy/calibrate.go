@@ -18,7 +18,7 @@ import (
 )
 
 // Solvable are the quantities that calibrate solves for, by their flags.
-var Solvable = []string{"sigma", "sample-rate", "steps"}
+var Solvable = []string{"noise-multiplier", "sample-rate", "steps"}
 
 func newCalibrate() *cobra.Command {
 	var release releaseFlags
@@ -31,28 +31,28 @@ func newCalibrate() *cobra.Command {
 		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
 		Long: `Solve for one of three, given the other two: the least noise multiplier σ, the
 largest sample rate q, or the most rounds T, of which the upper bound on ε is at
-most --epsilon at --delta. With --n, and no --sample-size, the largest sample size
+most --target-epsilon at --delta. With --n, and no --batch-size, the largest sample size
 s is solved for in the place of q. The answer is accounted by pld, a certified interval,
 unless another accountant is named; gdp is one only where it is exact (q = 1).
 
 Add-or-remove adjacency and Poisson sampling unless other ones are named. The answer
 for Poisson sampling does not hold for a data loader that shuffles: see account --help.`,
-		Example: `  proactivedp calibrate --epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
-  proactivedp calibrate --epsilon 3 --delta 1e-5 --sample-size 512 --n 60000 --epochs 15
-  proactivedp calibrate --epsilon 1 --delta 1e-5 --solve steps --sigma 1.2 --sample-size 256 --n 60000 --json
-  proactivedp calibrate --epsilon 1 --delta 1e-5 --sigma 2 --steps 1000 --n 20000`,
+		Example: `  proactivedp calibrate --target-epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
+  proactivedp calibrate --target-epsilon 3 --delta 1e-5 --batch-size 512 --n 60000 --epochs 15
+  proactivedp calibrate --target-epsilon 1 --delta 1e-5 --solve steps --noise-multiplier 1.2 --batch-size 256 --n 60000 --json
+  proactivedp calibrate --target-epsilon 1 --delta 1e-5 --noise-multiplier 2 --steps 1000 --n 20000`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			unknown, unknownErr := unknownOf(cmd, solve)
 			e, releaseErr := release.event(cmd, unknown)
 			err := errors.Join(out.Check(), by.check(cmd), unknownErr, releaseErr)
-			if unknown != "sigma" {
-				err = errors.Join(err, cli.RefuseZeros(cmd, "sigma"))
+			if unknown != "noise-multiplier" {
+				err = errors.Join(err, cli.RefuseZeros(cmd, "noise-multiplier"))
 			}
 			for _, b := range []struct {
 				flag  string
 				value *float64
-			}{{"epsilon", &target.Epsilon}, {"delta", &target.Delta}} {
+			}{{"target-epsilon", &target.Epsilon}, {"delta", &target.Delta}} {
 				if !cli.AnyChanged(cmd, b.flag) {
 					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // the rest is checked
 				}
@@ -63,7 +63,7 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.Rate, e.Count
 				target.SampleSize, target.DatasetSize = e.SampleSize, e.DatasetSize
 				switch unknown {
-				case "sigma":
+				case "noise-multiplier":
 					target.Sigma = 0
 				case "sample-rate":
 					target.SampleRate, target.DatasetSize = 0, release.n
@@ -72,7 +72,7 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 				}
 			}
 			q := answer.CalibrateQuestion{Target: target, Accountant: by.name, Accuracy: by.accuracy}
-			if err := errors.Join(err, inFlags(cmd, q.Validate())); err != nil {
+			if err := errors.Join(err, q.Validate()); err != nil {
 				return cli.Usage(err)
 			}
 			c, err := answer.Calibrate(cmd.Context(), q)
@@ -91,9 +91,9 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 	out.Add(cmd)
 	out.AddFormat(cmd)
 	f := cmd.Flags()
-	f.Lookup("sigma").Usage = "noise multiplier σ, in [0.05, 1e6]: the noise is N(0, C²σ²) per coordinate"
+	f.Lookup("noise-multiplier").Usage = "noise multiplier σ, in [0.05, 1e6]: the noise is N(0, C²σ²) per coordinate"
 	f.StringVar(&solve, "solve", "", strings.Join(Solvable, ", ")+" (default: the one that is not given)")
-	f.Float64Var(&target.Epsilon, "epsilon", 0, "ε that is allowed, in [1e-8, 1e4]")
+	f.Float64Var(&target.Epsilon, "target-epsilon", 0, "ε that is allowed, in [1e-8, 1e4]")
 	f.Float64Var(&target.Delta, "delta", 0, "δ in (0, 1)")
 	return cmd
 }
@@ -101,17 +101,18 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 // unknownOf returns what is solved for: solve, or the one that is not given.
 func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 	if cmd.Flags().Changed("solve") {
+		solve = string(cli.FieldName(nil, solve))
 		if !slices.Contains(Solvable, solve) {
 			return "", fmt.Errorf("--solve = %q, must be one of %s%s",
 				solve, strings.Join(Solvable, ", "), cli.Meant(message.Nearest(solve, Solvable)))
 		}
 		return solve, nil
 	}
-	given := map[string]bool{"sigma": cli.AnyChanged(cmd, "sigma"),
+	given := map[string]bool{"noise-multiplier": cli.AnyChanged(cmd, "noise-multiplier"),
 		"sample-rate": cli.AnyChanged(cmd, givesRate...), "steps": cli.AnyChanged(cmd, stepsFlags...)}
 	unknown := slices.DeleteFunc(slices.Clone(Solvable), func(name string) bool { return given[name] })
 	if len(unknown) != 1 {
-		return "", fmt.Errorf("give two of --sigma, --sample-rate and --steps, not %d, or say with --solve which "+
+		return "", fmt.Errorf("give two of --noise-multiplier, --sample-rate and --steps, not %d, or say with --solve which "+
 			"one is solved for", len(Solvable)-len(unknown))
 	}
 	return unknown[0], nil

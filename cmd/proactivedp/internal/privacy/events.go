@@ -163,7 +163,7 @@ var answers = []struct {
 	{[]string{"seeds", "points", "privacy"}, "this is what train --seeds prints: several trainings for a comparison; " +
 		"what train --json prints of one is a file of rounds"},
 	{[]string{"sample_rate", "steps", "target_epsilon"}, "this is what calibrate --json prints: its sigma, " +
-		"sample_rate and steps are for --sigma, --sample-rate and --steps"},
+		"sample_rate and steps are for --noise-multiplier, --sample-rate and --steps"},
 	{[]string{"predictions", "trained_on_sha256"}, "this is what predict --json prints: labelling releases nothing " +
 		"more of the records that the model was trained on"},
 }
@@ -286,7 +286,7 @@ const eventsFlag = "events"
 
 // addEvents gives cmd the flag --events.
 func addEvents(cmd *cobra.Command, files *historyFlags) {
-	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, in the place of --sigma, --sample-rate and "+
+	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, in the place of --noise-multiplier, --sample-rate and "+
 		"--steps; may be given for each of several releases")
 }
 
@@ -300,7 +300,7 @@ func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.His
 		}
 		return plan.History{Events: []dp.Event{e}}, nil
 	}
-	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"sigma"})...)
+	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"noise-multiplier"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
 		adjacency = "" // each round then has the adjacency that goes with its sampling

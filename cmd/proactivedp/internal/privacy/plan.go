@@ -43,14 +43,16 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "From a budget or a noise multiplier to sample size and rounds",
-		Long: `Plan the training of one client: N records, and some of epochs k, sample size s and
-rounds T = ⌈kN/s⌉, noise multiplier σ and ε. What is not given is solved for:
+		Long: `Plan the training of one client: N records, and some of epochs k, batch size s and
+steps T = ⌈kN/s⌉, noise multiplier σ and ε. What is not given is solved for:
 
-  --epochs and --epsilon                    the recommended s, and the least σ for it
-  two of --epochs, --sample-size, --rounds  the least σ from --epsilon, or ε from --sigma
-  --sigma and --epsilon, with --epochs      the largest s
-    or --rounds, or with --sample-size      the largest T
-  several --sample-size, as 256,512,1024    a table: σ, T, signal and cost of each
+  --epochs and --target-epsilon            the recommended s, and the least σ for it
+  two of --epochs, --batch-size, --steps,  the least σ
+    with --target-epsilon
+  the same two, with --noise-multiplier    ε
+  --noise-multiplier and --target-epsilon  the largest s from --epochs or --steps,
+                                             the most T from --batch-size
+  several --batch-size, as 256,512,1024    a table with σ, T, signal and cost of each
 
 The signal is s√T/σ, compared with that of full batches at the same ε: what counts for a
 training. A larger batch keeps more of it and leaves fewer updates. Recommended is the
@@ -58,29 +60,29 @@ least power of two that keeps 80 %, with 100 to 1,000 updates where that is poss
 
 The plan is accounted by pld, a certified interval, for Poisson sampling, or by another
 --method. closed-form is the paper's Theorem simpleF (corrected γ): it ties σ to ε, and
-solves for the largest s from --epochs and --sigma or --epsilon. Without options the plan
-is the paper's setting on LIBSVM data by that theorem; with any but --json, --statement
-and --format, --n says how many records there are.
+solves for the largest s from --epochs and one of the two. Without options the plan is
+the paper's setting on LIBSVM data by that theorem; with any option but --json,
+--statement and --format, --n says how many records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
-record, of all clients, the first leg first. --epsilon is then for all rounds together;
-adjacency, sampling and, unless --n is given, N are those of FILE. Without --sigma, σ is
-that of --epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
+record, of all clients, the first leg first. --target-epsilon is then for all rounds together;
+adjacency, sampling and, unless --n is given, N are those of FILE. Without --noise-multiplier, σ is
+that of --target-epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
 stop, may be chosen by what was released: all rounds go through a Rényi filter, whose ε,
 δ and orders must be fixed before the first release. --record writes them with the plan
-into a file for --after; where FILE has none, --epsilon and --delta are assumed to have
+into a file for --after; where FILE has none, --target-epsilon and --delta are assumed to have
 been fixed then. If all was fixed beforehand say so with --fixed-beforehand, and plain
 composition, a little tighter, is used. What --method says of such rounds stands beside
 the filter otherwise.
 ` + eventsHelp,
-		Example: `  proactivedp plan --n 50000 --epochs 20 --epsilon 3 --delta 1e-5
-  proactivedp plan --n 50000 --epochs 20 --epsilon 3 --delta 1e-5 --sample-size 256,512,1024
-  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --frontier --png frontier.png
-  proactivedp plan --n 60000 --rounds 4000 --sample-size 64 --epsilon 1 --adjacency replace-one --json
-  proactivedp plan --n 10000 --epochs 5 --sigma 19.29962 --method closed-form
-  proactivedp plan --n 60000 --epochs 6 --epsilon 0.15 --format opacus
-  proactivedp plan --n 10000 --epochs 2 --epsilon 0.1 --record rounds.json --budget 0.3
-  proactivedp plan --after rounds.json --epochs 2 --sigma 8`,
+		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5
+  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5 --batch-size 256,512,1024
+  proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --frontier --png frontier.png
+  proactivedp plan --n 60000 --steps 4000 --batch-size 64 --target-epsilon 1 --adjacency replace-one --json
+  proactivedp plan --n 10000 --epochs 5 --noise-multiplier 19.29962 --method closed-form
+  proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --format opacus
+  proactivedp plan --n 10000 --epochs 2 --target-epsilon 0.1 --record rounds.json --budget 0.3
+  proactivedp plan --after rounds.json --epochs 2 --noise-multiplier 8`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.frontier = f.frontier || cli.AnyChanged(cmd, "csv", "png", "points")
@@ -102,15 +104,15 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		fmt.Sprintf("records N of the client, in [1, 2^53], must be given with other options (default %d without "+
 			"any)", defaultN))
 	fs.Float64Var(&f.req.Epochs, "epochs", 0,
-		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --sample-size or "+
-			"--rounds is given)", defaultEpochs))
-	cli.CountsVar(fs, &f.sizes, "sample-size", nil, "sample size s, in [1, N], the mean if θ > 1; several, separated by "+
-		"commas, are compared at --epsilon (default: the recommended one)")
-	cli.CountVar(fs, &f.req.Rounds, "rounds", 0, "rounds T, at least 1")
-	fs.Float64Var(&f.req.Sigma, "sigma", 0,
-		fmt.Sprintf("noise multiplier σ, at least 0.05, or above √2 by a closed form (default %g with a closed form, "+
-			"unless --epsilon is given)", defaultSigma))
-	fs.Float64Var(&f.req.Epsilon, "epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
+		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --batch-size or "+
+			"--steps is given)", defaultEpochs))
+	cli.CountsVar(fs, &f.sizes, "batch-size", nil, "batch size s, in [1, N], the mean if θ > 1; several, separated by "+
+		"commas, are compared at --target-epsilon (default: the recommended one)")
+	cli.CountVar(fs, &f.req.Rounds, "steps", 0, "steps (rounds) T of the client, at least 1")
+	fs.Float64Var(&f.req.Sigma, "noise-multiplier", 0,
+		fmt.Sprintf("noise multiplier σ, at least 0.05, or above √2 with a closed form (default %g with a closed form, "+
+			"unless --target-epsilon is given)", defaultSigma))
+	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
 		"all rounds (default that of the filter in the file)")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
@@ -135,9 +137,9 @@ func (f *planFlags) add(cmd *cobra.Command) {
 // common fills in the defaults and reports the flags that are wrong whatever
 // is planned.
 func (f *planFlags) common(cmd *cobra.Command) error {
-	err := cli.RefuseZeros(cmd, "epochs", "sample-size", "rounds", "sigma", "epsilon", "delta", "theta", "clients",
+	err := cli.RefuseZeros(cmd, "epochs", "batch-size", "steps", "noise-multiplier", "target-epsilon", "delta", "theta", "clients",
 		"accuracy", "points")
-	if !cli.AnyChanged(cmd, "epochs", "sample-size", "rounds") {
+	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
 		f.req.Epochs = defaultEpochs
 	}
 	if len(f.sizes) == 1 {
@@ -151,11 +153,11 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 func (f *planFlags) plan(cmd *cobra.Command) error {
 	errs := []error{f.common(cmd), f.records(cmd)}
 	switch bare := !f.plans(cmd); {
-	case cli.AnyChanged(cmd, "sigma", "epsilon"):
+	case cli.AnyChanged(cmd, "noise-multiplier", "target-epsilon"):
 	case bare:
 		f.req.Method, f.req.Sigma = plan.ClosedForm, defaultSigma
 	case f.req.Method == plan.PLD || f.req.Method == plan.RDP:
-		errs = append(errs, errors.New("--epsilon is missing, or --sigma with --sample-size or --rounds"))
+		errs = append(errs, errors.New("--target-epsilon is missing, or --noise-multiplier with --batch-size or --steps"))
 		f.req.Epsilon = 1 // the rest is checked
 	default:
 		f.req.Sigma = defaultSigma
@@ -209,7 +211,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	}
 	return f.out.Print(cmd, solved.Statement, solved, func(w io.Writer) error {
 		if !f.plans(cmd) {
-			fmt.Fprint(w, "This is the paper's setting on LIBSVM data, by its theorem. Give --n, --epochs and --epsilon for a "+
+			fmt.Fprint(w, "This is the paper's setting on LIBSVM data, by its theorem. Give --n, --epochs and --target-epsilon for a "+
 				"plan of your own\nwith the least noise.\n\n")
 		}
 		return printPlan(w, solved)

@@ -24,16 +24,16 @@ type releaseFlags struct {
 // add gives cmd the flags of the rounds.
 func (r *releaseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&r.sigma, "sigma", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")
+	f.Float64Var(&r.sigma, "noise-multiplier", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")
 	f.Float64Var(&r.rate, "sample-rate", 0, "sample rate q, in (0, 1]")
-	cli.CountVar(f, &r.size, "sample-size", 0,
-		"sample size s, in [1, N], expected under Poisson sampling; with --n in the place of --sample-rate")
+	cli.CountVar(f, &r.size, "batch-size", 0,
+		"batch size s, in [1, N], expected under Poisson sampling; with --n, instead of --sample-rate")
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
-	cli.CountVar(f, &r.steps, "steps", 0, "rounds T, at least 1, of all clients that hold the record; with "+
+	cli.CountVar(f, &r.steps, "steps", 0, "steps (rounds) T, at least 1, of all clients that hold the record; with "+
 		"--sampling shuffle, of one data loader")
 	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle, instead of "+
 		"--sample-rate")
-	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], in the place of --steps: T = epochs/q "+
+	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], instead of --steps: T = epochs/q "+
 		"rounds, rounded up")
 	f.StringVar(&r.adjacent, "adjacency", "", "add-or-remove, replace-one or zero-out (default: add-or-remove with "+
 		"Poisson sampling, replace-one with fixed, zero-out with shuffle)")
@@ -61,24 +61,24 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 }
 
 // rateFlags are the flags that say how many records a round uses.
-var rateFlags = []string{"sample-rate", "sample-size", "n", "batches"}
+var rateFlags = []string{"sample-rate", "batch-size", "n", "batches"}
 
 // givesRate are those of which one alone says that the rate is not solved for.
-var givesRate = []string{"sample-rate", "sample-size", "batches"}
+var givesRate = []string{"sample-rate", "batch-size", "batches"}
 
 // pairs reports a sample size without a number of records, or the other way round, and a
 // sample rate beside them.
 func pairs(cmd *cobra.Command) error {
-	size, n := cli.AnyChanged(cmd, "sample-size"), cli.AnyChanged(cmd, "n")
+	size, n := cli.AnyChanged(cmd, "batch-size"), cli.AnyChanged(cmd, "n")
 	switch {
 	case cli.AnyChanged(cmd, "batches"):
-		return cli.RefuseWith(cmd, "batches", "sample-rate", "sample-size", "n")
+		return cli.RefuseWith(cmd, "batches", "sample-rate", "batch-size", "n")
 	case cli.AnyChanged(cmd, "sample-rate"):
-		return cli.RefuseWith(cmd, "sample-rate", "sample-size", "n")
+		return cli.RefuseWith(cmd, "sample-rate", "batch-size", "n")
 	case size && !n:
-		return errors.New("--n is missing: --sample-size is of so many records")
+		return errors.New("--n is missing: it says how many records --batch-size is drawn from")
 	case n && !size:
-		return errors.New("--sample-size is missing, of the records of --n")
+		return errors.New("--batch-size is missing: --n says how many records it is drawn from")
 	}
 	return nil
 }
@@ -124,19 +124,19 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 		}
 		if e.Sampling != dp.Shuffle {
 			errs = append(errs, fmt.Errorf("--batches must not be given with --sampling %s: give --sample-rate, or "+
-				"--sample-size with --n", e.Sampling))
+				"--batch-size with --n", e.Sampling))
 		}
 	}
-	noRate := "--sample-rate is missing, or --sample-size with --n"
+	noRate := "--sample-rate is missing, or --batch-size with --n"
 	if e.Sampling == dp.Shuffle {
-		noRate = "--batches is missing, the batches of an epoch, or --sample-size with --n"
+		noRate = "--batches is missing, the batches of an epoch, or --batch-size with --n"
 	}
 	for _, q := range []struct {
 		name, missing string
 		flags         []string
 		allow         func()
 	}{
-		{"sigma", "--sigma is missing", []string{"sigma"}, func() { e.NoiseMultiplier = 1 }},
+		{"noise-multiplier", "--noise-multiplier is missing", []string{"noise-multiplier"}, func() { e.NoiseMultiplier = 1 }},
 		{"sample-rate", noRate, rateFlags, func() {
 			e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0
 		}},

@@ -139,7 +139,7 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), answer.CheckAccuracy(f.by.accuracy), cli.RefuseWith(cmd, "after",
-		"sample-size", "rounds", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
+		"batch-size", "steps", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	if f.out.IsCode() {
 		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run from "+
 			"its beginning", f.out.Format))

@@ -28,7 +28,7 @@ figures of ε over the sample size with a README.md of what was found.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Accountant = pld.Accountant{Accuracy: by.accuracy}
 			o.Progress = cmd.ErrOrStderr()
-			if err := errors.Join(o.Validate(), by.check(cmd), inFlags(cmd, answer.CheckAccuracy(by.accuracy)), cli.CheckWorkers(o.Workers)); err != nil {
+			if err := errors.Join(o.Validate(), by.check(cmd), answer.CheckAccuracy(by.accuracy), cli.CheckWorkers(o.Workers)); err != nil {
 				return cli.Usage(err)
 			}
 			if err := papertables.Make(cmd.Context(), o); err != nil {

@@ -31,14 +31,14 @@ most α, that tells neighbouring data sets apart. A lower curve is a guarantee.
                         where every round uses all records
   paper                 lower: g(σ, ε_target) of the paper, which holds for any
                         number of rounds that Theorem Main allows; for add-or-remove
-                        adjacency and Poisson sampling of --sample-size of --n
+                        adjacency and Poisson sampling of --batch-size of --n
 
 The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect privacy.
 
 ` + eventsHelp,
-		Example: "  proactivedp tradeoff --sigma 19.29962 --sample-size 31 --n 10000 --steps 1612 --delta 1e-4 " +
+		Example: "  proactivedp tradeoff --noise-multiplier 19.29962 --batch-size 31 --n 10000 --steps 1612 --delta 1e-4 " +
 			"--png curves.png\n" +
-			"  proactivedp tradeoff --sigma 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
+			"  proactivedp tradeoff --noise-multiplier 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			history, err := release.history(cmd, rounds)
@@ -46,8 +46,8 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			if !cli.AnyChanged(cmd, "delta") {
 				err, q.Delta = errors.Join(err, errors.New("--delta is missing")), 0.5 // the rest is checked
 			}
-			err = errors.Join(err, by.check(cmd), cli.RefuseZeros(cmd, "epsilon", "points"), out.Check())
-			if err := errors.Join(err, inFlags(cmd, q.Validate())); err != nil {
+			err = errors.Join(err, by.check(cmd), cli.RefuseZeros(cmd, "target-epsilon", "points"), out.Check())
+			if err := errors.Join(err, q.Validate()); err != nil {
 				return cli.Usage(err)
 			}
 			if err := files.writable(); err != nil {
@@ -71,7 +71,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 	out.Add(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&q.Delta, "delta", 0, "δ of f(ε, δ), in (0, 1)")
-	f.Float64Var(&q.Target, "epsilon", 0,
+	f.Float64Var(&q.Target, "target-epsilon", 0,
 		"ε_target of the paper's curve, in (0, 0.5) (default: the ε of σ and δ by (treq4))")
 	cli.CountVar(f, &q.Points, "points", q.Points, "points of a curve, in [3, 100000]")
 	return cmd

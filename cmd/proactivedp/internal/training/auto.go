@@ -39,13 +39,13 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
+	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
 		"1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
 		"satisfied, in (0, 1], likewise")
 	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
-		"--epsilon, --delta and --target-accuracy")
+		"--target-epsilon, --delta and --target-accuracy")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
 		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
@@ -75,13 +75,13 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	schedule.Usage += " (default: that of the paper, zero or constant, for the strategies paper, tight, default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
-	clients.Usage += " (default: as many as --epsilon, --target-accuracy or --delta list)"
+	clients.Usage += " (default: as many as --target-epsilon, --target-accuracy or --delta list)"
 }
 
 // clients returns what each client wants.
 func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if f.file != "" {
-		if err := cli.RefuseWith(cmd, "clients-file", "clients", "epsilon", "delta", "target-accuracy"); err != nil {
+		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy"); err != nil {
 			return nil, err
 		}
 		return auto.ReadClients(f.file)
@@ -123,10 +123,10 @@ judge, are not protected. A client is satisfied if the accuracy on them reaches 
 and exceeds the majority-class baseline by more than its sampling error, and if the test
 records do not contradict that. The baseline always predicts the most frequent class. The
 exit status is 0 if every client is satisfied.`,
-		Example: `  proactivedp auto --data phishing --epsilon 0.5 --target-accuracy 0.9
-  proactivedp auto --epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
-  proactivedp auto --epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
-  proactivedp auto --strategy paper --epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
+		Example: `  proactivedp auto --data phishing --target-epsilon 0.5 --target-accuracy 0.9
+  proactivedp auto --target-epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
+  proactivedp auto --target-epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
+  proactivedp auto --strategy paper --target-epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
 		Args: cli.NoArgs,
 		RunE: f.run,
 	}

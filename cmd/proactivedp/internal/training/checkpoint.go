@@ -51,7 +51,7 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 		errs = append(errs, err)
 	}
 	if k.resume != "" {
-		errs = append(errs, cli.RefuseWith(cmd, "resume", "seed-from-os", "dry-run"))
+		errs = append(errs, cli.RefuseWith(cmd, "resume", "epochs", "seed-from-os", "dry-run"))
 	}
 	return cli.Usage(errors.Join(errs...))
 }

@@ -50,30 +50,30 @@ func delayCommand(s experiments.DelaySpec) string {
 // searchCommand makes a search again: with all that is always said, and what else
 // differs from the paper's.
 func searchCommand(s experiments.SearchSpec) string {
-	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --sigma %s --sample-size %s "+
+	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --noise-multiplier %s --batch-size %s "+
 		"--schedule %s --scale %v --proxy %v --seeds %d",
 		message.Word(s.Train.Data), strings.Join(s.Models, ","), listText(s.Eta0), listText(s.Beta), listText(s.Sigmas),
 		s.Train.SampleSize, s.Train.Schedule, s.Scale, s.Proxy, s.Seeds)
 	usual := experiments.PaperSearch(s.Models[0], s.Train.Data).Train
-	return text + cli.FlagsText(s.Train, usual, "model", "data", "sample-size", "sigma", "eta0", "beta", "schedule",
+	return text + cli.FlagsText(s.Train, usual, "model", "data", "batch-size", "noise-multiplier", "eta0", "beta", "schedule",
 		"seed")
 }
 
 // trainCommand trains a setting: with what a search decides of it, which is always
 // said, and what else differs from the paper's.
 func trainCommand(s train.Spec) string {
-	text := fmt.Sprintf("proactivedp train --model %s --data %s --sigma %v --eta0 %v --beta %v --schedule %s", s.Model,
+	text := fmt.Sprintf("proactivedp train --model %s --data %s --noise-multiplier %v --eta0 %v --beta %v --schedule %s", s.Model,
 		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
-	return text + cli.FlagsText(s, pool.Train(s.Model, s.Data), "model", "data", "sigma", "eta0",
+	return text + cli.FlagsText(s, pool.Train(s.Model, s.Data), "model", "data", "noise-multiplier", "eta0",
 		"beta", "schedule")
 }
 
 // utilityCommand makes a utility graph again.
 func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
-	text := fmt.Sprintf("proactivedp utility --data %s --model %s --clip %s --sigma %s --draws %d",
+	text := fmt.Sprintf("proactivedp utility --data %s --model %s --max-grad-norm %s --noise-multiplier %s --draws %d",
 		message.Word(s.Train.Data), s.Train.Model, listText(clips), listText(s.Sigmas), s.Draws)
-	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "clip", "sigma")
+	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "max-grad-norm", "noise-multiplier")
 }
 
 // proposeCommand makes proposals again.
@@ -81,13 +81,13 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
 	if r.Epsilon != 0 {
-		text += fmt.Sprintf(" --epsilon %v", r.Epsilon)
+		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)
 	}
 	if r.TargetAccuracy != 0 {
 		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
 	}
 	if !slices.Equal(r.Rounds, usual.Rounds) {
-		text += " --rounds " + listText(r.Rounds)
+		text += " --steps " + listText(r.Rounds)
 	}
 	text += fmt.Sprintf(" --seeds %d --count %d", r.Seeds, r.Count)
 	if probe != "" {

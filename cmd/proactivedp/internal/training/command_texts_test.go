@@ -77,7 +77,7 @@ func TestSearchCommand(t *testing.T) {
 // changed; each is read as it was meant.
 func TestTrainCommand(t *testing.T) {
 	spec := pool.Train(train.LeNetReLU, "synth-mnist:350")
-	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --sigma 12.10881 --eta0 0.015 " +
+	const plain = "proactivedp train --model lenet-relu --data synth-mnist:350 --noise-multiplier 12.10881 --eta0 0.015 " +
 		"--beta 1e-05 --schedule linear"
 	if got := trainCommand(spec); got != plain {
 		t.Errorf("%s, want %s", got, plain)
@@ -85,7 +85,7 @@ func TestTrainCommand(t *testing.T) {
 	spec.Schedule, spec.Beta, spec.GradComps, spec.SampleSize, spec.Average = "zero", 0, 60, "20", "tail:0.5"
 	got := trainCommand(spec)
 	if want := strings.Replace(plain, "1e-05 --schedule linear", "0 --schedule zero", 1) +
-		" --grad-computations 60 --sample-size 20 --average tail:0.5"; got != want {
+		" --grad-computations 60 --batch-size 20 --average tail:0.5"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	var read train.Report

@@ -94,7 +94,7 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock "+
 		"takes on which delays are compared, in (0, 1e6]")
 	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sweep of them compares, each in [1, N] (default: "+
-		"the paper's, or of --data up to four times --sample-size)")
+		"the paper's, or of --data up to four times --batch-size)")
 	f.drawing.add(fs)
 	f.own.add(cmd, &f.where)
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))

@@ -30,7 +30,6 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 		"in [1, 10000]")
 	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture, with its data and a manifest; keeps "+
 		"finished trainings")
-	c.drawing = newDrawingFlags()
 	c.drawing.add(f)
 }
 
@@ -65,7 +64,7 @@ func (c *curveFlags) run(
 		return err
 	}
 	spec := p.Spec
-	if cmd.Flags().Changed("epsilon") { // which every seed is to keep
+	if cmd.Flags().Changed("target-epsilon") { // which every seed is to keep
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ type ownFigures struct {
 
 // ownFigureFlags are the flags of the trainings, by name.
 var ownFigureFlags = []string{"data", "model", "clients", "partition", "features", "input-scale", "split", "lambda",
-	"grad-computations", "sample-size", "clip", "eta0", "beta", "schedule", "momentum", "delay", "delta"}
+	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta"}
 
 // add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
@@ -34,7 +34,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	cli.NumbersVar(cmd.Flags(), &o.epsilons, "epsilons", experiments.OwnEpsilons, "with --data: target epsilons of a "+
 		"record, certified, that the ε sweep compares, each in [1e-8, 1e4]")
 	where.Own.Add(cmd)
-	for _, name := range []string{"data", "grad-computations", "sample-size"} {
+	for _, name := range []string{"data", "grad-computations", "batch-size"} {
 		cmd.Flags().Lookup(name).DefValue = ""
 	}
 	cmd.Flags().Lookup("eta0").DefValue = "0" // of which the help says nothing
@@ -135,7 +135,7 @@ func (o *ownFigures) name() string {
 // text states the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "sigma") + where.Own.Text()
+		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}

@@ -27,7 +27,7 @@ type planFileFlags struct {
 func (p *planFileFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, as propose --json or plan --json wrote it; "+
-		"other flags override it, but for what decides its privacy: of that --epsilon alone, up to the file's, finds "+
+		"other flags override it, but for what decides its privacy: of that --target-epsilon alone, up to the file's, finds "+
 		"the noise anew")
 	cli.CountVar(f, &p.choose, "choose", 0, "which of the proposals in --plan, by rank, at least 1 (default 1)")
 }
@@ -43,7 +43,7 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 	case !cmd.Flags().Changed("plan"):
 		return nil
 	}
-	if err := cli.RefuseWith(cmd, "plan", "sigma", "delta", "sample-size", "grad-computations", "clients",
+	if err := cli.RefuseWith(cmd, "plan", "noise-multiplier", "delta", "batch-size", "grad-computations", "steps", "epochs", "clients",
 		"partition", "sampling", "adapt", "split", "holdout", "resume"); err != nil {
 		return cli.Usage(err)
 	}
@@ -93,7 +93,7 @@ func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, 
 func (p *planFileFlags) holds(ctx context.Context, run *train.Prepared) error {
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {
-		err = fmt.Errorf("%w: --epsilon beside --plan, up to that, finds the noise anew for these records", err)
+		err = fmt.Errorf("%w: --target-epsilon beside --plan, up to that, finds the noise anew for these records", err)
 	}
 	return err
 }

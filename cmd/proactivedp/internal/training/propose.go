@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/experiments"
 	"proactivedp/internal/files"
 	"proactivedp/internal/results"
 	"proactivedp/propose"
@@ -74,10 +75,10 @@ status is 1 if no setting is predicted to do what is asked.
 --check makes the figure of how well predictions did: every setting is trained.
 --against-grid makes that of how good the first proposal is: it is held against the best
 of a grid of whole trainings that takes so many times the arithmetic.`,
-		Example: `  proactivedp propose --data phishing --epsilon 0.15
-  proactivedp propose --data mnist --clients 1 --epsilon 0.105 --out out/propose-mnist
+		Example: `  proactivedp propose --data phishing --target-epsilon 0.15
+  proactivedp propose --data mnist --clients 1 --target-epsilon 0.105 --out out/propose-mnist
   proactivedp propose --data mushrooms --target-accuracy 0.98
-  proactivedp propose --data my.libsvm --features 68 --epsilon 1 --probe phishing`,
+  proactivedp propose --data my.libsvm --features 68 --target-epsilon 1 --probe phishing`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.check {
@@ -99,12 +100,12 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.Own.Add(cmd)
 	f.train.AddNamed(cmd, givenFlags...)
 	fs, r := cmd.Flags(), &f.request
-	fs.Float64Var(&r.Epsilon, "epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
+	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
 		" (default: the least that --target-accuracy needs)")
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
-	cli.CountsVar(fs, &r.Rounds, "rounds", r.Rounds, "numbers of rounds to try, of all clients together, each at "+
+	cli.CountsVar(fs, &r.Rounds, "steps", r.Rounds, "numbers of steps (rounds) to try, of all clients together, each at "+
 		"least the number of clients (default of networks: up to 4000)")
 	cli.CountVar(fs, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
 		"of --check: 5)")
@@ -132,9 +133,9 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	wrong := errors.Join(cli.RefuseZeros(cmd, "epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
+	wrong := errors.Join(cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
-		wrong = errors.Join(wrong, propose.CheckTimes(f.against),
+		wrong = errors.Join(wrong, experiments.CheckGridTimes(f.against),
 			cli.RefuseWith(cmd, "against-grid", "target-accuracy"))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
@@ -214,7 +215,7 @@ func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, 
 	if !cmd.Flags().Changed("against-grid") {
 		return propose.Propose(cmd.Context(), f.request, o)
 	}
-	return propose.AgainstGrid(cmd.Context(), f.request, o, propose.DefaultGrid(f.request), f.against,
+	return experiments.AgainstGrid(cmd.Context(), f.request, o, experiments.ProposalGrid(f.request), f.against,
 		gridTestSeeds(o.Data.Data()))
 }
 
@@ -233,7 +234,7 @@ func fillUsual(cmd *cobra.Command, r *propose.Request) {
 	if !given("seeds") {
 		r.Seeds = usual.Seeds
 	}
-	if !given("rounds") {
+	if !given("steps") {
 		r.Rounds = usual.Rounds
 	}
 	if !given("count") {

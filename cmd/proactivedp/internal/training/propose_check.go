@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/propose"
+	"proactivedp/experiments"
 	"proactivedp/train"
 )
 
@@ -19,7 +19,7 @@ const checkSeeds = 5
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
-	others := []string{"epsilon", "target-accuracy", "probe", "rounds", "count", "against-grid"}
+	others := []string{"target-epsilon", "target-accuracy", "probe", "steps", "count", "against-grid"}
 	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
 		return cli.Usage(err)
 	}
@@ -30,10 +30,10 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	cases, seeds := propose.Checks(), checkSeeds
+	cases, seeds := experiments.PredictionCases(), checkSeeds
 	command := "proactivedp propose --check"
 	if cmd.Flags().Changed("fresh") {
-		cases = propose.FreshChecks(f.fresh)
+		cases = experiments.FreshPredictionCases(f.fresh)
 		command += fmt.Sprintf(" --fresh %d", f.fresh)
 	}
 	if cmd.Flags().Changed("seeds") {
@@ -41,7 +41,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	}
 	command += " --seeds " + strconv.Itoa(seeds) + drawingText(drawing)
 	start := time.Now()
-	var all []propose.Checked
+	var all []experiments.PredictionCheck
 	var sources []*train.Source
 	err = f.inFolder(func() (err error) {
 		all, sources, err = f.checkCases(cmd, cases, seeds)
@@ -50,7 +50,7 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	r := propose.NewCheckReport(all)
+	r := experiments.NewPredictionReport(all)
 	if f.out != "" {
 		if err := r.Write(f.out, command, drawing, cases, sources, seeds, time.Since(start)); err != nil {
 			return err
@@ -60,8 +60,8 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 }
 
 // checkCases trains what the cases predict, and returns that with the data sets it took.
-func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []propose.Case, seeds int) (
-	all []propose.Checked, sources []*train.Source, err error,
+func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []experiments.PredictionCase, seeds int) (
+	all []experiments.PredictionCheck, sources []*train.Source, err error,
 ) {
 	known := map[string]*train.Source{}
 	for _, c := range cases {
@@ -87,7 +87,7 @@ func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []propose.Case, seed
 // checkedSettings is how many settings are checked.
 func checkedSettings() int {
 	n := 0
-	for _, c := range propose.Checks() {
+	for _, c := range experiments.PredictionCases() {
 		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
 	}
 	return n

@@ -11,7 +11,7 @@ import (
 
 // What --check is of stands in its cases: every flag that says it is refused, none ignored.
 func TestCheckRefusesWhatItWouldIgnore(t *testing.T) {
-	for _, name := range slices.Concat([]string{"epsilon"}, givenFlags, cli.OwnFlagNames) {
+	for _, name := range slices.Concat([]string{"target-epsilon"}, givenFlags, cli.OwnFlagNames) {
 		cmd := newPropose()
 		cmd.SetArgs([]string{"--check", "--" + name, "1", "--format", "gif"}) // of which no picture is made
 		cmd.SetErr(io.Discard)

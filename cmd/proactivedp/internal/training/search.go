@@ -23,6 +23,7 @@ type searchFlags struct {
 	train   cli.TrainFlags
 	spec    experiments.SearchSpec
 	options experiments.SearchOptions
+	rates   []float64
 	asJSON  bool
 }
 
@@ -39,7 +40,8 @@ all runs, the ranking and a manifest. The search itself is covered by no privacy
 
 What is trained with noise is a proxy: s and σ times f and η₀ over f, in as many rounds,
 which has the steps of the whole training and costs f of it. --proxy 1 trains all whole.
-A training without noise has no proxy and is run whole: --sigma says which to search for.
+A training without noise has no proxy and is run whole. --noise-multiplier says for which
+noise to search.
 
 The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
 has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. About a sixth
@@ -48,8 +50,8 @@ decides which ones.
 
 An interrupted command keeps its finished runs below --out and goes on from there.`,
 		Example: `  proactivedp search --data mnist
-  proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --sigma 12.10881 --seeds 5
-  proactivedp search --data mnist --sigma 12.10881 --schedule zero
+  proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --noise-multiplier 12.10881 --seeds 5
+  proactivedp search --data mnist --noise-multiplier 12.10881 --schedule zero
   proactivedp search --data phishing --models logreg --proxy 1`,
 		Args: cli.NoArgs,
 		RunE: f.run,
@@ -67,8 +69,10 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	fs.StringSliceVar(&spec.Models, "models", spec.Models,
 		"models to try, of "+cli.ModelsUsage())
 	cli.NumbersVar(fs, &spec.Eta0, "eta0", spec.Eta0, "initial step sizes η₀ to try, in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &f.rates, "learning-rate", nil, "initial step sizes along the mean gradient of a batch to try, "+
+		"instead of --eta0: η₀ is each over --batch-size; in [1e-30, 1e30]")
 	cli.NumbersVar(fs, &spec.Beta, "beta", spec.Beta, "decays β of the step size to try, in [0, 1e30]")
-	cli.NumbersVar(fs, &spec.Sigmas, "sigma", spec.Sigmas,
+	cli.NumbersVar(fs, &spec.Sigmas, "noise-multiplier", spec.Sigmas,
 		"noise multipliers σ to search for, at least 0, each by itself; 0: without noise")
 	fs.Float64Var(&spec.Scale, "scale", spec.Scale, "run this part of the gradient computations, in (0, 1]")
 	fs.Float64Var(&spec.Proxy, "proxy", spec.Proxy, "f of the proxies, in (0, 1]: this part of s and σ is run, at η₀ "+
@@ -107,6 +111,19 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
+// eta0 makes the step sizes of the search those of --learning-rate.
+func (f *searchFlags) eta0(cmd *cobra.Command) error {
+	size, err := cli.BatchSize(f.spec.Train, "learning-rate")
+	errs := []error{err, cli.RefuseWith(cmd, "learning-rate", "eta0")}
+	f.spec.Eta0 = nil
+	for _, rate := range f.rates {
+		eta0, err := cli.Eta0(rate, size)
+		f.spec.Eta0 = append(f.spec.Eta0, eta0)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
 // fill completes the search by the paper's for the model and the data, but for what is
 // given, and reports what is wrong with it.
 func (f *searchFlags) fill(cmd *cobra.Command) error {
@@ -133,12 +150,17 @@ func (f *searchFlags) fill(cmd *cobra.Command) error {
 	if changed("eta0") {
 		spec.Eta0 = given.Eta0
 	}
+	if changed("learning-rate") {
+		if err := f.eta0(cmd); err != nil {
+			return cli.Usage(err)
+		}
+	}
 	if changed("beta") {
 		spec.Beta = given.Beta
 	} else if decay := sim.Decay(spec.Train.Schedule); decay.Ends() || decay == sim.NoDecay {
 		spec.Beta = []float64{0}
 	}
-	if changed("sigma") {
+	if changed("noise-multiplier") {
 		spec.Sigmas = given.Sigmas
 	}
 	if o.Out == "" {

@@ -3,6 +3,7 @@ package training
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -28,85 +29,112 @@ type trainFlags struct {
 	curve  curveFlags
 	serve  machines.ServeFlags
 	perf   sim.Perf
+	epochs float64
 	dryRun bool
 	asJSON bool
 }
 
+func newTrainFlags() trainFlags {
+	return trainFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)},
+		curve: curveFlags{drawing: newDrawingFlags()}}
+}
+
 func newTrain() *cobra.Command {
-	f := trainFlags{train: cli.TrainFlags{Spec: train.DefaultSpec()}, perf: sim.Perf{Workers: runtime.GOMAXPROCS(0)}}
+	f := newTrainFlags()
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Simulate one asynchronous DP-SGD training",
-		Long: `Train a model by asynchronous DP-SGD and report its test accuracy with the privacy
-it was trained under: per record (all rounds of all clients that hold the record,
-composed) and per client (one client's rounds), by the closed form and, tighter,
-certified by the accountant pld.
+		Long: `Train a model by asynchronous DP-SGD and print its test accuracy and the privacy of
+the training: per record (all rounds of all clients that hold the record) and per client
+(the rounds of one client).
 
-The defaults are the paper's: its strongly convex setting on phishing or, for
-another model or data set, the setting of that. Only the step size of networks is
-not: the paper has 0.1/(1+0.01√t), here it is searched on held-out records.
+Without flags the setting is the paper's for the model and the data set, except the step
+size of networks, which was chosen on held-out records. The paper has several clients that
+all hold every record. With --clients 1 it is an ordinary DP-SGD training.
 
---epsilon takes, in the place of --sigma, the ε that a record may cost: the noise
-multiplier is the least with which ε, as pld certifies it, is at most that.
+--target-epsilon finds the least noise that keeps this ε. --plan FILE trains a setting that
+propose --json or plan --json printed; other flags override it, except those that decide its
+privacy. --dry-run prints memory, time and privacy, and trains nothing.
 
---plan FILE trains a setting of propose --json (--choose says which, by rank), or what
-plan --json says, with the paper's model and step size for the data. Other flags
-override it, but for those that decide its privacy.
+--save writes the model to a file, for predict. --seeds trains with several seeds and prints
+how the accuracy grows; --out writes that as a picture with its data. --trace writes the
+timeline of the run for Perfetto or chrome://tracing.
 
---dry-run states memory, arithmetic, expected time and privacy, and trains nothing.
+--checkpoint keeps the run in a file: at the start, about every half minute, and when the
+run is interrupted. --resume continues from the file to the same bits as without the
+interrupt. The file holds all settings of the run but not where the data are or how an own
+file is read, so give --data-dir, --data, --label-column and so on again.
 
---trace writes the run's timeline on the virtual clock, as Perfetto and chrome://tracing
-open it: the rounds of every client with their lag, waits, updates and broadcasts. A run
-that goes on from a checkpoint is traced from there.
-
---seeds trains with several seeds and shows how the accuracy grows, --out as a picture,
-too, with its data.
-
---save writes the trained model to a file, with what it takes and the privacy that it was
-trained under, for predict.
-
---checkpoint keeps the run in a file: at the start, every --checkpoint-every server
-updates (else every half minute, or as much less often as writing takes more than a
-twentieth of the time) and when it is interrupted. --resume goes on from the file,
-which says all about the run but where its data are and how a file of yours is read
-(--data-dir, --data, --label-column and so on), to the same bits as if it had never
-stopped, and goes on keeping it there. A finished run leaves a checkpoint that gives
-its report again. Only --runner virtual keeps checkpoints.
-
---listen HOST:PORT, or --broker URL, makes it the server of a training over several
-processes, which keeps its state in the folder --dir: clients take part by proactivedp
-join, and each has randomness of its own. The same command goes on after an interrupt.
-Beyond 127.0.0.1 it takes TLS and credentials, see proactivedp keys.`,
+proactivedp host serves a training to clients on other machines.`,
 		Example: `  proactivedp train
-  proactivedp train --data mushrooms --sigma 13.06742 --sample-size 55 --json
-  proactivedp train --data my.libsvm --partition shard --runner hogwild
-  proactivedp train --epsilon 0.5 --delta 1e-5
+  proactivedp train --data mushrooms --noise-multiplier 13.06742 --batch-size 55 --json
+  proactivedp train --data my.libsvm --clients 1 --batch-size 64 --epochs 10 --learning-rate 3
+  proactivedp train --target-epsilon 0.5 --delta 1e-5
   proactivedp train --plan plan.json --data phishing --schedule zero
   proactivedp train --model lenet --data mnist --dry-run
-  proactivedp train --grad-computations 2600 --trace run.json
+  proactivedp train --steps 100 --trace run.json
   proactivedp train --model alexnet --checkpoint run.checkpoint
-  proactivedp train --resume run.checkpoint
-  proactivedp train --clients 3 --listen 127.0.0.1:4222 --dir server`,
+  proactivedp train --resume run.checkpoint`,
 		Args: cli.NoArgs,
 		RunE: f.run,
 	}
-	f.add(cmd)
-	return cmd
-}
-
-func (f *trainFlags) add(cmd *cobra.Command) {
-	f.where.AddWithin(cmd)
-	f.where.Own.Add(cmd)
-	f.keep.add(cmd)
 	f.serve.Add(cmd)
-	f.from.add(cmd)
-	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.EndFlags, cli.NoiseFlags, cli.RunFlags)
+	hide(cmd, machines.ServeFlagNames...) // those of host, which this command was
+	f.keep.add(cmd)
+	f.add(cmd, cli.EndFlags)
 	f.trace.add(cmd)
 	f.save.add(cmd)
 	f.curve.add(cmd)
-	fs := cmd.Flags()
-	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
+	cli.CountVar(cmd.Flags(), &f.perf.Workers, "workers", f.perf.Workers,
 		"goroutines for gradients of large models, at least 1; never changes the result")
+	return cmd
+}
+
+func newHost() *cobra.Command {
+	f := newTrainFlags()
+	cmd := &cobra.Command{
+		Use:   "host",
+		Short: "Serve a training to clients that join from other processes or machines",
+		Long: `Serve a training over several processes, and print its report at the end. The flags of
+the training are those of train. Clients take part with proactivedp join, and each draws its
+samples and noise from its own secret.
+
+With --listen the command runs a broker itself. With --broker it uses a NATS broker that
+runs elsewhere. The state is kept in the folder --dir: after an interrupt the same command
+continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp keys.`,
+		Example: `  proactivedp host --clients 3 --listen 127.0.0.1:4222 --dir server
+  proactivedp host --clients 3 --target-epsilon 1 --listen 0.0.0.0:4222 --keys keys --dir server
+  proactivedp host --broker tls://broker:4222 --creds keys/server.creds --dir server`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !f.serve.Asked() {
+				return cli.Usage(errors.New("--listen is missing, or --broker: where the clients meet the server"))
+			}
+			return f.run(cmd, args)
+		},
+	}
+	f.serve.Add(cmd)
+	f.add(cmd)
+	hide(cmd, "runner", "seed-from-os") // which are said to be wrong here
+	return cmd
+}
+
+// hide keeps flags out of the help. They still work.
+func hide(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		cmd.Flags().Lookup(name).Hidden = true
+	}
+}
+
+// add gives cmd the flags of every training, and of more groups.
+func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
+	f.where.AddWithin(cmd)
+	f.where.Own.Add(cmd)
+	f.from.add(cmd)
+	f.train.Add(cmd, append(more, cli.SettingFlags, cli.PointFlags, cli.NoiseFlags, cli.RunFlags)...)
+	fs := cmd.Flags()
+	fs.Float64Var(&f.epochs, "epochs", 0, "passes of each client over its records, in [1e-6, 1e9], instead of --steps "+
+		"and --grad-computations")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	cli.JSONVar(fs, &f.asJSON)
 }
@@ -155,6 +183,9 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		spec.Runner = train.DistributedRunner
 	}
 	f.train.DrawExactly(cmd)
+	if err := f.checkEpochs(cmd); err != nil {
+		return cli.Usage(err)
+	}
 	if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), f.keep.fits(*spec), checkTarget(cmd, *spec),
 		f.curve.fits(*spec)), f.perf.Workers); err != nil {
 		return err
@@ -163,6 +194,21 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		return nil
 	}
 	return train.CheckKeep(f.keep.path, f.keep.key)
+}
+
+// checkEpochs reports what is wrong with --epochs. How many gradient computations they are is known
+// with the number of records. Until then there is one round.
+func (f *trainFlags) checkEpochs(cmd *cobra.Command) (err error) {
+	if !cmd.Flags().Changed("epochs") {
+		return nil
+	}
+	err = cli.RefuseWith(cmd, "epochs", "steps", "grad-computations", "adapt")
+	if !(f.epochs >= 1e-6 && f.epochs <= 1e9) {
+		err = errors.Join(err, fmt.Errorf("--epochs = %v, must be in [1e-6, 1e9]", f.epochs))
+	}
+	size, wrong := cli.BatchSize(f.train.Spec, "epochs")
+	f.train.Spec.GradComps = size
+	return errors.Join(err, wrong)
 }
 
 // prepare reads the data, and returns the run with the noise that it is to have.
@@ -183,7 +229,14 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if cmd.Flags().Changed("epsilon") {
+	if cmd.Flags().Changed("epochs") {
+		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
+		spec.GradComps = max(size, int(min(math.Round(f.epochs*float64(p.Config.Mechanism.DatasetSize)), 1<<60)))
+		if p, err = spec.Prepare(d, root); err != nil {
+			return nil, cli.Usage(err)
+		}
+	}
+	if cmd.Flags().Changed("target-epsilon") {
 		if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
 			return nil, err
 		}
@@ -224,7 +277,7 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 		}
 	}
 	if s.Runner == train.DistributedRunner && cmd.Flags().Changed("runner") {
-		errs = append(errs, fmt.Errorf("--runner = %q is what train --listen and train --broker run, must be %q or %q",
+		errs = append(errs, fmt.Errorf("--runner = %q is what proactivedp host runs, must be %q or %q",
 			s.Runner, train.VirtualRunner, train.HogwildRunner))
 	}
 	if s.SeedFromOS && cmd.Flags().Changed("seed") {
@@ -253,12 +306,12 @@ var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta"}
 
 // checkTarget reports what is wrong with a target epsilon that was given.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
-	if !cmd.Flags().Changed("epsilon") {
+	if !cmd.Flags().Changed("target-epsilon") {
 		return nil
 	}
 	var errs []error
 	if s.TargetEpsilon == 0 {
 		errs = append(errs, plan.CheckEpsilon(0))
 	}
-	return errors.Join(append(errs, cli.RefuseWith(cmd, "epsilon", "sigma"))...)
+	return errors.Join(append(errs, cli.RefuseWith(cmd, "target-epsilon", "noise-multiplier"))...)
 }

@@ -39,7 +39,7 @@ which tells which (σ, C) cannot work before any private training. It looks at t
 data without noise and is itself covered by no (ε, δ). The defaults are the paper's,
 but for the step size of networks, as those of train.`,
 		Example: `  proactivedp utility
-  proactivedp utility --data mushrooms --clip 0.1 --sigma 5,18,22 --json`,
+  proactivedp utility --data mushrooms --max-grad-norm 0.1 --noise-multiplier 5,18,22 --json`,
 		Args: cli.NoArgs,
 		RunE: f.run,
 	}
@@ -52,8 +52,8 @@ func (f *utilityFlags) add(cmd *cobra.Command) {
 	f.where.Own.Add(cmd)
 	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags)
 	fs := cmd.Flags()
-	cli.NumbersVar(fs, &f.clips, "clip", f.clips, "clipping norms C, in [1e-30, 1e30]")
-	cli.NumbersVar(fs, &f.spec.Sigmas, "sigma", f.spec.Sigmas, "noise multipliers σ, at least 0")
+	cli.NumbersVar(fs, &f.clips, "max-grad-norm", f.clips, "clipping norms C, in [1e-30, 1e30]")
+	cli.NumbersVar(fs, &f.spec.Sigmas, "noise-multiplier", f.spec.Sigmas, "noise multipliers σ, at least 0")
 	cli.CountVar(fs, &f.spec.Draws, "draws", f.spec.Draws, "draws of n per point, in [1, 1000000]")
 	fs.StringVar(&f.out, "out", "", "`folder` for the graph as a picture, with its data and a manifest")
 	f.drawing.add(fs)
@@ -100,10 +100,10 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 func (f *utilityFlags) fill(cmd *cobra.Command) error {
 	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
 		paper, clips := experiments.PaperUtilitySpec(model, dataset)
-		if !cmd.Flags().Changed("clip") {
+		if !cmd.Flags().Changed("max-grad-norm") {
 			f.clips = clips
 		}
-		if !cmd.Flags().Changed("sigma") {
+		if !cmd.Flags().Changed("noise-multiplier") {
 			f.spec.Sigmas = paper.Sigmas
 		}
 		if !cmd.Flags().Changed("draws") {
@@ -122,7 +122,7 @@ func (f *utilityFlags) fill(cmd *cobra.Command) error {
 		errs = append(errs, one.Validate())
 	}
 	if len(f.clips) == 0 {
-		errs = append(errs, errors.New("--clip: none given, must be at least one"))
+		errs = append(errs, errors.New("--max-grad-norm: none given, must be at least one"))
 	}
 	return checkTrain(cmd, f.spec.Train, cli.Distinct(errs), 1)
 }

@@ -1,0 +1,93 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+)
+
+// Alarm is the result of an audit that ends at its first alarm.
+type Alarm struct {
+	By       string // the bound or check that gave the alarm without the seeds; "" if there was no alarm
+	Replayed bool   // whether the check that knows the seeds failed before that
+}
+
+// Alarms makes the given number of audits, at least 1, with seeds from o.Seed on. Each audit ends at
+// its first alarm.
+func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
+	if audits < 1 {
+		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	parts := make([]made, audits)
+	if o.Elsewhere != nil {
+		asked := make([]part, audits)
+		for i := range asked {
+			asked[i] = o.describe(alarmPart)
+			asked[i].Seed += uint64(i)
+		}
+		var err error
+		if parts, err = away(ctx, o.Elsewhere, asked); err != nil {
+			return nil, err
+		}
+	} else {
+		a, err := newAudit(&o)
+		if err != nil {
+			return nil, err
+		}
+		for i := range parts {
+			if parts[i], err = a.make(ctx, alarmPart); err != nil {
+				return nil, err
+			}
+			o.Seed++
+		}
+	}
+	all := make([]Alarm, audits)
+	for i, m := range parts {
+		all[i] = Alarm{m.By, m.Replayed}
+	}
+	return all, nil
+}
+
+// alarm returns the bound or check that gives the first alarm, or "", and whether the check that knows
+// the seeds failed before that.
+func (a *audit) alarm(ctx context.Context) (by string, replayed bool, err error) {
+	for _, w := range a.watches {
+		checks, err := a.watch(ctx, w)
+		if err != nil {
+			return "", false, err
+		}
+		for _, c := range checks {
+			switch {
+			case !c.Failed:
+			case c.Sees == Seeds:
+				replayed = true
+			case by == "":
+				by = c.Name + " in " + c.World
+			}
+		}
+		if by != "" {
+			return by, replayed, nil
+		}
+	}
+	for _, p := range a.probes {
+		found, check, err := a.probe(ctx, p)
+		switch {
+		case err != nil:
+			return "", false, err
+		case check.Failed:
+			return check.Name + " in " + check.World, replayed, nil
+		case found.Violated:
+			return "ε in " + found.Probe, replayed, nil
+		}
+	}
+	found, err := a.oneRun(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	if found.Violated {
+		by = "ε in " + found.Probe
+	}
+	return by, replayed, nil
+}

@@ -1,0 +1,16 @@
+package experiments
+
+import "proactivedp/internal/results"
+
+// The types of a result's folder, besides its pictures and its table.
+type (
+	// Drawing says how pictures are drawn, and in which formats. The zero value is this program's own
+	// style, as PNG.
+	Drawing = results.Drawing
+	// Style says how the picture of a Drawing is drawn.
+	Style = results.Style
+	// Origin says by which program, on which machine and in how much time a result was made.
+	Origin = results.Origin
+	// Data describes the data of a result.
+	Data = results.Data
+)

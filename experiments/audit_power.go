@@ -1,0 +1,48 @@
+package experiments
+
+import (
+	"context"
+
+	"proactivedp/audit"
+)
+
+// AuditPower counts how often audits with one fault gave an alarm. Without a fault, it counts false
+// alarms.
+type AuditPower struct {
+	Fault  audit.Fault
+	Size   float64 // of the fault; 0 if it has none
+	Runner audit.Runner
+	Runs   int // audit.Options.Runs of each audit
+	Audits int
+	// Found counts the audits in which a bound or a check gave an alarm without knowing the
+	// seeds. Replayed counts those in which a check that knows them did.
+	Found, Replayed int
+	By              string // what raised the first alarm
+}
+
+// Interval returns the 95 % Clopper-Pearson interval for the probability that an audit finds the fault.
+func (p AuditPower) Interval() (low, high float64) {
+	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
+}
+
+// Shown reports whether the power is at least 0.9 even at the lower end of the interval.
+func (p AuditPower) Shown() bool {
+	low, _ := p.Interval()
+	return low >= 0.9
+}
+
+// measure makes p.Audits audits with the options, and counts in p what they found.
+func (p AuditPower) measure(ctx context.Context, o audit.Options) (AuditPower, error) {
+	all, err := audit.Alarms(ctx, o, p.Audits)
+	for _, a := range all {
+		if a.Replayed {
+			p.Replayed++
+		}
+		if a.By != "" {
+			if p.Found++; p.Found == 1 {
+				p.By = a.By
+			}
+		}
+	}
+	return p, err
+}

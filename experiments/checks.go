@@ -1,0 +1,72 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/plan"
+)
+
+// maxSeeds is the largest number of seeds of a figure.
+const maxSeeds = 10_000
+
+// CheckSeeds reports a number of seeds outside its range.
+func CheckSeeds(n int) error {
+	if n < 1 || n > maxSeeds {
+		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
+	}
+	return nil
+}
+
+// CheckPart reports a named fraction that is not in (0, 1].
+func CheckPart(name string, part float64) error {
+	if !(part > 0 && part <= 1) {
+		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
+	}
+	return nil
+}
+
+// maxSweep is the largest number of values of a sweep.
+const maxSweep = 50
+
+// CheckOnce reports a value that occurs twice in a named list, because its runs would be the same.
+func CheckOnce[T comparable](name string, list []T) error {
+	seen := map[T]bool{}
+	for _, v := range list {
+		if seen[v] {
+			return fmt.Errorf("%s: %v is listed twice", name, v)
+		}
+		seen[v] = true
+	}
+	return nil
+}
+
+// checkSweep reports too many values, a value that occurs twice, and values for which one returns an
+// error.
+func checkSweep[T comparable](name string, list []T, one func(T) error) error {
+	errs := []error{CheckOnce(name, list)}
+	if len(list) > maxSweep {
+		errs = append(errs, fmt.Errorf("%s: %d given, must be at most %d", name, len(list), maxSweep))
+	}
+	for _, v := range list {
+		if err := one(v); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkSizes reports sample sizes that are impossible for any data.
+func checkSizes(sizes []int) error {
+	return checkSweep("sizes", sizes, func(size int) error {
+		if size < 1 {
+			return fmt.Errorf("sample size = %d, must be at least 1", size)
+		}
+		return nil
+	})
+}
+
+// CheckEpsilons reports invalid target epsilons of a sweep.
+func CheckEpsilons(epsilons []float64) error {
+	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
+}

@@ -1,0 +1,176 @@
+package experiments
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+
+	"proactivedp/internal/report"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// series holds the runs of one spec in a comparison on the virtual clock, one for each seed. A figure
+// draws it as one line.
+type series struct {
+	name string
+	spec train.Spec // spec of the runs, without the seed
+}
+
+// comparison holds several series with their runs. The first series is the reference: for the others,
+// the time until they reach its accuracy is measured.
+type comparison struct {
+	all       []series
+	runs      [][]pool.Timed // by series and seed
+	goal      []float64      // accuracy to reach, by seed; NaN if the reference diverged
+	tolerance float64        // how far the goal is below the reference's last accuracy
+}
+
+func comparisonCells(all []series, seeds, looks int, source *train.Source) []pool.Cell {
+	var cells []pool.Cell
+	for _, c := range all {
+		for seed := range seeds {
+			c.spec.Seed = uint64(seed + 1)
+			cells = append(cells, pool.OfTimed(c.spec, looks, source))
+		}
+	}
+	return cells
+}
+
+// decodeComparison reads the results of comparisonCells.
+func decodeComparison(all []series, results []json.RawMessage) (*comparison, error) {
+	runs, err := pool.DecodeAll[pool.Timed](results)
+	if err != nil {
+		return nil, err
+	}
+	return newComparison(all, slices.Collect(slices.Chunk(runs, len(runs)/len(all)))), nil
+}
+
+// part returns the comparison of some of the series.
+func (c *comparison) part(from, to int) *comparison {
+	return newComparison(c.all[from:to], c.runs[from:to])
+}
+
+// looks returns how often a run's accuracy was measured, including its start.
+func (c *comparison) looks() int { return len(c.runs[0][0].At) }
+
+func newComparison(all []series, runs [][]pool.Timed) *comparison {
+	c := &comparison{all: all, runs: runs}
+	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
+	if len(ended) > 0 {
+		mean, sd := report.Spread(finals(ended))
+		c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
+	}
+	for i, accuracy := range finals(runs[0]) {
+		if runs[0][i].Diverged {
+			accuracy = math.NaN() // otherwise every run would reach it at its start
+		}
+		c.goal = append(c.goal, accuracy-c.tolerance)
+	}
+	return c
+}
+
+// toleranceText says how far below the reference the goal is, and why.
+const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
+
+func finals(runs []pool.Timed) []float64 {
+	var out []float64
+	for _, r := range runs {
+		out = append(out, r.Accuracy[len(r.Accuracy)-1])
+	}
+	return out
+}
+
+// Summary is the result of one series over all seeds. Times are in virtual seconds.
+type Summary struct {
+	Name       string    `json:"name"`
+	Delay      string    `json:"delay"`         // the delay as requested
+	Accuracy   float64   `json:"test_accuracy"` // mean accuracy at the end
+	AccuracySD float64   `json:"test_accuracy_sd"`
+	Seconds    float64   `json:"virtual_seconds"`           // mean time to the end
+	Reached    int       `json:"seeds_at_target"`           // number of seeds that reached their target, if they have one
+	ToTarget   *float64  `json:"virtual_seconds_to_target"` // mean time to the target; null unless all seeds reached it
+	SpeedUp    *float64  `json:"speed_up"`                  // mean time to target of the reference, divided by that of this series
+	LeastUp    *float64  `json:"speed_up_least"`            // smallest speed-up of a single seed
+	MeanLag    float64   `json:"mean_lag"`                  // mean of i − k over all rounds
+	MaxLag     int       `json:"max_lag"`
+	Idle       float64   `json:"idle"`               // fraction of its time that a client waits, mean over clients
+	IdleBy     []float64 `json:"idle_by_client"`     // the same for each client, relative to the time to the end of its last round
+	Diverged   int       `json:"diverged,omitempty"` // number of seeds that diverged; they count as accuracy 0, and in no other column
+}
+
+// summaries returns the summary of every series.
+func (c *comparison) summaries() []Summary {
+	base, _ := c.times(0)
+	var out []Summary
+	for i := range c.all {
+		out = append(out, c.summary(i, base))
+	}
+	return out
+}
+
+// times returns a series' times to the goal, by seed. NaN means that the seed never reached it.
+func (c *comparison) times(i int) (seconds []float64, reached int) {
+	for seed, run := range c.runs[i] {
+		at, ok := run.Reaches(c.goal[seed])
+		if !ok {
+			seconds = append(seconds, math.NaN())
+			continue
+		}
+		seconds = append(seconds, clockSeconds(at))
+		reached++
+	}
+	return seconds, reached
+}
+
+func (c *comparison) summary(i int, base []float64) Summary {
+	runs := c.runs[i]
+	s := Summary{Name: c.all[i].name, Delay: c.all[i].spec.Delay}
+	s.Accuracy, s.AccuracySD = report.Spread(finals(runs))
+	whole := 0.0
+	for _, r := range runs {
+		if r.Diverged {
+			s.Diverged++
+			continue
+		}
+		if whole == 0 {
+			s.IdleBy = make([]float64, len(r.Busy))
+		}
+		whole++
+		s.Seconds += clockSeconds(r.Clock)
+		mean, most := r.Lag()
+		s.MeanLag += mean
+		s.MaxLag = max(s.MaxLag, most)
+		for client := range r.Busy {
+			s.IdleBy[client] += r.Waiting(client)
+		}
+	}
+	if whole > 0 {
+		s.Seconds /= whole
+		s.MeanLag /= whole
+		for client := range s.IdleBy {
+			s.IdleBy[client] /= whole
+			s.Idle += s.IdleBy[client] / float64(len(s.IdleBy))
+		}
+	}
+	seconds, reached := c.times(i)
+	if s.Reached = reached; reached < len(runs) {
+		return s
+	}
+	mean, _ := report.Spread(seconds)
+	s.ToTarget = &mean
+	if slices.Min(seconds) == 0 {
+		return s // the target is met from the start, so no run can be faster
+	}
+	baseMean, _ := report.Spread(base)
+	up, least := baseMean/mean, math.Inf(1)
+	for seed := range seconds {
+		least = min(least, base[seed]/seconds[seed])
+	}
+	s.SpeedUp, s.LeastUp = &up, &least
+	return s
+}
+
+// clockSeconds returns a virtual time in seconds.
+func clockSeconds(t sim.Time) float64 { return float64(t) / 1e9 }

@@ -1,0 +1,82 @@
+package experiments
+
+import (
+	"proactivedp/internal/paper"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// experiment is one of the paper's experiments, with the settings of its figures.
+type experiment struct {
+	pool.Experiment
+	paper paper.Case // numbers that the paper prints for it
+	sizes []int      // sample sizes of the sweep
+
+	points     int // points of a curve after its start
+	yMin, yMax float64
+	long       bool // whether its figures take long
+
+	models []train.Spec // trainings in figures of budgets, whose step sizes are chosen
+	own    string       // for custom data, the beginning of the names of figures; "" means data and model
+	heavy  bool         // whether figures of budgets omit the paper's own model, which takes a day
+}
+
+// name returns the beginning of the names of the experiment's figures.
+func (s experiment) name() string {
+	if s.own != "" {
+		return s.own
+	}
+	return s.Train.Data + "-" + s.Train.Model
+}
+
+// experimentList returns the experiments of the registry, in the order of the index.
+func experimentList() []experiment {
+	var all []experiment
+	for _, p := range pool.Experiments() {
+		switch p.Train.Data {
+		case "mnist":
+			all = append(all, mnistExperiment(p))
+		case "cifar10":
+			all = append(all, cifarExperiment(p))
+		default:
+			all = append(all, convexExperiment(p))
+		}
+	}
+	return all
+}
+
+// convexExperiment returns the experiment of logistic regression.
+func convexExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.Convex(), sizes: []int{1, 5, 10, 15, 20, 26},
+		points: 50, yMin: 0.4, yMax: 1,
+		models: []train.Spec{p.Train},
+	}
+}
+
+// mnistExperiment returns the experiment of a network on MNIST.
+func mnistExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.MNIST(), sizes: []int{10, 25, 50, 100, 200, 300, 370},
+		points: 25, yMin: 0, yMax: 1, long: true,
+		models: []train.Spec{pool.Network(p.Train.Model, "mnist"), pool.Features("mnist")},
+	}
+}
+
+// cifarExperiment returns the experiment of a network on CIFAR-10.
+func cifarExperiment(p pool.Experiment) experiment {
+	return experiment{
+		Experiment: p, paper: paper.CIFAR(), sizes: []int{10, 25, 50, 100, 300, 500, 689},
+		points: 20, yMin: 0, yMax: 0.8, long: true,
+		models: []train.Spec{pool.Features("cifar10")}, heavy: true,
+	}
+}
+
+// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [pool.Train] does. It
+// returns the spec of a line without its clipping norm, and the clipping norms.
+func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
+	s := pool.Of(model, dataset)
+	train := s.WithoutNoise()
+	train.GradComps = s.WStar / train.Clients
+	return pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
+}

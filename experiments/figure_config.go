@@ -1,0 +1,118 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/dp/claim"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// content is the content of a figure's folder: picture, table and configuration of the runs.
+type content struct {
+	picture plots.Picture
+	table   [][]string // data in long form, after a header
+	config  any        // of the runs, for the manifest
+}
+
+// write writes the content to a figure's folder, drawn as the manifest says.
+func (out *content) write(dir string, m Manifest) (err error) {
+	if m.Table, err = results.Digest(out.table); err != nil {
+		return err
+	}
+	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
+}
+
+// asPicture converts a picture to the type that package results writes.
+func asPicture(p plots.Picture) results.Picture {
+	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
+}
+
+// figureConfig says how the figures of one data set are made: the data, the number of seeds, and the
+// fraction of the full size.
+type figureConfig struct {
+	source *train.Source
+	set    string // name by which experiments ask for the data
+	seeds  int
+	scale  float64 // fraction of K that is run, in (0, 1]
+	sizes  []int   // of sample-size sweeps; nil means those of the experiment
+	// runner is the runner of the trainings; "" is the virtual one. timeScale is for runs on a real
+	// clock.
+	runner    string
+	timeScale float64
+
+	choose Chooser                      // nil: figures that need it are refused
+	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
+	loop   Loop                         // nil: figures that need it are refused
+}
+
+// data returns the data set that the figure is made from.
+func (f *figureConfig) data() *data.Dataset { return f.source.Data() }
+
+// gradComps returns the part of K that the figure runs.
+func (f *figureConfig) gradComps(full int) int { return scaled(full, f.scale) }
+
+// scaled returns a fraction of n, rounded.
+func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale)) }
+
+// leastDraws is the least number of noise draws of a scaled figure.
+const leastDraws = 5
+
+// draws returns how many of the noise draws the figure makes.
+func (f *figureConfig) draws(full int) int {
+	return max(min(full, leastDraws), scaled(full, f.scale))
+}
+
+// note returns the note on the data, for the end of a sentence in a caption.
+func (f *figureConfig) note() string {
+	if f.data().Note == "" {
+		return ""
+	}
+	return "; " + f.data().Note
+}
+
+// banner says how the figure differs from one with real data at full size.
+func (f *figureConfig) banner() string {
+	var parts []string
+	if f.data().Synthetic {
+		parts = append(parts, fmt.Sprintf("SYNTHETIC STAND-IN DATA (%s), not %s", f.data().Name,
+			synth.StandsInFor(f.data().Name)))
+	}
+	if f.scale < 1 {
+		parts = append(parts, fmt.Sprintf("SCALE %g: that part of %s", f.scale, pool.WhoseK(f.set)))
+	}
+	if f.runner == train.HogwildRunner {
+		parts = append(parts, "RUNNER hogwild: another run of this command gives another result")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// planned returns the guarantee of each training of the spec, which does not depend on the seed.
+func (f *figureConfig) planned(ctx context.Context, spec train.Spec) (claim.Report, error) {
+	spec.Seed = 1
+	return f.source.PlannedOfSeeds(ctx, spec, f.seeds)
+}
+
+// by returns the spec with the configured runner, without a clock.
+func (f *figureConfig) by(spec train.Spec) train.Spec {
+	if f.runner != "" {
+		spec.Runner = f.runner
+	}
+	return spec
+}
+
+// byClock returns the spec with the configured runner. hogwild gets a real clock.
+func (f *figureConfig) byClock(spec train.Spec) train.Spec {
+	if spec = f.by(spec); spec.Runner == train.HogwildRunner {
+		spec.TimeScale = f.timeScale
+	}
+	return spec
+}

@@ -1,0 +1,87 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/paper"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// OwnSpec returns default parameters for a model on custom data with n records per client: 1000 rounds
+// in five epochs, clipping norm 0.3, and step sizes that fall to 0. Noise and first step size depend on
+// a budget, see [OwnSteps].
+func OwnSpec(model, dataset string, n int) train.Spec {
+	s := train.DefaultSpec()
+	size := max(1, 5*n/1000)
+	s.Model, s.Data, s.SampleSize, s.GradComps = model, dataset, strconv.Itoa(size), max(5*n, size)
+	s.Clip, s.Schedule, s.Beta = 0.3, string(sim.ZeroDecay), 0
+	return s
+}
+
+// ownWalk is the distance by which noise moves a model with the step size of [OwnSteps]. Proposed step
+// sizes of linear models give about the same distance.
+const ownWalk = 12
+
+// OwnSteps returns the step size η₀ for which the noise of the run moves a model of d parameters by 12.
+// With step sizes that fall to 0, that distance is η₀Cσ√(Td/3) in T rounds of all clients.
+func OwnSteps(p *train.Prepared) float64 {
+	s, d := p.Spec, float64(p.Config.Model.NumParams())
+	rounds := float64(p.Config.Run().Rounds * s.Clients)
+	return ownWalk / (s.Clip * s.NoiseMultiplier * math.Sqrt(rounds*d/3))
+}
+
+// OwnEpsilons are the default certified ε, per record, of a sweep on custom data.
+var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
+
+// OwnFigures returns the figures of custom data with n records per client: utility graph, sample sizes,
+// an ε sweep and permissible delays, for trainings like the spec. Their names begin with name. If a
+// figure of the registry also begins with name, they begin with "own-" and name, because the paper
+// states results for the registered ones. σ is calibrated on the source for each of the epsilons
+// (default [OwnEpsilons]), so that no seed costs more.
+func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
+	name string) ([]Figure, error) {
+	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {
+		return nil, err
+	}
+	size, err := strconv.Atoi(spec.SampleSize)
+	if err != nil || size < 1 || size > n {
+		return nil, fmt.Errorf("sample size = %q, must be constant, in [1, n = %d]", spec.SampleSize, n)
+	}
+	if slices.ContainsFunc(Figures(), func(f Figure) bool { return strings.HasPrefix(f.Name, name+"-") }) {
+		name = "own-" + name
+	}
+	s := convexExperiment(pool.Convex(train.Ridge, spec.Data))
+	s.own, s.Train, s.models, s.yMin = name, spec, []train.Spec{spec}, 0
+	s.Plain = pool.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
+	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
+	s.paper.Basic.Epsilon = "0" // the paper states no ε
+	s.WStar, s.sizes = spec.GradComps*spec.Clients, nil
+	for _, part := range []float64{0.25, 0.5, 1, 2, 4} {
+		one := int(math.Round(part * float64(size)))
+		if one >= 1 && one <= n && !slices.Contains(s.sizes, one) {
+			s.sizes = append(s.sizes, one)
+		}
+	}
+	members := []member{{name: "no noise", spec: s.WithoutNoise(), reference: true}}
+	for _, epsilon := range epsilons {
+		one, err := source.CalibrateSeeds(ctx, spec, seeds, epsilon)
+		if err != nil {
+			return nil, err
+		}
+		one.TargetEpsilon = 0 // its σ is known now
+		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
+		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
+	}
+	return []Figure{s.utilityFigure(), s.sampleSizeFigure(),
+		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members }),
+		s.delayExperiment().delayFigure()}, nil
+}

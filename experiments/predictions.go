@@ -1,0 +1,353 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/results"
+	"proactivedp/propose"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// PredictionCase is a base with budgets, noise multipliers and walks. Predictions for all their
+// combinations are compared with trainings.
+type PredictionCase struct {
+	Name    string     `json:"name"` // name in pictures
+	Base    train.Spec `json:"base"`
+	Epsilon []float64  `json:"epsilon"`
+	Noise   []float64  `json:"noise"` // approximate noise multipliers
+	Walks   []float64  `json:"walks"` // lengths of the model's path if there were only noise
+	Rounds  int        `json:"rounds"`
+	Clip    float64    `json:"clip"`
+}
+
+// PredictionCases returns the cases of the figure.
+func PredictionCases() []PredictionCase {
+	one := func(model, dataset string) train.Spec {
+		spec := pool.Train(model, dataset)
+		spec.Clients = 1
+		return spec
+	}
+	features := func(dataset, featureMap string) train.Spec {
+		spec := one(train.Softmax, dataset)
+		spec.FeatureMap = featureMap
+		return spec
+	}
+	convex := []float64{0.05, 0.2, 1}
+	return []PredictionCase{
+		{"phishing", pool.Train("", "phishing"), convex, []float64{1, 4}, []float64{6, 24}, 1000, 0.3},
+		{"mushrooms", pool.Train("", "mushrooms"), convex, []float64{1, 4}, []float64{3, 12}, 1000,
+			0.3},
+		{"MNIST, HOG", features("mnist", "hog:4:8"), []float64{0.1, 1}, []float64{1, 2}, []float64{6, 24}, 500, 0.1},
+		{"CIFAR-10, HOG", features("cifar10", "hog:4:9"), []float64{0.3, 3}, []float64{1, 2}, []float64{6, 24}, 500,
+			0.1},
+		{"MNIST, LeNet", one(train.LeNet, "mnist"), []float64{0.1, 1}, []float64{1}, []float64{12, 48}, 500, 0.025},
+	}
+}
+
+// FreshPredictionCases draws cases by a seed, with other seeds, numbers of clients, budgets, rounds, noise,
+// walks and clipping norms than [PredictionCases]. Nothing here was chosen by their results: the ranges
+// were fixed before any of them was trained.
+func FreshPredictionCases(seed uint64) []PredictionCase {
+	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
+	between := func(low, high float64) float64 {
+		v, _ := strconv.ParseFloat(strconv.FormatFloat(low*math.Pow(high/low, draw.Float64()), 'g', 3, 64), 64)
+		return v
+	}
+	var all []PredictionCase
+	for _, of := range PredictionCases() {
+		cases, settings, most, longest := 3, 2, 8, 3000.0
+		if train.IsNetwork(of.Base.Model) {
+			cases, settings, most, longest = 4, 1, 2, 700
+		}
+		for range cases {
+			c := of
+			c.Base.Seed, c.Base.Clients = 2+uint64(draw.IntN(1000)), 1+draw.IntN(most)
+			c.Epsilon = []float64{between(0.6*slices.Min(of.Epsilon), 1.5*slices.Max(of.Epsilon))}
+			c.Noise, c.Walks = nil, nil
+			for range settings {
+				c.Noise, c.Walks = append(c.Noise, between(0.8, 5)), append(c.Walks, between(2, 60))
+			}
+			c.Rounds = int(between(200, longest))
+			if !train.IsNetwork(of.Base.Model) {
+				c.Clip = between(0.07, 0.8)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// PredictionCheck is a setting with its prediction and the accuracies that trainings reached.
+type PredictionCheck struct {
+	Case    string     `json:"case"`
+	Setting train.Spec `json:"setting"`
+	Epsilon float64    `json:"epsilon"` // target epsilon
+	propose.Prediction
+	Proxy   float64 `json:"proxy"`         // f of the proxies
+	Real    float64 `json:"test_accuracy"` // of one training of the setting
+	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
+	Short   float64 `json:"short_run"`     // accuracy after one shortPart-th of the rounds
+}
+
+// Within reports whether the test accuracy is in the interval.
+func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
+
+// A short run has one shortPart-th of the rounds, and a utility graph utilityDraws draws of noise.
+const shortPart, utilityDraws = 8, 5
+
+// Check compares predictions for the case's settings, with as many matched seeds, with trainings on
+// the source.
+func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
+	[]PredictionCheck, error,
+) {
+	g := propose.Grid{Rounds: []int{c.Rounds}, Noise: c.Noise, Clips: []float64{c.Clip}, Walks: c.Walks,
+		Schedules: []string{string(sim.ZeroDecay)}, Averages: []string{c.Base.Average}}
+	err := g.Validate()
+	if len(c.Epsilon) == 0 {
+		err = errors.Join(errors.New("epsilon: none, must be at least one"), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	r := propose.DefaultRequest(c.Base, c.Epsilon[0])
+	r.Rounds, r.Seeds = g.Rounds, seeds
+	study, err := propose.NewStudy(r, propose.Options{Data: source, Probe: source, Probing: propose.Own, Trials: o})
+	if err != nil {
+		return nil, err
+	}
+	var settings []train.Spec
+	var epsilons []float64
+	for _, epsilon := range c.Epsilon {
+		for _, noise := range c.Noise { // one at a time, as every one must be feasible
+			g.Noise = []float64{noise}
+			found, err := study.Settings(ctx, epsilon, g)
+			if err != nil {
+				return nil, err
+			}
+			settings = append(settings, found...)
+			for range found {
+				epsilons = append(epsilons, epsilon)
+			}
+		}
+	}
+	predicted, err := study.Predict(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	var short []train.Spec
+	var plain []pool.UtilitySpec
+	for _, setting := range settings {
+		held := study.HeldOut(setting, 0)
+		plain = append(plain, pool.UtilitySpec{Train: held, Sigmas: []float64{held.NoiseMultiplier},
+			Draws: utilityDraws})
+		held.GradComps /= shortPart
+		short = append(short, held)
+	}
+	trained, _, err := pool.Trials(ctx, source, settings, o)
+	if err != nil {
+		return nil, err
+	}
+	shorter, _, err := pool.Trials(ctx, source, short, o)
+	if err != nil {
+		return nil, err
+	}
+	lines, _, err := pool.Utilities(ctx, source, plain, o)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]PredictionCheck, len(settings))
+	for i, p := range predicted {
+		out[i] = PredictionCheck{Case: c.Name, Setting: p.Setting, Epsilon: epsilons[i], Prediction: p.Prediction,
+			Proxy: p.Proxy, Real: trained[i].Accuracy, Short: shorter[i].Accuracy,
+			Utility: lines[i].Points[0].MeanAccuracy}
+	}
+	return out, nil
+}
+
+// PredictionScore says how good predictors are in one case, or in all cases.
+type PredictionScore struct {
+	Case      string        `json:"case"`
+	Settings  int           `json:"settings"`
+	Within    float64       `json:"within"`     // fraction of settings whose test accuracy is in the interval
+	HalfWidth float64       `json:"half_width"` // median, of the intervals
+	Proxy     PredictionFit `json:"proxy"`
+	Utility   PredictionFit `json:"utility_graph"`
+	Short     PredictionFit `json:"short_run"`
+}
+
+// PredictionFit is the error of a predictor, and Spearman's rank correlation with the real accuracies.
+type PredictionFit struct {
+	Median float64  `json:"median_error"`     // of |predicted − real|
+	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
+}
+
+// PredictionReport holds predictions, real accuracies, and scores of the predictors.
+type PredictionReport struct {
+	Checked []PredictionCheck `json:"checked"`
+	Scores  []PredictionScore `json:"scores"` // of each case, then of all
+}
+
+// NewPredictionReport computes the scores of the checks.
+func NewPredictionReport(all []PredictionCheck) *PredictionReport {
+	r := &PredictionReport{Checked: all}
+	for _, c := range all {
+		if n := len(r.Scores); n == 0 || r.Scores[n-1].Case != c.Case {
+			r.Scores = append(r.Scores, PredictionScore{Case: c.Case})
+		}
+	}
+	for i := range r.Scores {
+		name := r.Scores[i].Case
+		r.Scores[i] = scorePredictions(name, slices.DeleteFunc(slices.Clone(all), func(c PredictionCheck) bool { return c.Case != name }))
+	}
+	r.Scores = append(r.Scores, scorePredictions("all", all))
+	return r
+}
+
+func scorePredictions(name string, all []PredictionCheck) PredictionScore {
+	s := PredictionScore{Case: name, Settings: len(all)}
+	var real, half []float64
+	for _, c := range all {
+		real, half = append(real, c.Real), append(half, (c.High-c.Low)/2)
+		if c.Within() {
+			s.Within += 1 / float64(len(all))
+		}
+	}
+	s.HalfWidth = median(half)
+	fit := func(predicted func(PredictionCheck) float64) PredictionFit {
+		var values, errs []float64
+		for _, c := range all {
+			values = append(values, predicted(c))
+			errs = append(errs, math.Abs(predicted(c)-c.Real))
+		}
+		f := PredictionFit{Median: median(errs)}
+		if rank := stat.Correlation(ranks(values), ranks(real), nil); !math.IsNaN(rank) {
+			f.Rank = &rank
+		}
+		return f
+	}
+	s.Proxy = fit(func(c PredictionCheck) float64 { return c.Accuracy })
+	s.Utility = fit(func(c PredictionCheck) float64 { return c.Utility })
+	s.Short = fit(func(c PredictionCheck) float64 { return c.Short })
+	return s
+}
+
+// ranks returns the rank of each number. Equal numbers get their mean rank.
+func ranks(x []float64) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		for _, w := range x {
+			switch {
+			case w < v:
+				out[i]++
+			case w == v:
+				out[i] += 0.5
+			}
+		}
+	}
+	return out
+}
+
+// WriteText writes the scores as text.
+func (r *PredictionReport) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range r.rows() {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+// rows returns the table of the scores, after a header.
+func (r *PredictionReport) rows() [][]string {
+	rows := [][]string{{"", "settings", "in interval", "half-width", "proxy: error", "rank",
+		"utility graph: error", "rank", "short run: error", "rank"}}
+	for _, s := range r.Scores {
+		row := []string{s.Case, strconv.Itoa(s.Settings), report.Share(s.Within), report.Fixed(s.HalfWidth, 4)}
+		for _, f := range []PredictionFit{s.Proxy, s.Utility, s.Short} {
+			rank := report.NoAnswer
+			if f.Rank != nil {
+				rank = report.Fixed(*f.Rank, 2)
+			}
+			row = append(row, report.Fixed(f.Median, 4), rank)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// picture draws predicted against real accuracy, with the intervals.
+func (r *PredictionReport) picture(seeds int) plots.Picture {
+	low, high := math.Inf(1), 0.0
+	for _, c := range r.Checked {
+		low, high = min(low, c.Epsilon), max(high, c.Epsilon)
+	}
+	p := plots.Picture{
+		Title:  "Predicted against real test accuracy, before and after training",
+		XLabel: "test accuracy of one training", YLabel: "predicted by proxies",
+		YMin: 0.2, YMax: 1, Rows: r.rows(),
+		Caption: fmt.Sprintf("Every setting is within its ε, from %s to %s, of a record in one training, certified by "+
+			"pld, %s adjacency, %s sampling, δ = 1/N where it names none. Proxies: %d matched seeds, "+
+			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
+			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are "+
+			"medians of |predicted − real|, ranks Spearman's.", decimal.Exactly(low), decimal.Exactly(high),
+			dp.AddOrRemove, dp.Poisson, seeds, report.Share(propose.Coverage), shortPart),
+	}
+	for _, s := range r.Scores[:len(r.Scores)-1] {
+		l := plots.Line{Name: s.Case, Scatter: true}
+		for _, c := range r.Checked {
+			if c.Case == s.Case {
+				l.Add(c.Real, c.Accuracy, c.Low, c.High)
+			}
+		}
+		p.Lines = append(p.Lines, l)
+	}
+	ideal := plots.Line{Name: "predicted = real", Emphasise: true}
+	ideal.Add(p.YMin, p.YMin, p.YMin, p.YMin)
+	ideal.Add(p.YMax, p.YMax, p.YMax, p.YMax)
+	p.Lines = append(p.Lines, ideal)
+	return p
+}
+
+// table returns every setting, after a header.
+func (r *PredictionReport) table() [][]string {
+	rows := [][]string{{"case", "epsilon", "sample_size", "rounds", "sigma", "clip", "eta0", "proxy",
+		"predicted_accuracy",
+		"predicted_low", "predicted_high", "test_accuracy", "within", "utility_graph", "short_run"}}
+	for _, c := range r.Checked {
+		size, _ := strconv.Atoi(c.Setting.SampleSize)
+		rows = append(rows, []string{c.Case, decimal.Exactly(c.Epsilon), c.Setting.SampleSize,
+			strconv.Itoa(c.Setting.GradComps / max(size, 1)), decimal.Exactly(c.Setting.NoiseMultiplier),
+			report.Number(c.Setting.Clip), report.Number(c.Setting.Eta0), report.Number(c.Proxy),
+			report.Number(c.Accuracy),
+			report.Number(c.Low), report.Number(c.High), report.Number(c.Real), strconv.FormatBool(c.Within()),
+			report.Number(c.Utility), report.Number(c.Short)})
+	}
+	return rows
+}
+
+// Write writes the scores as a figure to a folder: the picture drawn as d says, the data and a
+// manifest.
+func (r *PredictionReport) Write(
+	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
+) error {
+	return results.WriteFigure(dir, asPicture(r.picture(seeds)), r.table(), results.Manifest{
+		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,
+	}, sources, took)
+}

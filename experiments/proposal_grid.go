@@ -1,0 +1,307 @@
+package experiments
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/report"
+	"proactivedp/internal/results"
+	"proactivedp/propose"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// ProposalGrid returns the grid that proposals for a request are compared with, with its numbers of rounds:
+// what a search tries, and values between and beyond.
+func ProposalGrid(r propose.Request) propose.Grid {
+	g := propose.Grid{
+		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
+		Walks:     []float64{2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128},
+		Schedules: []string{string(sim.ZeroDecay), string(sim.NoDecay)}, Averages: []string{"", "tail:0.5"},
+	}
+	if train.IsNetwork(r.Base.Model) {
+		g.Clips = []float64{r.Base.Clip}
+	}
+	return g
+}
+
+// GridReport compares a proposal with the best setting of a grid.
+type GridReport struct {
+	Data      string       `json:"data"`
+	Model     string       `json:"model"`
+	Epsilon   float64      `json:"epsilon"` // target epsilon of a record
+	Delta     float64      `json:"delta"`
+	Grid      propose.Grid `json:"grid"`
+	Settings  int          `json:"settings"`   // of the grid
+	Seeds     int          `json:"seeds"`      // of each setting of the grid
+	Times     float64      `json:"times"`      // arithmetic of the grid, divided by that of the proposal
+	TestSeeds int          `json:"test_seeds"` // of the two winners, for the test set
+
+	Proposed GridWinner `json:"proposed"`
+	Best     GridWinner `json:"best_of_grid"`
+	// Regret is the mean test accuracy of the grid's best minus the proposal's. RegretSE is its
+	// standard error over the seeds, which both share.
+	Regret   float64 `json:"regret"`
+	RegretSE float64 `json:"regret_se"`
+
+	all []gridSetting // settings of the grid, best first
+}
+
+// gridSetting is a setting of a grid with its mean accuracy on held-out rows.
+type gridSetting struct {
+	spec     train.Spec
+	accuracy float64
+}
+
+func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
+
+// GridWinner is a setting that was chosen by held-out rows, with its accuracies on the test set.
+type GridWinner struct {
+	Setting   train.Spec `json:"setting"`
+	HeldOut   float64    `json:"held_out_accuracy"` // accuracy by which it was chosen
+	Test      []float64  `json:"test_accuracy"`     // by seed
+	Gradients int        `json:"gradients"`         // of all clients
+}
+
+// The ranges of the arithmetic of a grid, as a multiple of the proposal's, and of the number of seeds
+// that judge the winners.
+const (
+	minGridTimes, maxGridTimes         = 1, 1000
+	minGridTestSeeds, maxGridTestSeeds = 2, 100
+)
+
+// CheckGridTimes reports a multiple outside its range.
+func CheckGridTimes(times float64) error {
+	if !(times >= minGridTimes && times <= maxGridTimes) {
+		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)
+	}
+	return nil
+}
+
+// AgainstGrid compares the first proposal for the request with the best of the grid. The grid's settings
+// are trained whole, with so many seeds that they take at least times the arithmetic of the proposal.
+// Held-out rows choose both. Then the test set judges them, with testSeeds trainings of other seeds.
+func AgainstGrid(
+	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
+) (*GridReport, error) {
+	errs := []error{CheckGridTimes(times)}
+	if err := g.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("grid: %w", err))
+	}
+	if testSeeds < minGridTestSeeds || testSeeds > maxGridTestSeeds {
+		errs = append(errs, fmt.Errorf("%d test seeds, must be in [%d, %d]", testSeeds, minGridTestSeeds,
+			maxGridTestSeeds))
+	}
+	if r.TargetAccuracy != 0 {
+		errs = append(errs, fmt.Errorf("target accuracy = %v, must be 0: a grid is for a target epsilon",
+			r.TargetAccuracy))
+	}
+	if o.Probing != propose.Own || r.Epsilon == 0 {
+		errs = append(errs, errors.New("a grid needs a target epsilon, and data that proxies may use themselves "+
+			"(probing own)"))
+	}
+	if err := errors.Join(append(errs, r.Validate())...); err != nil {
+		return nil, err
+	}
+	proposal, err := propose.Propose(ctx, r, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &GridReport{Data: r.Base.Data, Model: r.Base.Model, Epsilon: r.Epsilon, Delta: proposal.Delta, Grid: g,
+		TestSeeds: testSeeds}
+	if err := out.train(ctx, r, o, proposal.Work, times); err != nil {
+		return nil, err
+	}
+	first := proposal.Proposals[0]
+	if out.Proposed, err = judged(ctx, gridSetting{first.Setting, first.Accuracy}, o, testSeeds); err != nil {
+		return nil, err
+	}
+	if out.Best, err = judged(ctx, out.all[0], o, testSeeds); err != nil {
+		return nil, err
+	}
+	differences := make([]float64, testSeeds)
+	for i := range differences {
+		differences[i] = out.Best.Test[i] - out.Proposed.Test[i]
+	}
+	mean, sd := stat.MeanStdDev(differences, nil)
+	out.Regret, out.RegretSE = mean, sd/math.Sqrt(float64(testSeeds))
+	return out, nil
+}
+
+// train trains the grid's settings whole. It uses as many seeds as needed for times the arithmetic of
+// the proposal. Then it sorts the settings by their accuracy on held-out rows.
+func (r *GridReport) train(ctx context.Context, q propose.Request, o propose.Options, proposal, times float64) error {
+	study, err := propose.NewStudy(q, o)
+	if err != nil {
+		return err
+	}
+	settings, err := study.Settings(ctx, r.Epsilon, r.Grid)
+	if err != nil {
+		return err
+	}
+	work := 0.0
+	for _, setting := range settings {
+		p, err := o.Data.Prepare(study.HeldOut(setting, 0))
+		if err != nil {
+			return err
+		}
+		work += p.Work()
+	}
+	r.Settings, r.Seeds = len(settings), max(1, int(math.Ceil(times*proposal/work)))
+	r.Times = float64(r.Seeds) * work / proposal
+	var specs []train.Spec
+	for _, setting := range settings {
+		for seed := range r.Seeds {
+			specs = append(specs, study.HeldOut(setting, seed))
+		}
+	}
+	trials, _, err := pool.Trials(ctx, o.Data, specs, o.Trials)
+	if err != nil {
+		return err
+	}
+	for i, setting := range settings {
+		accuracies := make([]float64, r.Seeds)
+		for seed := range accuracies {
+			accuracies[seed] = trials[i*r.Seeds+seed].Accuracy
+		}
+		r.all = append(r.all, gridSetting{setting, stat.Mean(accuracies, nil)})
+	}
+	slices.SortStableFunc(r.all, func(a, b gridSetting) int { return cmp.Compare(b.accuracy, a.accuracy) })
+	return nil
+}
+
+// judged trains a setting whole on all training rows, and judges it by the test set. Its seeds are ones
+// that no proxy had.
+func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (GridWinner, error) {
+	w := GridWinner{Setting: s.spec, HeldOut: s.accuracy, Gradients: s.gradients()}
+	var specs []train.Spec
+	for i := range seeds {
+		spec := s.spec
+		spec.Seed += uint64(i)
+		specs = append(specs, spec)
+	}
+	trials, _, err := pool.Trials(ctx, o.Data, specs, o.Trials)
+	for _, t := range trials {
+		w.Test = append(w.Test, t.Accuracy)
+	}
+	return w, err
+}
+
+// WriteText writes the comparison as text.
+func (r *GridReport) WriteText(w io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s on %s at ε = %s: the first proposal and the best of a grid of %d settings, whole "+
+		"trainings with %s each, %.0f times the arithmetic\n\n", train.ModelTitle(r.Model), r.Data,
+		decimal.Exactly(r.Epsilon), r.Settings, decimal.Many(r.Seeds, "seed"), r.Times)
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, row := range r.rows() {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nregret %.4f, standard error %.4f: mean test accuracy of the grid's best minus the "+
+		"proposal's, over the same %d seeds\n%s\n", r.Regret, r.RegretSE, r.TestSeeds, r.privacy())
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// privacy explains the ε.
+func (r *GridReport) privacy() string {
+	return fmt.Sprintf("ε is that of a record in one training of a setting, certified by pld, δ = %s, %s adjacency, "+
+		"%s sampling; it covers neither search nor grid. Numbered seeds: a simulation, no release.",
+		decimal.Up(r.Delta, 5), dp.AddOrRemove, dp.Poisson)
+}
+
+// rows returns the table of the two settings, after a header.
+func (r *GridReport) rows() [][]string {
+	rows := [][]string{{"", "held out", "test", "s", "T", "σ", "C", "η₀", "steps", "gradients"}}
+	for _, c := range []struct {
+		name string
+		GridWinner
+	}{{"proposed", r.Proposed}, {"best of the grid", r.Best}} {
+		s := c.Setting
+		size, _ := strconv.Atoi(s.SampleSize)
+		mean, sd := stat.MeanStdDev(c.Test, nil)
+		rows = append(rows, []string{c.name, report.Fixed(c.HeldOut, 4), fmt.Sprintf("%.4f ± %.4f", mean, sd),
+			s.SampleSize, strconv.Itoa(s.GradComps / max(size, 1)), decimal.Up(s.NoiseMultiplier, 5),
+			report.Number(s.Clip), report.Number(s.Eta0), propose.StepsText(s), strconv.Itoa(c.Gradients)})
+	}
+	return rows
+}
+
+// Write writes the comparison as a figure to a folder: the picture drawn as d says, the data and a
+// manifest.
+func (r *GridReport) Write(
+	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
+) error {
+	return results.WriteFigure(dir, asPicture(r.picture()), r.table(), results.Manifest{
+		Title:   fmt.Sprintf("A proposal beside the best of a grid, %s on %s", train.ModelTitle(r.Model), r.Data),
+		Command: command, Config: r, Seeds: r.Seeds, Drawing: d,
+	}, sources, took)
+}
+
+// picture draws the grid's accuracies on held-out rows against the gradients, and the proposal.
+func (r *GridReport) picture() plots.Picture {
+	p := plots.Picture{
+		Title: fmt.Sprintf("%s, %s at ε = %s: a proposal and a grid of %.0f times its cost", r.Data,
+			train.ModelTitle(r.Model), decimal.Exactly(r.Epsilon), r.Times),
+		XLabel: "gradients computed, of all clients", YLabel: "accuracy on held-out training rows", LogarithmicX: true,
+		YMin: 1, Rows: r.rows(),
+		Caption: fmt.Sprintf("%d settings, whole trainings with %s each. Chosen by held-out training rows; test: mean "+
+			"and one standard deviation over %d seeds. Regret: %.4f, standard error %.4f. The search looks at the "+
+			"data as at a public benchmark. %s", r.Settings, decimal.Many(r.Seeds, "seed"), r.TestSeeds, r.Regret,
+			r.RegretSE, r.privacy()),
+	}
+	better := plots.Line{Name: "grid, better half", Scatter: true}
+	for _, c := range r.all[:(len(r.all)+1)/2] {
+		better.Add(float64(c.gradients()), c.accuracy, c.accuracy, c.accuracy)
+		p.YMin, p.YMax = min(p.YMin, c.accuracy), max(p.YMax, c.accuracy)
+	}
+	proposed := plots.Line{Name: "proposed", Scatter: true, Emphasise: true}
+	at := r.Proposed.HeldOut
+	proposed.Add(float64(r.Proposed.Gradients), at, at, at)
+	p.YMin, p.YMax = min(p.YMin, at), max(p.YMax, at)+0.002
+	p.Lines = []plots.Line{better, proposed}
+	return p
+}
+
+// table returns every setting of the grid, best first, and then the test accuracies of the two winners,
+// after a header.
+func (r *GridReport) table() [][]string {
+	rows := [][]string{{"kind", "epsilon", "seed", "held_out_accuracy", "test_accuracy", "gradients", "sample_size",
+		"grad_computations", "sigma", "clip", "eta0", "schedule", "average", "features", "input_scale"}}
+	add := func(kind, seed, heldOut, test string, gradients int, s train.Spec) {
+		rows = append(rows, []string{kind, decimal.Exactly(r.Epsilon), seed, heldOut, test, strconv.Itoa(gradients),
+			s.SampleSize, strconv.Itoa(s.GradComps), decimal.Exactly(s.NoiseMultiplier), report.Number(s.Clip),
+			report.Number(s.Eta0), s.Schedule, s.Average, s.FeatureMap, report.Number(s.InputScale)})
+	}
+	for _, c := range r.all {
+		add("grid", "", report.Number(c.accuracy), "", c.gradients(), c.spec)
+	}
+	for _, w := range []struct {
+		kind string
+		GridWinner
+	}{{"proposed", r.Proposed}, {"best of grid", r.Best}} {
+		for i, accuracy := range w.Test {
+			add(w.kind, strconv.FormatUint(w.Setting.Seed+uint64(i), 10), report.Number(w.HeldOut),
+				report.Number(accuracy), w.Gradients, w.Setting)
+		}
+	}
+	return rows
+}

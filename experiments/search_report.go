@@ -1,0 +1,149 @@
+package experiments
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+	"proactivedp/train"
+)
+
+// SearchReport is the result of a search, by noise multiplier.
+type SearchReport struct {
+	Data          string          `json:"data"`
+	DataSHA256    string          `json:"data_sha256"` // of the parsed content
+	Synthetic     bool            `json:"synthetic_data"`
+	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
+	MajorityShare float64         `json:"majority_share"`    // accuracy of always predicting their most frequent class, mean
+	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
+	Seeds         int             `json:"seeds"`
+	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
+	Notes         []string        `json:"notes,omitempty"`
+	PrivacyReason string          `json:"privacy_reason"`
+	Command       string          `json:"command"` // command that repeats the search
+}
+
+// SearchRanking holds the candidates with one noise multiplier.
+type SearchRanking struct {
+	Sigma float64 `json:"sigma"`
+	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because
+	// sample sizes are integers. It is 1 for whole trainings.
+	Proxy      float64           `json:"proxy"`
+	RunComps   int               `json:"run_grad_computations"` // of one client in one run
+	Winner     SearchCandidate   `json:"winner"`                // the first candidate
+	Candidates []SearchCandidate `json:"candidates"`            // best first
+	how        string
+}
+
+// SearchCandidate is a model with the step size of a whole training, and the results of its runs.
+type SearchCandidate struct {
+	Model    string  `json:"model"`
+	Schedule string  `json:"schedule"`
+	Eta0     float64 `json:"eta0"`
+	Beta     float64 `json:"beta"`
+	Accuracy float64 `json:"held_out_accuracy"`  // mean over seeds; a diverged run counts as 0
+	SD       float64 `json:"standard_deviation"` // over seeds; 0 for one seed
+	Diverged int     `json:"diverged"`           // number of diverged runs
+	Command  string  `json:"command,omitempty"`  // for a winner: command that trains it whole, on all training records
+	step     string
+}
+
+// privacyReason says why a search has no ε.
+const privacyReason = "the search trains on the same records again and again and picks by what it sees: it is " +
+	"covered by no privacy statement"
+
+// report returns the report of the search.
+func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
+	d := source.Data()
+	share, held := 0.0, 0.0
+	for seed := range s.Seeds {
+		spec := all[0].spec
+		spec.Seed = uint64(seed) + 1
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return nil, err
+		}
+		share += p.Test.MajorityShare() / float64(s.Seeds)
+		held += float64(p.Test.Len()) / float64(s.Seeds)
+	}
+	r := SearchReport{
+		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
+		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
+		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
+	}
+	for _, sigma := range s.Sigmas {
+		ranked := best(all, sigma)
+		w := ranked[0]
+		ranking := SearchRanking{Sigma: sigma, Proxy: w.proxy(), RunComps: w.run.GradComps, how: w.how()}
+		for _, f := range ranked {
+			ranking.Candidates = append(ranking.Candidates, SearchCandidate{
+				Model: f.spec.Model, Schedule: f.spec.Schedule, Eta0: f.spec.Eta0, Beta: f.spec.Beta,
+				Accuracy: f.mean, SD: f.sd, Diverged: diverged(f.trials), step: f.spec.StepText(),
+			})
+		}
+		ranking.Winner = ranking.Candidates[0]
+		ranking.Winner.Command = o.winner(w)
+		r.Rankings = append(r.Rankings, ranking)
+	}
+	return &r, nil
+}
+
+// shownCandidates is the number of printed candidates of a ranking. The folder has all.
+const shownCandidates = 5
+
+// WriteText writes the winners, and their best competitors.
+func (r *SearchReport) WriteText(w io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "search on %s: judged by about %d held-out training records, not by the test set\n",
+		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)
+	for _, ranking := range r.Rankings {
+		noise := "σ = " + decimal.Exactly(ranking.Sigma)
+		if ranking.Sigma == 0 {
+			noise = "without noise"
+		}
+		if best := ranking.Winner; best.Diverged == r.Seeds {
+			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
+		} else {
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f (%.4f by guessing the "+
+				"majority class)\n", noise, best.Model, best.step, best.Accuracy, r.MajorityShare)
+			if best.Accuracy <= r.MajorityShare {
+				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
+			}
+		}
+		fmt.Fprintf(&text, "%s\n", ranking.how)
+		if ranking.Winner.Command != "" {
+			fmt.Fprintf(&text, "train it whole, on all training records: %s\n", ranking.Winner.Command)
+		}
+		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")
+		for _, c := range ranking.Candidates[:min(shownCandidates, len(ranking.Candidates))] {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0),
+				report.Number(c.Beta), c.Accuracy, deviationText(c.SD, r.Seeds), c.Diverged, r.Seeds)
+		}
+		t.Flush()
+		if more := len(ranking.Candidates) - shownCandidates; more > 0 {
+			fmt.Fprintf(&text, "  and %d more\n", more)
+		}
+	}
+	if len(r.Notes) > 0 {
+		fmt.Fprintln(&text)
+	}
+	if err := report.WriteNotes(&text, r.Notes); err != nil {
+		return err
+	}
+	fmt.Fprintf(&text, "\nprivacy: none; %s\n", r.PrivacyReason)
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// deviationText formats the standard deviation over the given number of seeds, or "–" for one seed.
+func deviationText(sd float64, seeds int) string {
+	if seeds == 1 {
+		return report.NoAnswer
+	}
+	return report.Fixed(sd, 4)
+}

@@ -1,0 +1,233 @@
+package experiments
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"proactivedp/data"
+	"proactivedp/data/synth"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
+	"proactivedp/internal/report"
+	"proactivedp/internal/results"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// The files in a search's folder.
+const (
+	readmeFile = "README.md"
+	tableFile  = "search.csv"
+	mark       = "<!-- Written by proactivedp search. -->\n"
+)
+
+// SearchManifest says how a search was made.
+type SearchManifest struct {
+	Command string       `json:"command"`
+	Config  SearchSpec   `json:"config"`
+	Data    results.Data `json:"data"`
+	results.Origin
+	SHA256 string `json:"manifest_sha256"` // see results.WriteManifest
+}
+
+// Search runs a search and returns the result. It writes its tables, its winners and a manifest to the
+// folder o.Out. Finished runs are kept in its subfolder .cells, so that an interrupted call can
+// continue. Only one call at a time may write there.
+func Search(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if _, err := report.HoldsOurs(o.Out, readmeFile, mark, "one of a search"); err != nil {
+		return nil, err
+	}
+	var r *SearchReport
+	err := files.InFolder(o.Out, func() (err error) {
+		r, err = runAndWrite(ctx, s, source, o)
+		return err
+	})
+	return r, err
+}
+
+func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o SearchOptions) (*SearchReport, error) {
+	start := time.Now()
+	all, spent, err := s.search(ctx, source, pool.Options{
+		Folder: filepath.Join(o.Out, pool.Folder), Workers: o.Workers, Scale: s.Scale, Progress: o.Progress,
+		Memory: o.Memory, Elsewhere: o.Elsewhere,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := SearchManifest{
+		Command: o.command(s), Config: s, Data: results.DataOf(source.Data(), source.Hash()),
+		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
+	}
+	err = files.WriteSet([]files.Output{
+		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
+			_, err := io.WriteString(w, mark+s.readme(all, source.Data(), o))
+			return err
+		}},
+		{Path: filepath.Join(o.Out, tableFile),
+			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
+	}, files.Output{
+		Path: filepath.Join(o.Out, results.ManifestFile), Write: func(w io.Writer) error { return results.WriteManifest(w, m) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.report(all, source, o)
+}
+
+// SearchOptions say how a search runs.
+type SearchOptions struct {
+	Out      string // folder to write to
+	Workers  int    // largest number of runs at the same time; memory may limit it further
+	Progress io.Writer
+	// Command returns the command that repeats the search, for the manifest. If it is nil, the manifest
+	// has no command.
+	Command func(SearchSpec) string
+	// TrainCommand returns the command that trains a setting, for the winners. If it is nil, the report
+	// has no command.
+	TrainCommand func(train.Spec) string
+	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
+	// group and GOMEMLIMIT.
+	Memory int64
+	// Elsewhere computes trainings in other processes. If it is nil, they are computed here.
+	Elsewhere pool.Elsewhere
+}
+
+// command returns the command that repeats the search, or "".
+func (o SearchOptions) command(s SearchSpec) string {
+	if o.Command == nil {
+		return ""
+	}
+	return o.Command(s)
+}
+
+// winner returns the command that trains the winner whole, also on the held-out records. It returns ""
+// if the winner diverged or there is no such command.
+func (o SearchOptions) winner(f found) string {
+	if o.TrainCommand == nil || diverged(f.trials) == len(f.trials) {
+		return ""
+	}
+	f.spec.Holdout, f.spec.Fold = 0, 0
+	return o.TrainCommand(f.spec)
+}
+
+// paper returns the default training of the search.
+func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
+
+// part says which fraction of the paper's K a training computes. It returns "" for data that the paper
+// does not use.
+func (s SearchSpec) part(t train.Spec) string {
+	if !pool.Has(t.Data) {
+		return ""
+	}
+	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
+}
+
+// records returns every run as rows of CSV, after a header.
+func records(all []found) [][]string {
+	out := [][]string{{"data", "model", "sigma", "sample_size", "clip", "schedule", "eta0", "beta", "grad_computations",
+		"seed", "held_out_rows", "held_out_accuracy", "diverged", "proxy", "run_sample_size",
+		"run_grad_computations"}}
+	for _, f := range all {
+		for i, t := range f.trials {
+			s := f.spec
+			out = append(out, []string{s.Data, s.Model, decimal.Exactly(s.NoiseMultiplier), s.SampleSize,
+				report.Number(s.Clip), s.Schedule,
+				report.Number(s.Eta0), report.Number(s.Beta), strconv.Itoa(s.GradComps), strconv.Itoa(i + 1),
+				strconv.Itoa(t.Rows), report.Number(t.Accuracy), strconv.FormatBool(t.Diverged),
+				report.Number(f.proxy()), f.run.SampleSize, strconv.Itoa(f.run.GradComps)})
+		}
+	}
+	return out
+}
+
+// readme returns the page about the search and its result.
+func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string {
+	made := ""
+	if command := o.command(s); command != "" {
+		made = ": `" + command + "`"
+	}
+	var p report.Page
+	t := all[0].spec
+	p.Title("Search for the step size on " + d.Name)
+	if d.Synthetic {
+		p.Text("**Synthetic stand-in data**, not %s.", synth.StandsInFor(d.Name))
+	}
+	p.Text("%s point of the grid is trained on the training set without %s, by a proxy or whole, and judged by these. "+
+		"The test set is not looked at.", s.why(), s.heldOut())
+	plain := ""
+	if slices.Contains(s.Sigmas, 0) {
+		plain = " also without noise,"
+	}
+	p.Text("**The search itself is not covered by any privacy statement**: it trains on the same records again and "+
+		"again,%s and picks by what it sees. "+
+		"An ε given for a run with the winner's step size is that of this run alone.", plain)
+	p.Items([]string{
+		fmt.Sprintf("K = %d gradients for each of %s%s, s = %s, C = %g, schedule %s, partition %s.",
+			t.GradComps, decimal.Many(t.Clients, "client"), s.part(t), t.SampleSize, t.Clip, t.Schedule, t.Partition),
+		fmt.Sprintf("Accuracy on the held-out records: mean over %s; a run that diverged counts as 0.",
+			decimal.Many(s.Seeds, "seed")),
+		fmt.Sprintf("[%s](%[1]s) has every run, [%s](%[2]s) how it was made%s", tableFile, results.ManifestFile, made),
+	})
+	for _, note := range s.Train.Notes() {
+		p.Text("Note: %s.", note)
+	}
+	for _, sigma := range s.Sigmas {
+		if sigma == 0 {
+			p.Section("Without noise")
+		} else {
+			p.Section("σ = %s", decimal.Exactly(sigma))
+		}
+		var rows [][]string
+		ranked := best(all, sigma)
+		for _, f := range ranked {
+			rows = append(rows, []string{f.spec.Model, report.Number(f.spec.Eta0), report.Number(f.spec.Beta),
+				report.Fixed(f.mean, 4), deviationText(f.sd, s.Seeds), strconv.Itoa(diverged(f.trials))})
+		}
+		w := ranked[0]
+		if diverged(w.trials) == len(w.trials) {
+			p.Text("**Every run diverged.** Each point was %s.", w.how())
+		} else {
+			p.Text("Best: **%s, step size %s**, %.4f. Each point was %s.", w.spec.Model, w.spec.StepText(), w.mean,
+				w.how())
+		}
+		if command := o.winner(w); command != "" {
+			p.Text("Train it whole, on all training records: `%s`", command)
+		}
+		p.Table([]string{"model", "η₀", "β", "held-out accuracy", "standard deviation", "diverged"}, rows)
+	}
+	return p.String()
+}
+
+// why begins the sentence about what is searched. For the paper's data it mentions the paper's own
+// search.
+func (s SearchSpec) why() string {
+	if !pool.Has(s.Train.Data) {
+		return "Each"
+	}
+	return "The paper mentions a grid search without its result. Here it is done again: each"
+}
+
+// heldOut says which records judge.
+func (s SearchSpec) heldOut() string {
+	return fmt.Sprintf("a part of about %.4g of its records, picked by a hash of each (fold %d)", s.Train.Holdout,
+		s.Train.Fold)
+}
+
+func diverged(trials []pool.Trial) int {
+	n := 0
+	for _, t := range trials {
+		if t.Diverged {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,33 @@
+// This file lets tests repeat something slow a few times, or as often as an environment variable
+// says.
+
+package testkit
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Times returns the value of the environment variable with that name, a whole number of at least 1.
+// If the variable is not set, it returns few and false. Any other value fails the test.
+func Times(t testing.TB, name string, few int) (times int, set bool) {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return few, false
+	}
+	times, err := strconv.Atoi(text)
+	if err != nil || times < 1 {
+		t.Fatalf("%s = %q, must be a whole number of at least 1", name, text)
+	}
+	return times, true
+}
+
+// Sweeps returns by what factor random sweeps are longer than usual: 1, or the environment variable
+// PROACTIVEDP_SWEEPS. CI sets it.
+func Sweeps(t testing.TB) int {
+	t.Helper()
+	times, _ := Times(t, "PROACTIVEDP_SWEEPS", 1)
+	return times
+}

@@ -1,0 +1,126 @@
+package propose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Grid lists values. Every combination of them is a setting.
+type Grid struct {
+	Rounds    []int     `json:"rounds"` // of all clients together
+	Noise     []float64 `json:"noise"`  // approximate noise multipliers
+	Clips     []float64 `json:"clips"`
+	Walks     []float64 `json:"walks"` // lengths of the model's path if there were only noise
+	Schedules []string  `json:"schedules"`
+	Averages  []string  `json:"averages"`
+}
+
+// Validate reports every empty list, because then there would be no combination.
+func (g Grid) Validate() error {
+	var errs []error
+	for _, l := range []struct {
+		name   string
+		length int
+	}{{"rounds", len(g.Rounds)}, {"noise", len(g.Noise)}, {"clips", len(g.Clips)}, {"walks", len(g.Walks)},
+		{"schedules", len(g.Schedules)}, {"averages", len(g.Averages)}} {
+		if l.length == 0 {
+			errs = append(errs, fmt.Errorf("%s: none, must be at least one", l.name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Study gives access to parts of the search behind [Propose], to compare predictions with whole
+// trainings. Make one with [NewStudy].
+type Study struct{ s *searcher }
+
+// errNoStudy is the error for a Study that NewStudy did not make.
+var errNoStudy = errors.New("this Study was not made by NewStudy")
+
+// NewStudy returns a study of the request's base. Proxies use the data itself, so the data must be
+// public.
+func NewStudy(r Request, o Options) (Study, error) {
+	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
+		return Study{}, err
+	}
+	s, err := newSearcher(r, o)
+	return Study{s}, err
+}
+
+// Settings returns all combinations of the grid as settings that keep epsilon, with the fewest
+// gradients first. If no setting keeps it, the error is an *Infeasible.
+func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
+	if t.s == nil {
+		return nil, errNoStudy
+	}
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	var kinds []kind
+	for _, rounds := range g.Rounds {
+		for _, noise := range g.Noise {
+			kinds = append(kinds, kind{max(1, rounds/t.s.base.Clients), noise})
+		}
+	}
+	outlays, err := t.s.outlays(ctx, epsilon, kinds)
+	if err != nil {
+		return nil, err
+	}
+	var all []train.Spec
+	for _, l := range outlays {
+		for _, clip := range g.Clips {
+			for _, walk := range g.Walks {
+				for _, schedule := range g.Schedules {
+					for _, average := range g.Averages {
+						v := variant{t.s.base.FeatureMap, t.s.base.InputScale, sim.Decay(schedule), average}
+						all = append(all, t.s.candidate(l, stride{clip, walk}, v).spec)
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// Predicted is a setting with the accuracy that its proxies predict.
+type Predicted struct {
+	Setting train.Spec
+	Prediction
+	Proxy float64 // f of its proxies
+}
+
+// Predict tries settings, which must come from [Study.Settings], by proxies with the request's seeds.
+func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted, error) {
+	if t.s == nil {
+		return nil, errNoStudy
+	}
+	if len(settings) == 0 {
+		return nil, errors.New("no settings, must be at least one")
+	}
+	all := make([]*candidate, len(settings))
+	for i, spec := range settings {
+		size, err := strconv.Atoi(spec.SampleSize)
+		if err != nil {
+			return nil, fmt.Errorf("sample size = %q, must be constant", spec.SampleSize)
+		}
+		all[i] = &candidate{spec: spec, outlay: outlay{size: size}}
+	}
+	if err := t.s.try(ctx, all, t.s.Seeds, 1); err != nil {
+		return nil, err
+	}
+	spread := t.s.spread(all)
+	out := make([]Predicted, len(all))
+	for i, c := range all {
+		out[i] = Predicted{c.spec, t.s.prediction(c, spread), c.fraction}
+	}
+	return out, nil
+}
+
+// HeldOut returns the whole training of a setting, with the matched seed of the given number. It is
+// judged like its proxies, by training rows that it holds out. t must be made by [NewStudy].
+func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

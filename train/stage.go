@@ -1,0 +1,130 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"proactivedp/data"
+	"proactivedp/dp"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// Stage has what a stage of a training in several stages needs in addition to its spec: the initial
+// model and the participants. The other clients of the spec only receive.
+type Stage struct {
+	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
+	Participants []Participant // at least one, in increasing order of clients
+	// Root draws the samples, noise and dropout of the participants. If it is nil, the spec's seed
+	// does. The split, the division of the records, the default model and the virtual clock always
+	// come from the seed.
+	Root *rng.Root
+}
+
+// Participant is a client that takes part in a stage, with its own noise multiplier and release.
+type Participant struct {
+	Client          int     `json:"client"`            // its number among the spec's clients, from 0
+	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all
+	NoiseMultiplier float64 `json:"sigma"`
+	// Run is the number of the release among those of the seed. No two participants of any stages
+	// may have the same number, because they would share their noise.
+	Run uint64 `json:"run"`
+}
+
+// stageID is the part of a checkpoint's identity that describes a stage.
+type stageID struct {
+	Participants []Participant `json:"parts"`
+	Initial      string        `json:"initial_sha256,omitempty"` // absent for the default global model
+	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
+}
+
+// PrepareStage is Prepare for a stage. It uses the spec's seed, sizes, clipping norm and step sizes,
+// and those of the spec's clients that participate. The spec's noise multiplier and run are not used
+// and must be 0, so that no report can state them. All errors are reported together.
+func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(stage.check(spec)); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	p, err := s.configure(spec, rng.New(spec.Seed))
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	all, config := p.Config.Rows, p.Config
+	config.Rows, config.Initial = nil, stage.Initial
+	roots := sim.Roots{Run: config.Roots.Run}
+	var errs []error
+	for _, participant := range stage.Participants {
+		rows := all[participant.Client]
+		if participant.Records > rows.Len() {
+			errs = append(errs, fmt.Errorf("client %d: records = %d, must be at most the %d that it holds",
+				participant.Client, participant.Records, rows.Len()))
+			continue
+		}
+		if participant.Records > 0 {
+			rows = data.Subset{Data: rows.Data, Rows: rows.Rows[:participant.Records:participant.Records]}
+		}
+		own := config.Mechanism
+		own.NoiseMultiplier, own.DatasetSize = participant.NoiseMultiplier, rows.Len()
+		config.Rows, config.Own = append(config.Rows, rows), append(config.Own, own)
+		root := config.Roots.Clients[participant.Client]
+		if stage.Root != nil {
+			root = stage.Root
+		}
+		roots.Clients = append(roots.Clients, root.ForRun(participant.Run))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	config.Roots = roots
+	p.stage = &stageID{Participants: stage.Participants}
+	if stage.Root != nil {
+		p.stage.Root = stage.Root.Name().Root
+	}
+	if stage.Initial != nil {
+		p.stage.Initial = (&sim.Result{Params: stage.Initial}).ParamsSHA256()
+	}
+	if err := p.finish(config.Rows[0].Len()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// check reports what is wrong with the participants.
+func (l Stage) check(spec Spec) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("stage: "+format, args...)) }
+	if l.Root != nil {
+		if err := l.Root.Check(); err != nil {
+			fail("%w", err)
+		}
+	}
+	if len(l.Participants) == 0 {
+		fail("number of participants = 0, must be at least 1")
+	}
+	if spec.TargetEpsilon != 0 {
+		fail("target epsilon of the spec = %v, must be 0", spec.TargetEpsilon)
+	}
+	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
+		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each participant "+
+			"has its own", spec.NoiseMultiplier, spec.Run, spec.SeedFromOS)
+	}
+	runs := map[uint64]bool{}
+	for i, participant := range l.Participants {
+		if participant.Client < 0 || participant.Client >= spec.Clients || i > 0 && participant.Client <= l.Participants[i-1].Client {
+			fail("client = %d at place %d, must be in increasing order and in [0, %d]", participant.Client, i, spec.Clients-1)
+		}
+		if participant.Records < 0 {
+			fail("client %d: records = %d, must be at least 0", participant.Client, participant.Records)
+		}
+		if runs[participant.Run] {
+			fail("client %d: run = %d, but another participant has the same: %w", participant.Client, participant.Run, dp.ErrSharedNoise)
+		}
+		runs[participant.Run] = true
+	}
+	return errors.Join(errs...)
+}
