@@ -73,7 +73,7 @@ func TestServe(t *testing.T) {
 	}
 	if !testing.Short() {
 		var report propose.Report
-		text := post("propose", `{"data": "synth-phishing", "epsilon": 0.2, "clients": 1, "rounds": [100], "seeds": 3}`)
+		text := post("propose", `{"data": "synth-phishing", "epsilon": 0.2, "clients": 1, "rounds": [20], "seeds": 3}`)
 		err := json.Unmarshal([]byte(text), &report)
 		if err != nil || len(report.Proposals) == 0 || report.TargetEpsilon != 0.2 {
 			t.Errorf("proposals %.300s: %v", text, err)

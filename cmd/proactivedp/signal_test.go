@@ -32,7 +32,7 @@ func TestFirstSignalDuringACheckpoint(t *testing.T) {
 		"--data " +
 		rows + " --checkpoint " + kept)
 	before := 0
-	for try := range 4 {
+	for try := range 2 {
 		args := begin
 		if try > 0 {
 			args = []string{"train", "--checkpoint-every", "1", "--resume", kept}
