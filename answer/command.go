@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,7 @@ func (q PlanQuestion) commands(p *plan.Plan) libraries.Code {
 		c.Text += "\n" + q.accountCommand(e, p.Delta) + "\n"
 		c.Caveats = []string{
 			"The first command prints this plan. The second prints the cost of its run by every accountant.",
-			"To train by this plan, write it with --json: proactivedp train --plan plan.json --data my.libsvm.",
+			"To train by this plan, save the output of --json: proactivedp train --plan plan.json --data my.libsvm.",
 		}
 	}
 	return c
@@ -67,7 +68,7 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}
-	flags.number("accuracy", q.Accuracy)
+	flags.number("accuracy", cmp.Or(q.Accuracy, plan.Accuracy))
 	return flags.join("proactivedp account")
 }
 

@@ -23,8 +23,8 @@ type Account struct {
 	Records int     `json:"records"` // N_c of each client
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
-	// Orders are the orders of the Rényi filter. If there are none, the budget is that of the closed
-	// form.
+	// Orders are the orders of the Rényi filter. Without orders, the account has the budget of the
+	// closed form.
 	Orders []float64 `json:"orders,omitempty"`
 }
 
@@ -176,7 +176,7 @@ const leastSigma, mostSigma = 0.3, 1e6
 const dust = 1e-9
 
 // noiseFor returns the least σ, rounded up to six digits, with which the account has used at most the
-// given share of its Rényi filter after the stage. It returns false if there is none.
+// given share of its Rényi filter after the stage. It returns false if no noise is enough.
 func (l *ledger) noiseFor(ctx context.Context, share float64, size, rounds, clients int) (float64, bool, error) {
 	over := func(sigma float64) (bool, error) {
 		u, err := l.usedWith(ctx, []dp.Event{l.event(sigma, size, rounds, clients)})

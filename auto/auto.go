@@ -44,7 +44,7 @@ type Strategy string
 // The strategies.
 const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
-	// Its budget is that of the closed form.
+	// It uses the budget of the closed form.
 	Paper Strategy = "paper"
 	// Tight takes as many rounds as training needs, the largest sample size that the budget can use,
 	// and the least noise that a Rényi filter admits.

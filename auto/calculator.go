@@ -343,8 +343,8 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 	}
 }
 
-// largest returns the largest sample size of the next K gradients at noise sigma. If there is none, it
-// returns 0 and the reason.
+// largest returns the largest sample size of the next K gradients at noise sigma. If no size is
+// allowed, it returns 0 and the reason.
 func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clients int) (int, string, error) {
 	eps, err := closedform.Epsilon(sigma, l.Delta)
 	if err != nil {
@@ -356,6 +356,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 	if len(l.events) == 0 {
 		p, err := plan.Solve(ctx, plan.Request{
 			N: l.Records, Epochs: k, Sigma: sigma, Delta: l.Delta, Clients: clients, Shared: clients > 1,
+			Method: plan.ClosedForm,
 		})
 		if err != nil {
 			return 0, "", err

@@ -262,8 +262,8 @@ func (j *Journal) ledgers(ctx context.Context) ([]*ledger, error) {
 	return all, nil
 }
 
-// nextRun returns the next free run number of a release. The first is 1, because run 0 is that of a
-// training outside of a loop.
+// nextRun returns the next free run number of a release. The first is 1, because a training outside of
+// a loop is run 0.
 func (j *Journal) nextRun() uint64 {
 	next := uint64(1)
 	for i := range j.Stages {

@@ -10,8 +10,8 @@ import (
 	"proactivedp/train"
 )
 
-// loop is the flow chart as a state machine. Its state is the journal, which alone determines the next
-// stage.
+// loop is the flow chart as a state machine. Its state is the journal, which determines the next stage
+// completely.
 type loop struct {
 	*Journal
 	accounts []*ledger

@@ -32,7 +32,7 @@ func newSecret(dir string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, secretFile)
-	// An old secret is that of a stage that was never charged, so no ledger needs it. The new file is
+	// An old secret belongs to a stage that was never charged, so no ledger needs it. The new file is
 	// created empty with mode 0600, because atomicfile.Write keeps the mode of the file that it
 	// replaces.
 	if err := forgetSecret(dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,15 +15,14 @@ import (
 	"proactivedp/internal/results"
 )
 
-// The file that lists the figures of a folder. Its first line distinguishes it from files of other
-// origin.
+// indexFile lists the figures of a folder. Its first line distinguishes it from a file that somebody wrote.
 const (
 	indexFile = results.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
 )
 
-// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged
-// manifests and data of figures that are not being made now, because the index would list them.
+// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged manifests or
+// data of figures that are not made again now, because the index would list them.
 func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	if err != nil {
@@ -36,13 +36,13 @@ func checkIndex(dir string, figures []Figure) error {
 		anew = append(anew, f.Name)
 	}
 	if _, err = results.ReadFindings(dir, anew...); err != nil {
-		return fmt.Errorf("%w: make the figure again, or remove it", err)
+		return fmt.Errorf("%w; make the figure again, or remove it", err)
 	}
 	return nil
 }
 
-// manifests returns the manifests in dir, without those of the figures in but, in the order of the
-// registry and then of own. It reports all damaged ones.
+// manifests returns the manifests in dir without those of the given figures, in the order of the registry
+// and then of own. It reports all that are damaged.
 func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	var made []Manifest
 	var errs []error
@@ -56,7 +56,7 @@ func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%w: make its figure again, or remove it", err))
+			errs = append(errs, fmt.Errorf("%w; make its figure again, or remove it", err))
 			continue
 		}
 		made = append(made, m)
@@ -69,7 +69,43 @@ func registered(f Figure) bool {
 	return slices.ContainsFunc(Figures(), func(r Figure) bool { return r.Name == f.Name })
 }
 
-// writeIndex lists every figure with a manifest in dir that is in the registry or was just made.
+// groups are the parts of the index: the figures of the paper, and then those that it does not have.
+// A figure is in the first group that has a pattern for its name.
+var groups = []indexGroup{
+	{"Figure 1: strongly convex, ridge logistic regression on phishing",
+		[]string{"phishing-logreg-utility", "phishing-logreg-sample-size", "phishing-logreg-epsilon"}},
+	{"Figure 2: plain convex, logistic regression on phishing", []string{"phishing-logreg-plain-*"}},
+	{"Figure 3: non-convex, LeNet on MNIST",
+		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size", "mnist-lenet-epsilon"}},
+	{"Appendix: logistic regression on mushrooms",
+		[]string{"mushrooms-logreg*-utility", "mushrooms-logreg*-sample-size", "mushrooms-logreg*-epsilon"}},
+	{"Appendix: AlexNet on CIFAR-10",
+		[]string{"cifar10-alexnet-utility", "cifar10-alexnet-sample-size", "cifar10-alexnet-epsilon"}},
+	{"Why utility graphs differ from the paper's", []string{"*-wstar"}},
+	{"Better settings at the same ε", []string{"*-defaults", "*-equal-epsilon", "*-budget"}},
+	{"The loop of plans and trainings", []string{"*-course*"}},
+	{"Delay and stragglers", []string{"*-delay", "*-stragglers*", "*-runners", "*-throughput", "*-staleness", "*-idle",
+		"*-adaptive", "*-timeline"}},
+	{"Other figures", []string{"*"}},
+}
+
+// indexGroup is a part of the index.
+type indexGroup struct {
+	title    string
+	patterns []string // of names of figures, as path.Match has them
+}
+
+// groupOf returns which of the groups has a figure.
+func groupOf(figure string) int {
+	return slices.IndexFunc(groups, func(g indexGroup) bool {
+		return slices.ContainsFunc(g.patterns, func(pattern string) bool {
+			match, _ := path.Match(pattern, figure)
+			return match
+		})
+	})
+}
+
+// writeIndex lists every figure that has a manifest in dir, of the registry or just made.
 func writeIndex(dir string, figures []Figure) error {
 	made, err := manifests(dir, nil, slices.DeleteFunc(slices.Clone(figures), registered))
 	if err != nil {
@@ -83,38 +119,111 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
-	stated, err := statedOf(dir)
+	findings, err := results.ReadFindings(dir)
 	if err != nil {
 		return err
 	}
 	return files.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
-		if _, err := fmt.Fprint(w,
-			indexMark+"# Figures\n\nWritten with the figures; each is a picture, its data and a manifest of how it "+
-				"was made.\nWhat the paper states of them stands beside ours with a verdict: a mean over seeds ± one\n"+
-				"standard deviation, of utility graphs over seeds and draws of the noise. Certified ε are upper\n"+
-				"ends, of runs compared the larger; accountant, adjacency, sampling and δ are in the picture's\n"+
-				"caption and the manifest.\n\n"+
-				"| | figure | shows | the paper, and here | data | command | files |\n|---|---|---|---|---|---|---|\n",
-		); err != nil {
-			return err
-		}
-		for _, m := range made {
-			row := results.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: results.Sets{m.Data},
-				Scale: m.Scale, Runner: m.Runner, Files: m.Files}
-			if err := row.WriteRow(w, stated[m.Figure]); err != nil {
+		var text strings.Builder
+		text.WriteString(indexMark + "# Results\n\n")
+		writeSummary(&text, findings, slices.Contains(pages, "tables"))
+		for i, g := range groups {
+			inGroup := slices.DeleteFunc(slices.Clone(made), func(m Manifest) bool { return groupOf(m.Figure) != i })
+			if len(inGroup) == 0 {
+				continue
+			}
+			if err := writeGroup(&text, g.title, inGroup, findings); err != nil {
 				return err
 			}
 		}
-		return writeBesides(w, pictures, pages)
+		if err := writeBesides(&text, pictures, pages); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, text.String())
+		return err
 	})
 }
 
-// writeBesides lists the other results in the folder.
+// writeSummary says how many of the paper's statements hold, and which do not.
+func writeSummary(text *strings.Builder, findings []results.Finding, tables bool) {
+	count := map[results.Verdict]int{}
+	var open []results.Finding
+	for _, f := range findings {
+		switch f.Verdict {
+		case results.NotReproduced, results.Undecided:
+			count[f.Verdict]++
+			open = append(open, f)
+		default:
+			count[results.Reproduced]++
+		}
+	}
+	if len(findings) == 0 {
+		text.WriteString("The paper's text states nothing about these figures.\n")
+	} else {
+		fmt.Fprintf(text, "The paper's text makes %d statements about these figures. **%d are reproduced, %d are not "+
+			"reproduced,\nand %d are undecided.**", len(findings), count[results.Reproduced], count[results.NotReproduced],
+			count[results.Undecided])
+		if tables {
+			text.WriteString(" The numbers of its tables have [a page of their own](tables/" + indexFile + ").")
+		}
+		text.WriteString("\n")
+	}
+	if len(open) > 0 {
+		text.WriteString("\n| figure | the paper | here | verdict | why |\n|---|---|---|---|---|\n")
+		for _, f := range open {
+			fmt.Fprintf(text, "| [%[1]s](%[1]s) | %s | %s | %s | %s |\n", f.Figure, f.Says, f.Ours, f.Verdict, f.Why)
+		}
+	}
+	text.WriteString("\nEach figure is a folder with a picture, its data, and a manifest that says how it was made. " +
+		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record, and the largest of the " +
+		"runs\nthat are compared. The manifest names accountant, adjacency, sampling and δ.\n")
+	if len(findings) > 0 {
+		text.WriteString("\n" + results.Rule + "\n")
+	}
+}
+
+// writeGroup lists figures, and what the paper states of them.
+func writeGroup(text *strings.Builder, title string, made []Manifest, findings []results.Finding) error {
+	text.WriteString("\n## " + title + "\n\n| | figure | shows | the paper | data | command | files |\n" +
+		"|---|---|---|---|---|---|---|\n")
+	var rows strings.Builder
+	for _, m := range made {
+		count := map[results.Verdict]int{}
+		for _, f := range findings {
+			if f.Figure != m.Figure {
+				continue
+			}
+			count[f.Verdict]++
+			epsilon := f.Epsilon
+			if epsilon == "" {
+				epsilon = "–"
+			}
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | **%s** |\n", f.Figure, f.Says, f.Ours, epsilon, f.Verdict)
+		}
+		var verdicts []string
+		for _, v := range []results.Verdict{results.Reproduced, results.Exceeded, results.NotReproduced, results.Undecided} {
+			if count[v] > 0 {
+				verdicts = append(verdicts, fmt.Sprintf("%d %s", count[v], v))
+			}
+		}
+		row := results.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: results.Sets{m.Data},
+			Scale: m.Scale, Runner: m.Runner, Files: m.Files}
+		if err := row.WriteRow(text, strings.Join(verdicts, ", ")); err != nil {
+			return err
+		}
+	}
+	if rows.Len() > 0 {
+		text.WriteString("\n| figure | the paper | here | ε | verdict |\n|---|---|---|---|---|\n" + rows.String())
+	}
+	return nil
+}
+
+// writeBesides lists what the folder has besides the figures.
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {
-		text.WriteString("\n## Made by other commands\n\nBy `propose`, `utility`, `train` and the like, or of a file " +
-			"of somebody's own.\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
+		text.WriteString("\n## Made by other commands\n\nMade by `propose`, `utility` or `train`, or from your own file." +
+			"\n\n| | folder | shows | data | command | files |\n|---|---|---|---|---|---|\n")
 		for _, e := range pictures {
 			if err := e.WriteRow(&text); err != nil {
 				return err
@@ -129,26 +238,4 @@ func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-// statedOf returns, for each figure in dir, what the paper states, with our value and a verdict.
-func statedOf(dir string) (map[string]string, error) {
-	all, err := results.ReadFindings(dir)
-	if err != nil {
-		return nil, err
-	}
-	texts := map[string]string{}
-	for _, f := range all {
-		if texts[f.Figure] != "" {
-			texts[f.Figure] += "<br>"
-		}
-		texts[f.Figure] += fmt.Sprintf("%s: %s, **%s**", f.Says, f.Ours, f.Verdict)
-		if f.Verdict == results.Undecided {
-			texts[f.Figure] += ", " + f.Why
-		}
-		if f.Epsilon != "" {
-			texts[f.Figure] += fmt.Sprintf(" (certified %s per record)", f.Epsilon)
-		}
-	}
-	return texts, nil
 }

@@ -150,8 +150,8 @@ type found struct {
 	mean, sd float64 // of the accuracies; a diverged run counts as 0
 }
 
-// proxy returns the f of what was run, 1 for a whole training. It differs slightly from the requested
-// f, because sample sizes are integers.
+// proxy returns the f of the training that was run, or 1 for a whole training. It differs slightly from
+// the requested f, because sample sizes are integers.
 func (f found) proxy() float64 {
 	if f.run == f.spec {
 		return 1

@@ -89,10 +89,10 @@ type SearchOptions struct {
 	Workers  int    // largest number of runs at the same time; memory may limit it further
 	Progress io.Writer
 	// Command returns the command that repeats the search, for the manifest. If it is nil, the manifest
-	// has none.
+	// has no command.
 	Command func(SearchSpec) string
 	// TrainCommand returns the command that trains a setting, for the winners. If it is nil, the report
-	// has none.
+	// has no command.
 	TrainCommand func(train.Spec) string
 	// Memory limits the memory of the process, in bytes. 0 means the limit of the machine, the control
 	// group and GOMEMLIMIT.

@@ -102,7 +102,7 @@ func closedUpper(ctx context.Context, events []dp.Event, delta float64) (*float6
 	return &b.EpsilonUpper, nil
 }
 
-// pastIsTooMuch reports whether the past rounds alone exceed the target.
+// pastIsTooMuch reports whether the past rounds exceed the target without the next leg.
 func (p *Next) pastIsTooMuch() bool {
 	if p.Filter != nil {
 		return p.Filter.Past > 1

@@ -36,7 +36,7 @@ func TestReplanByFilter(t *testing.T) {
 	}
 	larger := p.Event()
 	larger.SampleSize++
-	larger.Count = 20000 / larger.SampleSize
+	larger.Count = roundsOf(20000, larger.SampleSize)
 	if err := f.Spend(t.Context(), append(slices.Clone(past), larger)); !errors.Is(err, rdp.ErrBudgetSpent) {
 		t.Errorf("s = %d would do: %v", larger.SampleSize, err)
 	}
@@ -232,7 +232,7 @@ func TestReplanRefusesToChangeAFilter(t *testing.T) {
 // run asks for is refused, and so are rounds under a filter where fixed ones are
 // wanted.
 func TestHistory(t *testing.T) {
-	p := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
 	h, err := p.History(t.Context(), 0.2)
 	if err != nil || h.Filter.Epsilon != 0.2 || h.Filter.Delta != p.Delta || !slices.Equal(h.Events, p.Events()) {
 		t.Fatalf("%+v, %v", h, err)
@@ -255,7 +255,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	infeasible := solve(t, Request{N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})
+	infeasible := solve(t, Request{Method: ClosedForm, N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})
 	if _, err := infeasible.History(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the plan has no run") {
 		t.Errorf("%+v: %v", infeasible.Run, err)
 	}

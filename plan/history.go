@@ -345,7 +345,7 @@ func (h History) write(w io.Writer, digest string) error {
 
 // follower returns the name of the release that follows the past. It is the run after the last run of
 // the root, so that it shares no noise with the past. If root is "", the root is the last numbered seed
-// that the past names; if there is none, the name is empty.
+// that the past names; if no seed is named, the name is empty.
 func follower(past []dp.Event, root string) (rng.Name, error) {
 	next := rng.Name{Root: root}
 	if root == "" {

@@ -148,7 +148,7 @@ func TestRecordsHaveADigest(t *testing.T) {
 
 // A plan whose root is named is its run 0.
 func TestPlanNamesItsRoot(t *testing.T) {
-	p, err := Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
+	p, err := Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestPlanNamesItsRoot(t *testing.T) {
 	if got != wholeRun(rng.New(4).Name()) || !strings.Contains(p.Statement(), "seed 4, run 0") {
 		t.Errorf("%v: %s", got, p.Statement())
 	}
-	_, err = Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
+	_, err = Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
 	if err == nil || !strings.Contains(err.Error(), `root = "seed:"`) {
 		t.Error(err)
 	}

@@ -44,7 +44,7 @@ type Remedy struct {
 	Text   string  `json:"text"`             // description of the change
 }
 
-// Remedies are alternatives. Each of them alone is enough.
+// Remedies are alternatives. Any one of them is enough.
 type Remedies []Remedy
 
 func (rs Remedies) texts() []string {

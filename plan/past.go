@@ -79,8 +79,8 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	return e, errors.Join(append(errs, judged.Validate())...)
 }
 
-// Complete returns e with the given sampling and adjacency if it has none. An empty adjacency stands
-// for the usual one of the sampling.
+// Complete returns e with the given sampling and adjacency where they are missing. An empty adjacency
+// stands for the usual one of the sampling.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

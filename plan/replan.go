@@ -69,12 +69,12 @@ func (r NextRequest) Validate() error {
 	default:
 		copies := holders(r.Clients, r.Shared)
 		goodEpochs := errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients
-		switch k, ok := count(r.Epochs * float64(n)); {
+		switch _, ok := count(r.Epochs * float64(n)); {
 		case !goodEpochs:
 		case !ok || r.Epochs*float64(n)*float64(copies) > maxCount:
 			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %d clients that hold "+
 				"a record)", r.Epochs, n, copies)
-		case k < 1:
+		case isTooLittle(r.Epochs, n):
 			errs.fail("epochs k = %v of N = %d, must be at least one gradient computation", r.Epochs, n)
 		}
 	}
@@ -140,14 +140,14 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or that of the
-	// composition.
+	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or the accountant of
+	// the composition.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
 
-	// Past is the cost of the past rounds alone if they were fixed beforehand. It is nil if the
-	// accountant gives no answer.
+	// Past is the cost of the past rounds, without the next leg, if they were fixed beforehand. It is
+	// nil if the accountant gives no answer.
 	Past *dp.Bound `json:"past,omitempty"`
 
 	// Noise names the run of the next leg's noise, which differs from those of the past. If it is
@@ -198,7 +198,7 @@ func (p *Next) UnmarshalJSON([]byte) error {
 // Choice is a possible sample size of the next leg.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
-	Rounds       int      `json:"rounds"`        // T_j = ⌊K_j/s_j⌋, of one client
+	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
 	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; with a filter, the least ε that admits all rounds
 }
 
@@ -206,9 +206,9 @@ type Choice struct {
 const choices = 48
 
 // Replan returns the next leg for r, with the largest sample size within ε_target, which means the
-// fewest rounds. If there is none, Next.Feasible is false; this is not an error. Replan searches the
-// whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ = s_max²/s̄
-// grows where s_j is small compared with the past's sizes.
+// fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
+// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ =
+// s_max²/s̄ grows where s_j is small compared with the past's sizes.
 //
 // Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
 // answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is
@@ -290,7 +290,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 		return cost(p.release(p.event(sigma, s, rounds)))
 	}
 	k := epochsCount(p.Epochs, p.N)
-	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
+	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), roundsOf(k, int(v))) }
 	sizes := p.sizes(min(p.N, k))
 	best := stop{}
 	beyond := 0 // the first size on the grid after best that exceeds the target
@@ -299,7 +299,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		c := Choice{SampleSize: s, Rounds: k / s}
+		c := Choice{SampleSize: s, Rounds: roundsOf(k, s)}
 		b, err := bySize(float64(s))
 		if err != nil {
 			why = err
@@ -332,9 +332,10 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	}
 	s := int(best.value)
 	p.Feasible, p.Bound = true, &best.bound
+	rounds := roundsOf(k, s)
 	p.Run = &Run{
-		SampleSize: s, MaxSampleSize: s, Rounds: k / s, Computations: k / s * s,
-		Remainder: k % s, SampleRate: float64(s) / float64(p.N),
+		SampleSize: s, MaxSampleSize: s, Rounds: rounds, Computations: rounds * s,
+		Remainder: k - rounds*s, SampleRate: float64(s) / float64(p.N),
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type dial struct {
 }
 
 // stop is the result of a dial: the value and its cost. If no value meets the budget, it is the safest
-// value that was tried, and err says why that value has no cost, if it has none.
+// value that was tried, and err says why the cost of that value is unknown, if it is.
 type stop struct {
 	value float64
 	bound dp.Bound

@@ -49,8 +49,9 @@ func (s *searcher) judged(m float64) float64 {
 // is p.
 func binomial(p, n float64) float64 { return p * (1 - p) / n }
 
-// spread returns the standard deviation of the accuracy of trainings of one setting, beyond what the
-// rows that judge them explain. It is pooled over the candidates, because each has few seeds.
+// spread returns the standard deviation of the accuracy of trainings of one setting, after the sampling
+// error of the rows that judge is removed. It is pooled over the candidates, because each has few
+// seeds.
 func (s *searcher) spread(all []*candidate) float64 {
 	if len(all[0].each) < 2 {
 		return 0 // one training has no spread

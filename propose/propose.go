@@ -31,7 +31,7 @@ type Request struct {
 	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
 	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
 	// step sizes and clipping norm. It also chooses the average, the input scale of a network and the
-	// features of images, if Base has none.
+	// features of images, if Base does not give them.
 	Base train.Spec `json:"base"`
 	// Epsilon is the target epsilon of a record over all clients that hold it, in [MinEpsilon,
 	// MaxEpsilon]. 0 means the least ε that reaches TargetAccuracy.
@@ -127,8 +127,8 @@ func (e *Infeasible) Error() string {
 // isInfeasible returns err as an *Infeasible, if it is one.
 func isInfeasible(err error) (*Infeasible, bool) { return errors.AsType[*Infeasible](err) }
 
-// Propose searches for settings and returns the best ones, ranked. If there are none, the error is an
-// *Infeasible.
+// Propose searches for settings and returns the best ones, ranked. If no setting meets the request, the
+// error is an *Infeasible.
 func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err := errors.Join(r.Validate(), o.Validate(r)); err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type searcher struct {
 	work     float64                   // work of all trials, as counted by train.Prepared.Work
 	told     *report.Count             // prints the number of trials
 	least    sync.Map                  // from a kind of setting to its leastCost
+	laid     sync.Map                  // from a budget and a kind to the outlay, which a frontier needs again
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
@@ -103,8 +104,8 @@ type effort struct {
 	scouted   int // number of strides that are tried on all outlays
 	refined   int // number of good settings of which variants are tried
 	finalists int // least number of settings that get all their seeds
-	// The coarseness of the proxies of the first rungs, of the rung in which all seeds are tried first,
-	// and of a frontier. Coarser proxies do less work, and may have more sampling noise. Reported
+	// A proxy of coarseness c may do only 1/c of the work, with c times the sampling noise. These are
+	// the values for the first rungs, for the first rung with all seeds, and for a frontier. Reported
 	// settings have proxies of coarseness 1.
 	first, middle, frontier float64
 	farthest                float64 // largest ε of a frontier, divided by the target epsilon
@@ -240,8 +241,8 @@ func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse
 }
 
 // Candidates that are not among the best also stay if they are less accurate by less than worthwhile
-// and need fewer gradients than all better ones. At most mostFrugal of them stay. What seems slightly
-// less accurate with few seeds may be as accurate with all.
+// and need fewer gradients than all better ones. At most mostFrugal of them stay. A setting that seems
+// slightly less accurate with few seeds may be as accurate with all.
 const (
 	worthwhile = 3 * rankStep
 	mostFrugal = 4

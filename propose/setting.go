@@ -62,8 +62,8 @@ func (s *searcher) plain() variant {
 // triedFeatures replace the pixels in softmax regression if the base has no features.
 var triedFeatures = []string{"hog:4:8", "hog:4:9"}
 
-// triedScale is the input scale of a network if the base has none. Pixels in [0, 1] are smaller than
-// the first layer's best inputs, and clipped gradients do not show this.
+// triedScale is the input scale of a network if the base gives no scale. Pixels in [0, 1] are smaller
+// than the first layer's best inputs, and clipped gradients do not show this.
 const triedScale = 3
 
 // triedAverages are tried if the base has no average. With step sizes that fall to 0, they protect

@@ -10,7 +10,7 @@ import (
 	"proactivedp/train"
 )
 
-// Grid lists values. All their combinations are settings.
+// Grid lists values. Every combination of them is a setting.
 type Grid struct {
 	Rounds    []int     `json:"rounds"` // of all clients together
 	Noise     []float64 `json:"noise"`  // approximate noise multipliers

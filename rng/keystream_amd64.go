@@ -5,34 +5,34 @@
 package rng
 
 // keyStreamVAES writes units times 8 blocks of AES-128 under the round keys,
-// of the counters from the given one on. low is the client and, above it, the round; high the
+// for consecutive counters from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
 func keyStreamVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
 // keyHeadsVAES writes units times 8 blocks of AES-128 under the round keys,
-// of the rounds from the given one on. low is the client and, above it, the round; high the
+// for consecutive rounds from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
 func keyHeadsVAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
 // keyStreamAES writes units times 8 blocks of AES-128 under the round keys,
-// of the counters from the given one on. low is the client and, above it, the round; high the
+// for consecutive counters from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
 func keyStreamAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
 // keyHeadsAES writes units times 8 blocks of AES-128 under the round keys,
-// of the rounds from the given one on. low is the client and, above it, the round; high the
+// for consecutive rounds from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
 func keyHeadsAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint64)
 
-// expandKey makes the round keys of a key (FIPS 197, 5.2).
+// expandKey computes the round keys of a key (FIPS 197, 5.2).
 //
 //go:noescape
 func expandKey(keys *[11][16]byte, key *[16]byte)

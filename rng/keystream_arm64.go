@@ -5,14 +5,14 @@
 package rng
 
 // keyStream writes units times 8 blocks of AES-128 under the round keys,
-// of the counters from the given one on. low is the client and, above it, the round; high the
+// for consecutive counters from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape
 func keyStream(dst *byte, units int, keys *[11][16]byte, low, high uint64)
 
 // keyHeads writes units times 8 blocks of AES-128 under the round keys,
-// of the rounds from the given one on. low is the client and, above it, the round; high the
+// for consecutive rounds from the given one on. low has the client and, above it, the round; high has the
 // purpose, above it the chunk, and above that the counter.
 //
 //go:noescape

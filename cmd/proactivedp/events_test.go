@@ -94,7 +94,7 @@ func TestEventsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/distributed.md")
+	page, err := os.ReadFile("../../docs/machines.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEventsAreListed(t *testing.T) {
 		}
 		if _, there := logged[event]; !there || !strings.Contains(strings.Join(strings.Fields(string(page)), " "),
 			"`"+event+"`") {
-			t.Errorf("the event %q is gone, or docs/distributed.md does not list it", event)
+			t.Errorf("the event %q is gone, or docs/machines.md does not list it", event)
 		}
 	}
 }

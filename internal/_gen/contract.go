@@ -9,16 +9,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The largest blocks of accumulators that the registers hold, next to a row of
-// vectors of B and a factor from A.
+// The largest blocks of sums that fit the registers, next to a row of vectors of B and a factor
+// from A.
 const (
 	tileRows, tileCols         = 6, 4
 	laneTileRows, laneTileCols = 5, 5
 	oddTileRows                = 4
 )
 
-// laneTileRowsAVX2 is how many rows of a LaneTile of so many columns the 16
-// registers of AVX2 hold at a time.
+// laneTileRowsAVX2 is the number of rows of a LaneTile that fit the 16 registers of AVX2, for each
+// number of columns.
 var laneTileRowsAVX2 = [laneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 
 const (
@@ -48,35 +48,35 @@ func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
 func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
 
 func (k *kernels) tilesAVX512() {
-	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches, of n patches, after its checks.")
+	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches for n patches, without its checks.")
 	c.eachPatch(tileRows, tileCols)
 }
 
 func (k *kernels) laneTilesAVX512() {
 	c := k.overPatches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"is LaneTile.MulPatches, of n patches, after its checks.")
+		"is LaneTile.MulPatches for n patches, without its checks.")
 	c.lanes = true
 	c.eachPatch(laneTileRows, laneTileCols)
 }
 
 func (k *kernels) oddTilesAVX512() {
 	c := k.overPatches("oddTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"is LaneTile.MulOdd, of n patches, after its checks.")
+		"is LaneTile.MulOdd for n patches, without its checks.")
 	c.lanes, c.odd = true, true
 	c.eachPatch(oddTileRows, laneTileCols)
 }
 
-// overPatches starts a kernel of tiles with the columns and terms of patches.
+// overPatches begins a kernel of tiles with the columns and terms of patches.
 func (k *kernels) overPatches(name, parameters, doc string) *contraction {
 	k.kernel(name, "func("+parameters+")", doc)
 	return &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patches: true}
 }
 
-// patch is the patch that is next.
+// patch is the next patch.
 func (c *contraction) patch() gotypes.Component { return c.Dereference(c.Param("p")) }
 
-// eachPatch does the patches one behind the other. Which is next, and how many are left, stays
-// among the arguments, as the registers are few.
+// eachPatch processes the patches one after another. The next patch, and how many are left, are
+// stored in the arguments, because there are few registers.
 func (c *contraction) eachPatch(mostRows, mostCols int) {
 	argument := func(name string) operand.Mem {
 		b, err := c.Param(name).Resolve()
@@ -103,10 +103,10 @@ func (c *contraction) eachPatch(mostRows, mostCols int) {
 	})
 }
 
-// fullTileAVX512 is the largest tile over terms that lie one behind the other.
+// fullTileAVX512 is the largest tile with consecutive terms.
 func (k *kernels) fullTileAVX512() {
 	k.kernel("fullTileAVX512", "func(t *Tile, terms int)",
-		fmt.Sprintf("is Tile.Mul after its checks, of %d rows and %d columns, and of terms {0, 0}, {1, %d}, ...",
+		fmt.Sprintf("is Tile.Mul without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
 			tileRows, tileCols, laneBytes/floatBytes))
 	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
 	c.left = k.argument("terms")
@@ -114,9 +114,9 @@ func (k *kernels) fullTileAVX512() {
 	c.finish()
 }
 
-// runsAVX512 and runsAVX2 are Tile.MulRuns.
+// runsAVX512 and runsAVX2 write Tile.MulRuns.
 func (k *kernels) runsAVX512() {
-	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "is Tile.MulRuns after its checks.", k.zmm)
+	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "is Tile.MulRuns without its checks.", k.zmm)
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.shapes(c.load("Cols"), tileCols, func(cols int) {
 			c.runs(rows, c.columns(cols), 0)
@@ -133,10 +133,10 @@ func (k *kernels) runsAVX2() {
 	})
 }
 
-// wideRunsAVX512 and wideRunsAVX2 are Tile.MulWide.
+// wideRunsAVX512 and wideRunsAVX2 write Tile.MulWide.
 func (k *kernels) wideRunsAVX512() {
 	c := k.contraction("tileWideAVX512", "t *Tile, terms []Term, lengths []int, wide []float64, wideRow int",
-		"is Tile.MulWide after its checks.", k.zmm)
+		"is Tile.MulWide without its checks.", k.zmm)
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.shapes(c.load("Cols"), tileCols, func(cols int) {
 			c.wideRuns(rows, c.columns(cols), nil, 0)
@@ -165,8 +165,8 @@ func (k *kernels) tileAVX2() {
 
 func (k *kernels) laneTileAVX2() {
 	c := k.contraction("laneTileRowsAVX2", "t *LaneTile, terms []Term, row, lane int",
-		fmt.Sprintf("computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: "+
-			"at most %d for 1, 2, ... columns.",
+		fmt.Sprintf("computes 8 lanes, from lane on, of rows of LaneTile.Mul, from row on: "+
+			"at most %d rows for 1, 2, ... columns.",
 			laneTileRowsAVX2[1:]), k.ymm)
 	c.lanes = true
 	c.corner = func(base, stride reg.GPVirtual) {
@@ -190,19 +190,19 @@ func (k *kernels) laneTileAVX2() {
 	})
 }
 
-// contraction is a kernel of Tile or LaneTile: what its blocks of accumulators
-// share. Strides are in bytes.
+// contraction is a kernel of Tile or LaneTile, with what its blocks share. Strides are in bytes.
 type contraction struct {
 	*kernels
 	register func() reg.VecVirtual
 	lanes    bool // A is read as vectors of lanes, not as scalars …
 	odd      bool // … and B from one of two vectors, lane by lane
-	// corner moves base to where the block begins, if not at the tile's; the stride of B is nil.
+	// corner moves base to the start of the block, if that is not the tile's start. B has no
+	// stride, and stride is nil.
 	corner    func(base, stride reg.GPVirtual)
 	tile      gotypes.Component
-	patches   bool          // columns are the patch's, not the tile's
-	end, left reg.GPVirtual // behind the terms, and minus the bytes of terms to do
-	straight  bool          // terms lie one behind the other, and left is how many there are
+	patches   bool          // the columns are those of the patch, not of the tile
+	end, left reg.GPVirtual // the end of the terms, and minus the number of their remaining bytes
+	straight  bool          // terms are consecutive, and left is their number
 	labels    int
 }
 
@@ -213,7 +213,7 @@ func (k *kernels) contraction(name, parameters, doc string, register func() reg.
 	return c
 }
 
-// terms begins with a list of them.
+// terms begins with a list of terms.
 func (c *contraction) terms(list gotypes.Component) {
 	c.left = c.GP64()
 	c.Load(list.Len(), c.left)
@@ -235,8 +235,7 @@ func (c *contraction) load(field string) reg.GPVirtual {
 	return r
 }
 
-// matrix loads where the block begins in A, B or C, and the stride of its rows,
-// which B has none of.
+// matrix loads the start of the block in A, B or C, and the stride of its rows. B has no stride.
 func (c *contraction) matrix(name string) (base, stride reg.GPVirtual) {
 	base = c.GP64()
 	c.Load(c.tile.Field(name).Base(), base)
@@ -250,14 +249,14 @@ func (c *contraction) matrix(name string) (base, stride reg.GPVirtual) {
 	return base, stride
 }
 
-// label returns a name not used before in the function.
+// label returns a name that the function has not used.
 func (c *contraction) label(what string) string {
 	c.labels++
 	return fmt.Sprintf("%s%d", what, c.labels)
 }
 
-// shapes branches to the body for n in [1, most], or the last if it is more.
-// The largest comes first, since it has the most work.
+// shapes branches to the body for n in [1, most]. For larger n it branches to the last one. The
+// largest comes first, because it has the most work.
 func (c *contraction) shapes(n reg.GPVirtual, most int, body func(n int)) {
 	for i := most; i >= 1; i-- {
 		next := c.label("next")
@@ -270,7 +269,7 @@ func (c *contraction) shapes(n reg.GPVirtual, most int, body func(n int)) {
 	}
 }
 
-// place names a column of the tile: by a number, or by what a register holds.
+// place names a column of the tile by a number or by the content of a register.
 type place struct {
 	number int
 	index  reg.Register
@@ -284,7 +283,7 @@ func (c *contraction) columns(n int) []place {
 	return places
 }
 
-// pointers computes where the columns of a matrix start.
+// pointers computes the starts of the columns of a matrix.
 func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) []reg.GPVirtual {
 	all := make([]reg.GPVirtual, len(places))
 	from := c.tile
@@ -306,9 +305,9 @@ func (c *contraction) pointers(base reg.GPVirtual, name string, places []place) 
 	return all
 }
 
-// rows returns where each row is, from that of row 0, the stride between them
-// and a register to be used: m is at p + m·stride for even m, and from row 1
-// likewise for odd, since addresses scale by 1, 2, 4 or 8.
+// rows returns the address of each row from that of row 0, the stride between rows, and a free
+// register. Row m is at p + m·stride for even m, and at row 1 plus a multiple for odd m, because
+// addresses scale by 1, 2, 4 or 8.
 func (k *kernels) rows(n int, p, stride reg.GPVirtual) []operand.Mem {
 	all := []operand.Mem{{Base: p}}
 	if n == 1 {
@@ -325,8 +324,8 @@ func (k *kernels) rows(n int, p, stride reg.GPVirtual) []operand.Mem {
 	return all
 }
 
-// accumulators returns registers for a block of rows × places, and what visits
-// them with their places in C.
+// accumulators returns registers for a block of rows × places, and a function that visits them with
+// their places in C.
 func (c *contraction) accumulators(rows int, places []place, offsets []int) (
 	acc [][]reg.VecVirtual, eachOfC func(do func(at operand.Mem, acc reg.VecVirtual)),
 ) {
@@ -357,15 +356,15 @@ func (c *contraction) clear(acc [][]reg.VecVirtual) {
 	}
 }
 
-// runs adds to a block of C the sum of each run of terms by itself, and returns.
+// runs adds the sum of each run of terms to a block of C, and returns.
 func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	acc, eachOfC := c.accumulators(rows, places, offsets)
 	again, done := c.label("again"), c.label("finished")
 	run, remaining := c.GP64(), c.GP64()
 	c.Load(c.Param("run"), run)
 	c.SHLQ(operand.U8(3), run)
-	c.MOVQ(c.left, remaining) // bytes of terms, below 0
-	c.ADDQ(c.left, c.end)     // where they begin
+	c.MOVQ(c.left, remaining) // minus the bytes of terms
+	c.ADDQ(c.left, c.end)     // the start of the terms
 	c.TESTQ(remaining, remaining)
 	c.JZ(operand.LabelRef(done))
 	c.Label(again)
@@ -384,8 +383,8 @@ func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	c.finish()
 }
 
-// wideRuns adds to rows of float64 the sum of each run of terms by itself, and
-// returns. The columns are those from the given one on, or all.
+// wideRuns adds the sum of each run of terms to rows of float64, and returns. It processes the
+// columns from the given one on, or all.
 func (c *contraction) wideRuns(rows int, places []place, column reg.Register, offsets ...int) {
 	acc := make([][]reg.VecVirtual, rows)
 	for m := range acc {
@@ -397,7 +396,7 @@ func (c *contraction) wideRuns(rows int, places []place, column reg.Register, of
 	lengths, remaining := c.GP64(), c.GP64()
 	c.Load(c.Param("lengths").Base(), lengths)
 	c.Load(c.Param("lengths").Len(), remaining)
-	c.ADDQ(c.left, c.end) // where the terms begin
+	c.ADDQ(c.left, c.end) // the start of the terms
 	c.TESTQ(remaining, remaining)
 	c.JZ(operand.LabelRef(done))
 	c.Label(again)
@@ -454,8 +453,8 @@ func (c *contraction) half(a reg.VecVirtual, half int) reg.VecVirtual {
 	}
 }
 
-// block computes a block of rows × places, each place as many registers as there
-// are offsets in bytes.
+// block computes a block of rows × places. Each place has one register for each offset, which is in
+// bytes.
 func (c *contraction) block(rows int, places []place, offsets ...int) {
 	acc, eachOfC := c.accumulators(rows, places, offsets)
 	multiply, noBias, zero := c.label("multiply"), c.label("noBias"), c.label("zero")
@@ -495,8 +494,8 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
 }
 
-// multiplyStraight adds terms that lie one behind the other to the accumulators, some at a
-// time: then hardly any instruction but multiplications and what they need is left.
+// multiplyStraight adds consecutive terms to the accumulators, several at a time. Then nearly all
+// instructions are multiplications and what they need.
 func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 	const most = 4 // at a time
 	baseB, _ := c.matrix("B")
@@ -523,7 +522,7 @@ func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 				}
 			}
 		}
-		for _, at := range rows[:2] { // from which the others are reached
+		for _, at := range rows[:2] { // the others are addressed from these
 			c.ADDQ(operand.U8(some*floatBytes), at.Base)
 		}
 		c.ADDQ(operand.U32(some*laneBytes), b)
@@ -534,8 +533,8 @@ func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 	}
 }
 
-// multiplyOdd is multiply for LaneTile.MulOdd. Choosing lanes is work for units that
-// multiplications leave free.
+// multiplyOdd is multiply for LaneTile.MulOdd. Units that multiplications leave idle choose the
+// lanes.
 func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
 	baseB, _ := c.matrix("B")
 	first := c.pointers(baseB, "B", places[:1])[0]
@@ -543,9 +542,9 @@ func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
 	baseOdd, rowOdd := c.GP64(), c.GP64()
 	c.Load(c.tile.Field("Odd").Base(), baseOdd)
 	c.MOVQ(rowA, rowOdd)
-	c.SHRQ(operand.U8(4), rowOdd) // a vector of A has an integer of Odd
+	c.SHRQ(operand.U8(4), rowOdd) // each vector of A has an integer of Odd
 	chosen := c.register()
-	c.VXORPS(chosen, chosen, chosen) // as avo takes blends for instructions that read what they write
+	c.VXORPS(chosen, chosen, chosen) // avo assumes that blends read what they write
 	loop, done := c.label("loop"), c.label("done")
 	c.TESTQ(c.left, c.left)
 	c.JZ(operand.LabelRef(done))
@@ -615,12 +614,11 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 	c.Label(done)
 }
 
-// transposeAVX2 loads registers with four floats of a row and four of the row
-// four below it, so that all that is left is to transpose squares of 4×4 within
-// their halves.
+// transposeAVX2 loads each register with four floats of a row and four floats of the row four below
+// it. The remaining work is to transpose squares of 4×4 within the halves.
 func (k *kernels) transposeAVX2() {
 	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)",
-		"is Transpose after its checks.")
+		"is Transpose without its checks.")
 	load := func(c gotypes.Component) reg.GPVirtual {
 		r := k.GP64()
 		k.Load(c, r)
@@ -665,10 +663,10 @@ func (k *kernels) transposeAVX2() {
 	k.RET()
 }
 
-// prefetch asks for the lines of rows.
+// prefetch loads the cache lines of rows.
 func (k *kernels) prefetch() {
 	k.kernel("prefetchRows", "func(at *byte, row, rows, bytes int)",
-		"asks for rows of memory, of so many bytes and so many apart, to be brought into the first-level cache.")
+		"loads rows of memory, bytes long and row bytes apart, into the first-level cache.")
 	at, row, rows, bytes := k.argument("at"), k.argument("row"), k.argument("rows"), k.argument("bytes")
 	k.Label("row")
 	p, end := k.GP64(), k.GP64()
@@ -685,7 +683,7 @@ func (k *kernels) prefetch() {
 	k.RET()
 }
 
-// peakFMA runs as many independent multiply-adds on registers in a round.
+// peakFMA runs count independent multiply-adds on registers in each round.
 func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int) {
 	k.kernel(name, "func(rounds int) (flops int)",
 		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a "+

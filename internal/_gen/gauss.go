@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gauss makes the kernels of Gaussian noise: addNormalsPortable, operation by
+// gauss writes the kernels of Gaussian noise, which follow addNormalsPortable operation by
 // operation.
 func gauss(k *kernels) {
 	bits := readOnly(k, "gaussBits", []U32{
@@ -25,7 +25,7 @@ func gauss(k *kernels) {
 	}
 }
 
-// Elements of gaussTable: where a polynomial starts, or a number.
+// Elements of gaussTable: the start of a polynomial, or a number.
 const (
 	logCoefficients = 0
 	sinCoefficients = 9
@@ -49,7 +49,7 @@ const (
 	bitConstants
 )
 
-// number is an integer constant of package f32.
+// number returns an integer constant of package f32.
 func (k *kernels) number(name string) U32 { return U32(number(k.pkg, name)) }
 
 func number(pkg *types.Package, name string) uint32 {
@@ -80,7 +80,7 @@ func (g gaussian) withConstant(plain, broadcast func(...Op), c int, from, to reg
 	}
 }
 
-// polynomial returns the one whose coefficients start at first.
+// polynomial returns the value of the polynomial whose coefficients begin at first.
 func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual {
 	p := g.reg()
 	g.mul(first+degree, t, p)
@@ -92,9 +92,9 @@ func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual
 	return p
 }
 
-// groupNormals is that of package f32, and normalsAhead how many bytes ahead memory is asked
-// for that numbers are added to: a stretch of what Normal makes at once, so that clearing it
-// does not wait.
+// groupNormals is the constant of package f32. normalsAhead is how many bytes ahead the kernel
+// loads memory to which numbers are added, so that clearing it does not wait. It is less than
+// Normal processes at once.
 const (
 	groupNormals = 32
 	normalsAhead = 8192
@@ -128,7 +128,7 @@ func (g gaussian) addNormals(integers Mem) {
 	g.end()
 }
 
-// group adds to a group of x, or to the part that a mask of a bit for each number says.
+// group adds to a group of x, or to the part given by a mask with one bit for each number.
 func (g gaussian) group(x, bits reg.GPVirtual, part reg.Register) {
 	var words []reg.VecVirtual
 	for i := range laneBytes / g.bytes {
@@ -148,7 +148,7 @@ func (g gaussian) group(x, bits reg.GPVirtual, part reg.Register) {
 	}
 }
 
-// addTo adds numbers to memory: where there is a mask, to the lowest that it says.
+// addTo adds numbers to memory. With a mask, it adds only those that the mask selects.
 func (g gaussian) addTo(at Mem, n reg.VecVirtual, mask reg.Register) {
 	if mask == nil {
 		g.VADDPS(at, n, n)
@@ -161,8 +161,8 @@ func (g gaussian) addTo(at Mem, n reg.VecVirtual, mask reg.Register) {
 	g.VMOVUPS(n, mask, at)
 }
 
-// written loads bits that were stored just before, 32 bytes at a time: a wider load would
-// wait until those stores have left the processor.
+// written loads bits that were stored just before, 32 bytes at a time. A wider load would wait
+// until the stores have left the processor.
 func (g gaussian) written(m Mem) reg.VecVirtual {
 	if !g.wide() {
 		return g.load(m)
@@ -186,14 +186,14 @@ func (g gaussian) leaveIfRare(words []reg.VecVirtual) {
 	g.VPMINUD(words[0], words[1], least)
 	g.VPMAXUD(least, limit, limit)
 	g.VPCMPEQD(limit, least, least)
-	// Equal where least ≥ rareRadius.
+	// Equal if least ≥ rareRadius.
 	mask := g.GP32()
 	g.VMOVMSKPS(least, mask)
 	g.CMPL(mask, Imm(0xff))
 	g.JNE(LabelRef("end"))
 }
 
-// radius returns the radii of words, which are kept.
+// radius returns the radii for words and keeps the words.
 func (g gaussian) radius(word reg.VecVirtual) reg.VecVirtual {
 	t, e, f := g.reg(), g.reg(), g.reg()
 	g.VANDPS(g.bits(maxInt32), word, t)
@@ -227,8 +227,8 @@ func (g gaussian) radius(word reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// pair returns the numbers of radii and angle words, of which the cosines go to a group's
-// first half.
+// pair returns the numbers for radii and angle words. Those with cosines go to the first half of a
+// group.
 func (g gaussian) pair(r, word reg.VecVirtual) (first, second reg.VecVirtual) {
 	a, sign := g.reg(), g.reg()
 	g.VPSLLD(Imm(2), word, a)

@@ -8,38 +8,39 @@ import (
 const (
 	roundKeys     = 11 // of AES-128
 	aesBlockBytes = 16
-	// unitBlocks is how many blocks are made at a time: two to a register they fill the 16
-	// registers with the round keys and the counter.
+	// unitBlocks is the number of blocks that are generated at a time. With two blocks per
+	// register, they fill the 16 registers together with the round keys and the counter.
 	unitBlocks = 8
-	// The counter, the last word of a block, is held in the machine's order; bytes taken in the
-	// order of these bring it into network order.
+	// The counter is the last word of a block. It is kept in the machine's byte order. Selecting
+	// bytes in the order of these constants brings it into network order.
 	keepBytes, reverseLast = 0x0706050403020100, 0x0c0d0e0f0b0a0908
-	// The next counter is one more in the upper half of a block, and the next round in the lower.
+	// For the next counter, add one to the upper half of a block; for the next round, add one to
+	// the lower half.
 	oneMore = 1 << 32
-	// What a kernel's comment says before and after which blocks it makes.
+	// Parts of a kernel's comment, before and after the words that say which blocks it generates.
 	keyStreamDoc   = "writes units times 8 blocks of AES-128 under the round keys,\n"
-	keyStreamPlace = ". low is the client and, above it, the round; high the\n" +
+	keyStreamPlace = ". low has the client and, above it, the round; high has the\n" +
 		"purpose, above it the chunk, and above that the counter."
 )
 
-// aes is a class of machines that encrypts as many blocks in a register.
+// aes is a class of machines with the number of blocks that a register holds.
 type aes struct {
 	simd
 	blocks int
 }
 
-// keystream makes the key stream of package rng.
+// keystream writes the key stream of package rng.
 func keystream(k *kernels) {
 	swap := readOnly(k, "swap", []U64{keepBytes, reverseLast, keepBytes, reverseLast})
 	for _, a := range []aes{{simd{k, "VAES", ymmBytes}, 2}, {simd{k, "AES", aesBlockBytes}, 1}} {
-		a.keyStream(swap, "keyStream", 0, oneMore, "of the counters from the given one on")
-		a.keyStream(swap, "keyHeads", oneMore, 0, "of the rounds from the given one on")
+		a.keyStream(swap, "keyStream", 0, oneMore, "for consecutive counters from the given one on")
+		a.keyStream(swap, "keyHeads", oneMore, 0, "for consecutive rounds from the given one on")
 	}
 	k.expandKey()
 	k.vectorFeatures()
 }
 
-// keyStream adds, from block to block, low to the lower half and high to the upper one.
+// keyStream adds low to the lower half and high to the upper half from each block to the next.
 func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 	a.kernel(name+a.class, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
 		keyStreamDoc+which+keyStreamPlace)
@@ -47,8 +48,8 @@ func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 	counter := a.reg()
 	a.VMOVQ(a.argument("low"), counter.AsX())
 	a.VPINSRQ(Imm(1), a.argument("high"), counter.AsX(), counter.AsX())
-	// What a register's blocks go on by, and its key of a round: of two blocks in it, the second
-	// is one ahead, and the key stands twice.
+	// next is the step of a register's blocks, and key its key of a round. With two blocks in a
+	// register, the second block is one step ahead, and the register has the key twice.
 	next := []U64{low, high}
 	key := func(i int) Op { return Mem{Base: keys, Disp: i * aesBlockBytes} }
 	if a.blocks == 2 {
@@ -88,10 +89,10 @@ func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 // lowerTwice makes VPERMQ fill a register with its lower 16 bytes.
 const lowerTwice = 0b01_00_01_00
 
-// expandKey makes a round key of the running sums of the words of the last, each
-// with the substituted and rotated last word and the round's constant.
+// expandKey makes each round key from the running XOR sums of the previous key's words, each
+// combined with the substituted and rotated last word and the round constant.
 func (k *kernels) expandKey() {
-	k.kernel("expandKey", "func(keys *[11][16]byte, key *[16]byte)", "makes the round keys of a key (FIPS 197, 5.2).")
+	k.kernel("expandKey", "func(keys *[11][16]byte, key *[16]byte)", "computes the round keys of a key (FIPS 197, 5.2).")
 	keys, key, words := k.argument("keys"), k.argument("key"), k.XMM()
 	k.MOVOU(Mem{Base: key}, words)
 	k.MOVOU(words, Mem{Base: keys})
@@ -112,7 +113,7 @@ func (k *kernels) expandKey() {
 	k.RET()
 }
 
-// vectorFeatures asks the processor itself: x/sys/cpu looks for VAES only where there is AVX-512.
+// vectorFeatures asks the processor directly: x/sys/cpu reports VAES only together with AVX-512.
 func (k *kernels) vectorFeatures() {
 	k.kernel("vectorFeatures", "func() uint32", "returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.")
 	const leaf = 7

@@ -1,7 +1,6 @@
-// Command _gen writes the assembly of the packages next to it, and the Go
-// declarations of its functions: NAME_amd64.s and NAME_amd64.go with avo, and
-// NAME_arm64.s and NAME_arm64.go by its own means, in the folder of the package,
-// for every generator named, or for all.
+// Command _gen writes the assembly of the packages next to it and the Go declarations of its
+// functions: NAME_amd64.s and NAME_amd64.go with avo, and NAME_arm64.s and NAME_arm64.go without
+// it. It writes them into the package's folder, for every named generator or for all.
 //
 //	go run . [-out folder] [name ...]
 package main
@@ -28,15 +27,15 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// root is the folder that holds the packages' folders.
+// root is the parent of the packages' folders.
 const root = "../.."
 
-// generators are the files that can be written, each into a package's folder and
-// by a function in the file of its name.
+// generators lists the files that can be written, with the package's folder and the function that
+// writes the file. The function is in the file of the same name.
 var generators = map[string]struct {
 	folder   string
 	generate func(*kernels)
-	arm64    func(*neon) // nil if there is none
+	arm64    func(*neon) // nil if there is no arm64 file
 }{
 	"contract":  {"internal/f32", contract, neonContract},
 	"gauss":     {"internal/f32", gauss, neonGauss},
@@ -48,7 +47,7 @@ var generators = map[string]struct {
 }
 
 func main() {
-	flags := flag.NewFlagSet("_gen", flag.ExitOnError) // avo fills the common one
+	flags := flag.NewFlagSet("_gen", flag.ExitOnError) // avo adds flags to the common set
 	out := flags.String("out", root, "folder to write to, in folders of packages")
 	flags.Parse(os.Args[1:])
 	names := flags.Args()
@@ -105,14 +104,14 @@ func write(out, name string) error {
 	return n.writeTo(folder, name)
 }
 
-// kernels is a file of functions under construction.
+// kernels is a file of functions that is being written.
 type kernels struct {
 	*build.Context
 	pkg *types.Package
 }
 
-// kernel starts a function: its signature is written as in its package, whose
-// types it may use, and its arguments are read by Param and Dereference.
+// kernel begins a function. Its signature is written as in its package and may use the package's
+// types. Param and Dereference read its arguments.
 func (k *kernels) kernel(name, signature, doc string) {
 	k.Function(name)
 	k.Doc(strings.Split(name+" "+doc, "\n")...)
@@ -125,7 +124,7 @@ func (k *kernels) kernel(name, signature, doc string) {
 	k.Signature(gotypes.NewSignature(k.pkg, value.Type.(*types.Signature)))
 }
 
-// readOnly places numbers next to the code.
+// readOnly places a table of numbers next to the code.
 func readOnly[T operand.Constant](k *kernels, name string, values []T) operand.Mem {
 	table := k.StaticGlobal(name)
 	k.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -135,8 +134,8 @@ func readOnly[T operand.Constant](k *kernels, name string, values []T) operand.M
 	return table
 }
 
-// declarations reads the types of the package in the folder. Its functions are
-// not looked into, since they may call what is yet to be generated.
+// declarations reads the types of the package in the folder. It ignores function bodies, because
+// they may call functions that are not generated yet.
 func declarations(folder string) (*types.Package, error) {
 	paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
 	if err != nil {
@@ -155,6 +154,6 @@ func declarations(folder string) (*types.Package, error) {
 		}
 	}
 	config := types.Config{IgnoreFuncBodies: true, Error: func(error) {}, Sizes: types.SizesFor("gc", "amd64")}
-	pkg, _ := config.Check(name, set, files, nil) // imports and duplicates by build tag are not ours to judge
+	pkg, _ := config.Check(name, set, files, nil) // ignore errors from imports and from duplicates under different build tags
 	return pkg, nil
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// neon is a file of arm64 functions under construction. avo writes amd64 alone, and Go's
-// assembler lacks most vector instructions: these are written as words, each with its name
-// beside it. What is written keeps to what both Linux and Darwin leave to a leaf function:
-// it has no frame, and no use of R16 to R18 and R26 to R30.
+// neon is a file of arm64 functions that is being written. avo supports only amd64, and Go's
+// assembler lacks most vector instructions. So instructions are written as words, each with its
+// name in a comment. The functions use only what both Linux and Darwin allow a leaf function: no
+// frame, and none of R16 to R18 and R26 to R30.
 type neon struct {
 	pkg         *types.Package
 	text, stubs strings.Builder
-	// Of the function being written: where its arguments lie, and which registers are taken.
+	// For the current function: the offsets of its arguments, and the registers in use.
 	arguments  map[string]int
 	size       int
 	vecs, gps  [32]bool
@@ -32,8 +32,8 @@ type (
 func (v vec) String() string { return fmt.Sprintf("F%d", int(v)) }
 func (r gp) String() string  { return fmt.Sprintf("R%d", int(r)) }
 
-// block is registers that an instruction is repeated for. As a source, one register stands
-// for as many as needed.
+// block is a list of registers for which an instruction is repeated. As a source, a single register
+// is used for every repetition.
 type block []vec
 
 func (b block) at(i int) vec {
@@ -43,14 +43,14 @@ func (b block) at(i int) vec {
 	return b[i]
 }
 
-// vecBytes is the size of a register, and quads how many hold a vector of 16 floats.
+// vecBytes is the size of a register. quads is the number of registers for a vector of 16 floats.
 const (
 	vecBytes = 16
 	quads    = laneBytes / vecBytes
 )
 
-// arm64 registers that a function may use: the others belong to the assembler, the system
-// and Go.
+// The arm64 registers that a function may use. The others belong to the assembler, the system and
+// Go.
 var general = []gp{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20, 21, 22, 23, 24, 25}
 
 func (n *neon) gp() gp {
@@ -97,7 +97,7 @@ func (n *neon) op(name string, operands ...any) {
 	fmt.Fprintf(&n.text, "\t%s %s\n", name, strings.Join(words, ", "))
 }
 
-// label returns a name not used before in the function.
+// label returns a name that the function has not used.
 func (n *neon) label(what string) string {
 	n.labelsMade++
 	return fmt.Sprintf("%s%d", what, n.labelsMade)
@@ -105,7 +105,7 @@ func (n *neon) label(what string) string {
 
 func (n *neon) place(label string) { fmt.Fprintf(&n.text, "%s:\n", label) }
 
-// at is the operand of what lies so many bytes behind a pointer.
+// at returns the operand for an address the given number of bytes after a pointer.
 func at(p gp, bytes int) string {
 	if bytes == 0 {
 		return fmt.Sprintf("(%v)", p)
@@ -115,7 +115,7 @@ func at(p gp, bytes int) string {
 
 func immediate(v int) string { return fmt.Sprintf("$%d", v) }
 
-// kernel starts a function, whose signature is written as in its package.
+// kernel begins a function, whose signature is written as in its package.
 func (n *neon) kernel(name, signature, doc string) {
 	value, err := types.Eval(token.NewFileSet(), n.pkg, token.NoPos, signature)
 	if err != nil {
@@ -141,10 +141,10 @@ func (n *neon) kernel(name, signature, doc string) {
 	fmt.Fprintf(&n.stubs, "\n// %s\n//\n//go:noescape\n%s\n", comment, declaration)
 }
 
-// sizes are those of arm64.
+// sizes are the sizes of types on arm64.
 var sizes = types.SizesFor("gc", "arm64")
 
-// argument notes where an argument or a result lies, and the parts of one.
+// argument records the offsets of an argument or result, and of its parts.
 func (n *neon) argument(name string, t types.Type) {
 	align := int(sizes.Alignof(t))
 	n.size = (n.size + align - 1) / align * align
@@ -164,7 +164,7 @@ func (n *neon) argument(name string, t types.Type) {
 	n.size += int(sizes.Sizeof(t))
 }
 
-// operand is the operand of an argument, a part of one (x_len, p_H) or a result.
+// operand returns the operand for an argument, a part of one (x_len, p_H) or a result.
 func (n *neon) operand(name string) string {
 	offset, ok := n.arguments[name]
 	if !ok {
@@ -180,7 +180,7 @@ func (n *neon) load(name string) gp {
 	return r
 }
 
-// field is where a field of a struct type of the package lies.
+// field returns the offset of a field in a struct type of the package.
 func (n *neon) field(typeName, name string) int {
 	u := n.pkg.Scope().Lookup(typeName).Type().Underlying().(*types.Struct)
 	var fields []*types.Var
@@ -213,7 +213,7 @@ func (n *neon) vectors(slice string, body func()) {
 	n.loop(count, body)
 }
 
-// advance moves pointers on.
+// advance increases pointers by a number of bytes.
 func (n *neon) advance(bytes int, pointers ...gp) {
 	for _, p := range pointers {
 		n.op("ADD", immediate(bytes), p)
@@ -227,7 +227,7 @@ func (n *neon) scale(shift int, registers ...gp) {
 	}
 }
 
-// read and write move a block from and to memory, as it lies there.
+// read and write copy a block from and to memory without reordering.
 func (n *neon) read(b block, p gp, bytes int) block {
 	for i := range b {
 		switch offset := bytes + i*vecBytes; {

@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// neonContract makes the contractions of arm64. The 32 registers hold a column of a Tile,
-// with a vector of B and four factors from A, or four lanes of a whole LaneTile. Terms are
-// added in order, each fused, as on amd64: the bits are the same.
+// neonContract writes the contractions for arm64. The 32 registers hold a column of a Tile with a
+// vector of B and four factors from A, or four lanes of a whole LaneTile. Terms are added in order
+// and fused, as on amd64, so the bits are the same.
 func neonContract(n *neon) {
 	n.tileColumn()
 	n.tileColumnRuns()
@@ -20,8 +20,8 @@ type neonTile struct {
 	*neon
 	name        string
 	tile        gp
-	terms, left gp // where the next term is, and how many are left
-	column      gp // 8 times its number, or unused
+	terms, left gp // the next term, and the number of remaining terms
+	column      gp // 8 times the column's number, or unused
 }
 
 func (n *neon) contraction(name, typeName, parameters, doc string) *neonTile {
@@ -29,15 +29,15 @@ func (n *neon) contraction(name, typeName, parameters, doc string) *neonTile {
 	return &neonTile{neon: n, name: typeName, tile: n.load("t"), terms: n.load("terms_base"), left: n.load("terms_len")}
 }
 
-// get loads a field of 64 bits, or of a slice where it starts.
+// get loads a field of 64 bits, or the start of a slice.
 func (c *neonTile) get(field string) gp {
 	r := c.gp()
 	c.op("MOVD", at(c.tile, c.field(c.name, field)), r)
 	return r
 }
 
-// shapes branches to the body for n in [1, most], or the last if it is more. The largest
-// comes first, since it has the most work.
+// shapes branches to the body for n in [1, most]. For larger n it branches to the last one. The
+// largest comes first, because it has the most work.
 func (c *neonTile) shapes(n gp, most int, body func(n int)) {
 	for i := most; i >= 1; i-- {
 		next := c.label("next")
@@ -50,7 +50,7 @@ func (c *neonTile) shapes(n gp, most int, body func(n int)) {
 	}
 }
 
-// rows returns pointers to rows of A or C, of which the first is at base.
+// rows returns pointers to rows of A or C. The first row is at base.
 func (c *neonTile) rows(name string, base gp, rows int) []gp {
 	all := []gp{base}
 	c.scope(func() {
@@ -68,10 +68,10 @@ func (c *neonTile) rows(name string, base gp, rows int) []gp {
 	return all
 }
 
-// shifted is the operand of a register times a power of two.
+// shifted returns the operand for a register times a power of two.
 func shifted(r gp, by int) string { return fmt.Sprintf("%v<<%d", r, by) }
 
-// atColumn adds to a pointer the place of the tile's column in B or C.
+// atColumn adds the offset of the tile's column in B or C to a pointer.
 func (c *neonTile) atColumn(base gp, name string) {
 	c.scope(func() {
 		place := c.gp()
@@ -145,7 +145,7 @@ func (c *neonTile) clearAll(acc []block) {
 	}
 }
 
-// multiply adds the terms that are left to the accumulators of a column.
+// multiply adds the remaining terms to the accumulators of a column.
 func (c *neonTile) multiply(acc []block) {
 	c.scope(func() {
 		baseA, baseB := c.get("A"), c.get("B")
@@ -164,7 +164,7 @@ func (c *neonTile) multiply(acc []block) {
 	})
 }
 
-// term loads the next term and goes on.
+// term loads the next term and moves to the one after it.
 func (c *neonTile) term() (a, b gp) {
 	a, b = c.gp(), c.gp()
 	c.op("LDPSW.P", at(c.terms, termBytes), fmt.Sprintf("(%v, %v)", a, b))
@@ -241,10 +241,10 @@ func (n *neon) tileColumnWide() {
 	})
 }
 
-// laneTile does four lanes of every product of a LaneTile.
+// laneTile writes a kernel that computes four lanes of every product of a LaneTile.
 func (n *neon) laneTile() {
 	c := n.contraction("laneTileLanesNEON", "LaneTile", "t *LaneTile, terms []Term, lane int",
-		"computes 4 lanes from lane on of LaneTile.Mul.")
+		"computes 4 lanes of LaneTile.Mul, from lane on.")
 	lane := c.load("lane")
 	rows := c.get("Rows")
 	c.shapes(c.get("Cols"), laneTileCols, func(cols int) {
@@ -321,10 +321,10 @@ func (c *neonTile) multiplyLanes(acc []block, cols int, lane gp) {
 // transpose transposes squares of 4×4.
 func (n *neon) transpose() {
 	n.kernel("transposeNEON", "func(dst []float32, dstRow int, src []float32, srcRow int)",
-		"is Transpose after its checks.")
+		"is Transpose without its checks.")
 	dst, src, dstRow, srcRow := n.load("dst_base"), n.load("src_base"), n.load("dstRow"), n.load("srcRow")
 	n.scale(2, dstRow, srcRow)
-	for i := range quads { // rows of src by fours, and columns of dst
+	for i := range quads { // four rows of src, and four columns of dst
 		n.scope(func() {
 			var from [quads]gp
 			for m := range from {
@@ -342,7 +342,7 @@ func (n *neon) transpose() {
 	n.end()
 }
 
-// square transposes a square of 4×4 and brings to to the rows behind it.
+// square transposes a square of 4×4 and moves to to the next rows.
 func (n *neon) square(from [quads]gp, bytes int, to, toRow gp) {
 	var x, pairs [quads]block
 	for m, p := range from {
@@ -359,11 +359,11 @@ func (n *neon) square(from [quads]gp, bytes int, to, toRow gp) {
 	}
 }
 
-// prefetch asks for the lines of rows.
+// prefetch loads the cache lines of rows.
 func (n *neon) prefetch() {
 	n.kernel("prefetchRows", "func(at *byte, row, rows, bytes int)",
-		"asks for rows of memory, of so many bytes and so many apart, to be\n"+
-			"brought into the first-level cache.")
+		"loads rows of memory, bytes long and row bytes apart, into the\n"+
+			"first-level cache.")
 	first, row, bytes := n.load("at"), n.load("row"), n.load("bytes")
 	n.loop(n.load("rows"), func() {
 		p, end, line := n.gp(), n.gp(), n.label("line")
@@ -379,7 +379,7 @@ func (n *neon) prefetch() {
 	n.end()
 }
 
-// peakFMA runs as many independent multiply-adds on registers in a round as a tile has.
+// peakFMA runs as many independent multiply-adds on registers in each round as a tile has.
 func (n *neon) peakFMA() {
 	n.kernel("peakFMANEON", "func(rounds int) (flops int)",
 		"runs rounds > 0 of independent multiply-adds on registers and returns the\n"+

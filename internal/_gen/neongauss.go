@@ -1,7 +1,7 @@
 package main
 
-// neonGauss makes the noise of arm64: its portable twin operation by operation, for the 16
-// pairs of a group together.
+// neonGauss writes the noise for arm64. It follows the portable function operation by operation,
+// for the 16 pairs of a group together.
 func neonGauss(n *neon) {
 	n.twin("addNormals", "func(x []float32, bits []byte, scale float32) int", "")
 	x, bits, groups, done := n.load("x_base"), n.load("bits_base"), n.load("x_len"), n.gp()
@@ -48,7 +48,7 @@ func (n *neon) withBits(name string, result, source block, bits uint32) {
 	n.scope(func() { n.do(name, result, source, n.splatBits(bits)) })
 }
 
-// radius returns the radii of words, which are lost.
+// radius returns the radii for words and overwrites the words.
 func (n *neon) radius(word block, c gp) block {
 	t, e := n.vector(), n.vector()
 	n.withBits("and.16b", t, word, 1<<31-1)
@@ -77,7 +77,7 @@ func (n *neon) radius(word block, c gp) block {
 	return p
 }
 
-// pairs adds the numbers of radii and angle words to two vectors.
+// pairs adds the numbers for radii and angle words to two vectors.
 func (n *neon) pairs(x gp, r, word block, c gp) {
 	z, sin := n.vector(), n.vector()
 	n.scope(func() {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// instruction is how an instruction is encoded, with register 0 in all places, and how its
-// operands are arranged: the result's, then the sources'.
+// instruction describes the encoding of an instruction with register 0 everywhere, and the
+// arrangement of its operands: first the result, then the sources.
 type instruction struct {
 	word  uint32
 	shape string
 }
 
-// instructions are those of the Advanced SIMD extension that are used here, by name and the
-// result's arrangement (Arm Architecture Reference Manual for A-profile, C7.2). All round to
-// nearest, by FPCR as Go leaves it, and keep subnormal numbers.
+// instructions lists the instructions of the Advanced SIMD extension that the kernels use, by name
+// and arrangement of the result (Arm Architecture Reference Manual for A-profile, C7.2). With Go's
+// FPCR, all of them round to nearest and keep subnormal numbers.
 var instructions = map[string]instruction{
 	"fadd.4s":  {0x4e20d400, "4s 4s 4s"},
 	"fadd.2d":  {0x4e60d400, "2d 2d 2d"},
@@ -23,7 +23,7 @@ var instructions = map[string]instruction{
 	"fmul.4s":  {0x6e20dc00, "4s 4s 4s"},
 	"fmul.2d":  {0x6e60dc00, "2d 2d 2d"},
 	"fdiv.4s":  {0x6e20fc00, "4s 4s 4s"},
-	"fmax.4s":  {0x4e20f400, "4s 4s 4s"}, // a NaN where there is one
+	"fmax.4s":  {0x4e20f400, "4s 4s 4s"}, // NaN if a source is NaN
 	"fmax.2d":  {0x4e60f400, "2d 2d 2d"},
 	"fmin.4s":  {0x4ea0f400, "4s 4s 4s"},
 	"fmin.2d":  {0x4ee0f400, "2d 2d 2d"},
@@ -54,16 +54,16 @@ var instructions = map[string]instruction{
 	"ushll.4s":  {0x2f10a400, "4s 4h #0"},
 	"ushll2.4s": {0x6f10a400, "4s 8h #0"},
 	"and.16b":   {0x4e201c00, "16b 16b 16b"},
-	"bic.16b":   {0x4e601c00, "16b 16b 16b"}, // the first source's bits that the second has not
+	"bic.16b":   {0x4e601c00, "16b 16b 16b"}, // the bits of the first source that are 0 in the second
 	"orr.16b":   {0x4ea01c00, "16b 16b 16b"},
 	"orn.16b":   {0x4ee01c00, "16b 16b 16b"},
 	"eor.16b":   {0x6e201c00, "16b 16b 16b"},
-	"bit.16b":   {0x6ea01c00, "16b 16b 16b"}, // puts in the first source where the second has 1
+	"bit.16b":   {0x6ea01c00, "16b 16b 16b"}, // inserts the first source where the second has 1
 	"bsl.16b":   {0x6e601c00, "16b 16b 16b"}, // the first source where the result had 1, else the second
 	"dup.4s":    {0x4e040400, "4s s[0]"},
 	"dup.2d":    {0x4e080400, "2d d[0]"},
-	"tbl.16b":   {0x4e000000, "16b 16b 16b"}, // bytes of the first source, by their places in the second
-	"aese.16b":  {0x4e284800, "16b 16b"},     // adds the source and substitutes, in the result
+	"tbl.16b":   {0x4e000000, "16b 16b 16b"}, // bytes of the first source, at the indexes in the second
+	"aese.16b":  {0x4e284800, "16b 16b"},     // adds the source to the result and substitutes
 	"aesmc.16b": {0x4e286800, "16b 16b"},
 	"trn1.4s":   {0x4e802800, "4s 4s 4s"},
 	"trn2.4s":   {0x4e806800, "4s 4s 4s"},
@@ -71,8 +71,8 @@ var instructions = map[string]instruction{
 	"trn2.2d":   {0x4ec06800, "2d 2d 2d"},
 }
 
-// shifts are the instructions that shift by a constant: the word, what the constant is added
-// to or subtracted from in bits 16 to 22, and whether it is added.
+// shifts lists the instructions that shift by a constant: the word, the number to or from which the
+// constant is added or subtracted in bits 16 to 22, and whether it is added.
 var shifts = map[string]struct {
 	word, base uint32
 	left       bool
@@ -83,13 +83,13 @@ var shifts = map[string]struct {
 	"sshr.4s": {0x4f000400, 64, false},
 }
 
-// word writes an encoded instruction, and as a comment what it is.
+// word writes an encoded instruction, with the instruction itself as a comment.
 func (n *neon) word(word uint32, name string, operands ...string) {
 	mnemonic, _, _ := strings.Cut(name, ".")
 	fmt.Fprintf(&n.text, "\tWORD $%#08x // %s %s\n", word, mnemonic, strings.Join(operands, ", "))
 }
 
-// arranged is a register as the comment names it.
+// arranged returns a register as it is written in the comment.
 func arranged(v vec, arrangement string) string {
 	switch arrangement {
 	case "s", "d": // a scalar
@@ -139,7 +139,7 @@ func (n *neon) shift(name string, result, source block, by int) {
 	}
 }
 
-// readFrom loads a register from where offset, in bytes, leads from p.
+// readFrom loads a register from the address p + offset. offset is in bytes.
 func (n *neon) readFrom(v vec, p, offset gp) {
 	n.word(0x3ce06800|uint32(offset)<<16|uint32(p)<<5|uint32(v), "ldr", fmt.Sprintf("q%d", int(v)),
 		fmt.Sprintf("[x%d, x%d]", int(p), int(offset)))

@@ -2,15 +2,15 @@ package main
 
 import "fmt"
 
-// neonKeystream makes the key stream of package rng on arm64.
+// neonKeystream writes the key stream of package rng for arm64.
 func neonKeystream(n *neon) {
-	n.keyStream("keyStream", 0, oneMore, "of the counters from the given one on")
-	n.keyStream("keyHeads", oneMore, 0, "of the rounds from the given one on")
+	n.keyStream("keyStream", 0, oneMore, "for consecutive counters from the given one on")
+	n.keyStream("keyHeads", oneMore, 0, "for consecutive rounds from the given one on")
 	n.subWord()
 }
 
-// keyStream holds a block in a register, its counter in the machine's order. From block to block
-// low is added to the lower half and high to the upper one.
+// keyStream keeps a block in a register, with the counter in the machine's byte order. From each
+// block to the next it adds low to the lower half and high to the upper half.
 func (n *neon) keyStream(name string, low, high uint64, which string) {
 	n.kernel(name, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
 		keyStreamDoc+which+keyStreamPlace)
@@ -26,7 +26,7 @@ func (n *neon) keyStream(name string, low, high uint64, which string) {
 			n.do("add.4s", counter, counter, step)
 		}
 		for round := range key[:roundKeys-2] {
-			for i := range state { // both of a block together, which many processors make one of
+			for i := range state { // both instructions of a block together, which many processors fuse
 				n.do("aese.16b", state[i:i+1], key[round:round+1])
 				n.do("aesmc.16b", state[i:i+1], state[i:i+1])
 			}
@@ -39,8 +39,8 @@ func (n *neon) keyStream(name string, low, high uint64, which string) {
 	n.end()
 }
 
-// subWord encrypts a word in all four columns under a key of zeros, among which the rotation of
-// rows changes nothing.
+// subWord encrypts a word in all four columns with a zero key. The rotation of rows then changes
+// nothing.
 func (n *neon) subWord() {
 	n.kernel("subWord", "func(x uint32) uint32", "substitutes the bytes of a word (FIPS 197, 5.1.1).")
 	x, word, zero := n.gp(), n.block(1), n.block(1)
@@ -60,7 +60,7 @@ func (n *neon) number(v uint64) gp {
 	return r
 }
 
-// halves makes a register of two of 64 bits.
+// halves makes a register from two 64-bit registers.
 func (n *neon) halves(low, high gp) block {
 	b := n.block(1)
 	n.op("VMOV", low, fmt.Sprintf("V%d.D[0]", int(b[0])))

@@ -2,17 +2,17 @@ package main
 
 import "fmt"
 
-// neonRows makes the kernels of linear models of arm64, the portable ones bit for bit.
+// neonRows writes the kernels of linear models for arm64, with the bits of the portable ones.
 func neonRows(n *neon) {
 	n.rowDots()
 	n.addRows()
 	n.expWide()
 }
 
-// wideVectors is how many registers hold 8 float64.
+// wideVectors is the number of registers for 8 float64.
 const wideVectors = laneBytes / vecBytes
 
-// row returns the place of the row whose number is so many bytes behind numbers.
+// row returns the address of a row. Its number is the given number of bytes after numbers.
 func (n *neon) row(x, stride, numbers gp, bytes int) gp {
 	p := n.gp()
 	n.op("MOVW", at(numbers, bytes), p)
@@ -21,7 +21,7 @@ func (n *neon) row(x, stride, numbers gp, bytes int) gp {
 	return p
 }
 
-// passes repeats the body while as many are left, for each number of passes.
+// passes repeats the body for each number of passes, as long as that many are left.
 func (n *neon) passes(left gp, numbers []int, body func(number int)) {
 	for _, number := range numbers {
 		again, done := n.label(fmt.Sprintf("by%d", number)), n.label("done")
@@ -50,8 +50,8 @@ func (n *neon) rowDots() {
 	n.end()
 }
 
-// dots sets the first count of z to the products of w with the first rows. A product of two
-// float32 is exact in float64, so that a fused operation rounds as two do.
+// dots sets the first count elements of z to the products of w with the first rows. A product of
+// two float32 is exact in float64, so a fused operation rounds like two operations.
 func (n *neon) dots(count int, z, x, stride, numbers, w, columns gp) {
 	var rows []gp
 	var sums []block
@@ -75,8 +75,8 @@ func (n *neon) dots(count int, z, x, stride, numbers, w, columns gp) {
 	}
 }
 
-// addRows goes through the columns in passes of 32, 16 and 8, whose sums it keeps as
-// integers: between 2^52 and 2^53 units the bits of a float64 count units.
+// addRows processes the columns in passes of 32, 16 and 8. It keeps their sums as integers: between
+// 2^52 and 2^53 units, the bits of a float64 count units.
 func (n *neon) addRows() {
 	n.twin("addRows",
 		"func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)", "")
@@ -157,8 +157,8 @@ func (n *neon) expWide() {
 	n.end()
 }
 
-// expPolynomial returns the polynomial of expWidePortable, of which power holds the square
-// of v and is lost.
+// expPolynomial returns the polynomial of expWidePortable. power must hold the square of v and is
+// overwritten.
 func (n *neon) expPolynomial(v, power block, with func(name string, result, source block, i int)) block {
 	pair := func(i int) block { // c[2i] + c[2i+1]·v
 		p := n.block(wideVectors)
@@ -166,7 +166,7 @@ func (n *neon) expPolynomial(v, power block, with func(name string, result, sour
 		with("fadd.2d", p, p, expCoefficients+2*i)
 		return p
 	}
-	four := func(i int) block { // pair 2i + pair 2i+1 times v²
+	four := func(i int) block { // pair 2i + v² times pair 2i+1
 		low := pair(2 * i)
 		n.scope(func() {
 			high := pair(2*i + 1)

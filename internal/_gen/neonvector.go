@@ -1,7 +1,7 @@
 package main
 
-// neonVector makes the element-by-element kernels of arm64. Each is its portable twin
-// operation by operation, as are those of amd64.
+// neonVector writes the element-by-element kernels for arm64. As on amd64, each follows the
+// portable function operation by operation.
 func neonVector(n *neon) {
 	n.relu()
 	n.reluBack()
@@ -26,7 +26,7 @@ func neonVector(n *neon) {
 	n.spread()
 }
 
-// twin starts the twin of a portable kernel.
+// twin begins the NEON version of a portable kernel.
 func (n *neon) twin(name, signature, doc string) {
 	n.kernel(name+"NEON", signature, "is "+name+"Portable"+doc+".")
 }
@@ -101,13 +101,13 @@ func (n *neon) exp() {
 	n.end()
 }
 
-// clamp brings v between the elements i and i+1 of a table, NaN staying NaN.
+// clamp limits v to the elements i and i+1 of a table. NaN stays NaN.
 func (n *neon) clamp(v block, table gp, i int) {
 	n.withConstant("fmax.4s", v, v, table, i)
 	n.withConstant("fmin.4s", v, v, table, i+1)
 }
 
-// horner returns c[last] z^k + … + c[first], unfused, of the numbers c of a table.
+// horner returns c[last] z^k + … + c[first], unfused, for the numbers c of a table.
 func (n *neon) horner(z block, table gp, first, last int) block {
 	p := n.block(len(z))
 	n.withConstant("fmul.4s", p, z, table, last)
@@ -119,7 +119,7 @@ func (n *neon) horner(z block, table gp, first, last int) block {
 	return p
 }
 
-// expm1 returns r and the integers k with e^v = 2^k·(1+r). v is lost; c is expTable.
+// expm1 returns r and the integers k with e^v = 2^k·(1+r). It overwrites v. c is expTable.
 func (n *neon) expm1(v block, c gp) (r, k block) {
 	k = n.vector()
 	n.withConstant("fmul.4s", k, v, c, 4)
@@ -165,9 +165,9 @@ func (n *neon) tanhBack() {
 	n.end()
 }
 
-// plane loops over the pixels of a plane p whose rows start at small, and of one of twice
-// the size, at big with rows of bigRow floats. The body works at the given pointers: the
-// pixel, the upper two of its window, the lower two.
+// plane loops over the pixels of a plane p whose rows begin at small, and of a plane of twice the
+// size at big, whose rows are bigRow floats apart. The body gets the pointers to the pixel, and to
+// the upper and the lower two of its window.
 func (n *neon) plane(small, big, bigRow gp, body func(pixel, upper, lower gp)) {
 	h, row := n.load("p_H"), n.load("p_Row")
 	n.scale(2, row, bigRow)
@@ -219,7 +219,7 @@ func (n *neon) maxPool() {
 	n.end()
 }
 
-// maxPoolQuad does four lanes of a window.
+// maxPoolQuad computes four lanes of a window.
 func (n *neon) maxPoolQuad(pixel, upper, lower, which gp, number [4]block, bytes int) {
 	var v [4]block
 	for j, c := range window(upper, lower) {
@@ -290,8 +290,8 @@ func (n *neon) avgPoolBack() {
 	n.end()
 }
 
-// inTurn loops over the vectors at x and gives every one to the next of turns bodies, as the
-// sums of several kernels go over the vectors modulo turns, a power of 2.
+// inTurn loops over the vectors at x and passes each to the next of turns bodies in rotation: the
+// sums of several kernels are over the vectors modulo turns, a power of 2.
 func (n *neon) inTurn(slice string, x gp, turns int, body func(turn, bytes int)) {
 	left, rounds := n.load(slice+"_len"), n.gp()
 	n.op("LSR", "$4", left)
@@ -338,7 +338,7 @@ func (n *neon) wide(b block) block {
 	return w
 }
 
-// narrow rounds the float64 of a block to float32, into one of half the size.
+// narrow rounds the float64 of a block to float32, into a block of half the size.
 func (n *neon) narrow(to, b block) {
 	for i := range to {
 		n.do("fcvtn.2s", to[i:i+1], b[2*i:2*i+1])
@@ -346,9 +346,9 @@ func (n *neon) narrow(to, b block) {
 	}
 }
 
-// squares returns the float64 sums of the squares of the lanes, the even vectors and the
-// odd ones apart and then added. Squares of float32 are exact in float64, so that a fused
-// operation rounds as two do.
+// squares returns the float64 sums of the squares of the lanes. It sums even and odd vectors
+// separately, and then adds the two. Squares of float32 are exact in float64, so a fused operation
+// rounds like two operations.
 func (n *neon) squares(x gp) block {
 	sum := [2]block{n.zeros(2 * quads), n.zeros(2 * quads)}
 	n.inTurn("x", x, len(sum), func(turn, bytes int) {
@@ -377,7 +377,7 @@ func (n *neon) sumSquares() {
 	n.end()
 }
 
-// sumWide adds the float64 of the registers, halves first, and destroys them.
+// sumWide adds the float64 of the registers by halves, and overwrites them.
 func (n *neon) sumWide(sum block) vec {
 	for half := len(sum) / 2; half > 0; half /= 2 {
 		n.do("fadd.2d", sum[:half], sum[:half], sum[half:2*half])
@@ -471,8 +471,7 @@ func (n *neon) laneAxpyWide() {
 	n.end()
 }
 
-// tileRows goes through the vectors of the rows of a tile x, so many bytes apart, and of
-// dst.
+// tileRows loops over the vectors of the rows of a tile x, xRow bytes apart, and of dst.
 func (n *neon) tileRows(dst, dstRow, x gp, xRow int, body func(to, from gp)) {
 	columns := n.load("vectors")
 	n.loop(n.load("rows"), func() {
@@ -501,7 +500,7 @@ func (n *neon) addWide() {
 	n.end()
 }
 
-// addNarrowVector adds 16 float64 to as many floats.
+// addNarrowVector adds 16 float64 to 16 floats.
 func (n *neon) addNarrowVector(dst, x gp) {
 	v := n.read(n.vector(), dst, 0)
 	w, sum := n.wide(v), n.read(n.block(2*quads), x, 0)

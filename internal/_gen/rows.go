@@ -7,9 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// rows makes the kernels of linear models, whose rows are dense: each is its portable
-// twin bit for bit. A product of two float32 is exact in float64, so that it does not
-// matter there whether it is fused with a sum.
+// rows writes the kernels of linear models, whose rows are dense. Each has the bits of its portable
+// version. A product of two float32 is exact in float64, so fusing it with a sum changes nothing.
 func rows(k *kernels) {
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
 		s.widenRow()
@@ -20,11 +19,11 @@ func rows(k *kernels) {
 	}
 }
 
-// rowsAtOnce is how many rows a product has under way at a time, so that their sums
-// need not wait for each other.
+// rowsAtOnce is the number of rows that a product processes at a time, so that their sums need not
+// wait for each other.
 const rowsAtOnce = 4
 
-// row returns the place of the row whose number is at number, rows stride bytes apart.
+// row returns the address of the row whose number is at number. Rows are stride bytes apart.
 func (s simd) row(x, stride reg.GPVirtual, number Mem) reg.GPVirtual {
 	p := s.GP64()
 	s.MOVLQSX(number, p)
@@ -33,10 +32,11 @@ func (s simd) row(x, stride reg.GPVirtual, number Mem) reg.GPVirtual {
 	return p
 }
 
-// narrowRegister is the size of as many float32 as a register holds float64.
+// narrowRegister is the size of as many float32 as a register has float64.
 func (s simd) narrowRegister() int { return s.bytes / 2 }
 
-// widenRow fills whole vectors; without masks it leaves what is behind those of x.
+// widenRow processes whole vectors. Without masks it leaves out the elements after the whole
+// vectors of x.
 func (s simd) widenRow() {
 	s.start("widenRow", "func(dst []float64, x []float32)", s.lengths())
 	dst, x, n := s.base("dst"), s.base("x"), s.length("x")
@@ -82,7 +82,7 @@ func (s simd) rowDots() {
 	s.end()
 }
 
-// dots sets the first n of z to the products of w with the first n rows.
+// dots sets the first n elements of z to the products of w with the first n rows.
 func (s simd) dots(label string, n int, z, x, stride, numbers, w reg.GPVirtual) {
 	parts := laneBytes / s.bytes // registers that hold 8 float64
 	var row []reg.GPVirtual
@@ -127,8 +127,8 @@ func (s simd) wideArgument(name string) reg.VecVirtual {
 	return s.broadcastWide(b.Addr)
 }
 
-// addRows goes through the columns in passes of 8, 4, 2 and 1 registers, whose sums it
-// keeps as integers: between 2^52 and 2^53 units the bits of a float64 count units.
+// addRows processes the columns in passes of 8, 4, 2 and 1 registers. It keeps their sums as
+// integers: between 2^52 and 2^53 units, the bits of a float64 count units.
 func (s simd) addRows() {
 	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)",
 		"")
@@ -177,7 +177,7 @@ func (s simd) addRows() {
 	s.end()
 }
 
-// Elements of expWideTable: the numbers before the coefficients.
+// Elements of expWideTable before the coefficients.
 const (
 	expLow = iota
 	expHigh
@@ -190,7 +190,7 @@ const (
 	expCoefficients
 )
 
-// expWideTerms is how many coefficients there are, from that of r².
+// expWideTerms is the number of coefficients, beginning with that of r².
 const expWideTerms = 12
 
 func (s simd) expWide() {
@@ -203,18 +203,18 @@ func (s simd) expWide() {
 	s.end()
 }
 
-// wideRegisters returns how many registers the float64 of a slice fill.
+// wideRegisters returns the number of registers that the float64 of a slice fill.
 func (s simd) wideRegisters(slice string) reg.GPVirtual {
 	n := s.length(slice)
 	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), n)
 	return n
 }
 
-// expOf returns e^v, and overwrites v.
+// expOf returns e^v and overwrites v.
 func (s simd) expOf(v reg.VecVirtual) reg.VecVirtual {
 	c := func(i int) reg.VecVirtual { return s.broadcastWide(goTable("expWideTable").Offset(8 * i)) }
 	k, whole := s.reg(), s.reg()
-	s.VMAXPD(v, c(expLow), v) // the second source where there is a NaN
+	s.VMAXPD(v, c(expLow), v) // returns the second source if one is NaN
 	s.VMINPD(v, c(expHigh), v)
 	s.VMULPD(c(log2E), v, k)
 	s.VADDPD(c(roundToInteger), k, k)
@@ -257,8 +257,8 @@ func (s simd) expOf(v reg.VecVirtual) reg.VecVirtual {
 	return p[0]
 }
 
-// mask is where numbers are chosen: in a mask register where there are such, else in the
-// signs of a vector.
+// mask returns a register that selects numbers: a mask register if the class has them, otherwise
+// the signs of a vector.
 func (s simd) mask() reg.Register {
 	if s.wide() {
 		return s.K()
@@ -266,14 +266,14 @@ func (s simd) mask() reg.Register {
 	return s.reg()
 }
 
-// compareWide returns where x is to y as the predicate of VCMPPD says.
+// compareWide returns a mask of where x and y satisfy the predicate of VCMPPD.
 func (s simd) compareWide(predicate uint64, x, y reg.VecVirtual) reg.Register {
 	m := s.mask()
 	s.VCMPPD(Imm(predicate), y, x, m)
 	return m
 }
 
-// chooseWide returns x where the mask is set, else y.
+// chooseWide returns x where the mask is set, otherwise y.
 func (s simd) chooseWide(m reg.Register, x, y reg.VecVirtual) reg.VecVirtual {
 	r := s.reg()
 	if s.wide() {
@@ -284,7 +284,7 @@ func (s simd) chooseWide(m reg.Register, x, y reg.VecVirtual) reg.VecVirtual {
 	return r
 }
 
-// signs returns where x has its sign set.
+// signs returns a mask of where the sign of x is set.
 func (s simd) signs(x reg.VecVirtual) reg.Register {
 	if !s.wide() {
 		return x
@@ -330,7 +330,7 @@ func (s simd) logisticSteps() {
 		s.VADDPD(square, ridge, slack)
 		s.VMULPD(field("Slack"), slack, slack)
 		s.VADDPD(slack, norm, norm)
-		s.VMAXPD(norm, s.zero(), norm) // the second source where there is a NaN
+		s.VMAXPD(norm, s.zero(), norm) // returns the second source if one is NaN
 		s.VSQRTPD(norm, norm)
 
 		clip, scaled, part := field("Clip"), s.reg(), s.reg()
@@ -348,7 +348,7 @@ func (s simd) logisticSteps() {
 	s.end()
 }
 
-// signBits returns a register of signs alone.
+// signBits returns a register in which only the signs are set.
 func (s simd) signBits() reg.VecVirtual {
 	r := s.reg()
 	if s.wide() {

@@ -7,10 +7,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// split makes the kernels of matrix tiles (AMX). Go's assembler knows none of their
-// instructions, so they are written as bytes (Intel 64 and IA-32 Architectures Software
-// Developer's Manual, volume 2), and registers that those name are chosen here: the
-// bytes say which they read, so that no other is put in their place meanwhile.
+// split writes the kernels of matrix tiles (AMX). Go's assembler does not know their instructions,
+// so they are written as bytes (Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 2). The registers in these instructions are fixed here. Each instruction declares the
+// registers that it reads, so that avo does not use them for something else.
 func split(k *kernels) {
 	const bytes, rows = 0x0040004000400040, 0x1010101010101010 // of tiles 0 to 3, and of all 8
 	m := matrix{k, readOnly(k, "sixteenRows", []U64{1, 0, bytes, bytes, 0, 0, rows, 0})}
@@ -20,8 +20,8 @@ func split(k *kernels) {
 	m.addWindows()
 }
 
-// matrix makes kernels of matrix tiles, each of 16 rows of 64 bytes, as the memory at
-// shape describes them.
+// matrix writes kernels of matrix tiles. Each tile has 16 rows of 64 bytes, as the memory at shape
+// says.
 type matrix struct {
 	*kernels
 	shape Mem
@@ -32,10 +32,10 @@ const (
 	matrixRow   = 64
 )
 
-// The prefixes of an encoding.
+// The prefixes of encodings.
 const prefixNone, prefixF3, prefixF2 = 0, 2, 3
 
-// bytes emits an instruction that the assembler does not know, and what it reads.
+// bytes emits an instruction that the assembler does not know, and declares what it reads.
 func (m matrix) bytes(reads []Op, code ...byte) {
 	for i, b := range code {
 		instruction := &ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(b)}}
@@ -46,7 +46,7 @@ func (m matrix) bytes(reads []Op, code ...byte) {
 	}
 }
 
-// vex is the prefix of an instruction of the map 0F38 with the second source v.
+// vex returns the prefix of an instruction of the map 0F38 with the second source v.
 func vex(prefix int, index, base reg.GPPhysical, v int) []byte {
 	code := []byte{0xc4, 0xe2, byte((^v&15)<<3 | prefix)}
 	if index != nil && index.PhysicalIndex() > 7 {
@@ -58,7 +58,7 @@ func vex(prefix int, index, base reg.GPPhysical, v int) []byte {
 	return code
 }
 
-// move is a load or a store of a tile whose rows are as many bytes apart as row holds.
+// move loads or stores a tile. row holds the distance of its rows in bytes.
 func (m matrix) move(prefix, tile int, at, row reg.GPPhysical, disp int) {
 	code := append(vex(prefix, row, at, 0), 0x4b, byte(0x84|tile<<3),
 		byte(row.PhysicalIndex()&7<<3|at.PhysicalIndex()&7), byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
@@ -76,12 +76,12 @@ func (m matrix) zeroTile(tile int) {
 	m.bytes(nil, append(vex(prefixF2, nil, nil, 0), 0x49, byte(0xc0|tile<<3))...)
 }
 
-// multiply adds to a tile the product of two others.
+// multiply adds the product of two tiles to a third tile.
 func (m matrix) multiply(sum, a, b int) {
 	m.bytes(nil, append(vex(prefixF3, nil, nil, b), 0x5c, byte(0xc0|sum<<3|a))...)
 }
 
-// begin makes the tiles ready, and end gives them back.
+// begin configures the tiles. end releases them.
 func (m matrix) begin() {
 	m.LEAQ(m.shape, reg.RAX)
 	m.bytes([]Op{reg.RAX}, append(vex(prefixNone, nil, nil, 0), 0x49, 0x00)...)
@@ -93,14 +93,14 @@ func (m matrix) end() {
 	m.RET()
 }
 
-// tileSide is the rows of a tile, and its columns of 32 bits.
+// tileSide is the number of rows of a tile, and of its columns of 32 bits.
 const tileSide = 16
 
-// splitPairs rounds by adding half of the last place that is kept, and cutting: what is
-// left of a number after two parts has no more digits than a third one.
+// splitPairs rounds by adding half of the last kept digit and truncating. The remainder of a number
+// after two parts has no more digits than a third part.
 func (m matrix) splitPairs() {
 	m.kernel("splitPairsAMX", "func(dst []Pair, even, odd []float32, row, pairs, parts int)",
-		"is SplitPairs after its checks.")
+		"is SplitPairs without its checks.")
 	dst := m.gp(m.Load(m.Param("dst").Base(), m.GP64()))
 	even := m.gp(m.Load(m.Param("even").Base(), m.GP64()))
 	odd := m.gp(m.Load(m.Param("odd").Base(), m.GP64()))
@@ -129,7 +129,7 @@ func (m matrix) splitLoop(
 	m.VMOVUPS(Mem{Base: even}, x[0])
 	m.VMOVUPS(Mem{Base: odd}, x[1])
 	for p := range parts {
-		part := x // the last one is what is left
+		part := x // the last part is the remainder
 		if p < 2 {
 			for i := range part {
 				part[i] = m.ZMM()
@@ -161,22 +161,22 @@ func (m matrix) splitLoop(
 	m.RET()
 }
 
-// scaled loads a field that counts units of 4 bytes, as bytes.
+// scaled loads a field that counts units of 4 bytes, and converts it to bytes.
 func (m matrix) scaled(c gotypes.Component, to reg.GPPhysical) {
 	m.Load(c, to)
 	m.SHLQ(Imm(2), to)
 }
 
-// The block of a SplitTile has its four sums in tiles 0 to 3, two tiles of A in 4 and 5, and
-// two of B in 6 and 7. Where the first ones of A and B are is in R8 and R9, how far the
-// second ones are from them in R10 and R11.
+// The block of a SplitTile has its four sums in tiles 0 to 3, two tiles of A in 4 and 5, and two of
+// B in 6 and 7. R8 and R9 have the addresses of the first tiles of A and B. R10 and R11 have the
+// distances to the second ones.
 const (
 	sumTile = 0
 	tileOfA = 4
 	tileOfB = 6
 )
 
-// factors loads what of a SplitTile the loops need.
+// factors loads the addresses and strides of a SplitTile's factors, which the loops need.
 func (m matrix) factors(t gotypes.Component) {
 	m.Load(t.Field("A").Base(), reg.R8)
 	m.Load(t.Field("B").Base(), reg.R9)
@@ -186,7 +186,7 @@ func (m matrix) factors(t gotypes.Component) {
 }
 
 func (m matrix) mulSplit() {
-	m.kernel("mulSplitAMX", "func(t *SplitTile, terms []Term)", "is SplitTile.Mul after its checks.")
+	m.kernel("mulSplitAMX", "func(t *SplitTile, terms []Term)", "is SplitTile.Mul without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	eachSum := func(do func(tile int, at, row reg.GPPhysical)) {
@@ -251,10 +251,10 @@ func (m matrix) zeroTiles(n int) {
 	}
 }
 
-// step adds to the sums the products of the tiles at RAX and RDI. It asks for some of
-// what is wanted next to be brought near.
+// step adds the products of the tiles at RAX and RDI to the sums. It prefetches a part of the next
+// operands.
 func (m matrix) step(t gotypes.Component, parts int) {
-	// Of each product the part of A and that of B, and which of them are loaded for it.
+	// For each product, the part of A and the part of B, and which of them are loaded for it.
 	type product struct {
 		a, b         int
 		loadA, loadB bool
@@ -270,7 +270,7 @@ func (m matrix) step(t gotypes.Component, parts int) {
 		m.loadTile(tile+1, at, reg.RDX, part*matrixBytes)
 		m.SUBQ(next, at)
 	}
-	var lines []Mem // of what the next step loads
+	var lines []Mem // lines that the next step loads
 	for line := range parts * matrixBytes / matrixRow {
 		lines = append(lines, Mem{Base: reg.RBX, Disp: line * matrixRow},
 			Mem{Base: reg.R12, Disp: line * matrixRow},
@@ -310,16 +310,16 @@ func (m matrix) step(t gotypes.Component, parts int) {
 	m.ADDQ(reg.RDI, next.Addr)
 }
 
-// addRuns is a block of which each run of steps is made by itself, and added in float64.
+// addRuns computes each run of steps of a block separately and adds it in float64.
 func (m matrix) addRuns() {
 	m.kernel("addRunsAMX", "func(t *SplitTile, runs []int, wide []float64)",
-		"is SplitTile.addRuns after its checks.")
+		"is SplitTile.addRuns without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	m.factors(t)
 	m.Load(m.Param("runs").Base(), reg.RSI)
 	m.Load(m.Param("runs").Len(), reg.R13)
-	const row = tileCols * tileSide // of the sums
+	const row = tileCols * tileSide // row of the sums
 	m.Label("run")
 	m.zeroTiles(4)
 	m.MOVQ(Mem{Base: reg.RSI}, reg.RCX)
@@ -370,9 +370,9 @@ func (m matrix) addRuns() {
 
 const windows = 3
 
-// addWindows has the sums in tiles 0 to 5, one of A in 6 and one of B in 7.
+// addWindows has the sums in tiles 0 to 5, a tile of A in 6 and a tile of B in 7.
 func (m matrix) addWindows() {
-	m.kernel("addWindowsAMX", "func(t *WindowTile)", "is WindowTile.Add after its checks.")
+	m.kernel("addWindowsAMX", "func(t *WindowTile)", "is WindowTile.Add without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	zero := func() { m.zeroTiles(2 * windows) }
@@ -398,7 +398,7 @@ func (m matrix) addWindows() {
 	m.SUBQ(reg.R11, reg.R12) // from the second window to the third
 	m.Load(t.Field("Examples"), reg.RCX)
 	m.MOVQ(U32(matrixRow), reg.RDX)
-	m.XORQ(reg.RBX, reg.RBX) // examples in the tiles
+	m.XORQ(reg.RBX, reg.RBX) // number of examples in the tiles
 
 	m.Label("example")
 	m.Load(t.Field("Steps"), reg.RSI)
@@ -428,7 +428,7 @@ func (m matrix) addWindows() {
 	m.JMP(LabelRef("step"))
 
 	m.Label("exampleDone")
-	// Back to the example's first step, and on to the next example's.
+	// Go back to the example's first step, and then to the next example's.
 	m.Load(t.Field("Steps"), reg.RSI)
 	m.LEAQ(Mem{Base: reg.RSI, Disp: -1}, reg.RDI)
 	for _, x := range []struct {
@@ -452,7 +452,7 @@ func (m matrix) addWindows() {
 
 	m.Label("flush")
 	m.Load(t.Field("Work"), reg.RSI)
-	const row = windows * matrixRow // of Work
+	const row = windows * matrixRow // row of Work
 	m.MOVQ(U32(row), reg.RDX)
 	for tile := range 2 * windows {
 		m.storeTile(tile, reg.RSI, reg.RDX, tile/windows*tileSide*row+tile%windows*matrixRow)
@@ -478,10 +478,10 @@ func (m matrix) addWindows() {
 	m.end()
 }
 
-// windowStep adds the products of the tiles at R8 and R9, and asks for those of the step or
-// the example that comes next, at RAX and RDI.
+// windowStep adds the products of the tiles at R8 and R9. It prefetches the tiles of the next step
+// or example, at RAX and RDI.
 func (m matrix) windowStep(parts int) {
-	const linesOfB = 24 // three windows of lines that follow each other
+	const linesOfB = 24 // three windows of consecutive lines
 	var lines []Mem
 	for i := range parts * matrixBytes / matrixRow {
 		lines = append(lines, Mem{Base: reg.RAX, Disp: i * matrixRow},
@@ -505,7 +505,7 @@ func (m matrix) windowStep(parts int) {
 			m.loadTile(6, reg.R8, reg.RDX, part*matrixBytes)
 			for step := range windows {
 				j := step
-				if i == 1 { // back, from the window that is there
+				if i == 1 { // from back to front, beginning with the loaded window
 					j = windows - 1 - step
 				}
 				if held := step == 0 && (i == 1 || part == 1); !held {
@@ -531,5 +531,5 @@ func (m matrix) windowStep(parts int) {
 	}
 }
 
-// windowRun is WindowRun of package f32.
+// windowRun is the constant WindowRun of package f32.
 const windowRun = 16

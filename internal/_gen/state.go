@@ -2,7 +2,7 @@ package main
 
 import "github.com/mmcloughlin/avo/reg"
 
-// state makes the kernel of package cpu.
+// state writes the kernel of package cpu.
 func state(k *kernels) {
 	k.kernel("enabledState", "func() uint32",
 		"returns the lower half of XCR0: which parts of the registers the system saves.")

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vector makes the element-by-element kernels. Each is its portable twin
-// operation by operation, so all classes give the same bits; squares of float32
-// are exact in float64, so there a fused operation rounds as two do.
+// vector writes the element-by-element kernels. Each follows its portable version operation by
+// operation, so all classes give the same bits. Squares of float32 are exact in float64, so a fused
+// operation rounds like two operations.
 func vector(k *kernels) {
 	for _, s := range []simd{{k, "AVX2", 32}, {k, "AVX512", 64}} {
 		s.relu()
@@ -38,7 +38,7 @@ func vector(k *kernels) {
 	}
 }
 
-// Comparisons of VCMPPS, quiet: false with a NaN, but notLE.
+// Predicates of VCMPPS, quiet. All except notLE are false for NaN.
 const (
 	notLE   = 0x16
 	greater = 0x1e
@@ -52,7 +52,7 @@ const laneBytes = 64
 type simd struct {
 	*kernels
 	class string
-	bytes int // of a register
+	bytes int // size of a register
 }
 
 func (s simd) start(name, signature, doc string) {
@@ -64,7 +64,7 @@ func (s simd) end() {
 	s.RET()
 }
 
-// lengths says for what slices a kernel is that does the rest where it has masks.
+// lengths says in a comment for which slices a kernel works: with masks it also processes the rest.
 func (s simd) lengths() string {
 	if s.wide() {
 		return ""
@@ -84,7 +84,7 @@ func (s simd) reg() reg.VecVirtual {
 	return s.XMM()
 }
 
-// parts returns as many registers as hold a vector of 16 floats.
+// parts returns registers for a vector of 16 floats.
 func (s simd) parts() []reg.VecVirtual {
 	r := make([]reg.VecVirtual, laneBytes/s.bytes)
 	for i := range r {
@@ -103,7 +103,7 @@ func (s simd) zero() reg.VecVirtual {
 	return r
 }
 
-// at is part i of the vector at p.
+// at returns the address of part i of the vector at p.
 func (s simd) at(p reg.Register, i int) Mem { return Mem{Base: p, Disp: i * s.bytes} }
 
 func (s simd) load(m Mem) reg.VecVirtual {
@@ -112,8 +112,8 @@ func (s simd) load(m Mem) reg.VecVirtual {
 	return r
 }
 
-// base and length load the place and the length of a slice, and argument another
-// argument of 64 bits.
+// base and length load the address and the length of a slice. argument loads another 64-bit
+// argument.
 func (s simd) base(slice string) reg.GPVirtual   { return s.gp(s.Load(s.Param(slice).Base(), s.GP64())) }
 func (s simd) length(slice string) reg.GPVirtual { return s.gp(s.Load(s.Param(slice).Len(), s.GP64())) }
 func (k *kernels) argument(name string) reg.GPVirtual {
@@ -144,8 +144,8 @@ func (s simd) loop(label string, n reg.GPVirtual, body func()) {
 	s.Label(label + "Done")
 }
 
-// registers loops over the registers that the slice fills, advancing the
-// pointers to slices of as many floats.
+// registers loops over the registers that the slice fills. It advances the pointers, which are to
+// slices of equal lengths.
 func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
 	s.loop("next", s.count(slice), func() {
 		body()
@@ -155,15 +155,15 @@ func (s simd) registers(slice string, pointers []reg.GPVirtual, body func()) {
 	})
 }
 
-// count returns how many registers the slice fills.
+// count returns the number of registers that the slice fills.
 func (s simd) count(slice string) reg.GPVirtual {
 	n := s.length(slice)
 	s.SHRQ(Imm(uint64(map[int]int{32: 3, 64: 4}[s.bytes])), n)
 	return n
 }
 
-// registersTogether is registers, some at a time and the rest one by one. The body does
-// register i behind the pointers.
+// registersTogether is registers with some registers at a time, and the rest one by one. The body
+// processes register i after the pointers.
 func (s simd) registersTogether(slice string, pointers []reg.GPVirtual, some int, body func(i int)) {
 	n := s.count(slice)
 	for _, count := range []int{some, 1} {
@@ -182,9 +182,9 @@ func (s simd) registersTogether(slice string, pointers []reg.GPVirtual, some int
 	}
 }
 
-// together writes the body for 0, 1, … n-1, the first instruction of each, then the second,
-// and so on. Where a body is one long chain, of which every instruction waits for the
-// one before, a processor otherwise holds too few of the others to fill the time.
+// together writes n bodies interleaved: the first instruction of each, then the second of each, and
+// so on. If a body is a long chain in which every instruction waits for the previous one, a
+// processor otherwise cannot hold enough of the others to use the time.
 func (k *kernels) together(n int, body func(i int)) {
 	file, _ := k.Result()
 	functions := file.Functions()
@@ -207,8 +207,8 @@ func (s simd) vectors(slice string, body func()) {
 	s.loop("next", n, body)
 }
 
-// rest does what is left of the slice behind whole vectors, under a mask of a bit for each
-// float, in the class that has masks; the others leave it.
+// rest processes what remains of the slice after whole vectors, with a mask of one bit for each
+// float. Classes without masks leave it out.
 func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	if !s.wide() {
 		return
@@ -220,7 +220,7 @@ func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	s.Label("restDone")
 }
 
-// lowest is a mask of the lowest n < 32 bits.
+// lowest returns a mask of the lowest n < 32 bits.
 func (s simd) lowest(n reg.GPVirtual) reg.OpmaskVirtual {
 	all, mask := s.GP32(), s.K()
 	s.XORL(all, all)
@@ -230,14 +230,14 @@ func (s simd) lowest(n reg.GPVirtual) reg.OpmaskVirtual {
 	return mask
 }
 
-// upper is the mask of the upper half of a vector.
+// upper returns the mask of the upper half of a vector.
 func (s simd) upper(mask reg.OpmaskVirtual) reg.OpmaskVirtual {
 	k := s.K()
 	s.KSHIFTRW(Imm(laneBytes/8), mask, k)
 	return k
 }
 
-// goTable is the place of a Go table.
+// goTable returns the address of a Go table.
 func goTable(name string) Mem { return NewDataAddr(Symbol{Name: "·" + name}, 0) }
 
 // constant fills a register with a number of a table of 32-bit numbers.
@@ -247,8 +247,8 @@ func (s simd) constant(table Mem, i int) reg.VecVirtual {
 	return r
 }
 
-// table gives the numbers of a table: held in registers where there are 32 of
-// them, else loaded at every use.
+// table returns the numbers of a table. They are kept in registers if there are 32 registers,
+// otherwise loaded at every use.
 func (s simd) table(at Mem, size int) func(i int) reg.VecVirtual {
 	if !s.wide() {
 		return func(i int) reg.VecVirtual { return s.constant(at, i) }
@@ -277,7 +277,7 @@ func (s simd) relu() {
 	x, zero := s.base("x"), s.zero()
 	s.registers("x", []reg.GPVirtual{x}, func() {
 		v := s.reg()
-		s.VMAXPS(s.at(x, 0), zero, v) // the second source where there is a NaN
+		s.VMAXPS(s.at(x, 0), zero, v) // returns the second source if one is NaN
 		s.VMOVUPS(v, s.at(x, 0))
 	})
 	s.end()
@@ -340,8 +340,7 @@ func (s simd) exp() {
 	s.end()
 }
 
-// expm1 returns r and the integers k with e^v = 2^k·(1+r). v is lost; c is
-// expTable.
+// expm1 returns r and the integers k with e^v = 2^k·(1+r). It overwrites v. c is expTable.
 func (s simd) expm1(v reg.VecVirtual, c func(int) reg.VecVirtual) (r, k reg.VecVirtual) {
 	k, part, square := s.reg(), s.reg(), s.reg()
 	s.VMULPS(c(4), v, k)
@@ -366,8 +365,8 @@ func (s simd) timesPowerOf2(r, k reg.VecVirtual, c func(int) reg.VecVirtual) {
 	s.VMULPS(k, r, r)
 }
 
-// clamp brings from into [lo, hi], NaN staying NaN: the result of VMAXPS and
-// VMINPS is their second source, written first, where there is a NaN.
+// clamp limits from to [lo, hi]. NaN stays NaN: if a source is NaN, VMAXPS and VMINPS return their
+// second source, which is written first here.
 func (s simd) clamp(from Op, lo, hi, to reg.VecVirtual) {
 	s.VMAXPS(from, lo, to)
 	s.VMINPS(to, hi, to)
@@ -386,10 +385,9 @@ func (s simd) tanhBack() {
 	s.end()
 }
 
-// plane loops over the pixels of a plane p whose rows start at small, and of one
-// of twice the size, at big with rows of bigRow bytes; rest are moved on by a
-// vector with every pixel. The body works at the given pointers: the pixel, the
-// upper two of its window, the lower two.
+// plane loops over the pixels of a plane p whose rows begin at small, and of a plane of twice the
+// size at big, whose rows are bigRow bytes apart. With every pixel it advances rest by a vector.
+// The body gets the pointers to the pixel, and to the upper and the lower two of its window.
 func (s simd) plane(
 	small, big, bigRow reg.GPVirtual, rest []reg.GPVirtual, body func(pixel, upper, lower reg.GPVirtual),
 ) {
@@ -505,7 +503,7 @@ func (s simd) maxPoolBack() {
 	s.end()
 }
 
-// maxPoolHalves is written for the class that has masks.
+// maxPoolHalves exists only for the class with masks.
 func (s simd) maxPoolHalves() {
 	if !s.wide() {
 		return
@@ -515,7 +513,7 @@ func (s simd) maxPoolHalves() {
 	h, w := s.gp(s.Load(s.Param("p").Field("H"), s.GP64())), s.gp(s.Load(s.Param("p").Field("W"), s.GP64()))
 	row, left := s.gp(s.Load(s.Param("p").Field("Row"), s.GP64())), s.GP64()
 	s.SHLQ(Imm(2), row)
-	below, oddBelow := s.GP64(), s.GP64() // from a row of dst and of odd to the next
+	below, oddBelow := s.GP64(), s.GP64() // distances of rows of dst and of odd
 	s.MOVQ(w, below)
 	s.SHLQ(Imm(6), below)
 	s.MOVQ(w, oddBelow)
@@ -595,8 +593,8 @@ func (s simd) avgPoolBack() {
 	s.end()
 }
 
-// inTurn loops over the vectors at x and gives every one to the next of n bodies,
-// as the sums of several kernels go over the vectors modulo n, n a power of 2.
+// inTurn loops over the vectors at x and passes each to the next of n bodies in rotation: the sums
+// of several kernels are over the vectors modulo n, a power of 2.
 func (s simd) inTurn(slice string, x reg.GPVirtual, n int, body func(turn int, at Mem)) {
 	left, rounds := s.length(slice), s.GP64()
 	s.SHRQ(Imm(4), left)
@@ -639,7 +637,7 @@ func (s simd) laneSum() {
 	s.end()
 }
 
-// addSquares adds the squares of the 16 floats at a place to float64 sums.
+// addSquares adds the squares of the 16 floats at an address to float64 sums.
 func (s simd) addSquares(sums []reg.VecVirtual, at Mem) {
 	for i, sum := range sums {
 		v := s.reg()
@@ -648,8 +646,8 @@ func (s simd) addSquares(sums []reg.VecVirtual, at Mem) {
 	}
 }
 
-// squares returns the float64 sums of the squares of the lanes, the even vectors
-// and the odd ones apart and then added.
+// squares returns the float64 sums of the squares of the lanes. It sums even and odd vectors
+// separately, and then adds the two.
 func (s simd) squares(x reg.GPVirtual) []reg.VecVirtual {
 	var sum [2][]reg.VecVirtual
 	for t := range sum {
@@ -685,7 +683,7 @@ func (s simd) sumSquares() {
 	s.end()
 }
 
-// sumWide adds the float64 of the registers, halves first, and destroys them.
+// sumWide adds the float64 of the registers by halves, and overwrites them.
 func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 	for n := len(sum) / 2; n > 0; n /= 2 {
 		for i := range n {
@@ -828,7 +826,7 @@ func (s simd) laneAxpyWide() {
 		s.VMOVUPS(s.at(f, i), r)
 	}
 	s.vectors("x", func() {
-		var pairs [][2]reg.VecVirtual // of lanes that are added
+		var pairs [][2]reg.VecVirtual // pairs of lanes that are added
 		scaled := make([]reg.VecVirtual, len(factor))
 		for i, r := range factor {
 			scaled[i] = s.reg()
@@ -891,7 +889,7 @@ func (s simd) addNarrow() {
 	s.end()
 }
 
-// addNarrowVector adds 16 float64 to as many floats.
+// addNarrowVector adds 16 float64 to 16 floats.
 func (s simd) addNarrowVector(dst, x reg.GPVirtual) {
 	for i := range 2 * laneBytes / s.bytes {
 		v, at := s.reg(), Mem{Base: dst, Disp: i * s.bytes / 2}
@@ -954,8 +952,7 @@ func (s simd) narrowTile() {
 	s.end()
 }
 
-// tileRows goes through the vectors of the rows of a tile x, so many bytes apart,
-// and of dst.
+// tileRows loops over the vectors of the rows of a tile x, xRow bytes apart, and of dst.
 func (s simd) tileRows(dst, dstRow, x reg.GPVirtual, xRow int, body func(to, from reg.GPVirtual)) {
 	rows, columns := s.argument("rows"), s.argument("vectors")
 	s.loop("row", rows, func() {

@@ -3,7 +3,7 @@ package f32
 // Axpy adds alpha·x to y: y[i] += alpha·x[i].
 func Axpy(alpha float32, x, y []float32) { AxpyTo(y, alpha, x, y) }
 
-// AxpyTo sets dst to alpha·x + y. dst may be y; else they must not overlap.
+// AxpyTo sets dst to alpha·x + y. dst may be y; otherwise they must not overlap.
 func AxpyTo(dst []float32, alpha float32, x, y []float32) {
 	if len(x) != len(y) || len(x) != len(dst) {
 		panic("f32: Axpy of unequal lengths")
@@ -11,7 +11,7 @@ func AxpyTo(dst []float32, alpha float32, x, y []float32) {
 	kernels.axpyTo(dst, alpha, x, y)
 }
 
-// axpyToPortable is the specification of axpyTo.
+// axpyToPortable specifies axpyTo.
 func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
 	dst, y = dst[:len(x)], y[:len(x)]
 	for i, v := range x {
@@ -19,9 +19,9 @@ func axpyToPortable(dst []float32, alpha float32, x, y []float32) {
 	}
 }
 
-// SumSquares returns Σ x[i]², summed in float64 so that a norm of millions of
-// terms keeps float32 accuracy: the sums of LaneSumSquares over whole vectors,
-// added halves first (l and l+8, l+4, l+2, l+1), and then the rest in order.
+// SumSquares returns Σ x[i]². It sums in float64, so that a norm of millions of terms keeps the
+// accuracy of float32. It adds the sums of LaneSumSquares over whole vectors by halves (l and l+8,
+// l+4, l+2, l+1), and then the rest in order.
 func SumSquares(x []float32) float64 {
 	whole := len(x) / Lanes * Lanes
 	s := kernels.sumSquares(x[:whole])
@@ -31,7 +31,7 @@ func SumSquares(x []float32) float64 {
 	return s
 }
 
-// sumSquaresPortable is the specification of sumSquares, for whole vectors.
+// sumSquaresPortable specifies sumSquares, for whole vectors.
 func sumSquaresPortable(x []float32) float64 {
 	sum := squares(x)
 	for half := Lanes / 2; half > 0; half /= 2 {

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Lanes is how many examples lie side by side: activations are
-// [channel][y][x][lane], and every kernel below works on whole vectors of Lanes
-// floats, whatever the width of the machine's registers.
+// Lanes is the number of examples that are stored side by side. Activations are
+// [channel][y][x][lane], and every kernel below works on whole vectors of Lanes floats, whatever
+// the width of the machine's registers.
 const Lanes = 16
 
-// Term is one term of a contraction: where its factors start, in floats.
+// Term is one term of a contraction: the offsets of its factors, in floats.
 type Term struct{ A, B int32 }
 
-// Terms is a list of terms, checked once so that a kernel need not. It is
-// read-only and may be shared.
+// Terms is a list of terms that is checked once, so that kernels need not check it. It is read-only
+// and may be shared.
 type Terms struct {
 	list       []Term
 	maxA, maxB int
 }
 
-// NewTerms keeps a copy of the list. Offsets below zero panic.
+// NewTerms copies the list. It panics if an offset is negative.
 func NewTerms(list []Term) *Terms {
 	t := &Terms{list: slices.Clone(list)}
 	for _, x := range list {
@@ -32,23 +32,23 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
-// Slice returns the terms [from, to), which keep to the bounds of all.
+// Slice returns the terms [from, to). They keep the bounds of all terms.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
-// Patch is the columns of a tile and the terms of their sums, as Cols, ColB and ColC of
-// Tile and LaneTile.
+// Patch holds the columns of a tile and the terms of their sums, like Cols, ColB and ColC of Tile
+// and LaneTile.
 type Patch struct {
 	Terms      *Terms
 	Cols       int
 	ColB, ColC [LaneTileCols]int
 }
 
-// Patches is a list of patches, checked once so that a kernel need not. It is
+// Patches is a list of patches that is checked once, so that kernels need not check it. It is
 // read-only and may be shared.
 type Patches struct {
 	list             []Patch
-	columns          int  // at most
-	odd              bool // whether they are as MulOdd says
+	columns          int  // largest number of columns
+	odd              bool // whether they meet the conditions of MulOdd
 	maxA, maxB, maxC int
 }
 
@@ -74,27 +74,26 @@ func NewPatches(list []Patch) *Patches {
 	return p
 }
 
-// Largest tiles that stay in registers.
+// The largest tiles whose sums fit the registers.
 const (
 	TileRows, TileCols         = 6, 4
 	LaneTileRows, LaneTileCols = 5, 5
 	OddTileRows                = 4
 )
 
-// Tile is a block of a product of scalars with vectors of lanes, the shape of
-// every convolution and matrix product here:
+// Tile is a block of a product of scalars with vectors of lanes. Every convolution and matrix
+// product here has this form:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA] · B[t.B + ColB[j] + l]
 //
-// where start is Bias[m] if Bias is not nil, else what C holds if Accumulate,
-// else 0. Terms are added in order, each product rounded by itself by the
-// portable kernel; the accelerated ones fuse the multiplication with the addition, give
-// the same bits in every class, and are within 1e-5 of the portable one, relative to
-// Σ|A·B|. C must overlap neither A nor B.
+// start is Bias[m] if Bias is not nil, otherwise the content of C if Accumulate, otherwise 0. Terms
+// are added in order. The portable kernel rounds each product separately. Accelerated kernels fuse
+// multiplication and addition. They give the same bits in every class, and differ from the portable
+// kernel by at most 1e-5 relative to Σ|A·B|. C must not overlap A or B.
 type Tile struct {
 	Rows, Cols int // in [1, TileRows], [1, TileCols]
-	RowA, RowC int // floats from a row to the next, ≥ 0
+	RowA, RowC int // floats from one row to the next, ≥ 0
 	ColB, ColC [TileCols]int
 	A, B, C    []float32
 	Bias       []float32 // nil, or Rows floats
@@ -107,7 +106,7 @@ func (t *Tile) Mul(terms *Terms) {
 	mulTile(t, terms.list)
 }
 
-// MulPatches is Mul with the columns and terms of each patch in turn.
+// MulPatches runs Mul with the columns and terms of each patch in turn.
 func (t *Tile) MulPatches(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > TileRows || p.columns > TileCols || t.RowA < 0 || t.RowC < 0 || t.Bias != nil && len(t.Bias) < r {
@@ -118,7 +117,7 @@ func (t *Tile) MulPatches(p *Patches) {
 	mulPatches(t, p.list)
 }
 
-// eachTile is MulPatches for classes whose kernels do one tile.
+// eachTile implements MulPatches for classes whose kernels compute one tile.
 func eachTile(t *Tile, patches []Patch) {
 	for i := range patches {
 		p := &patches[i]
@@ -129,10 +128,9 @@ func eachTile(t *Tile, patches []Patch) {
 	}
 }
 
-// MulRuns adds to C, for every run of so many terms, their sum by itself, so that
-// what a run adds does not depend on what came before: as if each were a Mul from 0
-// whose result is added. The number of terms must be a multiple of run ≥ 1, and Bias
-// nil; Accumulate is not looked at.
+// MulRuns divides the terms into runs of run terms, and adds the sum of each run to C. The sum of a
+// run begins at 0, so it does not depend on earlier runs. The number of terms must be a multiple of
+// run ≥ 1, and Bias must be nil. Accumulate is ignored.
 func (t *Tile) MulRuns(terms *Terms, run int) {
 	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil {
 		panic(fmt.Sprintf("f32: %d terms in runs of %d", len(terms.list), run))
@@ -141,10 +139,10 @@ func (t *Tile) MulRuns(terms *Terms, run int) {
 	mulRuns(t, terms.list, run)
 }
 
-// MulWide adds to the rows of wide, wideRow apart and of Cols·Lanes float64, for every
-// run of terms, of the given lengths, their sum by itself in float32. C, RowC, ColC,
-// Bias and Accumulate are not looked at. The lengths must be at least 1 and
-// those of all terms together.
+// MulWide divides the terms into runs of the given lengths, computes the sum of each run in
+// float32, and adds it in float64 to the rows of wide. These have Cols·Lanes numbers and are
+// wideRow apart. C, RowC, ColC, Bias and Accumulate are ignored. The lengths must be at least 1 and
+// add up to the number of terms.
 func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int) {
 	sum := 0
 	for _, n := range lengths {
@@ -162,7 +160,7 @@ func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int)
 	mulWide(t, terms.list, lengths, wide, wideRow)
 }
 
-// check panics if the tile or the terms reach out of the slices.
+// check panics if the tile or the terms exceed the slices.
 func (t *Tile) check(terms *Terms) {
 	t.checkFactors(terms)
 	if t.RowC < 0 || t.Bias != nil && len(t.Bias) < t.Rows {
@@ -171,7 +169,7 @@ func (t *Tile) check(terms *Terms) {
 	_ = t.C[(t.Rows-1)*t.RowC+maxColumn(t.ColC[:t.Cols])+Lanes-1]
 }
 
-// checkFactors is check but for what is written, and the bias.
+// checkFactors is check without the output and the bias.
 func (t *Tile) checkFactors(terms *Terms) {
 	r, c := t.Rows, t.Cols
 	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
@@ -182,14 +180,13 @@ func (t *Tile) checkFactors(terms *Terms) {
 	}
 }
 
-// LaneTile is a block of products of vectors of lanes with vectors of lanes,
-// summed over the terms and not over the lanes: per-example weight gradients
-// and Gram matrices.
+// LaneTile is a block of products of vectors of lanes with vectors of lanes. They are summed over
+// the terms but not over the lanes. It computes per-example weight gradients and Gram matrices.
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]
 //
-// with start what C holds if Accumulate, else 0; order and tolerance as in Tile.
+// start is the content of C if Accumulate, otherwise 0. Order and tolerance are those of Tile.
 type LaneTile struct {
 	Rows, Cols int // in [1, LaneTileRows], [1, LaneTileCols]
 	RowA, RowC int
@@ -213,7 +210,7 @@ func (t *LaneTile) Mul(terms *Terms) {
 	mulLaneTile(t, terms.list)
 }
 
-// MulPatches is Mul with the columns and terms of each patch in turn.
+// MulPatches runs Mul with the columns and terms of each patch in turn.
 func (t *LaneTile) MulPatches(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > LaneTileRows || t.RowA < 0 || t.RowC < 0 {
@@ -224,11 +221,11 @@ func (t *LaneTile) MulPatches(p *Patches) {
 	mulLanePatches(t, p.list)
 }
 
-// MulOdd is MulPatches for an A of MaxPoolHalves, which has one vector for two positions
-// side by side: where bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is
-// multiplied with what stands Lanes further on in B. So there is half as much to
-// multiply. Rows is at most OddTileRows, the columns of a patch read vectors of B that
-// follow each other, and the terms and RowA count whole vectors of A.
+// MulOdd is MulPatches for an A from MaxPoolHalves, which has one vector for two adjacent
+// positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is multiplied by the element
+// Lanes further on in B. So there is half as much to multiply. Rows must be at most OddTileRows,
+// the columns of a patch must read consecutive vectors of B, and the terms and RowA must be whole
+// vectors of A.
 func (t *LaneTile) MulOdd(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > OddTileRows || t.RowA < 0 || t.RowA%Lanes != 0 || t.RowC < 0 || !p.odd {
@@ -240,10 +237,10 @@ func (t *LaneTile) MulOdd(p *Patches) {
 	mulOdd(t, p.list)
 }
 
-// PrefersOdd reports whether MulOdd is faster than MulPatches of all positions.
+// PrefersOdd reports whether MulOdd is faster than MulPatches over all positions.
 func PrefersOdd() bool { return kernels.oddTiles }
 
-// oddPortable is the specification of LaneTile.MulOdd.
+// oddPortable specifies LaneTile.MulOdd.
 func oddPortable(t *LaneTile, patches []Patch) {
 	for i := range patches {
 		p := &patches[i]
@@ -268,7 +265,7 @@ func oddPortable(t *LaneTile, patches []Patch) {
 	}
 }
 
-// eachLaneTile is MulPatches for classes whose kernels do one tile.
+// eachLaneTile implements MulPatches for classes whose kernels compute one tile.
 func eachLaneTile(t *LaneTile, patches []Patch) {
 	for i := range patches {
 		p := &patches[i]
@@ -277,7 +274,7 @@ func eachLaneTile(t *LaneTile, patches []Patch) {
 	}
 }
 
-// maxColumn returns the largest offset; one below zero panics.
+// maxColumn returns the largest offset. It panics if one is negative.
 func maxColumn(columns []int) int {
 	most := 0
 	for _, c := range columns {
@@ -289,7 +286,7 @@ func maxColumn(columns []int) int {
 	return most
 }
 
-// tilePortable is the specification of Tile.Mul.
+// tilePortable specifies Tile.Mul.
 func tilePortable(t *Tile, terms []Term) {
 	for m := range t.Rows {
 		for j := range t.Cols {
@@ -307,7 +304,7 @@ func tilePortable(t *Tile, terms []Term) {
 	}
 }
 
-// sum returns what the terms add to in row m and column j, in order, from acc on.
+// sum returns acc plus the terms in row m and column j, added in order.
 func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
 	for _, x := range terms {
 		a := t.A[int(x.A)+m*t.RowA]
@@ -319,7 +316,7 @@ func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
 	return acc
 }
 
-// runsPortable is the specification of Tile.MulRuns.
+// runsPortable specifies Tile.MulRuns.
 func runsPortable(t *Tile, terms []Term, run int) {
 	for ; len(terms) > 0; terms = terms[run:] {
 		for m := range t.Rows {
@@ -333,7 +330,7 @@ func runsPortable(t *Tile, terms []Term, run int) {
 	}
 }
 
-// widePortable is the specification of Tile.MulWide.
+// widePortable specifies Tile.MulWide.
 func widePortable(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
 	for _, n := range lengths {
 		for m := range t.Rows {
@@ -348,7 +345,7 @@ func widePortable(t *Tile, terms []Term, lengths []int, wide []float64, wideRow 
 	}
 }
 
-// laneTilePortable is the specification of LaneTile.Mul.
+// laneTilePortable specifies LaneTile.Mul.
 func laneTilePortable(t *LaneTile, terms []Term) {
 	for m := range t.Rows {
 		for j := range t.Cols {
@@ -369,8 +366,8 @@ func laneTilePortable(t *LaneTile, terms []Term) {
 	}
 }
 
-// Transpose sets the 16×16 block dst to the transpose of the block src, whose
-// rows are dstRow and srcRow floats apart: dst[j·dstRow+i] = src[i·srcRow+j].
+// Transpose sets the 16×16 block dst to the transpose of the block src: dst[j·dstRow+i] =
+// src[i·srcRow+j]. Rows are dstRow and srcRow floats apart.
 func Transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")
@@ -379,7 +376,7 @@ func Transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	transpose(dst, dstRow, src, srcRow)
 }
 
-// transposePortable is the specification of Transpose.
+// transposePortable specifies Transpose.
 func transposePortable(dst []float32, dstRow int, src []float32, srcRow int) {
 	for i := range Lanes {
 		for j := range Lanes {

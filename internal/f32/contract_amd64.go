@@ -4,22 +4,22 @@
 
 package f32
 
-// tilesAVX512 is Tile.MulPatches, of n patches, after its checks.
+// tilesAVX512 is Tile.MulPatches for n patches, without its checks.
 //
 //go:noescape
 func tilesAVX512(t *Tile, p *Patch, n int)
 
-// fullTileAVX512 is Tile.Mul after its checks, of 6 rows and 4 columns, and of terms {0, 0}, {1, 16}, ...
+// fullTileAVX512 is Tile.Mul without its checks, for 6 rows, 4 columns and the terms {0, 0}, {1, 16}, ...
 //
 //go:noescape
 func fullTileAVX512(t *Tile, terms int)
 
-// laneTilesAVX512 is LaneTile.MulPatches, of n patches, after its checks.
+// laneTilesAVX512 is LaneTile.MulPatches for n patches, without its checks.
 //
 //go:noescape
 func laneTilesAVX512(t *LaneTile, p *Patch, n int)
 
-// oddTilesAVX512 is LaneTile.MulOdd, of n patches, after its checks.
+// oddTilesAVX512 is LaneTile.MulOdd for n patches, without its checks.
 //
 //go:noescape
 func oddTilesAVX512(t *LaneTile, p *Patch, n int)
@@ -29,7 +29,7 @@ func oddTilesAVX512(t *LaneTile, p *Patch, n int)
 //go:noescape
 func tileColumnAVX2(t *Tile, terms []Term, column int)
 
-// tileRunsAVX512 is Tile.MulRuns after its checks.
+// tileRunsAVX512 is Tile.MulRuns without its checks.
 //
 //go:noescape
 func tileRunsAVX512(t *Tile, terms []Term, run int)
@@ -39,7 +39,7 @@ func tileRunsAVX512(t *Tile, terms []Term, run int)
 //go:noescape
 func tileColumnRunsAVX2(t *Tile, terms []Term, run int, column int)
 
-// tileWideAVX512 is Tile.MulWide after its checks.
+// tileWideAVX512 is Tile.MulWide without its checks.
 //
 //go:noescape
 func tileWideAVX512(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int)
@@ -49,17 +49,17 @@ func tileWideAVX512(t *Tile, terms []Term, lengths []int, wide []float64, wideRo
 //go:noescape
 func tileColumnWideAVX2(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int, column int)
 
-// laneTileRowsAVX2 computes 8 lanes from lane on of the next rows from row on of LaneTile.Mul: at most [5 5 3 2 2] for 1, 2, ... columns.
+// laneTileRowsAVX2 computes 8 lanes, from lane on, of rows of LaneTile.Mul, from row on: at most [5 5 3 2 2] rows for 1, 2, ... columns.
 //
 //go:noescape
 func laneTileRowsAVX2(t *LaneTile, terms []Term, row int, lane int)
 
-// transposeAVX2 is Transpose after its checks.
+// transposeAVX2 is Transpose without its checks.
 //
 //go:noescape
 func transposeAVX2(dst []float32, dstRow int, src []float32, srcRow int)
 
-// prefetchRows asks for rows of memory, of so many bytes and so many apart, to be brought into the first-level cache.
+// prefetchRows loads rows of memory, bytes long and row bytes apart, into the first-level cache.
 //
 //go:noescape
 func prefetchRows(at *byte, row int, rows int, bytes int)

@@ -19,18 +19,18 @@ func tileColumnRunsNEON(t *Tile, terms []Term, run, column int)
 //go:noescape
 func tileColumnWideNEON(t *Tile, terms []Term, lengths []int, wide []float64, wideRow, column int)
 
-// laneTileLanesNEON computes 4 lanes from lane on of LaneTile.Mul.
+// laneTileLanesNEON computes 4 lanes of LaneTile.Mul, from lane on.
 //
 //go:noescape
 func laneTileLanesNEON(t *LaneTile, terms []Term, lane int)
 
-// transposeNEON is Transpose after its checks.
+// transposeNEON is Transpose without its checks.
 //
 //go:noescape
 func transposeNEON(dst []float32, dstRow int, src []float32, srcRow int)
 
-// prefetchRows asks for rows of memory, of so many bytes and so many apart, to be
-// brought into the first-level cache.
+// prefetchRows loads rows of memory, bytes long and row bytes apart, into the
+// first-level cache.
 //
 //go:noescape
 func prefetchRows(at *byte, row, rows, bytes int)

@@ -8,12 +8,12 @@ import (
 	"proactivedp/internal/cpu"
 )
 
-// EnvKernels names the environment variable that lowers the class of the
-// kernels: portable, avx2, avx512, amx or neon.
+// EnvKernels is the environment variable that selects a lower class of kernels: portable, avx2,
+// avx512, amx or neon.
 const EnvKernels = "PROACTIVEDP_KERNELS"
 
 var (
-	class          cpu.Class // of the kernels in use
+	class          cpu.Class // class of the kernels in use
 	environmentErr error
 )
 
@@ -22,8 +22,8 @@ func init() {
 	kernels = sets[class]
 }
 
-// environmentClass is the class that the variable asks for; the widest usable
-// one if it is not set, or if what it asks for cannot be had.
+// environmentClass returns the class that the variable names. If it is not set, or the class is not
+// available, it returns the widest usable class.
 func environmentClass(word string) (cpu.Class, error) {
 	if word == "" {
 		return widest(), nil
@@ -38,11 +38,11 @@ func environmentClass(word string) (cpu.Class, error) {
 	return c, nil
 }
 
-// EnvironmentErr says what is wrong with the variable EnvKernels, which then
-// counts as not set. A program checks it before it runs kernels.
+// EnvironmentErr returns what is wrong with the variable EnvKernels, or nil. An invalid variable
+// counts as not set. Programs should check this before they run kernels.
 func EnvironmentErr() error { return environmentErr }
 
-// widest is the widest class that both the machine and the build have.
+// widest returns the widest class that both the machine and the build support.
 func widest() cpu.Class { return min(cpu.Detect(), cpu.Class(len(sets)-1)) }
 
 func usable(c cpu.Class) error {
@@ -55,23 +55,23 @@ func usable(c cpu.Class) error {
 // Kernels returns the class of the kernels in use.
 func Kernels() cpu.Class { return class }
 
-// Tiled reports whether the kernels in use multiply matrix tiles: where the products of
-// numbers that were taken apart are the faster ones.
+// Tiled reports whether the kernels in use multiply matrix tiles. Products of split numbers are
+// then faster.
 func Tiled() bool { return class == cpu.AMX }
 
-// Classes lists the classes that can be used, narrowest first.
+// Classes lists the usable classes, narrowest first.
 func Classes() []cpu.Class {
 	var all []cpu.Class
 	for c, set := range sets[:widest()+1] {
-		if set.relu != nil { // else a class of other machines
+		if set.relu != nil { // otherwise it is a class of other machines
 			all = append(all, cpu.Class(c))
 		}
 	}
 	return all
 }
 
-// Use makes the kernels be those of the class until restore is called. It is
-// for tests and benchmarks: no kernel may run meanwhile.
+// Use switches to the kernels of the class until restore is called. It is for tests and benchmarks.
+// No kernel may run during the switch.
 func Use(c cpu.Class) (restore func(), err error) {
 	if err := usable(c); err != nil {
 		return nil, err
@@ -81,10 +81,9 @@ func Use(c cpu.Class) (restore func(), err error) {
 	return func() { class, kernels = before, sets[before] }, nil
 }
 
-// kernelSet is one implementation of the kernels that are reached through
-// function values, one set for each class. What is passed to them by pointer
-// escapes to the heap; the kernels of tiles, whose arguments should not, are
-// called by the class instead.
+// kernelSet holds the kernels of one class that are called through function values. Arguments that
+// are passed to them by pointer escape to the heap. The kernels of tiles, whose arguments should
+// not escape, are chosen by a switch over the class instead.
 type kernelSet struct {
 	relu           func(x []float32)
 	reluBack       func(d, y []float32)
@@ -129,11 +128,11 @@ var portable = kernelSet{
 	logisticSteps: logisticStepsPortable,
 }
 
-// kernels is the set in use, that of class.
+// kernels is the set of the class in use.
 var kernels kernelSet
 
-// ofAnyLength returns the set of a class without masks, whose kernels do whole vectors, with
-// the portable ones for what is left behind these.
+// ofAnyLength completes the set of a class without masks. Its kernels process whole vectors, and
+// the portable ones process what remains after these.
 func (k kernelSet) ofAnyLength() kernelSet {
 	whole := k
 	k.axpyTo = func(dst []float32, alpha float32, x, y []float32) {

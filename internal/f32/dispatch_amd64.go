@@ -42,7 +42,7 @@ func mulPatches(t *Tile, patches []Patch) {
 	}
 }
 
-// mulFullTile is mulTile of a tile of the largest size, and of terms of a straight ladder.
+// mulFullTile is mulTile for the largest tile and consecutive terms.
 func mulFullTile(t *Tile, terms []Term) {
 	switch class {
 	case cpu.AVX512, cpu.AMX:
@@ -78,7 +78,8 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 	}
 }
 
-// laneTileRows is how many rows laneTileRowsAVX2 does at a time, by columns.
+// laneTileRows is the number of rows that laneTileRowsAVX2 computes at a time, for each number of
+// columns.
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 
 func mulLaneTile(t *LaneTile, terms []Term) {
@@ -145,14 +146,14 @@ func splitPairs(dst []Pair, even, odd []float32, row, pairs, parts int) {
 }
 
 func transposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
-	if class == cpu.AMX { // which moves 32 bits, whatever they are
+	if class == cpu.AMX { // Transpose moves 32 bits, whatever they mean
 		transposeAVX2(floats(dst), dstRow, floats(src), srcRow)
 	} else {
 		transposePairsPortable(dst, dstRow, src, srcRow)
 	}
 }
 
-// floats returns the memory of pairs.
+// floats returns the memory of pairs as floats.
 func floats(p []Pair) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p))), len(p))
 }

@@ -40,7 +40,7 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 	}
 }
 
-// neonLanes is how many lanes laneTileLanesNEON does at a time.
+// neonLanes is the number of lanes that laneTileLanesNEON computes at a time.
 const neonLanes = 4
 
 func mulLaneTile(t *LaneTile, terms []Term) {

@@ -1,11 +1,10 @@
-// Package f32 holds the float32 kernels that training runs on. A kernel is
-// serial and allocates nothing; parallelism belongs to the caller. Slices of
-// unequal length panic: that is misuse of a kernel, not bad input.
+// Package f32 holds the float32 kernels of training. A kernel runs in one goroutine and allocates
+// nothing; the caller can run several in parallel. Slices of wrong lengths cause a panic, because
+// they are a misuse of the kernel and not bad input.
 //
-// The portable loop of each kernel is its specification: an accelerated twin
-// must give the same result in the same order of operations, or state its
-// tolerance. Which twins run is decided once, when the program starts, by what
-// the machine has (cpu.Detect) and the environment variable EnvKernels; the
-// build tag noasm leaves the portable ones alone. The assembly is written by the
-// generator in internal/_gen, a module of its own: make generate.
+// The portable loop of each kernel is its specification. An accelerated kernel must give the same
+// result in the same order of operations, or state its tolerance. When the program starts, it
+// chooses the kernels once, by what the machine supports (cpu.Detect) and the environment variable
+// EnvKernels. With the build tag noasm there are only portable kernels. The generator in
+// internal/_gen, which is a separate module, writes the assembly: make generate.
 package f32

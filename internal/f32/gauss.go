@@ -7,33 +7,31 @@ import (
 	"proactivedp/rng"
 )
 
-// Normal numbers come in groups, made from the stream by the method of G. E. P.
-// Box and M. E. Muller (Ann. Math. Stat. 29, 1958): with u and θ uniform,
-// r = √(−2 ln u) and two numbers r·cos θ, r·sin θ. A group takes 16 radius words
-// and then 16 angle words, of 32 bits, little-endian; words i make the numbers i
-// and i+16.
+// Normal numbers are generated in groups from the stream, by the method of G. E. P. Box and M. E.
+// Muller (Ann. Math. Stat. 29, 1958). With uniform u and θ, r = √(−2 ln u) gives two numbers r·cos
+// θ and r·sin θ. A group takes 16 radius words, then 16 angle words, of 32 bits each,
+// little-endian. The words with index i give the numbers i and i+16.
 //
-// A radius word k means u = (k+½)·2^-32. Near u = 1 the polynomial works on 1−u,
-// so that small radii are as finely spaced as the word allows. Where k is below
-// rareRadius, which happens once in 4096 words, the group is followed by 64 more
-// bits b for every such word, in order, and u = (k+(b+½)·2^-64)·2^-32: so the
-// tail is as fine as everything else, and |n| reaches 11.59.
+// A radius word k means u = (k+½)·2^-32. Near u = 1 the polynomial uses 1−u, so that small radii
+// are as finely spaced as the word allows. If k is below rareRadius, which happens for one in 4096
+// words, the group is followed by 64 more bits b for every such word, in order, and u =
+// (k+(b+½)·2^-64)·2^-32. So the tail is as fine as the rest, and |n| reaches 11.59.
 //
-// Of an angle word, the highest bit swaps cosine and sine, the next is the sign
-// of both, and the rest is an angle in (−π/4, π/4).
+// The highest bit of an angle word swaps cosine and sine, the next one is the sign of both, and the
+// others are an angle in (−π/4, π/4).
 //
-// Each operation is rounded to float32 by itself, in every kernel and on every
-// machine, so the numbers are the same bits everywhere.
+// Every kernel on every machine rounds each operation to float32 separately, so the numbers have
+// the same bits everywhere.
 const (
 	groupNormals = 2 * Lanes
 	groupBytes   = 4 * groupNormals
 	rareRadius   = 1 << 20
 )
 
-// gaussTable has the constants, in the order of their use: G with −2 ln(1−t) =
-// t·G(t) on [0, ½], S and C with sin x = x + x³·S(x²) and cos x = 1 + x²·C(x²)
-// on |x| ≤ π/4, all of least relative error by Remez's exchange (2.3e-8, 4e-9,
-// 4e-8); and the numbers named in the code.
+// gaussTable has the constants, in the order of their use. G, S and C are polynomials with −2
+// ln(1−t) = t·G(t) on [0, ½], sin x = x + x³·S(x²) and cos x = 1 + x²·C(x²) on |x| ≤ π/4. They have
+// the least relative error, found by Remez's exchange (2.3e-8, 4e-9, 4e-8). The numbers that the
+// code names follow.
 var gaussTable = [20]float32{
 	2.000000045, 0.9999857055, 0.6674012186, 0.4856102865, 0.5392246987,
 	-0.4070752852, 2.515335648, -3.391622358, 2.882216886,
@@ -42,12 +40,12 @@ var gaussTable = [20]float32{
 	1, 0.5, 0x1p-32, 2 * math.Ln2, math.Pi / 4 * 0x1p-31,
 }
 
-// AddNormal adds an independent N(0, sigma²) number to every element of x:
-// x[i] += float32(sigma·n), with sigma ≥ 0 rounded up to a float32. A part of a
-// group takes as much of the stream as a whole one.
+// AddNormal adds independent N(0, sigma²) numbers to the elements of x: x[i] += float32(sigma·n),
+// with sigma ≥ 0 rounded up to a float32. A partial group takes as much of the stream as a whole
+// one.
 //
-// The n are the normal distribution to about 1e-7 of their value; floating-point
-// noise does not protect against an adversary who looks at its last bits.
+// The numbers n have the normal distribution to about 1e-7 of their value. Floating-point noise
+// does not protect against an adversary who looks at its last bits.
 func AddNormal(x []float32, sigma float64, s *rng.Stream) {
 	scale := float32(sigma)
 	if float64(scale) < sigma {
@@ -68,7 +66,7 @@ func AddNormal(x []float32, sigma float64, s *rng.Stream) {
 	}
 }
 
-// addGroup adds a group, or a part of one, at which addNormals has stopped.
+// addGroup adds the group, or partial group, at which addNormals has stopped.
 func addGroup(x []float32, scale float32, s *rng.Stream) {
 	var group [groupNormals]float32
 	copy(group[:], x)
@@ -80,9 +78,9 @@ func addGroup(x []float32, scale float32, s *rng.Stream) {
 	copy(x, group[:])
 }
 
-// addNormalsPortable is the specification of addNormals: it adds to whole groups
-// of x until it meets a group with a rare radius, and returns how many it has
-// done. Kernels with masks do a part of a group, behind whole ones, as well.
+// addNormalsPortable specifies addNormals. It adds to whole groups of x until it meets a group with
+// a rare radius, and returns how many groups it has processed. Kernels with masks also process a
+// partial group after the whole ones.
 func addNormalsPortable(x []float32, bits []byte, scale float32) int {
 	done := 0
 	for ; len(x) >= groupNormals; x, bits = x[groupNormals:], bits[groupBytes:] {
@@ -114,22 +112,22 @@ func addRareGroup(x *[groupNormals]float32, scale float32, s *rng.Stream) {
 	}
 }
 
-// radius returns √(−2 ln u) for a radius word: with u = 2^-e·(1−t) for t in
-// [0, ½], that is √(e·2 ln 2 + t·G(t)).
+// radius returns √(−2 ln u) for a radius word. With u = 2^-e·(1−t) and t in [0, ½], it is √(e·2 ln
+// 2 + t·G(t)).
 func radius(k uint32) float32 {
 	w := float32(int32(k&math.MaxInt32)) + gaussTable[16]
 	w *= gaussTable[17] // u or, if u ≥ ½, 1−u
 	b := math.Float32bits(w)
 	e := int32(oneHalfBits>>23) - int32(b>>23)
 	t := math.Float32bits(gaussTable[15] - math.Float32frombits(b&mantissaBits|oneHalfBits))
-	if k > math.MaxInt32 { // compared as integers, of which the compiler makes no branch
+	if k > math.MaxInt32 { // an integer comparison, which the compiler turns into no branch
 		e, t = 0, b
 	}
 	v := math.Float32frombits(t)
 	return sqrt32(float32(float32(e)*gaussTable[18]) + float32(v*polynomial(gaussTable[:9], v)))
 }
 
-// Of the bits of a float32.
+// Bits of a float32.
 const (
 	mantissaBits = 1<<23 - 1
 	oneHalfBits  = 126 << 23
@@ -144,11 +142,11 @@ func polynomial(c []float32, t float32) float32 {
 	return p
 }
 
-// sqrt32 is the square root rounded once: a float64 has more than twice as many
-// digits.
+// sqrt32 returns the square root, rounded once: a float64 has more than twice as many digits as a
+// float32.
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// addPair adds the two numbers made of a radius and an angle word.
+// addPair adds the two numbers that a radius and an angle word give.
 func addPair(x []float32, i int, r float32, word uint32, scale float32) {
 	r *= scale
 	r = math.Float32frombits(math.Float32bits(r) ^ word<<1&signBit)
@@ -163,12 +161,12 @@ func addPair(x []float32, i int, r float32, word uint32, scale float32) {
 
 const (
 	signBit     = 1 << 31
-	lowAngleBit = 2 // half a part, so that an angle is the middle of its part
+	lowAngleBit = 2 // half a unit, so that an angle is the middle of its interval
 )
 
-// rareRadiusOf returns √(−2 ln u) for u = (k+(b+½)·2^-64)·2^-32. It uses nothing
-// whose last bit may differ from machine to machine, as math.Log's may: u is
-// 2^e·f with f in [√½, √2), and ln f = 2·artanh((f−1)/(f+1)) is summed to 2^-60.
+// rareRadiusOf returns √(−2 ln u) for u = (k+(b+½)·2^-64)·2^-32. It uses no function whose last bit
+// may differ between machines, as that of math.Log may. u is 2^e·f with f in [√½, √2), and ln f =
+// 2·artanh((f−1)/(f+1)) is summed to 2^-60.
 func rareRadiusOf(k uint32, b uint64) float32 {
 	u := (float64(k) + float64((float64(b)+0.5)*0x1p-64)) * 0x1p-32
 	f, e := math.Frexp(u)

@@ -2,11 +2,10 @@ package f32
 
 import "math"
 
-// The kernels of this file work on vectors of Lanes floats, element by element.
-// Slices must be whole vectors, and as long as the comment says; a shorter one
-// panics.
+// The kernels in this file process vectors of Lanes floats, element by element. Slices must be
+// whole vectors and have the stated lengths; shorter ones cause a panic.
 
-// vectors returns how many vectors x is made of.
+// vectors returns the number of vectors in x.
 func vectors(x []float32) int {
 	if len(x)%Lanes != 0 {
 		panic("f32: not a whole number of vectors")
@@ -14,7 +13,7 @@ func vectors(x []float32) int {
 	return len(x) / Lanes
 }
 
-// Relu sets x to max(x, 0), NaN staying NaN and −0 staying −0.
+// Relu sets x to max(x, 0). NaN stays NaN and −0 stays −0.
 func Relu(x []float32) {
 	vectors(x)
 	kernels.relu(x)
@@ -28,8 +27,8 @@ func reluPortable(x []float32) {
 	}
 }
 
-// ReluBack takes d, the loss's derivative by y = max(z, 0), to that by z: d is
-// set to 0 where y ≤ 0.
+// ReluBack turns d from the loss's derivative by y = max(z, 0) into that by z: it sets d to 0 where
+// y ≤ 0.
 func ReluBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: ReluBack of unequal lengths")
@@ -46,13 +45,13 @@ func reluBackPortable(d, y []float32) {
 	}
 }
 
-// Tanh sets x to tanh x, to 3e-7 absolute and relative.
+// Tanh sets x to tanh x, with an absolute and relative error of at most 3e-7.
 func Tanh(x []float32) {
 	vectors(x)
 	kernels.tanh(x)
 }
 
-// tanhBound is where tanh is ±1 in float32.
+// tanhBound is the x from which tanh is ±1 in float32.
 const tanhBound = 9.02
 
 func tanhPortable(x []float32) {
@@ -61,11 +60,11 @@ func tanhPortable(x []float32) {
 		r, k := expm1(v + v)
 		s := powerOf2(k)
 		e := float32(s*r) + (s - 1) // e^2x − 1
-		x[i] = e / (e + 2)          // which is never above 1
+		x[i] = e / (e + 2)          // never above 1
 	}
 }
 
-// clamp returns v brought into [lo, hi], NaN staying NaN.
+// clamp limits v to [lo, hi]. NaN stays NaN.
 func clamp(v, lo, hi float32) float32 {
 	if v > hi {
 		return hi
@@ -76,8 +75,7 @@ func clamp(v, lo, hi float32) float32 {
 	return v
 }
 
-// TanhBack takes d, the loss's derivative by y = tanh z, to that by z:
-// d ← d·(1 − y²).
+// TanhBack turns d from the loss's derivative by y = tanh z into that by z: d ← d·(1 − y²).
 func TanhBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: TanhBack of unequal lengths")
@@ -92,18 +90,17 @@ func tanhBackPortable(d, y []float32) {
 	}
 }
 
-// Exp sets x to e^x, to 3e-7 relative; below -87 it may give 0.
+// Exp sets x to e^x, with a relative error of at most 3e-7. Below -87 it may return 0.
 func Exp(x []float32) {
 	vectors(x)
 	kernels.exp(x)
 }
 
-// expTable has the constants of tanh and exp, in the order of their use: the
-// bounds of the argument of tanh; those of exp, beyond which the result is Inf
-// or 0; log2 e; the 1.5·2²³ whose sum with a number rounds it to an integer; ln 2
-// in two parts, of which an integer times the first is exact; P; 1 and 2. P gives
-// r + r²·P(r) the least error relative to e^r − 1 on |r| ≤ ½ ln 2, about 1.4e-8,
-// by Remez's exchange.
+// expTable has the constants of tanh and exp, in the order of their use: the bounds of the argument
+// of tanh; the bounds for exp, beyond which the result is 0 or Inf; log2 e; 1.5·2²³, which rounds a
+// number to an integer when it is added; ln 2 in two parts, where integer multiples of the first
+// are exact; the polynomial P; 1 and 2. With P, r + r²·P(r) has the least error relative to e^r − 1
+// on |r| ≤ ½ ln 2, about 1.4e-8, found by Remez's exchange.
 var expTable = [15]float32{
 	-tanhBound, tanhBound,
 	-104, 89,
@@ -112,9 +109,8 @@ var expTable = [15]float32{
 	1, 2,
 }
 
-// expm1 returns r and k with e^v = 2^k·(1+r), for |r| ≤ ½. Here and above,
-// conversions to float32 keep a compiler from fusing a product with a sum: the
-// bits are the same everywhere.
+// expm1 returns r and k with e^v = 2^k·(1+r) and |r| ≤ ½. Here and above, conversions to float32
+// prevent the compiler from fusing a product with a sum, so that the bits are the same everywhere.
 func expm1(v float32) (r float32, k int32) {
 	n := float32(v*expTable[4]) + expTable[5]
 	whole := n - expTable[5]
@@ -130,7 +126,7 @@ func expm1(v float32) (r float32, k int32) {
 func expPortable(x []float32) {
 	for i, v := range x {
 		r, k := expm1(clamp(v, expTable[2], expTable[3]))
-		// 2^k is made of two factors, since it may be out of range by itself.
+		// 2^k is the product of two factors, because it may be out of range itself.
 		half := k >> 1
 		x[i] = float32((r+1)*powerOf2(half)) * powerOf2(k-half)
 	}
@@ -139,8 +135,8 @@ func expPortable(x []float32) {
 // powerOf2 returns 2^k for k in [-126, 127].
 func powerOf2(k int32) float32 { return math.Float32frombits(uint32(k+127) << 23) }
 
-// Plane is the place of a map in memory: H×W vectors, rows Row floats apart
-// (Row ≥ W·Lanes), so that it may lie inside a border.
+// Plane describes a map in memory: H×W vectors, with rows Row floats apart (Row ≥ W·Lanes), so that
+// it may be inside a border.
 type Plane struct{ H, W, Row int }
 
 func (p Plane) check(x []float32) {
@@ -150,10 +146,10 @@ func (p Plane) check(x []float32) {
 	_ = x[(p.H-1)*p.Row+p.W*Lanes-1]
 }
 
-// MaxPool sets dst to the largest of each 2×2 window of src, a plane of twice
-// the height and width, and which to that window's place of it (0, 1, 2, 3, row
-// by row, the first of equals), H·W·Lanes numbers without a border. A window
-// with a NaN gives NaN.
+// MaxPool sets dst to the maximum of each 2×2 window of src, a plane of twice the height and width.
+// It sets which to the position of the maximum in its window: 0, 1, 2 or 3, row by row, the first
+// one if several are equal. which has H·W·Lanes numbers without a border. A window with a NaN gives
+// NaN.
 func MaxPool(dst []float32, p Plane, src []float32, srcRow int, which []int32) {
 	p.check(dst)
 	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
@@ -183,8 +179,8 @@ func maxPoolPortable(dst []float32, p Plane, src []float32, srcRow int, which []
 	}
 }
 
-// MaxPoolBack sets dst, a plane of twice p's height and width, to d at the
-// places that which names and to 0 elsewhere.
+// MaxPoolBack sets dst, a plane of twice p's height and width, to d at the positions that which
+// names, and to 0 elsewhere.
 func MaxPoolBack(dst []float32, dstRow int, d []float32, p Plane, which []int32) {
 	p.check(d)
 	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
@@ -209,9 +205,9 @@ func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which 
 	}
 }
 
-// MaxPoolHalves is MaxPoolBack to a plane of p's width and twice its height, without a
-// border: of two places side by side only one can be other than 0. What is given is that one,
-// and in odd, an integer for each vector, bit l is 1 if in lane l it is the right one.
+// MaxPoolHalves is MaxPoolBack to a plane of p's width and twice its height, without a border. Of
+// two adjacent positions, at most one is not 0; dst has that one. odd has an integer for each
+// vector. Bit l is 1 if in lane l it is the right position.
 func MaxPoolHalves(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
 	p.check(d)
 	n := p.H * p.W
@@ -238,8 +234,7 @@ func maxPoolHalvesPortable(dst []float32, odd []int32, d []float32, p Plane, whi
 	}
 }
 
-// AvgPool sets dst to the mean of each 2×2 window of src, a plane of twice the
-// height and width.
+// AvgPool sets dst to the mean of each 2×2 window of src, a plane of twice the height and width.
 func AvgPool(dst []float32, p Plane, src []float32, srcRow int) {
 	p.check(dst)
 	Plane{2 * p.H, 2 * p.W, srcRow}.check(src)
@@ -277,8 +272,8 @@ func avgPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane) {
 	}
 }
 
-// LaneSumSquares adds to acc[l] the sum over the vectors of x of the square of
-// lane l, in float64: the sum over the even vectors plus that over the odd ones.
+// LaneSumSquares adds to acc[l] the sum, over the vectors of x, of the square of lane l. It
+// computes in float64 and adds the sum over the even vectors to that over the odd ones.
 func LaneSumSquares(acc *[Lanes]float64, x []float32) {
 	vectors(x)
 	kernels.laneSumSquares(acc, x)
@@ -291,8 +286,8 @@ func laneSumSquaresPortable(acc *[Lanes]float64, x []float32) {
 	}
 }
 
-// squares returns the sums of LaneSumSquares. The square of a float32 is exact
-// in float64, so it does not matter whether it is fused with the sum.
+// squares returns the sums of LaneSumSquares. The square of a float32 is exact in float64, so
+// fusing it with the sum changes nothing.
 func squares(x []float32) [Lanes]float64 {
 	var sum [2][Lanes]float64
 	for i, v := range x {
@@ -304,11 +299,12 @@ func squares(x []float32) [Lanes]float64 {
 	return sum[0]
 }
 
-// LaneSums is a sum of vectors under way: four sums, over the vectors i mod 4.
+// LaneSums is the length of an unfinished sum of vectors: four sums, over the vectors with equal i
+// mod 4.
 const LaneSums = 4 * Lanes
 
-// LaneSum adds the vectors of x to acc. What is added in parts is the same bits if all
-// but the last are of a multiple of four vectors.
+// LaneSum adds the vectors of x to acc. Adding x in several parts gives the same bits if all parts
+// except the last have a multiple of four vectors.
 func LaneSum(acc *[LaneSums]float32, x []float32) {
 	vectors(x)
 	kernels.laneSum(acc, x)
@@ -320,15 +316,15 @@ func laneSumPortable(acc *[LaneSums]float32, x []float32) {
 	}
 }
 
-// LaneTotal sets total to the sum that acc came to: (0+1)+(2+3).
+// LaneTotal sets total to the total of acc: (0+1)+(2+3).
 func LaneTotal(total *[Lanes]float32, acc *[LaneSums]float32) {
 	for l := range total {
 		total[l] = (acc[l] + acc[Lanes+l]) + (acc[2*Lanes+l] + acc[3*Lanes+l])
 	}
 }
 
-// LaneScale sets dst to the vectors of x, dstRow floats apart (dstRow ≥ Lanes),
-// lane l times f[l]. dst may be x if dstRow is Lanes.
+// LaneScale sets dst to the vectors of x with lane l multiplied by f[l]. Vectors of dst are dstRow
+// ≥ Lanes floats apart. dst may be x if dstRow is Lanes.
 func LaneScale(dst []float32, dstRow int, f *[Lanes]float32, x []float32) {
 	n := vectors(x)
 	if dstRow < Lanes {
@@ -349,8 +345,8 @@ func laneScalePortable(dst []float32, dstRow int, f *[Lanes]float32, x []float32
 	}
 }
 
-// Spread copies the vectors of a plane to dst, so that those of a row lie dstColumn floats
-// apart (dstColumn ≥ Lanes) and its rows dstRow (≥ W·dstColumn).
+// Spread copies the vectors of a plane to dst. In dst, the vectors of a row are dstColumn ≥ Lanes
+// floats apart, and rows are dstRow ≥ W·dstColumn floats apart.
 func Spread(dst []float32, dstRow, dstColumn int, src []float32, p Plane) {
 	p.check(src)
 	if dstColumn < Lanes || dstRow < p.W*dstColumn {
@@ -368,7 +364,7 @@ func spreadPortable(dst []float32, dstRow, dstColumn int, src []float32, p Plane
 	}
 }
 
-// FromBytes sets dst[i] to scale·src[i] + shift; any equal lengths.
+// FromBytes sets dst[i] to scale·src[i] + shift. The lengths may be any equal numbers.
 func FromBytes(dst []float32, src []byte, scale, shift float32) {
 	if len(dst) != len(src) {
 		panic("f32: FromBytes of unequal lengths")

@@ -31,7 +31,7 @@ var avx512 = kernelSet{
 	oddTiles:      true,
 }
 
-// addNormals is called by the class, not through the set, so that its arguments
+// addNormals is chosen by a switch over the class and not through kernelSet, so that its arguments
 // do not escape.
 func addNormals(x []float32, bits []byte, scale float32) int {
 	switch class {

@@ -17,7 +17,8 @@ var neon = kernelSet{
 	logisticSteps: logisticStepsPortable,
 }
 
-// addNormals is called by the class, as on amd64, so that its arguments do not escape.
+// addNormals is chosen by a switch over the class, as on amd64, so that its arguments do not
+// escape.
 func addNormals(x []float32, bits []byte, scale float32) int {
 	if class == cpu.NEON {
 		return addNormalsNEON(x, bits, scale)

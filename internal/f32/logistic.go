@@ -2,23 +2,22 @@ package f32
 
 import "math"
 
-// Logistic is what the gradients of logistic regression on a batch have in common: those
-// of an example with the margin z = wᵀx + b and the label y are g = a·x̄ + λw̄, with
-// a = σ(z) − y.
+// Logistic holds what the gradients of logistic regression on a batch have in common. For an
+// example with margin z = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y.
 type Logistic struct {
 	Bias   float64 // b
 	Lambda float64 // λ
 	Ridge  float64 // ‖λw̄‖²
-	Slack  float64 // by what part of ‖a·x̄‖² + ‖λw̄‖² the computed ‖g‖² may be too small
+	Slack  float64 // how much the computed ‖g‖² may be too small, relative to ‖a·x̄‖² + ‖λw̄‖²
 	Clip   float64 // the clipping norm C
-	Margin float64 // what a norm is multiplied by before it is compared with C
-	Most   float64 // the largest norm that is one
+	Margin float64 // the factor of a norm before it is compared with C
+	Most   float64 // the largest valid norm
 }
 
-// LogisticSteps clips gradients of logistic regression. For each example dot is given as
-// wᵀx, factor as ‖x̄‖² and side as +0 for the label 0, −0 for 1. It sets factor to that of
-// the clipped gradient, 1 or C/(‖g‖·Margin), or NaN where ‖g‖ is not ≤ Most; and step to
-// factor·a. All are of one length, a whole number of WideLanes.
+// LogisticSteps clips gradients of logistic regression. The caller sets, for each example, dot to
+// wᵀx, factor to ‖x̄‖², and side to +0 for label 0 or −0 for label 1. LogisticSteps sets factor to
+// the clip factor, which is 1 or C/(‖g‖·Margin), or NaN unless ‖g‖ ≤ Most. It sets step to
+// factor·a. All slices must have the same length, which must be a multiple of WideLanes.
 func LogisticSteps(step, factor, dot, side []float64, l *Logistic) {
 	if n := len(step); n%WideLanes != 0 || len(factor) != n || len(dot) != n || len(side) != n {
 		panic("f32: LogisticSteps of unequal lengths, or not of whole vectors")
@@ -30,7 +29,7 @@ func logisticStepsPortable(step, factor, dot, side []float64, l *Logistic) {
 	for i, d := range dot {
 		step[i] = -math.Abs(d + l.Bias)
 	}
-	kernels.expWide(step) // which some classes have that have no kernel for the rest
+	kernels.expWide(step) // some classes have this kernel but none for the rest
 	for i, e := range step {
 		z, flip := dot[i]+l.Bias, math.Float64bits(side[i])
 		part := e // σ(z) − y is σ(z) or −σ(−z)

@@ -1,8 +1,9 @@
 package f32
 
-// The product is cut into panels that stay in the caches: with the part of C that they
-// add to, which is 384 KB, they take 1 MB of the second one. Where B is copied, panels of A
-// have an eighth of the rows and twice the terms: B is copied once and C visited seldom.
+// The product is divided into panels that stay in the caches. Together with the part of C to which
+// they are added, which is 384 KB, they take 1 MB of the second-level cache. If B is copied, panels
+// of A have an eighth of the rows and twice the terms: then B is copied once and C is visited less
+// often.
 const (
 	panelTerms  = 256
 	panelRows   = 64 * TileRows // of A: 384 KB
@@ -12,9 +13,8 @@ const (
 	tileFloats  = TileCols * Lanes
 )
 
-// ProductScratch is the working memory of products: it grows to at most 920 KB, and
-// to 5 MB with those by matrix tiles.
-// The zero value is ready. Not for concurrent use.
+// ProductScratch is the working memory of products. It grows to at most 920 KB, or 5 MB with
+// products by matrix tiles. The zero value is ready to use. It is not safe for concurrent use.
 type ProductScratch struct {
 	a, b       []float32 // copied panels
 	terms      []Term    // t·colA, t·rowB
@@ -40,14 +40,14 @@ type panelB struct {
 	rowB, blockB int
 }
 
-// copiesB reports whether blocks from j on are copied: where the last column is amid one, and
-// where rows are far apart.
+// copiesB reports whether blocks from j on are copied: if the last column is inside a block, or if
+// rows are far apart.
 func (p *Product) copiesB(j, blocks int) bool {
 	return p.K > 0 && ((j+blocks)*Lanes > p.N || p.RowB > tileFloats)
 }
 
-// panelB returns blocks from j on, terms from k on, copied to [block][term][lane]
-// unless they lie so already; lanes beyond the last column are then 0.
+// panelB returns the terms from k on of the blocks from j on, in the order [block][term][lane]. It
+// copies them unless they have that order. Lanes beyond the last column are 0 in a copy.
 func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 	if !p.copiesB(j, blocks) {
 		return panelB{blocks, p.B[min(len(p.B), j*p.BlockB+k*p.RowB):], p.RowB, p.BlockB}
@@ -70,8 +70,8 @@ func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
 	return panelB{blocks, s.b, Lanes, terms * Lanes}
 }
 
-// panelA returns rows from m on, terms from k on, copied side by side if that
-// pays: every use of a copy saves a walk through memory far apart.
+// panelA returns the terms from k on of the rows from m on. It copies them so that they are
+// contiguous, if that is faster: every use of a copy avoids accesses to memory that is far apart.
 func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panelA {
 	if p.K == 0 {
 		return panelA{rows, nil, p.RowA, p.ColA}
@@ -91,8 +91,8 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 	return panelA{rows, s.a, terms, 1}
 }
 
-// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart: what a
-// tile reads then lies in as many lines of the cache as there is of it.
+// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart. The input of a
+// tile is then contiguous, and takes as few cache lines as possible.
 func turn(dst, a []float32, colA, rows, terms int) {
 	squares, columns := terms/Lanes*Lanes, rows/Lanes*Lanes
 	for t := 0; t < squares; t += Lanes {
@@ -114,8 +114,8 @@ func turn(dst, a []float32, colA, rows, terms int) {
 	}
 }
 
-// panels adds the product of two panels to C from row m and block j on. The
-// first terms, k = 0, begin at what the product starts with.
+// panels adds the product of two panels to C, from row m and block j on. The first terms, k = 0,
+// begin with the product's start value.
 func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j int) {
 	list := s.ladder(a.colA, b.rowB, terms)
 	straight := a.colA == 1 && b.rowB == Lanes
@@ -144,10 +144,10 @@ func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j
 			}
 		}
 	}
-	s.tile = Tile{} // the scratch must not hold on to what is the caller's
+	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
-// mulLadder is Mul of terms of a ladder: a straight one has steps of 1 and Lanes.
+// mulLadder is Mul for the terms of a ladder. A straight ladder has steps of 1 and Lanes.
 func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	if !straight || t.Rows < TileRows || t.Cols < TileCols {
 		t.Mul(terms)
@@ -157,8 +157,7 @@ func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	mulFullTile(t, terms.list)
 }
 
-// mulEdge computes a tile of which only the first n columns exist in C, in a
-// tile of its own.
+// mulEdge computes a tile if only its first n columns exist in C. It uses a separate tile.
 func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
 	t := &s.tile
 	c, rowC, colC := t.C, t.RowC, t.ColC
@@ -185,7 +184,7 @@ func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
 	t.ColC = colC
 }
 
-// ladder returns the terms t·colA, t·rowB for t < n.
+// ladder returns the n terms with offsets t·colA and t·rowB.
 func (s *ProductScratch) ladder(colA, rowB, n int) Terms {
 	if s.colA != colA || s.rowB != rowB {
 		s.terms, s.colA, s.rowB = s.terms[:0], colA, rowB
@@ -196,7 +195,7 @@ func (s *ProductScratch) ladder(colA, rowB, n int) Terms {
 	return Terms{s.terms[:n], max(0, n-1) * colA, max(0, n-1) * rowB}
 }
 
-// grow returns n floats, x's if it has as many.
+// grow returns n floats, reusing x if it is long enough.
 func grow(x []float32, n int) []float32 {
 	if cap(x) < n {
 		return make([]float32, n)

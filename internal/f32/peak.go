@@ -1,8 +1,8 @@
 package f32
 
-// PeakFMA runs rounds > 0 of independent multiply-adds, registers to registers,
-// with the kernels in use, and returns how many floating-point operations that
-// were: what any contraction's speed is a fraction of.
+// PeakFMA runs rounds > 0 of independent multiply-adds on registers, with the kernels in use, and
+// returns the number of floating-point operations. It measures the peak with which the speed of a
+// contraction is compared.
 func PeakFMA(rounds int) (flops float64) {
 	if rounds < 1 {
 		panic("f32: PeakFMA of no round")
@@ -10,7 +10,7 @@ func PeakFMA(rounds int) (flops float64) {
 	return float64(rounds) * float64(peakFMA(rounds))
 }
 
-// peakFMAPortable has as many sums as scalar units can have under way.
+// peakFMAPortable has as many sums as scalar units can process at the same time.
 func peakFMAPortable(rounds int) (flops int) {
 	const sums, f = 8, 0.5
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
@@ -18,7 +18,7 @@ func peakFMAPortable(rounds int) (flops int) {
 		s0, s1, s2, s3 = s0*f+f, s1*f+f, s2*f+f, s3*f+f
 		s4, s5, s6, s7 = s4*f+f, s5*f+f, s6*f+f, s7*f+f
 	}
-	if s0+s1+s2+s3+s4+s5+s6+s7 > sums { // never, as each stays below 1
+	if s0+s1+s2+s3+s4+s5+s6+s7 > sums { // never true, because each stays below 1
 		panic("f32: the sums diverged")
 	}
 	return 2 * sums

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/cpu"
 )
 
-// prefetch asks for rows of x, row apart and of width elements, to be brought near:
-// it changes nothing.
+// prefetch asks the processor to load rows of x into the cache. Rows are row elements apart and
+// width elements long. It changes nothing.
 func prefetch[T float32 | float64](x []T, row, rows, width int) {
 	if class > cpu.Portable {
 		bytes := int(unsafe.Sizeof(x[0]))

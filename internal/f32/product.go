@@ -9,28 +9,27 @@ package f32
 //	B(t, j) = B[⌊j/Lanes⌋·BlockB + t·RowB + j mod Lanes]
 //	C(m, j) = C[⌊j/Lanes⌋·BlockC + m·RowC + j mod Lanes]
 //
-// where start is Bias[m] if Bias is not nil, else what C holds if Accumulate,
-// else 0. So activations [block][feature][lane] have RowB = Lanes and BlockB =
-// features·Lanes, a row-major matrix has RowB its width and BlockB = Lanes, and
-// C likewise; A is row-major with ColA = 1, transposed with RowA = 1. Nothing
-// beyond column N is read or written.
+// start is Bias[m] if Bias is not nil, otherwise the content of C if Accumulate, otherwise 0. So
+// activations [block][feature][lane] have RowB = Lanes and BlockB = features·Lanes. For a row-major
+// matrix, RowB is its width and BlockB = Lanes. The same holds for C. A is row-major with ColA = 1
+// and transposed with RowA = 1. Nothing beyond column N is read or written.
 //
-// Terms are added in order, as in Tile, whatever the sizes: the result does not
-// depend on how the work is cut. C must overlap neither A nor B.
+// Terms are added in order, as in Tile, for all sizes: the result does not depend on how the work
+// is divided. C must not overlap A or B.
 type Product struct {
 	M, N, K      int // ≥ 0
 	A            []float32
-	RowA, ColA   int // one of them 1, the other ≥ 1
+	RowA, ColA   int // one of them is 1, the other ≥ 1
 	B            []float32
 	RowB, BlockB int // ≥ 1
 	C            []float32
-	RowC, BlockC int       // ≥ 1; no two places of C coincide
+	RowC, BlockC int       // ≥ 1; no two elements of C may coincide
 	Bias         []float32 // nil, or M floats
 	Accumulate   bool
-	// Parts is 0, or says that matrix tiles shall make the product, of numbers that are
-	// taken apart: see SplitTile. Then M is a multiple of Lanes, K of TileTerms and
-	// N of Lanes, and with RowA = 1 there is no start and RowC is Lanes. Terms are
-	// added by TileTerms, and otherwise in order, too.
+	// Parts is 0, or the number of parts into which numbers are split if matrix tiles compute the
+	// product; see SplitTile. Then M must be a multiple of Lanes, K of TileTerms and N of Lanes.
+	// With RowA = 1 there is no start value and RowC must be Lanes. Terms are added in groups of
+	// TileTerms, and otherwise in order.
 	Parts int
 }
 

@@ -2,11 +2,11 @@ package f32
 
 import "math"
 
-// The kernels of this file are those of linear models: dense rows of float32, of which
-// each call takes some by number, times parameters and factors in float64. A row is a
-// whole number of WideLanes columns; columns that the data do not have are 0.
+// The kernels in this file are for linear models. They multiply dense rows of float32, which are
+// selected by number, by parameters and factors in float64. A row has a multiple of WideLanes
+// columns. Columns that the data does not have are 0.
 
-// checkRows panics unless all rows are in x and a row is of so many columns.
+// checkRows panics unless all rows are in x and have the given number of columns.
 func checkRows(x []float32, stride int, rows []int32, columns, numbers int) {
 	if stride != columns || stride%WideLanes != 0 || len(rows) != numbers {
 		panic("f32: rows of another shape")
@@ -18,7 +18,8 @@ func checkRows(x []float32, stride int, rows []int32, columns, numbers int) {
 	}
 }
 
-// WidenRow sets dst, of the length of x rounded up to whole WideLanes, to x and 0 behind it.
+// WidenRow sets dst to x, followed by zeros. The length of dst must be that of x, rounded up to a
+// multiple of WideLanes.
 func WidenRow(dst []float64, x []float32) {
 	if len(dst) != (len(x)+WideLanes-1)/WideLanes*WideLanes {
 		panic("f32: WidenRow to a row of another length")
@@ -33,17 +34,17 @@ func widenRowPortable(dst []float64, x []float32) {
 	clear(dst[len(x):])
 }
 
-// RowDots sets z[i] to the product of w with row rows[i] of x, of stride = len(w) columns:
-// lane l is the sum over the columns c = l mod 8, in their order, and the lanes are added
-// as by SumWideLanes. Products of float32 are exact, so if w are float32 the sums alone
-// round, and columns of 0 change nothing.
+// RowDots sets z[i] to the product of w and the row rows[i] of x, which has stride = len(w)
+// columns. Lane l is the sum over the columns c with c mod 8 = l, in order. The lanes are added as
+// in SumWideLanes. Products of float32 are exact in float64. So if the numbers in w are float32
+// values, only the sums round, and columns of 0 change nothing.
 func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	checkRows(x, stride, rows, len(w), len(z))
 	kernels.rowDots(z, x, stride, rows, w)
 }
 
-// AheadRows asks for rows of x to be brought near, of which there should be few: what
-// comes between does not wait for them.
+// AheadRows asks the processor to load rows of x into the cache. They should be few. The code that
+// follows does not wait for them.
 func AheadRows(x []float32, stride int, rows []int32) {
 	for _, r := range rows {
 		prefetch(x[int(r)*stride:], 0, 1, stride)
@@ -60,10 +61,10 @@ func rowDotsPortable(z []float64, x []float32, stride int, rows []int32, w []flo
 	}
 }
 
-// AddRows adds to sum, of stride columns, the rows rows[i] of x times f[i], each product
-// rounded to float64 and then to the unit u with magic = 1.5·2^52·u (see models.Grid), of
-// which it may be at most 2^32. Such sums are exact, and so free of order, where sum itself
-// is a multiple of u. magic = 0 rounds nothing.
+// AddRows adds to sum, which has stride columns, the rows rows[i] of x times f[i]. Each product is
+// rounded to float64 and then to a multiple of the unit u, with magic = 1.5·2^52·u (see
+// models.Grid). A product may be at most 2^32 units. If sum is a multiple of u, such sums are
+// exact, so the order does not matter. magic = 0 means no rounding.
 func AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64) {
 	checkRows(x, stride, rows, len(sum), len(f))
 	if magic == 0 {
@@ -72,15 +73,15 @@ func AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64, 
 	}
 	for len(rows) > 0 {
 		n := min(len(rows), rowsOfUnits)
-		// Where the kernel adds numbers of a unit as integers, this is what magic, once
-		// with each row, becomes magic with.
+		// The kernel may add numbers of a unit as integers. Then it adds magic once for each row,
+		// and start is the number that becomes magic after that.
 		start := math.Float64frombits(math.Float64bits(magic) * uint64(1-n))
 		kernels.addRows(sum, x, stride, rows[:n], f[:n], magic, start)
 		rows, f = rows[n:], f[n:]
 	}
 }
 
-// rowsOfUnits is how many numbers of 2^32 units make less than the 2^51 up to which a
+// rowsOfUnits is the number of rows of at most 2^32 units whose sum is below 2^51, up to which a
 // float64 near magic counts units.
 const rowsOfUnits = 1 << 18
 
@@ -92,13 +93,14 @@ func addRowsPortable(sum []float64, x []float32, stride int, rows []int32, f []f
 	}
 }
 
-// ExpWide sets x, a whole number of WideLanes, to e^x in float64: to 1.1 units in the last
-// place for x in [-708, 709], and as if it were the nearer of these beyond. NaN stays NaN.
+// ExpWide sets x to e^x in float64, with an error of at most 1.1 units in the last place for x in
+// [-708, 709]. Beyond this range, x is replaced with the nearer end. NaN stays NaN. The length must
+// be a multiple of WideLanes.
 //
-// With n = x·log2 e rounded, r = x − n·ln 2 is in ±0.3466 and rounded to 2^-55, since n
-// times the first part of ln 2 is exact. Taylor's polynomial of degree 13 is off by at most
-// |r|^14/14!·e^|r| < 2^-57, and r + r²·P(r) is rounded to 2^-55 and, in r²·P(r), to some
-// 2^-57: together to 0.6 units of e^r, which is above ½, and adding 1 rounds by half a unit.
+// Let n = x·log2 e, rounded. Then r = x − n·ln 2 is in ±0.3466 and rounded to 2^-55, because n
+// times the first part of ln 2 is exact. Taylor's polynomial of degree 13 has an error of at most
+// |r|^14/14!·e^|r| < 2^-57. r + r²·P(r) is rounded to 2^-55, and r²·P(r) to about 2^-57. Together
+// this is 0.6 units of e^r, which is above ½, and adding 1 rounds by half a unit.
 func ExpWide(x []float64) {
 	if len(x)%WideLanes != 0 {
 		panic("f32: not a whole number of vectors")
@@ -106,9 +108,9 @@ func ExpWide(x []float64) {
 	kernels.expWide(x)
 }
 
-// expWideTable has the constants in the order of their use: the bounds of x; log2 e; what
-// rounds to an integer by being added; ln 2 in two parts, of which the first has 32 bits;
-// the number whose bits are the bias of an exponent; 1; and 1/2!, 1/3!, …, 1/13!.
+// expWideTable has the constants in the order of their use: the bounds of x; log2 e; a number that
+// rounds to an integer when it is added; ln 2 in two parts, of which the first has 32 bits; the
+// number whose bits are the bias of an exponent; 1; and 1/2!, 1/3!, …, 1/13!.
 var expWideTable = [20]float64{
 	-708, 709, math.Log2E, 1.5 * (1 << 52),
 	ln2High, math.Ln2 - ln2High,
@@ -125,7 +127,7 @@ const (
 func expWidePortable(x []float64) {
 	t := &expWideTable
 	for i, v := range x {
-		if v > t[1] { // which NaN is not
+		if v > t[1] { // false for NaN
 			v = t[1]
 		}
 		if v < t[0] {

@@ -1,15 +1,15 @@
 package f32
 
-// RunProduct is a sum of matrix products, each over a run of terms and by itself in
-// float32, which are added in float64:
+// RunProduct is a sum of matrix products, each over a run of terms. Each product is computed in
+// float32, and the products are added in float64:
 //
 //	for m < M, j < N:
 //	    C[m·RowC + j] = start + Σ_r Σ_{t in run r} A[m·RowA + t] · B[⌊j/Lanes⌋·BlockB + t·Lanes + j mod Lanes]
 //
-// where start is what C holds if Accumulate, else 0. Run r is from where the run
-// before it ends, the first from term 0, to Ends[r]; the sum of each begins at 0 and
-// adds its terms in order, as in Tile. B has whole vectors, whose lanes beyond column N
-// are read and not used.
+// start is the content of C if Accumulate, otherwise 0. The first run begins at term 0, and every
+// other run where the previous one ends. Run r ends before term Ends[r]. The sum of each run begins
+// at 0 and adds its terms in order, as in Tile. B has whole vectors; lanes beyond column N are read
+// but not used.
 type RunProduct struct {
 	M, N       int // ≥ 1
 	Ends       []int
@@ -20,19 +20,19 @@ type RunProduct struct {
 	C          []float64
 	RowC       int
 	Accumulate bool
-	// Out is nil, or what is added to instead: Out[m·RowOut + j] += the product, in
-	// float64, and rounded to float32 then. C is then as it was, or, of more runs than
-	// matrix tiles make at a time, what they work in.
+	// If Out is not nil, the product is added to it instead: Out[m·RowOut + j] += the product, in
+	// float64, then rounded to float32. C is then unchanged, or it is working memory if there are
+	// more runs than matrix tiles compute at a time.
 	Out    []float32
 	RowOut int
-	// Parts is 0, or says that matrix tiles shall make the products, of numbers that are
-	// taken apart: see SplitTile. Then M and N are multiples of Lanes, and the terms
-	// of a run are added by TileTerms.
+	// Parts is 0, or the number of parts into which numbers are split if matrix tiles compute the
+	// products; see SplitTile. Then M and N must be multiples of Lanes, and the terms of a run are
+	// added in groups of TileTerms.
 	Parts int
 }
 
-// Mul computes the product, tile by tile: a tile of C stays in the first-level cache
-// while the runs are added to it.
+// Mul computes the product tile by tile. A tile of C stays in the first-level cache while the runs
+// are added to it.
 func (p *RunProduct) Mul(s *ProductScratch) {
 	if p.M < 1 || p.N < 1 || p.RowA < 1 || p.BlockB < Lanes || p.RowC < p.N || p.Out != nil && p.RowOut < p.N {
 		panic("f32: a product of runs out of range")
@@ -60,10 +60,10 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 			p.column(s, m, rows, j)
 		}
 	}
-	s.tile = Tile{} // the scratch must not hold on to what is the caller's
+	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
-// column computes the rows from m on of the columns of a tile from j on.
+// column computes rows from m on, for the columns of a tile from j on.
 func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	width := min(tileFloats, p.N-j)
 	t := &s.tile
@@ -80,7 +80,7 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	for r := m; r < m+rows; r += TileRows {
 		t.Rows, t.A = min(TileRows, m+rows-r), p.A[r*p.RowA:]
 		at := r*p.RowC + j
-		if p.Out == nil && width%Lanes == 0 { // straight into C
+		if p.Out == nil && width%Lanes == 0 { // directly into C
 			if !p.Accumulate {
 				for i := range t.Rows {
 					clear(p.C[at+i*p.RowC:][:width])
@@ -110,8 +110,8 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 }
 
-// single is column of one run that is all there is: what is added to is float32, and a sum
-// of two of them, rounded once, is the same in float64 and in float32.
+// single is column for a single run. It adds float32 numbers to float32 numbers. Rounded once, such
+// a sum is the same in float64 and in float32.
 func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
 	t.RowC = p.RowOut
 	for c := range t.Cols {
@@ -124,15 +124,15 @@ func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
 	}
 }
 
-// AddWide adds to rows of dst, dstRow apart, those of a tile, TileCols·Lanes apart: of
-// each the first vectors·Lanes.
+// AddWide adds to rows of dst, dstRow apart, the rows of a tile, TileCols·Lanes apart: the first
+// vectors·Lanes numbers of each.
 func AddWide(dst []float64, dstRow int, tile []float32, rows, vectors int) {
 	_, _ = dst[(rows-1)*dstRow+vectors*Lanes-1], tile[(rows-1)*tileFloats+vectors*Lanes-1]
 	kernels.addWide(dst, dstRow, tile, rows, vectors)
 }
 
-// addTile adds to rows of dst, dstRow apart, those of a tile of float64, which are
-// rounded to float32 then.
+// addTile adds to rows of dst, dstRow apart, the rows of a tile of float64, and then rounds to
+// float32.
 func addTile(dst []float32, dstRow int, tile []float64, rows, width int) {
 	whole := width / Lanes * Lanes
 	_, _ = dst[(rows-1)*dstRow+width-1], tile[(rows-1)*tileFloats+width-1]

@@ -6,25 +6,25 @@ import (
 	"unsafe"
 )
 
-// Pair is two numbers in bfloat16, a float32 without its lower 16 bits, the first in the
-// lower half. Matrix tiles multiply such numbers only, but exactly; so a float32 is
-// taken apart into parts whose sum it is, or nearly, and its products into products of
-// parts. A part is what is left of the number, rounded to the nearest bfloat16, away from
-// 0 if two are as near. Numbers below 2^-126 count as 0, and those of 2^128 - 2^119 or
-// more are not numbers.
+// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its
+// lower 16 bits. Matrix tiles multiply only such numbers, but exactly. So a float32 is split into
+// parts whose sum is exactly or nearly the number, and its products into products of parts. A part
+// is the remainder of the number, rounded to the nearest bfloat16, or away from 0 if two are
+// equally near. Numbers below 2^-126 count as 0, and numbers of 2^128 - 2^119 or more count as not
+// finite.
 type Pair uint32
 
-// How many numbers in bfloat16 a float32 is taken apart into: two parts are the number
-// to 2^-16 of it, and three are all of it. Of the products of two numbers of three
-// parts the six largest are summed, and of two parts three: high·high, high·middle, and
-// then, of three parts, middle·middle, middle·high, low·high and high·low, of two parts
-// middle·high. What that leaves out is at most 2^-22.9 or 3·2^-16 of the product.
+// The number of bfloat16 parts of a float32. Two parts give the number to 2^-16 of it, and three
+// parts exactly. Products of two numbers are sums of products of parts. With three parts, these are
+// the six largest: high·high, high·middle, middle·middle, middle·high, low·high and high·low. With
+// two parts they are high·high, high·middle and middle·high. The others, which are left out, are at
+// most 2^-22.9 of the product with three parts, and 3·2^-16 with two.
 const (
 	TwoParts   = 2
 	ThreeParts = 3
 )
 
-// products are the parts of A and of B that are multiplied, in order.
+// products returns which parts of A and B are multiplied, in order.
 func products(parts int) [][2]int {
 	if parts == TwoParts {
 		return [][2]int{{0, 0}, {0, 1}, {1, 0}}
@@ -38,16 +38,16 @@ func checkParts(parts int) {
 	}
 }
 
-// A matrix tile is 16 rows of TileTerms numbers of A, or TileTerms rows of 16 numbers of
-// B. In A pair i of a row is of its terms i and i + 16; in B pair j of row i is of
-// the terms i and i + 16 in column j.
+// A matrix tile is 16 rows of TileTerms numbers of A, or TileTerms rows of 16 numbers of B. In A,
+// pair i of a row holds its terms i and i + 16. In B, pair j of row i holds the terms i and i + 16
+// of column j.
 const (
 	TileTerms = 32
 	TilePairs = TileTerms / 2 * Lanes
 )
 
-// SplitRows takes apart 16 rows of A, row floats apart, into tiles: as many as the
-// terms fill, 0 behind the last term. dst is [tile][part][row][pair].
+// SplitRows splits 16 rows of A, row floats apart, into as many tiles as the terms fill. After the
+// last term there are zeros. dst is [tile][part][row][pair].
 func SplitRows(dst []Pair, parts int, src []float32, row, terms int) {
 	checkParts(parts)
 	if terms < 1 || row < 1 {
@@ -67,9 +67,8 @@ func SplitRows(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitColumns takes apart 16 columns of B, whose rows are row floats apart, into
-// tiles: as many as the terms fill, 0 behind the last term. dst is
-// [tile][part][pair][column].
+// SplitColumns splits 16 columns of B, whose rows are row floats apart, into as many tiles as the
+// terms fill. After the last term there are zeros. dst is [tile][part][pair][column].
 func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	checkParts(parts)
 	if terms < 1 || row < 1 {
@@ -96,8 +95,8 @@ func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitPairs takes apart vectors of lanes by twos: pair i of dst, [part][16][lane], is of
-// the vectors at i·row in even and in odd. There are at most 16.
+// SplitPairs splits vectors of lanes in pairs. Pair i of dst, [part][16][lane], holds the vectors
+// at i·row of even and of odd. There may be at most 16 pairs.
 func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	checkParts(parts)
 	if pairs < 1 || pairs > Lanes || row < 0 {
@@ -107,7 +106,7 @@ func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	splitPairs(dst, even, odd, row, pairs, parts)
 }
 
-// TransposePairs is Transpose of pairs.
+// TransposePairs is Transpose for pairs.
 func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")
@@ -116,21 +115,21 @@ func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	transposePairs(dst, dstRow, src, srcRow)
 }
 
-// SplitTile is a block of a product of matrices that were taken apart, of two times two
-// tiles: for i, j in {0, 1}
+// SplitTile is a block of a product of split matrices. It has two times two tiles: for i, j in {0,
+// 1}
 //
 //	C[i·DownC + j·RightC + m·RowC + l] = start + Σ_t A(t, i) · B(t, j)
 //
-// with m and l < 16, start what C holds if Accumulate, else 0, A(t, i) the parts at
-// t.A + i·DownA, and B(t, j) those at t.B + j·RightB; parts are TilePairs apart, and
-// offsets count pairs, or floats in C. A block of fewer tiles has DownA = DownC = 0,
-// or RightB = RightC = 0, and its tile made twice.
+// with m and l < 16. start is the content of C if Accumulate, otherwise 0. A(t, i) are the parts at
+// t.A + i·DownA, and B(t, j) those at t.B + j·RightB. Parts are TilePairs apart, and offsets count
+// pairs, or floats in C. A block of fewer tiles has DownA = DownC = 0 or RightB = RightC = 0, and
+// computes its tile twice.
 //
-// The sum over t and over the products of parts is made in order, each by a
-// multiplication of tiles: over its 32 terms it adds those of even number, one by one,
-// from 0 on and rounding once for each product and its addition, likewise those of
-// odd number, then the two sums, and that to C. All results are rounded to nearest,
-// and those below 2^-126 are 0.
+// The sum over t and over the products of parts is computed in order. One multiplication of tiles
+// computes 32 terms. It adds the terms with even numbers one by one, beginning at 0, and rounds
+// once for each product and its addition. It adds the terms with odd numbers in the same way. Then
+// it adds the two sums, and the result to C. All results are rounded to nearest, and results below
+// 2^-126 are 0.
 type SplitTile struct {
 	A, B                []Pair
 	C                   []float32
@@ -141,12 +140,12 @@ type SplitTile struct {
 	near                near
 }
 
-// near is what a kernel asks to be brought into the second cache, a little at every step: 128
-// bytes of four rows, row bytes apart, then those step bytes behind them. It changes no
-// result, and what is not there does no harm.
+// near describes memory that a kernel loads into the second-level cache, a little at every step:
+// 128 bytes of four rows, row bytes apart, then the same step bytes further on. It changes no
+// result, and an address without memory does no harm.
 type near struct{ at, row, step uintptr }
 
-// nearRows is near for rows of x, which may be empty: four at a time.
+// nearRows returns near for rows of x, four at a time. x may be empty.
 func nearRows(x []float32, row int) near {
 	if len(x) == 0 {
 		return near{}
@@ -154,7 +153,7 @@ func nearRows(x []float32, row int) near {
 	return near{uintptr(unsafe.Pointer(&x[0])), uintptr(4 * row), uintptr(16 * row)}
 }
 
-// Ahead makes Mul ask for pairs that are wanted soon, 128 of them for every term.
+// Ahead makes Mul load pairs that are needed soon into the cache, 128 of them for every term.
 func (t *SplitTile) Ahead(x []Pair) {
 	t.near = near{}
 	if len(x) > 0 {
@@ -162,8 +161,8 @@ func (t *SplitTile) Ahead(x []Pair) {
 	}
 }
 
-// stay makes a kernel that shall ask for nothing ask for what it has: to ask for a page
-// that is not there costs a walk through the tables of pages.
+// stay makes a kernel that has nothing to load ask for memory that it already has. Asking for a
+// page without memory would cost a walk through the page tables.
 func (t *SplitTile) stay() {
 	if t.near.step == 0 {
 		t.near.at = uintptr(unsafe.Pointer(&t.A[0]))
@@ -183,29 +182,29 @@ func (t *SplitTile) Mul(terms *Terms) {
 	mulSplit(t, terms.list)
 }
 
-// Windows is how many tiles of B a WindowTile has.
+// Windows is the number of tiles of B in a WindowTile.
 const Windows = 3
 
-// WindowTile is what many examples add to the products of two tiles of A with three of
-// B, each example with tiles of its own whose terms are its positions and parts:
+// WindowTile adds up many examples' products of two tiles of A with three tiles of B. Each example
+// has its own tiles, whose terms are its positions and parts:
 //
 //	Sum(i, j) += Σ_{steps} A(i, 0)·B(j, 0) + A(i, 1)·B(j, 0) + A(i, 2)·B(j, 1)
 //
-// for i < 2, j < Windows, where A(i, p) is the tile at i·DownA + p·TilePairs, and B(j, p)
-// that at Window[j] + p·LowB, the first two in one: of an example's next step StepA and
-// StepB pairs, and of the next example ExampleA and ExampleB pairs, behind them. The last
-// product is left out of numbers of two parts.
+// for i < 2, j < Windows. A(i, p) is the tile at i·DownA + p·TilePairs, and B(j, p) the tile at
+// Window[j] + p·LowB, where the first two are the same. The tiles of an example's next step are
+// StepA and StepB pairs further on, and those of the next example ExampleA and ExampleB pairs. With
+// numbers of two parts, the last product is left out.
 //
-// In the first tile of A each number's high part stands twice, in the second its
-// middle part, and in the third the high and the low one; beside them B has the high and
-// the middle one, and in its second tile the low and the high one. So an
-// example whose terms fill half a tile is made by as many multiplications as there
-// are lines above, each of which adds up its own terms before anything else.
+// The first tile of A has each number's high part twice, the second its middle part twice, and the
+// third the high and the low part. At the same places, B has the high and the middle part, and in
+// its second tile the low and the high part. So an example whose terms fill half a tile takes as
+// many multiplications as the formula has products. Each multiplication adds up its own terms
+// first.
 //
-// An example of several steps is summed by itself, and then added to Sum. Of others
-// WindowRun in a row are added to each other first, from 0 on.
+// An example of several steps is summed separately and then added to Sum. Other examples are added
+// to each other in runs of WindowRun, beginning at 0.
 //
-// Sum has WindowFloats, the rows of its tiles as AddWide reads them: row m of Sum(i, j) is
+// Sum has WindowFloats numbers. Its rows are in the form that AddWide reads: row m of Sum(i, j) is
 // at (16i + m)·TileCols·Lanes + 16j.
 type WindowTile struct {
 	A, B               []Pair
@@ -214,21 +213,21 @@ type WindowTile struct {
 	LowB               int
 	Steps, Examples    int // ≥ 1
 	StepA, StepB       int
-	ExampleA, ExampleB int // from the first step of an example to that of the next
+	ExampleA, ExampleB int // from the first step of an example to that of the next one
 	Sum                []float32
 	Work               *WindowWork
 	Parts              int
 
-	nextA, nextB uintptr // bytes to what comes next
+	nextA, nextB uintptr // bytes to the next tiles
 }
 
-// WindowRun is how many examples of one step are added by the tiles themselves.
+// WindowRun is the number of examples of one step that the tiles themselves add up.
 const WindowRun = 16
 
 // WindowFloats is the length of the sums of a WindowTile.
 const WindowFloats = 2 * Lanes * tileFloats
 
-// WindowWork is where the tiles of a WindowTile are put before they are added to its sums.
+// WindowWork holds the tiles of a WindowTile before they are added to its sums.
 type WindowWork [2 * Lanes * Windows * Lanes]float32
 
 // Add adds the examples.
@@ -246,22 +245,22 @@ func (t *WindowTile) Add() {
 	}
 	_ = t.B[examples*t.ExampleB+steps*t.StepB+window+low+TilePairs-1]
 	t.nextA, t.nextB = uintptr(4*t.ExampleA), uintptr(4*t.ExampleB)
-	if steps > 0 { // of whose windows all lines but some have been read
+	if steps > 0 { // most lines of its windows have been read
 		t.nextA, t.nextB = uintptr(4*t.StepA), uintptr(4*(t.StepB+window/2))
 	}
 	addWindows(t)
 }
 
-// The portable twins below give the bits of the kernels.
+// The portable functions below give the same bits as the kernels.
 
-// bfloat returns x as the nearest number in bfloat16, in the upper half of its bits.
+// bfloat returns x rounded to the nearest bfloat16, which is in the upper half of its bits.
 func bfloat(x float32) float32 { return math.Float32frombits((math.Float32bits(x) + 0x8000) &^ 0xffff) }
 
-// split returns pairs of the parts of two numbers.
+// split returns the parts of two numbers as pairs.
 func split(even, odd float32, parts int) (pairs [ThreeParts]Pair) {
 	for p := range parts {
 		e, o := even, odd
-		if p < 2 { // what is left then is in bfloat16
+		if p < 2 { // after that, the remainder is a bfloat16
 			e, o = bfloat(even), bfloat(odd)
 		}
 		pairs[p] = Pair(math.Float32bits(e)>>16 | math.Float32bits(o)&^0xffff)
@@ -270,7 +269,7 @@ func split(even, odd float32, parts int) (pairs [ThreeParts]Pair) {
 	return pairs
 }
 
-// splitPairsPortable is the specification of SplitPairs.
+// splitPairsPortable specifies SplitPairs.
 func splitPairsPortable(dst []Pair, even, odd []float32, row, pairs, parts int) {
 	for i := range pairs {
 		for l := range Lanes {
@@ -291,7 +290,7 @@ func transposePairsPortable(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	}
 }
 
-// mulSplitPortable is the specification of SplitTile.Mul.
+// mulSplitPortable specifies SplitTile.Mul.
 func mulSplitPortable(t *SplitTile, terms []Term) {
 	var sums [2][2][Lanes * Lanes]float32
 	each := func(row func(sum, c []float32)) {
@@ -319,9 +318,9 @@ func mulSplitPortable(t *SplitTile, terms []Term) {
 	each(func(sum, c []float32) { copy(c, sum) })
 }
 
-// addRuns adds to wide, rows of TileCols·Lanes apart, the block's sums over runs of so
-// many steps, one behind the other in A and B, each by itself from 0. C is what it works
-// in, with the same rows; DownC, RightC, RowC and Accumulate are not looked at.
+// addRuns adds to wide the block's sums over runs. wide has rows of TileCols·Lanes numbers. runs
+// has the number of steps of each run; runs follow one another in A and B, and each sum begins at
+// 0. C is working memory with the same rows. DownC, RightC, RowC and Accumulate are ignored.
 func (t *SplitTile) addRuns(runs []int, wide []float64) {
 	steps := 0
 	for _, n := range runs {
@@ -350,7 +349,7 @@ func addRunsPortable(t *SplitTile, runs []int, wide []float64) {
 	}
 }
 
-// addWindowsPortable is the specification of WindowTile.Add.
+// addWindowsPortable specifies WindowTile.Add.
 func addWindowsPortable(t *WindowTile) {
 	run := WindowRun
 	if t.Steps > 1 {
@@ -378,7 +377,7 @@ func addWindowsPortable(t *WindowTile) {
 	}
 }
 
-// mulTiles adds the product of two tiles, as SplitTile says.
+// mulTiles adds the product of two tiles to sum, in the order that SplitTile describes.
 func mulTiles(sum *[Lanes * Lanes]float32, a, b []Pair) {
 	for m := range Lanes {
 		for l := range Lanes {
@@ -408,10 +407,10 @@ func flush(x float32) float32 {
 // fused returns x·y + c rounded once, or 0 of its sign if it is subnormal.
 func fused(x, y, c float32) float32 { return flush(multiplyAdd(x, y, c)) }
 
-// multiplyAdd returns x·y + c rounded once, as all kernels but the portable ones do: the
-// product is exact in float64, and the sum in float64 is first rounded to odd, which keeps
-// the second rounding right (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly
-// Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
+// multiplyAdd returns x·y + c rounded once, like all kernels except the portable ones. The product
+// is exact in float64. The sum in float64 is first rounded to odd, so that the second rounding is
+// correct (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved
+// Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
 func multiplyAdd(x, y, c float32) float32 {
 	product, addend := float64(x)*float64(y), float64(c)
 	sum := product + addend

@@ -4,22 +4,22 @@
 
 package f32
 
-// splitPairsAMX is SplitPairs after its checks.
+// splitPairsAMX is SplitPairs without its checks.
 //
 //go:noescape
 func splitPairsAMX(dst []Pair, even []float32, odd []float32, row int, pairs int, parts int)
 
-// mulSplitAMX is SplitTile.Mul after its checks.
+// mulSplitAMX is SplitTile.Mul without its checks.
 //
 //go:noescape
 func mulSplitAMX(t *SplitTile, terms []Term)
 
-// addRunsAMX is SplitTile.addRuns after its checks.
+// addRunsAMX is SplitTile.addRuns without its checks.
 //
 //go:noescape
 func addRunsAMX(t *SplitTile, runs []int, wide []float64)
 
-// addWindowsAMX is WindowTile.Add after its checks.
+// addWindowsAMX is WindowTile.Add without its checks.
 //
 //go:noescape
 func addWindowsAMX(t *WindowTile)

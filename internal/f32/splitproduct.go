@@ -1,18 +1,18 @@
 package f32
 
-// Products by matrix tiles. Their panels are what is taken apart at a time: they keep to
-// the second cache, with as many terms for every shape, so that what a column comes to
-// does not depend on the others.
+// Products by matrix tiles. Their panels are what is split at a time. A panel fits the second-level
+// cache. It has as many terms for every shape, so that the result of a column does not depend on
+// other columns.
 const (
-	splitTerms = 512        // of a panel: 768 KB of B
-	splitTiles = 16         // of the terms of runs
-	splitOuts  = 64 * Lanes // rows of C that a panel of runs has: 3 MB of A
-	splitRuns  = 16 * Lanes // columns of C that a panel of runs has: 768 KB of B
-	blockRows  = 2 * Lanes  // of a SplitTile
+	splitTerms = 512        // terms of a panel: 768 KB of B
+	splitTiles = 16         // tiles of the terms of runs
+	splitOuts  = 64 * Lanes // rows of C in a panel of runs: 3 MB of A
+	splitRuns  = 16 * Lanes // columns of C in a panel of runs: 768 KB of B
+	blockRows  = 2 * Lanes  // rows of a SplitTile
 	wideBlock  = blockRows * tileFloats
 )
 
-// splitScratch is what products by matrix tiles work in.
+// splitScratch is the working memory of products by matrix tiles.
 type splitScratch struct {
 	left, right []Pair
 	tile        SplitTile
@@ -22,11 +22,11 @@ type splitScratch struct {
 	runs        []int     // steps
 }
 
-// Splits reports whether a product of M rows of A and so many terms can be made by
-// matrix tiles.
+// Splits reports whether matrix tiles can compute a product of the given number of rows of A and of
+// terms.
 func Splits(rows, terms int) bool { return rows%Lanes == 0 && terms%TileTerms == 0 }
 
-// steps returns the terms of a block whose tiles lie one behind the other.
+// steps returns the terms of a block whose tiles follow one another.
 func (s *splitScratch) steps(n, parts int) Terms {
 	s.terms = s.terms[:0]
 	for t := range n {
@@ -36,7 +36,7 @@ func (s *splitScratch) steps(n, parts int) Terms {
 	return Terms{s.terms, last, last}
 }
 
-// pairsOf returns n pairs, p's if it has as many.
+// pairsOf returns n pairs, reusing p if it is long enough.
 func pairsOf(p *[]Pair, n int) []Pair {
 	if cap(*p) < n {
 		*p = make([]Pair, n)
@@ -44,11 +44,11 @@ func pairsOf(p *[]Pair, n int) []Pair {
 	return (*p)[:n]
 }
 
-// mulSplit is Mul by matrix tiles of numbers of so many parts.
+// mulSplit is Mul by matrix tiles.
 func (p *Product) mulSplit(s *splitScratch) {
 	turned := p.ColA != 1
 	if !Splits(p.M, p.K) || p.N%Lanes != 0 || p.K == 0 || turned && (p.Bias != nil || p.Accumulate || p.RowC != Lanes) {
-		panic("f32: a product that matrix tiles do not make")
+		panic("f32: a product that matrix tiles cannot compute")
 	}
 	if p.M == 0 || p.N == 0 {
 		return
@@ -72,7 +72,7 @@ func (p *Product) mulSplit(s *splitScratch) {
 	}
 }
 
-// turn transposes the squares of a block of C in their places.
+// turn transposes the squares of a block of C in place.
 func (p *Product) turn(block int) {
 	var square [Lanes * Lanes]float32
 	for m := 0; m < p.M; m += Lanes {
@@ -82,7 +82,7 @@ func (p *Product) turn(block int) {
 	}
 }
 
-// spreadBias sets C to what the product starts with.
+// spreadBias sets C to the product's start value.
 func (p *Product) spreadBias() {
 	for b := range p.N / Lanes {
 		for m, v := range p.Bias[:p.M] {
@@ -94,7 +94,7 @@ func (p *Product) spreadBias() {
 	}
 }
 
-// splitPanel adds the product of columns of A from k on with blocks of B from j on.
+// splitPanel adds the product of the columns of A from k on with the blocks of B from j on.
 func (p *Product) splitPanel(s *splitScratch, k, terms, j, blocks int) {
 	size := terms / TileTerms * p.Parts * TilePairs // pairs of 16 rows, or 16 columns
 	right, left := pairsOf(&s.right, blocks*size), pairsOf(&s.left, 2*size)
@@ -121,11 +121,11 @@ func (p *Product) splitPanel(s *splitScratch, k, terms, j, blocks int) {
 			t.Mul(&list)
 		}
 	}
-	s.tile = SplitTile{} // the scratch must not hold on to what is the caller's
+	s.tile = SplitTile{} // the scratch must not keep the caller's memory
 }
 
-// splitTurned is splitPanel for A that is transposed: it makes squares of 16×16 of C
-// transposed in their places, since there what A has is on the right.
+// splitTurned is splitPanel for a transposed A. It computes the 16×16 squares of C transposed in
+// place, because A is then the right factor.
 func (p *Product) splitTurned(s *splitScratch, k, terms, j, blocks int) {
 	size := terms / TileTerms * p.Parts * TilePairs
 	left, right := pairsOf(&s.left, blocks*size), pairsOf(&s.right, 2*size)
@@ -160,10 +160,10 @@ func (p *Product) splitTurned(s *splitScratch, k, terms, j, blocks int) {
 	s.tile = SplitTile{}
 }
 
-// mulSplit is Mul by matrix tiles. Each run fills tiles of its own, 0 behind its end.
+// mulSplit is Mul by matrix tiles. Each run fills its own tiles, with zeros after its end.
 func (p *RunProduct) mulSplit(s *splitScratch) {
 	if p.M%Lanes != 0 || p.N%Lanes != 0 {
-		panic("f32: a product of runs that matrix tiles do not make")
+		panic("f32: a product of runs that matrix tiles cannot compute")
 	}
 	if s.sum == nil {
 		s.sum, s.wide = make([]float32, wideBlock), make([]float64, wideBlock)
@@ -188,8 +188,8 @@ func (p *RunProduct) mulSplit(s *splitScratch) {
 	s.tile = SplitTile{}
 }
 
-// splitRuns adds the runs [first, end), whose terms begin at start and fill so many
-// tiles, to rows from m on and columns from j on.
+// splitRuns adds the runs [first, end) to rows from m on and columns from j on. Their terms begin
+// at start and fill the given number of tiles.
 func (p *RunProduct) splitRuns(s *splitScratch, first, end, start, tiles, m, j int, accumulate bool) {
 	rows, columns := min(splitOuts, p.M-m), min(splitRuns, p.N-j)
 	size := tiles * p.Parts * TilePairs
@@ -214,7 +214,7 @@ func (p *RunProduct) splitRuns(s *splitScratch, first, end, start, tiles, m, j i
 			t.RightB = (width - Lanes) / Lanes * size
 			p.fetchWide(s, m+r, j+c, height, width, accumulate)
 			t.A, t.B, t.near = left[r/Lanes*size:], right[c/Lanes*size:], near{}
-			if p.Out != nil { // which comes next
+			if p.Out != nil { // needed next
 				t.near = nearRows(p.Out[(m+r)*p.RowOut+j+c:], p.RowOut)
 			}
 			t.addRuns(s.runs, s.wide)
@@ -223,8 +223,8 @@ func (p *RunProduct) splitRuns(s *splitScratch, first, end, start, tiles, m, j i
 	}
 }
 
-// eachRun calls f with where the terms of each run start, how many they are, and where
-// their tiles stand among those of 16 rows or columns.
+// eachRun calls f for each run with the start and the number of its terms, and the position of its
+// tiles among those of 16 rows or columns.
 func (p *RunProduct) eachRun(first, end, start int, f func(from, terms, at int)) {
 	at := 0
 	for _, e := range p.Ends[first:end] {
@@ -234,7 +234,7 @@ func (p *RunProduct) eachRun(first, end, start int, f func(from, terms, at int))
 	}
 }
 
-// fetchWide sets the block of float64 to what it starts with.
+// fetchWide sets the float64 block to its start value.
 func (p *RunProduct) fetchWide(s *splitScratch, m, j, height, width int, accumulate bool) {
 	if !accumulate {
 		clear(s.wide)
@@ -245,7 +245,7 @@ func (p *RunProduct) fetchWide(s *splitScratch, m, j, height, width int, accumul
 	}
 }
 
-// storeWide brings the block to where it belongs.
+// storeWide copies the block to its place.
 func (p *RunProduct) storeWide(s *splitScratch, m, j, height, width int, last bool) {
 	if p.Out != nil && last {
 		addTile(p.Out[m*p.RowOut+j:], p.RowOut, s.wide, height, width)

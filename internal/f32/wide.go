@@ -2,15 +2,14 @@ package f32
 
 import "proactivedp/rng"
 
-// Narrow sets dst to x, of the same length, rounded to float32. Sums of clipped
-// gradients are float64 until the noise has been added: what rounding does then is
-// done to what is private already.
+// Narrow sets dst to x rounded to float32. The lengths must be equal. Sums of clipped gradients are
+// float64 until noise has been added, so that rounding affects only what is already private.
 func Narrow(dst []float32, x []float64) {
 	clear(dst)
 	AddNarrow(dst, x)
 }
 
-// Widen sets dst to x, of the same length.
+// Widen sets dst to x. The lengths must be equal.
 func Widen(dst []float64, x []float32) {
 	if len(dst) != len(x) {
 		panic("f32: Widen of unequal lengths")
@@ -20,7 +19,7 @@ func Widen(dst []float64, x []float32) {
 	}
 }
 
-// AddNarrow adds x, of the same length, to dst: in float64, and rounded to float32 then.
+// AddNarrow adds x to dst in float64 and then rounds to float32. The lengths must be equal.
 func AddNarrow(dst []float32, x []float64) {
 	if len(dst) != len(x) {
 		panic("f32: AddNarrow of unequal lengths")
@@ -35,7 +34,7 @@ func addNarrowPortable(dst []float32, x []float64) {
 	}
 }
 
-// Normal sets x to the numbers of AddNormal.
+// Normal sets x to the numbers that AddNormal adds.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)
@@ -45,12 +44,12 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 	}
 }
 
-// normalsAtOnce is a multiple of groupNormals, so that the stream is used as by one
-// AddNormal, and leaves what is worked on in the first-level cache: the kernels ask for as
-// much that comes next.
+// normalsAtOnce is a multiple of groupNormals, so that the stream is used as by a single call of
+// AddNormal. The memory in use stays in the first-level cache, and the kernels load the same amount
+// ahead.
 const normalsAtOnce = 64 * groupNormals
 
-// AxpyWide adds alpha·x to y, of the same length, in float64.
+// AxpyWide adds alpha·x to y in float64. The lengths must be equal.
 func AxpyWide(alpha float64, x []float32, y []float64) {
 	if len(x) != len(y) {
 		panic("f32: AxpyWide of unequal lengths")
@@ -65,9 +64,9 @@ func axpyWidePortable(alpha float64, x []float32, y []float64) {
 	}
 }
 
-// LaneAxpyWide adds to y, [vector][8], the lanes l and l+8 of every vector of x,
-// [vector][Lanes], each times f[l] and rounded to float32: y[i·8+l] += f[l]·x[i·16+l]
-// + f[l+8]·x[i·16+l+8], added in float64.
+// LaneAxpyWide adds to y, [vector][8], the lanes l and l+8 of every vector of x, [vector][Lanes],
+// each multiplied by f[l] and rounded to float32: y[i·8+l] += f[l]·x[i·16+l] + f[l+8]·x[i·16+l+8].
+// The additions are in float64.
 func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
 	if vectors(x)*WideLanes != len(y) {
 		panic("f32: LaneAxpyWide needs 8 numbers for every vector")
@@ -75,7 +74,7 @@ func LaneAxpyWide(f *[Lanes]float32, x []float32, y []float64) {
 	kernels.laneAxpyWide(f, x, y)
 }
 
-// WideLanes is how many float64 sums there are of a vector's lanes.
+// WideLanes is the number of float64 sums for the lanes of a vector.
 const WideLanes = Lanes / 2
 
 func laneAxpyWidePortable(f *[Lanes]float32, x []float32, y []float64) {
@@ -87,7 +86,7 @@ func laneAxpyWidePortable(f *[Lanes]float32, x []float32, y []float64) {
 	}
 }
 
-// SumWideLanes sets dst[i] to the sum of the 8 numbers i of x, halves first.
+// SumWideLanes sets dst[i] to the sum of the 8 numbers of x from 8i on, added by halves.
 func SumWideLanes(dst, x []float64) {
 	if len(x) != WideLanes*len(dst) {
 		panic("f32: SumWideLanes needs 8 numbers for every sum")
@@ -98,8 +97,8 @@ func SumWideLanes(dst, x []float64) {
 	}
 }
 
-// addWidePortable adds to rows of dst, dstRow apart, those of x, tileFloats apart:
-// of each so many whole vectors.
+// addWidePortable adds to rows of dst, dstRow apart, the given number of whole vectors of the rows
+// of x, tileFloats apart.
 func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) {
 	for r := range rows {
 		to := dst[r*dstRow:][:vectors*Lanes]
@@ -109,8 +108,8 @@ func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) 
 	}
 }
 
-// narrowTilePortable is AddNarrow for rows of dst, dstRow apart, and of a tile x,
-// tileFloats apart: of each so many whole vectors.
+// narrowTilePortable is AddNarrow for rows of dst, dstRow apart, and rows of a tile x, tileFloats
+// apart. It processes the given number of whole vectors of each row.
 func narrowTilePortable(dst []float32, dstRow int, x []float64, rows, vectors int) {
 	for r := range rows {
 		addNarrowPortable(dst[r*dstRow:][:vectors*Lanes], x[r*tileFloats:][:vectors*Lanes])

@@ -37,13 +37,13 @@ func Write(path string, write func(io.Writer) error) error {
 	return whole(path, true, write)
 }
 
-// WriteSwept does what Write does, but does not look for what killed writers left. It is for a
-// folder of many files that SweepFolder has cleared: each look would read the names of all of them.
+// WriteSwept is like Write, but does not remove what killed processes left. It is for a folder with
+// many files that SweepFolder has already cleaned: each sweep would read the names of all files.
 func WriteSwept(path string, write func(io.Writer) error) error {
 	return whole(path, false, write)
 }
 
-// whole replaces the file at path by what write produces.
+// whole replaces the file at path by the output of write.
 func whole(path string, sweeps bool, write func(io.Writer) error) error {
 	f, err := create(path, sweeps)
 	if err != nil {
@@ -100,7 +100,7 @@ const maxTries = 100
 // exist. Create removes what killed processes left while writing the same file.
 func Create(path string) (*File, error) { return create(path, true) }
 
-// create is Create, which sweeps, or does not.
+// create does the work of Create. sweeps says whether it removes what killed processes left.
 func create(path string, sweeps bool) (*File, error) {
 	path, err := target(path)
 	if err != nil {

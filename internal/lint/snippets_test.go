@@ -5,29 +5,30 @@ import (
 	"testing"
 )
 
-// Every snippet of Go in docs/extend.md stands, as it is, in a file of examples,
-// which is compiled and run.
+// Every snippet of Go in docs/extend.md and docs/library.md is a part of a file of examples, which is
+// compiled and run. Whole programs are tested by TestDocsProgramsRun.
 func TestDocsSnippetsAreCompiled(t *testing.T) {
-	const page = "docs/extend.md"
 	sources := map[string]string{}
 	for name, text := range texts(t, ".go") {
 		if strings.HasPrefix(name, "examples/") {
 			sources[name] = text
 		}
 	}
-	_, fences := split(markdown(t)[page])
 	snippets := 0
-	for _, f := range fences {
-		if f.language != "go" {
-			continue
-		}
-		snippets++
-		if !standsIn(f.code, sources) {
-			t.Errorf("%s:%d: the snippet stands in no file of examples", page, f.line)
+	for _, page := range []string{"docs/extend.md", "docs/library.md"} {
+		_, fences := split(markdown(t)[page])
+		for _, f := range fences {
+			if f.language != "go" || strings.HasPrefix(f.code, "package main\n") {
+				continue
+			}
+			snippets++
+			if !standsIn(f.code, sources) {
+				t.Errorf("%s:%d: the snippet is in no file of examples", page, f.line)
+			}
 		}
 	}
 	if snippets < 8 {
-		t.Errorf("%s has %d snippets, want at least 8", page, snippets)
+		t.Errorf("the pages have %d snippets, want at least 8", snippets)
 	}
 }
 

@@ -209,9 +209,9 @@ func (a *audit) looseness(p *report.Page) {
 
 func (a *audit) adjacency(p *report.Page) {
 	p.Section("The adjacency matters")
-	p.Text("The theorem holds for neighbouring data sets of which one has one more record (add-or-remove). If a " +
-		"record is replaced instead, a run can cost more than the theorem's ε. This is such a run, with " +
-		"the rounds that either form of γ requires:")
+	p.Text("The theorem holds if one neighbouring data set has one record more than the other (add-or-remove). " +
+		"If a record is replaced instead, a run can cost more than the theorem's ε. This is such a run, " +
+		"with the rounds that either form of γ requires:")
 	var rows [][]string
 	for _, e := range a.replaceOne {
 		main := "not met"

@@ -23,7 +23,7 @@ var (
 )
 
 // Markdown breaks the paragraphs and list items of a Markdown text into lines of at most 100 columns. A
-// longer word gets a line of its own. Tables, headings, pictures and code blocks are not changed.
+// longer word gets a separate line. Tables, headings, pictures and code blocks are not changed.
 func Markdown(text string) string {
 	var out []string
 	code := false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The words that replace a number if there is none.
+// The words that replace a missing number.
 const (
 	NoAnswer   = "–"           // if the question does not apply
 	NotCovered = "not covered" // if the accountant does not cover it

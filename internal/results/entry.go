@@ -65,8 +65,8 @@ func Beside(dir string, listed []string) (pictures []Entry, pages []string, err 
 	return pictures, pages, errors.Join(errs...)
 }
 
-// readEntry reads the manifest of a folder. It returns an empty Entry if there is none or if another
-// program wrote it.
+// readEntry reads the manifest of a folder. It returns an empty Entry if the folder has no manifest or
+// if another program wrote it.
 func readEntry(dir, name string) (Entry, error) {
 	b := Entry{Folder: name}
 	text, err := ManifestText(dir, name)

@@ -39,8 +39,8 @@ type Origin struct {
 }
 
 // NewOrigin returns the origin of a result that this process has just made. cells is the number of
-// training runs, computed of which it computed itself, took is the duration of the command, and
-// cellTime the total time of the runs.
+// training runs, and computed the number that it computed itself. took is the duration of the command,
+// and cellTime the total time of the runs.
 func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	return Origin{
 		Version: version.Get().Source(), Go: runtime.Version(), Machine: cpu.Describe(),

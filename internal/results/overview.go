@@ -90,7 +90,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// The limits of what is read.
+// The limits of the input.
 const (
 	maxPicture = 32 << 20
 	maxText    = 8 << 20

@@ -11,7 +11,7 @@ import (
 )
 
 // OtherSettings describes the first difference between the settings in a manifest's config and the
-// given settings. It returns "" if there is none. The cost of the settings is not compared, because it
+// given settings. It returns "" if they are equal. The cost of the settings is not compared, because it
 // follows from them.
 func OtherSettings(config json.RawMessage, settings any) (string, error) {
 	text, err := json.Marshal(settings)

@@ -69,7 +69,7 @@ func ParseTable(text []byte) (Table, error) {
 }
 
 // Differs describes the first difference between t and table, which includes its header. It returns ""
-// if there is none.
+// if they are equal.
 func (t Table) Differs(table [][]string) string {
 	if !slices.Equal(table[0], t.Header) {
 		return "has other columns"

@@ -68,8 +68,8 @@ var (
 )
 
 // contained makes the HTML of a page independent of other files. Pictures are embedded, and links to
-// other files become text. Headings are moved two levels down, below that of the page's section, and
-// wide parts can be scrolled by keyboard.
+// other files become text. Headings are moved two levels down, below the heading of the page's section,
+// and wide parts can be scrolled by keyboard.
 func contained(text, name, dir, folder string) (string, error) {
 	var failed error
 	text = images.ReplaceAllStringFunc(text, func(tag string) string {

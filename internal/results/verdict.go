@@ -116,7 +116,7 @@ type table struct {
 	synthetic bool
 }
 
-// readTable reads a figure of the folder. It returns nil if there is none.
+// readTable reads a figure of the folder. It returns nil if the folder does not have it.
 func readTable(dir, figure string) (*table, error) {
 	m := struct {
 		Figure string  `json:"figure"`

@@ -50,7 +50,7 @@ func ParseFormat(name string) (Format, error) {
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
 	Bound dp.Bound // cost to a record of all rounds that use it
-	// Holders is the number of clients that hold each record, each of which runs these rounds. 0 means
+	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
 	// 1.
 	Holders int
 	// Notes are warnings from the reports of the rounds, see plan.History.

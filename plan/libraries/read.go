@@ -49,9 +49,8 @@ func hasHistory(text []byte) bool {
 }
 
 // Read returns the rounds of a library's record. sampling and adjacency apply where the record does not
-// give them; an empty adjacency stands for the usual one of the sampling. What no accountant covers is
-// refused with an error that names it and wraps dp.ErrNotCovered. text must be at most
-// plan.MaxEventsBytes long.
+// give them; an empty adjacency stands for the usual one of the sampling. If no accountant covers the
+// rounds, the error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {
 		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
@@ -87,7 +86,7 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 var mechanisms = []string{"rdp", "prv", "gdp"}
 
 // readOpacus reads {"history": [[σ, q, steps], …], "mechanism": "rdp"}, as returned by state_dict() of
-// an accountant, or the history alone.
+// an accountant, or only the history.
 func readOpacus(text []byte) ([]dp.Event, error) {
 	text = bytes.TrimSpace(text)
 	var state struct {

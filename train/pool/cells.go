@@ -50,12 +50,12 @@ type Cell struct {
 	Alone bool
 }
 
-// cellOf returns what cells of the training have in common: everything but how they cost, run and check.
+// cellOf returns a cell of the training without the functions Cost, Run and Check.
 func cellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
 }
 
-// clockCellOf is cellOf for a training on a clock, which is computed alone if the clock is real.
+// clockCellOf is cellOf for a training on a clock. With a real clock the cell runs alone.
 func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	c := cellOf(what, spec, source)
 	c.Alone = spec.Runner == train.HogwildRunner

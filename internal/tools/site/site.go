@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/tools/checkout"
 )
 
-// The pages of the site that are not made from Markdown.
+// Files of the site.
 const (
 	home      = "index.html"
 	stylePage = "style.css"
@@ -51,22 +51,21 @@ type group struct {
 // groups is the list of guides. Every page below docs must be in it.
 var groups = []group{
 	{"Begin", []guide{
-		{"README.md", "What it is"}, {"docs/ten-minutes.md", "Ten minutes"},
-		{"docs/own-records.md", "Your own records"}, {"docs/elsewhere.md", "Train elsewhere"},
-		{"docs/sharp-edges.md", "Sharp edges"},
+		{"README.md", "What it is"}, {"docs/README.md", "All pages and commands"},
+		{"docs/guarantee.md", "What the guarantee covers"},
 	}},
 	{"Guides", []guide{
-		{"docs/planning.md", "Planning and accounting"}, {"docs/planner.md", "The planner as a page"},
-		{"docs/proposing.md", "Proposing settings"}, {"docs/training.md", "Training"},
-		{"docs/asynchrony.md", "Asynchrony and delay"}, {"docs/distributed.md", "Several machines"},
-		{"docs/audit.md", "Audit"}, {"docs/figures.md", "Figures and tables"},
+		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
+		{"docs/own-table.md", "Your own table"}, {"docs/extend.md", "Models and data sets"},
+		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/audit.md", "Audit"},
+		{"docs/paper.md", "Reproduce the paper"},
 	}},
 	{"Library", []guide{
-		{"docs/extend.md", "Using and extending it"}, {"examples/README.md", "Examples"},
-		{"docs/architecture.md", "Architecture"}, {"docs/determinism.md", "Determinism"},
+		{"docs/library.md", "The library"}, {"examples/README.md", "Examples"},
+		{"docs/architecture.md", "Architecture"},
 	}},
 	{"Background", []guide{
-		{"docs/paper.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
+		{"docs/differences.md", "Where it is not the paper"}, {"docs/notation.md", "Symbols and names"},
 		{"CHANGELOG.md", "Changelog"}, {"CONTRIBUTING.md", "Contributing"}, {"SECURITY.md", "Privacy bugs"},
 	}},
 }

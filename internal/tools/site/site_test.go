@@ -71,11 +71,11 @@ func TestSiteOfTheRepository(t *testing.T) {
 		t.Errorf("%d figures were looked for", cards)
 	}
 	for at, want := range map[string][]string{
-		home: {`<h1 id="proactivedp">`, `href="docs/ten-minutes.html"`, `href="planner.html"`,
-			`id="two-commands"`, `<a href="#two-commands">`, `src="results/phishing-logreg-epsilon/figure.png"`},
+		home: {`<h1 id="proactivedp">`, `href="docs/planning.html"`, `href="planner.html"`,
+			`id="two-commands"`, `<a href="#two-commands">`, `src="results/mushrooms-budget/figure.png"`},
 		"docs/notation.html": {`aria-current="page">Symbols and names`, `role="region"`},
-		"answer/answer.go.html": {`<pre class="source" tabindex="0">`,
-			`<span>package answer`},
+		"models/mlp/mlp.go.html": {`<pre class="source" tabindex="0">`,
+			`<span>package mlp`},
 		"results/bench.html": {`<h1`},
 	} {
 		for _, part := range want {
@@ -105,12 +105,12 @@ func small(t *testing.T) checkout.Tree {
 		"guide/a.md": []byte("# A\n\n## σ *here*\n\n| | b |\n|---|---|\n| <b>1</b> | 2 |\n\n" +
 			"![picture](../results/f/figure.png) [up](../README.md) [licence](../LICENSE) " +
 			"[results](../results/README.md)\n\n```\n<code>\n```\n"),
-		"docs/extend.md":  []byte("# Extend\n"),
-		"docs/figures.md": []byte("# Figures\n"),
-		"guide/.b.md":     []byte("no page"),
-		"LICENSE":         []byte("as & you <like>\n"),
-		"p/p.go":          []byte("// Package p is small.\npackage p\n"),
-		"q/x.py":          []byte("print('<x>')\n"),
+		"docs/extend.md": []byte("# Extend\n"),
+		"docs/paper.md":  []byte("# Figures\n"),
+		"guide/.b.md":    []byte("no page"),
+		"LICENSE":        []byte("as & you <like>\n"),
+		"p/p.go":         []byte("// Package p is small.\npackage p\n"),
+		"q/x.py":         []byte("print('<x>')\n"),
 		"results/f/manifest.json": []byte(
 			`{"title": "A <figure>", "command": "make it", "files": ["figure.png", "data.csv"]}`),
 		"results/f/data.csv":   []byte("a,b\n1,2\n"),
