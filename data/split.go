@@ -173,7 +173,7 @@ type Partition string
 
 // The partitions.
 const (
-	// Replicate gives every client the whole training set, as the paper does: it stands in for each
+	// Replicate gives every client the whole training set, as the paper does: it replaces each
 	// client's own data set of N_c rows. Every client then uses each record, and its privacy pays
 	// for the rounds of all clients.
 	Replicate Partition = "replicate"

@@ -429,7 +429,7 @@ func TestWriteRefuses(t *testing.T) {
 	for want, d := range map[string]*data.Dataset{
 		"write toy: classes = 3, must be 2": &three,
 		"write toy: row 0: column 2":        &broken,
-		"write toy: it has images":  &images,
+		"write toy: it has images":          &images,
 		"write toy: disk full":              d,
 		"write big: disk full":              mustBig(t),
 	} {

@@ -61,7 +61,8 @@ func (p *parser) fits() error {
 		p.limit.By)
 }
 
-// field returns the bounds of the next field of line, from i on. They are equal if there is none.
+// field returns the bounds of the next field of line, from i on. They are equal if no field is
+// left.
 func field(line []byte, i int) (start, end int) {
 	for i < len(line) && blank(line[i]) {
 		i++
