@@ -63,8 +63,8 @@ type Spec struct {
 	// TimeScale puts the hogwild runner on a real clock, see realclock.Options. 0 means that clients
 	// run as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Only the virtual clock supports the next fields. The hashes are those of a trace's file, see
-	// Pinned.
+	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes
+	// of the traces' files, see Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
 	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
 	Resend       string  `json:"resend,omitempty"` // time after which a lost message is sent again, such as 1ms
