@@ -137,7 +137,7 @@ const (
 )
 
 // The trainings of the ladder. From each rung's first step size, at most this many others are tried.
-// Their runs are numbers that no release uses. The split and the partition are those of the task, so
+// Their run numbers are not used by any release. The split and the partition are those of the task, so
 // that no test record of the task is used.
 const (
 	climbs     = 4

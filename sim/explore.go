@@ -75,7 +75,7 @@ func (e Exploration) validate() error {
 }
 
 // explorer walks depth first through the graph whose nodes are states and whose edges are moves. It
-// keeps only the states on the current path whole.
+// stores in full only the states on the current path.
 type explorer struct {
 	Exploration
 	virtual  *Virtual             // the run; it is set to one state after another

@@ -16,7 +16,7 @@ import (
 // tally is a model with one parameter for each round of each client. Its gradients are 0. The
 // releases are unit vectors and the step size is 1, so parameter (c, i) of a global or local model
 // is minus the number of times that update i of client c was applied to it. So the models show what
-// the machines did, independently of what the machines recorded.
+// the machines did, independently of their own records.
 //
 // With a momentum of ½, an update that was applied once, followed by j others, weighs 2 − 2^−j. One
 // that was applied twice weighs more than 2.

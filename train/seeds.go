@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// ofSeeds prepares the spec with several consecutive seeds, of which the spec's own is the first. It
+// ofSeeds prepares the spec with several consecutive seeds, starting with the spec's own. It
 // returns one run for each number of records that a client holds. With the split by record this
 // number, and so the sample rate, depends on the seed. Other splits always give the same number.
 func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
@@ -34,7 +34,7 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest prepares the spec with several consecutive seeds, of which the spec's own is the first.
+// Costliest prepares the spec with several consecutive seeds, starting with the spec's own.
 // seeds is at least 1. It returns the run that costs a record most, as package pld certifies it, so
 // no other run costs more than its ε. A run without a certified ε costs most; the first such run is
 // returned.
@@ -75,8 +75,8 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds is like Calibrate, for the runs of the spec with several consecutive seeds, of
-// which the spec's own is the first. seeds is at least 1. None of the runs costs a record more than
+// CalibrateSeeds is like Calibrate, for the runs of the spec with several consecutive seeds,
+// starting with the spec's own. seeds is at least 1. None of the runs costs a record more than
 // targetEpsilon.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {

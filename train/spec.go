@@ -63,8 +63,8 @@ type Spec struct {
 	// TimeScale puts the hogwild runner on a real clock, see realclock.Options. 0 means that clients
 	// run as fast as they can.
 	TimeScale float64 `json:"time_scale,omitempty"`
-	// Only the virtual clock supports the next fields. The hashes are those of a trace's file, see
-	// Pinned.
+	// Only the virtual clock supports the next fields. ComputeTrace and LatencyTrace are the hashes
+	// of the traces' files, see Pinned.
 	Speeds       string  `json:"speeds,omitempty"` // see clock.ParseSpeeds
 	Loss         float64 `json:"loss,omitempty"`   // see clock.Network
 	Resend       string  `json:"resend,omitempty"` // time after which a lost message is sent again, such as 1ms
@@ -362,7 +362,7 @@ func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give a δ or "+
+			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give --delta or "+
 				"more records", n))
 		}
 	}

@@ -148,8 +148,8 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	return dial(ctx, "", options)
 }
 
-// closeTime limits how long Close waits. The broker closes its streams first. What may take longer
-// after that are connections whose clients do not read: they end only at WriteDeadline.
+// closeTime limits how long Close waits. The broker closes its streams first. After that,
+// connections whose clients do not read may take longer: they end only at WriteDeadline.
 const closeTime = 5 * time.Second
 
 // Close stops the broker, if it was started here, and waits for its end. It does not wait for

@@ -255,7 +255,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	}
 	if d.Features == 0 {
 		if d.Features = p.width; p.width == 0 {
-			return nil, whole("no entries, so the number of features is not known")
+			return nil, whole("no entries, so the number of features is not known: give --features")
 		}
 	}
 	if p.given != nil || p.blind {

@@ -104,7 +104,7 @@ func (p *parser) badIndex(text []byte, at int) error {
 	case len(index) == 0:
 		return p.fault(at, "index missing in %.40q: entries are index:value", text)
 	case p.maxIndex < MaxIndex:
-		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features", index,
+		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features (--features)", index,
 			p.maxIndex)
 	}
 	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)

@@ -33,9 +33,9 @@ type Lock struct {
 // previous holder.
 const maxLockTries = 100
 
-// take takes the lock file at path. named is the name, in errors, of what the lock protects. The
-// folder must exist. If another process holds the lock, the error is ErrHeld with the number of that
-// process.
+// take takes the lock file at path. Errors call the protected file or folder by the given name. The
+// folder of the lock file must exist. If another process holds the lock, the error is ErrHeld with
+// the number of that process.
 func take(path, named string) (*Lock, error) {
 	for range maxLockTries {
 		f, err := openLock(path)

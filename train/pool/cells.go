@@ -55,7 +55,8 @@ func cellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
 }
 
-// clockCellOf is cellOf for a training on a clock. With a real clock the cell runs alone.
+// clockCellOf is cellOf for a training on a clock. With a real clock, no other cell runs at the same
+// time.
 func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	c := cellOf(what, spec, source)
 	c.Alone = spec.Runner == train.HogwildRunner

@@ -85,7 +85,7 @@ func newLife(key, salt []byte) (*life, error) {
 func nonce(number uint64) []byte { return le.AppendUint64(make([]byte, 4, 12), number) }
 
 // seal completes a record and returns it. Its payload is everything after the first recordHead
-// bytes. The record begins behind bytes after the first record of its flush.
+// bytes. The parameter behind is the distance in bytes from the first record of its flush.
 func seal(record []byte, kind uint32, l *life, number uint64, behind int) []byte {
 	le.PutUint32(record[8:], kind)
 	if l.sealed() {
@@ -208,7 +208,7 @@ func pinPayload(run []byte, client, params int) []byte {
 
 func numberPayload(n int) []byte { return le.AppendUint64(make([]byte, recordHead), uint64(n)) }
 
-// payload appends the record of a release of u to dst, which is empty.
+// payload appends the record for a release with the vector u to dst, which must be empty.
 func (r Release) payload(dst []byte, u []float32) []byte {
 	dst = append(dst, make([]byte, recordHead)...)
 	for _, n := range [...]int{r.Round, r.Newest, r.Size} {

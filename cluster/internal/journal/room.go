@@ -20,8 +20,8 @@ const (
 	mostInRoom = 16 << 10
 )
 
-// start returns where the next record begins, at byte at or after it. The head of a record must be
-// in one sector, so that it is on disk as a whole or not at all.
+// start returns the first place, not before the byte at, where a record may begin. The head of a
+// record must be in one sector, so that it is on disk as a whole or not at all.
 func start(at int64) int64 {
 	if left := sector - at%sector; left < recordHead {
 		return at + left
