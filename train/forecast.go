@@ -193,3 +193,6 @@ func (f *Forecast) made() error {
 	}
 	return nil
 }
+
+// WriteStatement writes the full privacy statement of the run that is planned.
+func (f *Forecast) WriteStatement(w io.Writer) error { return f.Privacy.WriteStatement(w) }

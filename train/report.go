@@ -223,6 +223,9 @@ training loop   %.3f s (%.4g client rounds per second)
 	return r.Privacy.WriteText(w)
 }
 
+// WriteStatement writes the full privacy statement of the run.
+func (r *Report) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
+
 // simulated returns a line about how long the run took on its clock, if it had one.
 func (r *Report) simulated() string {
 	switch {

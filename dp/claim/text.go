@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
+	"proactivedp/rng"
 )
 
 // shown is the number of digits of ε and δ in a text. Upper ends are rounded up and lower ends
@@ -69,6 +70,42 @@ func Noted(statement string, notes []string) string {
 		return statement
 	}
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
+}
+
+// Line is a Statement on one line, for a record: the bound, adjacency, sampling, the accountant, and
+// what kind of noise it is.
+func Line(b dp.Bound, events ...dp.Event) string {
+	if err := describable(b, events); err != nil {
+		return "Privacy: no ε for a record: " + message.OneLine(err)
+	}
+	cost := Short(&b) + " at δ = " + up(b.Delta)
+	if b.EpsilonLower >= 1e6 {
+		return fmt.Sprintf("Privacy: none to speak of: ε of a record is above 1000000 at δ = %s (by %s).", up(b.Delta),
+			b.Accountant)
+	}
+	if b.DeltaLower != b.DeltaUpper {
+		cost = fmt.Sprintf("δ ≤ %s at ε = %s", up(b.DeltaUpper), up(b.Epsilon))
+		if b.Kind == dp.Approximation {
+			cost = fmt.Sprintf("δ about %s at ε = %s (no guarantee)", up(b.Delta), up(b.Epsilon))
+		}
+	} else if b.Kind == dp.Interval || b.Kind == dp.Exact {
+		cost = fmt.Sprintf("ε ≤ %s at δ = %s", up(b.EpsilonUpper), up(b.Delta))
+	}
+	by := byAccountant(b.Kind, b.Accountant)
+	if b.Kind == dp.Approximation {
+		by = "approximation by " + b.Accountant
+	}
+	line := fmt.Sprintf("Privacy: %s for a record (%s), %s adjacency, %s", cost, by, b.Adjacency, samplingName(b.Sampling))
+	switch names, unnamed := dp.Names(events); {
+	case slices.ContainsFunc(names, rng.Name.Simulated):
+		line += "; SIMULATION: anyone who knows the seed can subtract the noise"
+	case len(names) == 0 || unnamed:
+		line += "; noise assumed to be independent"
+	}
+	if WeakDelta(b, events...) {
+		line += "; WEAK: δ is not below 1/N"
+	}
+	return line + "."
 }
 
 // BudgetStatement is [Statement] for tasks that may have been chosen by earlier results, under a
@@ -252,6 +289,9 @@ func (r Report) Line() string {
 		noise = "; SIMULATION: anyone who knows the seed can subtract the noise"
 	case len(r.Noise) > 0:
 		noise = "; release: noise from " + r.Noise[0].String()
+	}
+	if n := r.PerClient.DatasetSize; n > 0 && atLeastInverse(r.Delta, n) {
+		noise += "; WEAK: δ is not below 1/N"
 	}
 	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), %s adjacency, %s%s", up(*r.EpsilonUpper), up(r.Delta),
 		byAccountant(r.Kind, r.Accountant), r.Adjacency, samplingName(r.Sampling), noise)
