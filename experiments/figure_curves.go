@@ -273,10 +273,10 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 		"closed form: per client", "per record"}}
 	for i, m := range all {
 		row := []string{m.name, ends[i], strconv.Itoa(privacy[i].PerClient.Rounds)}
-		certified := privacy[i].Certified
+		certified, closed := privacy[i].Certified, privacy[i].Closed()
 		for _, e := range []*float64{
 			certified.PerClient.EpsilonUpper, certified.PerRecord.EpsilonUpper,
-			privacy[i].PerClient.EpsilonUpper, privacy[i].PerRecord.EpsilonUpper,
+			closed.PerClient.EpsilonUpper, closed.PerRecord.EpsilonUpper,
 		} {
 			text := report.NotCovered
 			if m.reference {

@@ -194,7 +194,7 @@ func (p *Plan) writeRun(t *page) {
 		return
 	}
 	t.row("run", "%s of s = %d%s, rate %s: %s%s", rounds(r.Rounds), r.SampleSize,
-		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r.Remainder))
+		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r, epochsCount(p.Epochs, p.N)))
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
@@ -205,13 +205,13 @@ func (p *Plan) writeRun(t *page) {
 	}
 }
 
-// leftOver says what whole rounds leave of K, or compute beyond it.
-func leftOver(remainder int) string {
+// leftOver says what whole rounds leave out of k epochs, or compute beyond them.
+func leftOver(r *Run, k int) string {
 	switch {
-	case remainder > 0:
-		return fmt.Sprintf(", %d left over", remainder)
-	case remainder < 0:
-		return fmt.Sprintf(", %d more than the epochs", -remainder)
+	case r.Remainder > 0:
+		return fmt.Sprintf(", %d left over", r.Remainder)
+	case r.Computations > k:
+		return fmt.Sprintf(", %d more than the epochs", r.Computations-k)
 	}
 	return ""
 }
@@ -434,7 +434,7 @@ func (p *Next) WriteText(w io.Writer) error {
 	}
 	if r := p.Run; r != nil {
 		t.row("run", "%s of s = %d: %s%s", rounds(r.Rounds), r.SampleSize, computations(r.Computations),
-			leftOver(r.Remainder))
+			leftOver(r, epochsCount(p.Epochs, p.N)))
 		if n := holders(p.Clients, p.Shared); n > 1 {
 			t.row("", "in each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
 		}

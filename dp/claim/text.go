@@ -281,6 +281,9 @@ func (r Report) WriteText(w io.Writer) error {
 // whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
+		if r.Reason == "" {
+			return "no ε claimed for a record"
+		}
 		return fmt.Sprintf("no ε claimed for a record: %s", message.Of(errors.New(r.Reason)))
 	}
 	noise := ""
