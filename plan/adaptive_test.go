@@ -64,13 +64,13 @@ func TestReplanByFilter(t *testing.T) {
 	for _, want := range []string{"Next leg by a Rényi filter: rounds, and when to stop, may depend on results",
 		"order " + p.filterOrders(), "assumed to be fixed before the first release: the past uses",
 		"if fixed beforehand ε in [",
-		"ε needed of the filter", "chosen by what was released before", "there is no record of it",
+		"ε needed of the filter", "chosen from earlier results", "there is no record of it",
 		"ε ≤ 0.3 at δ = 0.0001 (an upper bound, by the rdp-filter accountant), under add-or-remove adjacency"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "taken to be fixed") {
+	if strings.Contains(text, "number of rounds are assumed to be fixed") {
 		t.Errorf("both statements in\n%s", text)
 	}
 }
@@ -282,7 +282,7 @@ func TestHistory(t *testing.T) {
 		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "filter: delta = 1, must be " +
 			"in (0, 1)\norder = 0.5",
 		`{"filter": {"epsilon": 1, "budget": 1}, ` + events:               `unknown field "budget"`,
-		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" stands twice`,
+		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" occurs twice`,
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": [2]}}`:         "none, must be",
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": 2}, ` + events: "orders is a JSON number, must be an array",
 	} {

@@ -375,7 +375,7 @@ func TestReadEvents(t *testing.T) {
 		`[{"sigma": 0, "dataset_size": 0}]`:                                   "event 0: sample_rate is missing",
 		`[{"sigma": 3, "noise_multiplier": 0, "sample_rate": 1, "steps": 1}]`: "noise_multiplier and sigma",
 		`[{"sigma": 3, "sample_rate": 1, "steps": 1, "count": 0}]`:            "count and steps are the same",
-		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" stands twice`,
+		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" occurs twice`,
 		`[{"count": 1.5}]`:                                                    "1.5",
 		strings.Replace(one, "500", "0", 1):                                   `unknown field`,
 		"[" + strings.Replace(one, "500", "0", 1) + "]":                       "event 0: count of rounds = 0",
