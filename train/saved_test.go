@@ -226,16 +226,16 @@ func TestContradictingModelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Saved){
-		"model = \"other\"":      func(s *Saved) { s.Spec.Model = "other" },
-		"must be four for each":  func(s *Saved) { s.Params++ },
-		"must be the":            func(s *Saved) { s.Inputs.Features++ },
-		"in at least two":        func(s *Saved) { s.Inputs.Labels = nil },
-		"label map":              func(s *Saved) { s.Inputs.Map = "a,b,c" },
-		"constants of 1 columns": func(s *Saved) { s.Inputs.Mapped = &data.Affine{Scale: []float64{1}} },
-		"params_sha256":          func(s *Saved) { s.ParamsSHA256 = "other" },
-		"λ = 0":                  func(s *Saved) { s.Lambda = 0 },
-		"images of 0×0×0 pixels": func(s *Saved) { s.Inputs.Images = &ImageShape{} },
-		"\"lenet\" needs":        func(s *Saved) { s.Spec.Model = LeNet },
+		"model = \"other\"":       func(s *Saved) { s.Spec.Model = "other" },
+		"must be four for each":   func(s *Saved) { s.Params++ },
+		"must be the":             func(s *Saved) { s.Inputs.Features++ },
+		"in at least two":         func(s *Saved) { s.Inputs.Labels = nil },
+		"label map":               func(s *Saved) { s.Inputs.Map = "a,b,c" },
+		"constants for 1 columns": func(s *Saved) { s.Inputs.Mapped = &data.Affine{Scale: []float64{1}} },
+		"params_sha256":           func(s *Saved) { s.ParamsSHA256 = "other" },
+		"λ = 0":                   func(s *Saved) { s.Lambda = 0 },
+		"images of 0×0×0 pixels":  func(s *Saved) { s.Inputs.Images = &ImageShape{} },
+		"\"lenet\" needs":         func(s *Saved) { s.Spec.Model = LeNet },
 	} {
 		s := *m
 		change(&s)
