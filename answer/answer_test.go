@@ -56,7 +56,7 @@ func TestAnswersReadBack(t *testing.T) {
 // Every question has its answer under its own name, and nothing else.
 func TestQuestionsHaveAnswers(t *testing.T) {
 	r := put(t, t.Context(),
-		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.29962, "tight": true, "points": 4, "code": true}}`)
+		`{"plan": {"n": 10000, "epochs": 5, "sigma": 19.29962, "method": "closed-form", "tight": true, "points": 4, "code": true}}`)
 	if r.Error != nil || r.Plan["feasible"] != true || len(r.Plan["frontier"].(map[string]any)["rows"].([]any)) < 4 ||
 		len(r.Plan["code"].([]any)) != 6 {
 		t.Errorf("%+v", r)
@@ -93,12 +93,12 @@ func TestWrongQuestionsAreTold(t *testing.T) {
 		`{"plan": {"n": 10000, "epoch": 5}}`: {Wrong,
 			`unknown field "epoch"`},
 		`{"plan": {"n": 10000, "epochs": 5, "n": 1}}`: {Wrong,
-			"stands twice"},
+			"occurs twice"},
 		`{"plan": {"n": 1e30, "epochs": 5}}`: {Wrong,
 			"must be a whole number"},
 		`{"plan": {"n": 10000, "epochs": 5, "sigma": 20, "points": 1, "accuracy": 9}}`: {Wrong,
 			"points = 1"},
-		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 1, "adjacency": "replace-one"}}`: {NotCovered,
+		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 1, "method": "closed-form", "adjacency": "replace-one"}}`: {NotCovered,
 			"must be"},
 		`{"calibrate": {"epsilon": 1e-3, "delta": 1e-9, "sigma": 0.5, "sample_rate": 0.5}}`: {Infeasible,
 			"no steps"},
@@ -111,7 +111,7 @@ func TestWrongQuestionsAreTold(t *testing.T) {
 			"only one"},
 		`{"tradeoff": {"events": [{"noise_multiplier": 1}], "delta": 0.1, "points": 1e5}}`: {Wrong, "points"},
 		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 1}} x`: {Wrong,
-			"more after"},
+			"more text after"},
 		`[` + strings.Repeat(`[`, 20000): {Wrong, "JSON"},
 		`"` + strings.Repeat(`x`, MaxQuestionBytes) + `"`: {Wrong,
 			"must be at most"},
@@ -171,9 +171,9 @@ func TestOdds(t *testing.T) {
 	if odds(dp.Bound{EpsilonUpper: math.Inf(1)}) != nil {
 		t.Error("odds without a guarantee")
 	}
-	loose := put(t, t.Context(), `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5}}`).Plan["odds"].(map[string]any)
+	loose := put(t, t.Context(), `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5, "method": "closed-form"}}`).Plan["odds"].(map[string]any)
 	tight := put(t, t.Context(),
-		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5, "tight": true}}`).Plan["odds"].(map[string]any)
+		`{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.5, "method": "closed-form", "tight": true}}`).Plan["odds"].(map[string]any)
 	if loose["by"] != "closed-form" || tight["by"] != "pld" ||
 		!(tight["true_positive"].(float64) < loose["true_positive"].(float64)) {
 		t.Errorf("odds %v and certified %v", loose, tight)
@@ -218,7 +218,7 @@ func FuzzJSON(f *testing.F) {
 func TestCommandsOfAPlanThatIsNotFeasible(t *testing.T) {
 	for epsilon, feasible := range map[float64]bool{0.5: true, 1e-6: false} {
 		a, err := Solve(t.Context(), PlanQuestion{Code: true,
-			Request: plan.Request{N: 10000, Epochs: 5, Epsilon: epsilon, Root: "my root's"}})
+			Request: plan.Request{N: 10000, Epochs: 5, Epsilon: epsilon, Root: "my root's", Method: plan.ClosedForm}})
 		if err != nil || a.Feasible != feasible {
 			t.Fatalf("%+v, %v", a, err)
 		}

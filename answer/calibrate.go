@@ -15,7 +15,7 @@ import (
 type CalibrateQuestion struct {
 	plan.Target
 	Accountant string  `json:"accountant,omitempty"` // one of AccountantNames; pld if not given
-	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; 1e-4 if not given
+	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
 }
 
 // Calibration is the answer to a CalibrateQuestion.
@@ -24,12 +24,8 @@ type Calibration struct {
 	Statement string `json:"statement"`
 }
 
-// The accuracies of pld in a calibration: the default for the answer, and the one used to find a
-// starting point.
-const (
-	CalibrationAccuracy = 1e-4
-	coarse              = 3e-2
-)
+// CalibrationAccuracy is the default accuracy of pld in a calibration.
+const CalibrationAccuracy = plan.Accuracy
 
 // Validate reports every field that is outside its range.
 func (q CalibrateQuestion) Validate() error {
@@ -52,7 +48,7 @@ func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 		return nil, err
 	}
 	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
-	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, coarse)})
+	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, plan.Coarse)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,7 +68,7 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}
-	flags.number("accuracy", q.Accuracy)
+	flags.number("accuracy", cmp.Or(q.Accuracy, plan.Accuracy))
 	return flags.join("proactivedp account")
 }
 

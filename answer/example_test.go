@@ -12,7 +12,7 @@ import (
 // A question in JSON, and what its answer says.
 func ExampleJSON() {
 	text := answer.JSON(context.Background(), []byte(
-		`{"plan": {"n": 50000, "epochs": 10, "epsilon": 3, "delta": 1e-5, "method": "pld"}}`))
+		`{"plan": {"n": 50000, "epochs": 10, "epsilon": 3, "delta": 1e-5}}`))
 	var a answer.Answer
 	if err := json.Unmarshal(text, &a); err != nil {
 		log.Fatal(err)
@@ -20,6 +20,6 @@ func ExampleJSON() {
 	fmt.Println(a.Plan.Verdict)
 	fmt.Printf("%s\n", answer.JSON(context.Background(), []byte(`{"plan": {"n": 50000, "epoch": 10}}`)))
 	// Output:
-	// Feasible: 23 rounds of s = 21572 with σ = 3.110512 cost a record ε ≤ 3 (certified by pld) at δ = 1e-05.
+	// Feasible: 123 rounds of s = 4096 with σ = 1.551302 cost a record ε ≤ 2.9998 (certified by pld) at δ = 1e-05.
 	// {"error":{"kind":"wrong","problems":["unknown field \"epoch\""]}}
 }

@@ -18,9 +18,10 @@ const MaxPoints = plan.MaxPoints
 // PlanQuestion asks for a plan and, on request, for additional information about it.
 type PlanQuestion struct {
 	plan.Request
-	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows
+	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
+	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
 	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0: no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: pld.DefaultAccuracy
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: plan.Accuracy, and pld.DefaultAccuracy in the frontier
 	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
 }
 
@@ -30,12 +31,16 @@ func (q PlanQuestion) Validate() error {
 	if q.Points != 0 {
 		errs = append(errs, dp.CheckCount("points", q.Points, 2, MaxPoints))
 	}
+	if len(q.Sizes) > 0 {
+		return errors.Join(append(errs, q.Request.ValidateSizes(q.Sizes))...)
+	}
 	return errors.Join(append(errs, q.Request.Validate())...)
 }
 
 // Plan is a plan with the additional information that was asked for.
 type Plan struct {
 	*plan.Plan
+	Batches    []plan.Batch     `json:"batches,omitempty"` // of PlanQuestion.Sizes
 	Frontier   *plan.Frontier   `json:"frontier,omitempty"`
 	NoFrontier string           `json:"frontier_reason,omitempty"`
 	Verdict    string           `json:"verdict"`
@@ -50,14 +55,24 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	p, err := plan.Solve(ctx, q.Request)
+	var p *plan.Plan
+	var batches []plan.Batch
+	var err error
+	if len(q.Sizes) > 0 {
+		p, batches, err = plan.Compare(ctx, q.Request, q.Sizes)
+	} else {
+		p, err = plan.Solve(ctx, q.Request)
+	}
 	if err != nil {
 		return nil, err
 	}
-	a := &Plan{Plan: p, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
-	acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, pld.DefaultAccuracy)}
+	if len(batches) > 0 && p.Run != nil {
+		q.SampleSize = p.Run.SampleSize
+	}
+	a := &Plan{Plan: p, Batches: batches, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
 	if q.Tight {
-		if err := p.Tighten(ctx, acc); err != nil {
+		acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, plan.Accuracy)}
+		if err := errors.Join(p.Tighten(ctx, acc), p.Recommend(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +81,7 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		if p.Epsilon == 0 || p.Epochs == 0 {
 			a.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
 				"frontier", p.Epsilon, p.Epochs)
-		} else if a.Frontier, err = p.Frontier(ctx, acc, q.Points); err != nil {
+		} else if a.Frontier, err = p.Frontier(ctx, pld.Accountant{Accuracy: q.Accuracy}, q.Points); err != nil {
 			return nil, err
 		}
 	}

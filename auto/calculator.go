@@ -356,6 +356,7 @@ func (c *calculator) largest(ctx context.Context, l *ledger, sigma float64, clie
 	if len(l.events) == 0 {
 		p, err := plan.Solve(ctx, plan.Request{
 			N: l.Records, Epochs: k, Sigma: sigma, Delta: l.Delta, Clients: clients, Shared: clients > 1,
+			Method: plan.ClosedForm,
 		})
 		if err != nil {
 			return 0, "", err

@@ -44,7 +44,7 @@ func FuzzParseClients(f *testing.F) {
 // Of two budgets of one client the last would count: neither does.
 func TestClientsFileRefusesRepeats(t *testing.T) {
 	_, err := parseClients([]byte(`[{"epsilon": 0.5, "target_accuracy": 0.9, "epsilon": 5}]`))
-	if err == nil || !strings.Contains(err.Error(), "stands twice") {
+	if err == nil || !strings.Contains(err.Error(), "occurs twice") {
 		t.Errorf("%v, must refuse the second budget", err)
 	}
 }

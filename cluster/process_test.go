@@ -398,7 +398,7 @@ func TestRandomKills(t *testing.T) {
 		// way. How many do so is up to the machine, and is no test.
 		lives, unacknowledged := 0, 0
 		for line := range strings.SplitSeq(f.log.String(), "\n") {
-			if strings.Contains(line, "going on") {
+			if strings.Contains(line, "continuing") {
 				lives++
 				if !strings.Contains(line, "lacking=0") {
 					unacknowledged++

@@ -276,7 +276,7 @@ func TestSplitsRefuseWhatIsNotValid(t *testing.T) {
 		"training rows = -1":                        func(d *Dataset) { d.Train = -1 },
 		"1 offsets for 10 rows":                     func(d *Dataset) { d.Start = d.Start[:1] },
 		"row 3: label 7, must be in [0, 2)":         func(d *Dataset) { d.Label[3] = 7 },
-		"row 1: end offset = 1099511627776":    func(d *Dataset) { d.Start[2] = 1 << 40 },
+		"row 1: end offset = 1099511627776":         func(d *Dataset) { d.Start[2] = 1 << 40 },
 		"row 1: offsets decrease":                   func(d *Dataset) { d.Start[2] = -1 << 40 },
 		"no rows":                                   func(d *Dataset) { *d = Dataset{} },
 		"row offsets run from -5 to 10, must be 0 ": func(d *Dataset) { d.Start[0] = -5 },

@@ -187,7 +187,7 @@ func canonical(label string) string {
 }
 
 // ErrLabel is wrapped for a label that is not one of the given labels.
-var ErrLabel = errors.New("must be one of the given labels")
+var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label.
 func (l *Labels) Class(label string) (int32, error) {

@@ -29,7 +29,7 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 		return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 	}
 	if n < 5 {
-		return train, test, fmt.Errorf("%s has %d rows, a split needs at least 5", d.Name, n)
+		return train, test, fmt.Errorf("%s has %d rows, a split needs at least 5: --test names a file of test rows", d.Name, n)
 	}
 	if err := root.Check(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
@@ -57,7 +57,7 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
 		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d "+
-			"into the test set, must be at least 1: use another seed, or more rows", train.Len(), d.Name, test.Len())
+			"into the test set, must be at least 1: use another --seed, more rows, or --test for a file of test rows", train.Len(), d.Name, test.Len())
 	}
 	return train, test, nil
 }
@@ -173,7 +173,7 @@ type Partition string
 
 // The partitions.
 const (
-	// Replicate gives every client the whole training set, as the paper does: it stands in for each
+	// Replicate gives every client the whole training set, as the paper does: it replaces each
 	// client's own data set of N_c rows. Every client then uses each record, and its privacy pays
 	// for the rounds of all clients.
 	Replicate Partition = "replicate"

@@ -354,7 +354,7 @@ func (l *Ledger) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// givenEvent is an event in JSON. The pointer tells a missing noise multiplier from 0.
+// givenEvent is an event in JSON. The pointer distinguishes a missing noise multiplier from 0.
 type givenEvent struct {
 	Event
 	NoiseMultiplier *float64 `json:"noise_multiplier"`

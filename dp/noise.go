@@ -9,10 +9,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Noise names the source of an event's noise: which run of which root, and which client. The name
-// is public. The rounds of one client in one run have the same noise at every σ. For example, let U
-// and U′ be releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of
-// gradients without noise. The zero value means that the source is not known.
+// Noise names the source of an event's noise: the root, the run and the client. The name is public.
+// The rounds of one client in one run have the same noise at every σ. For example, let U and U′ be
+// releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of gradients
+// without noise. The zero value means that the source is not known.
 type Noise struct {
 	rng.Name
 	Client int `json:"client"` // or AllClients, for rounds of any client of the run
@@ -71,7 +71,7 @@ type composed struct {
 // sharedBy returns the error for two releases that share noise; what names them.
 func sharedBy(what string, noise Noise) error {
 	return fmt.Errorf("%s share the noise of %s: rounds with equal numbers have equal noise, at any σ, so it can be "+
-		"subtracted; give each release a run of its own: %w", what, noise, ErrSharedNoise)
+		"subtracted; use a separate run for each release: %w", what, noise, ErrSharedNoise)
 }
 
 // sharing returns the index of a list, other than i, that has the client's noise.

@@ -115,8 +115,8 @@ func ParseSizes(text string) (Sizes, error) {
 	return p, nil
 }
 
-// MaxRounds is the largest number of rounds of one client. What a run keeps for each round (step
-// sizes, the server's counts) then stays below 200 MB.
+// MaxRounds is the largest number of rounds of one client. The memory that a run needs for each
+// round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
 // Run says how many rounds of a sequence fit into K gradient computations.

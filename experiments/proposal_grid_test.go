@@ -2,10 +2,14 @@ package experiments
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"proactivedp/data/synth"
+	"proactivedp/internal/results"
 	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -56,6 +60,27 @@ func TestAgainstGrid(t *testing.T) {
 	}
 	if rows := report.table(); len(rows) != 1+report.Settings+6 {
 		t.Errorf("%d rows", len(rows))
+	}
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nbest of the grid", "\nregret ", ", standard error 0.",
+		"\nε is that of a record in one training of a setting, certified by pld, δ = 0.",
+		"add-or-remove adjacency, poisson sampling"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in %s", want, &text)
+		}
+	}
+	dir := t.TempDir()
+	err = report.Write(dir, "a command", results.Drawing{}, []*train.Source{o.Data}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"figure.png", "data.csv", "manifest.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // may change the rounding of everything that is added after it: a clipped sum in float32 can change
 // by many times C (S. Casacuberta, M. Shoate, S. Vadhan, C. Wagaman, "Widespread Underestimation of
 // Sensitivity in Differentially Private Libraries and How to Fix It", CCS 2022). A Bounded model
-// proves a bound of what rounding can do, and clips each example below C by that amount.
+// proves how much rounding can change the sum, and clips each example below C by that amount.
 //
 // A Model that is not Bounded can be trained. Its rounding is then unknown, and the privacy
 // statement says so.

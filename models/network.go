@@ -26,12 +26,12 @@ var _ interface {
 	Stochastic
 } = (*Network)(nil)
 
-// Stochastic is a Model whose gradient is random (dropout). The sum of clipped gradients is then
-// that of a network that is drawn anew for each batch. What is drawn for an example depends on its
-// place in the batch. So if a record is removed, the draws of other examples change. But all draws
-// are independent and identically distributed. So the draws of two neighbours can be paired example
-// by example, and given the pairs, the sums differ as a Bounded model says. The guarantee of the
-// noise holds for every pair, and therefore, by joint convexity, for the mixture.
+// Stochastic is a Model whose gradient is random (dropout). Each batch then draws a new network.
+// The draws for an example depend on its place in the batch. So if a record is removed, the draws
+// of other examples change. But all draws are independent and identically distributed. So the draws
+// of two neighbours can be paired example by example, and given the pairs, the sums differ as a
+// Bounded model says. The guarantee of the noise holds for every pair, and therefore, by joint
+// convexity, for the mixture.
 type Stochastic interface {
 	Model
 	// Draw sets the stream for dropout in later calls of ClippedGradSum with this scratch. They

@@ -38,9 +38,10 @@ const MaxBatch = 1 << 18
 // 2^-6 of those of the products, and they leave out 2^-22.9. So their error is less than 34·u·Σ|·|.
 // For convolutions see newTiledGhost.
 //
-// In float64, at most MaxBatch/2 bins are added: of two intervals that form one of more than 64
-// records, at most 31 in a row can be small. Their sum is at most MaxBatch·C, so the error is at
-// most 2^17·2^-53·2^18·C before and after.
+// In float64, at most MaxBatch/2 bins are added. (Two neighbouring intervals that together have
+// more than 64 records cannot both be small. Record numbers have 31 bits, so at most 31 small bins
+// are in a row.) Their sum is at most MaxBatch·C, so the error is at most 2^17·2^-53·2^18·C before
+// and after.
 const Rounding = (binSize+1)*(2*binSize+2)*0x1p-24 + 0x1p-17
 
 // appendBins appends the ends of the bins of rows, which must be in ascending order.

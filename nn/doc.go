@@ -13,14 +13,14 @@
 // batch is processed in chunks of a few blocks, in order. If the last block is short, it repeats
 // its last example with weight 0.
 //
-// Per-example gradients of a whole network are never stored. For a dense layer, the squared norm is
-// that of an outer product, (‖a‖²+1)‖δ‖², with the layer's input a and the loss's derivative δ by
-// its output (I. Goodfellow, "Efficient Per-Example Gradient Computations", arXiv:1510.01799). Its
-// clipped sum is one matrix product with δ scaled by the clip factors. A convolution's gradients
-// are kept in lanes for one block at a time. Where that would be large, their norms are computed
-// from Gram matrices over positions ("ghost norms": Z. Bu, J. Mao, S. Xu, "Scalable and Efficient
-// Training of Large Convolutional Neural Networks with Differential Privacy", arXiv:2205.10683).
-// Either way there is one forward and one backward pass.
+// Per-example gradients of a whole network are never stored. A dense layer's gradient is an outer
+// product with the squared norm (‖a‖²+1)‖δ‖², with the layer's input a and the loss's derivative δ
+// by its output (I. Goodfellow, "Efficient Per-Example Gradient Computations", arXiv:1510.01799).
+// Its clipped sum is one matrix product with δ scaled by the clip factors. A convolution's
+// gradients are kept in lanes for one block at a time. Where that would be large, their norms are
+// computed from Gram matrices over positions ("ghost norms": Z. Bu, J. Mao, S. Xu, "Scalable and
+// Efficient Training of Large Convolutional Neural Networks with Differential Privacy",
+// arXiv:2205.10683). Either way there is one forward and one backward pass.
 //
 // If the machine has matrix tiles (AMX), they compute the products of large layers from numbers
 // that are split into parts; see Precision and Net.Tiled. The bits of such a network's results

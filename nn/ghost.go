@@ -37,9 +37,9 @@ type ghostGradients struct {
 	tiled *tiledGhost // computes the sums by matrix tiles, or nil
 }
 
-// ghostPair is a pair of output positions, of which the first does not follow the second. It has
-// the offset of their product in the Gram matrix of the derivatives, and for each tap the offset of
-// the inputs' product in theirs.
+// ghostPair is a pair of output positions; the first does not follow the second. It has the offset
+// of their product in the Gram matrix of the derivatives, and for each tap the offset of the
+// inputs' product in theirs.
 type ghostPair struct {
 	delta  int
 	inputs []int
@@ -89,10 +89,11 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 
 	// Rounding. Let u = 2^-24 and M = Σ_p ‖δ_p‖‖(x_p, 1)‖. A k-term sum has an error of at most
 	// k·u·Σ|·|. So the inner products of pairs, their sums over taps and one product have a total
-	// error of at most (out + in + taps + 2)·u·M². What sums adds for one example has an error of
-	// at most (positions + 1)·u·M. The gradient is at most M long, so its square has an error of at
-	// most twice that times M. Both are to first order; the part of a hundredth covers the rest.
-	// Below the least float32, errors are not relative: a product of two δ may lose 2^-149.
+	// error of at most (out + in + taps + 2)·u·M². The contribution of one example to the sum has
+	// an error of at most (positions + 1)·u·M. The gradient is at most M long, so its square has an
+	// error of at most twice that times M. Both are to first order; the part of a hundredth covers
+	// the rest. Below the least float32, errors are not relative: a product of two δ may lose
+	// 2^-149.
 	positions := c.out.Height * c.out.Width
 	terms := c.affine.out + c.in.Channels + c.Kernel*c.Kernel + 2*positions + 4
 	g.margin = 1.01 * float64(terms) * 0x1p-24

@@ -21,9 +21,9 @@ type Factor func(norm float64) (float64, bool)
 // computed. Dropout draws from the stream dropout; nil turns it off. The error is ErrNotFinite if
 // factor refuses a norm, or if a sum without weights is not finite.
 //
-// The sum does not depend on the order of the batch. [Rounding] bounds how much more than exact
-// arithmetic a record can move it. The norm that factor gets is an upper bound of the norm of what
-// is added.
+// The sum does not depend on the order of the batch. If factor clips to a norm C, a record moves
+// the sum by at most C in exact arithmetic; [Rounding] bounds how much more it can be because of
+// rounding. The norm that factor gets is an upper bound of the norm of the added vector.
 func (n *Net) GradSum(
 	sum []float64, params []float32, batch data.Batch, factor Factor, dropout *rng.Stream, s *Scratch,
 ) error {

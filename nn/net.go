@@ -58,7 +58,8 @@ type learner interface {
 	stage
 	parameters() *affine
 	// norms computes the blocks' gradients, or what is needed of them. If norms are wanted, it adds
-	// the squared norms to those of the scratch. Rounded norms are upper bounds of what sums adds.
+	// the squared norms to those of the scratch. Rounded norms are upper bounds for the vectors
+	// that sums adds.
 	norms(s *Scratch, from, to int)
 	// sums adds the blocks' gradients, each times its clip factor, to what the scratch collects, or
 	// to the sum.

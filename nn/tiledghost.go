@@ -43,11 +43,11 @@ const stretched = 24
 
 // newTiledGhost returns the sums by matrix tiles, or nil if the maps do not fit them.
 //
-// Rounding. Let M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and u = 2^-24. What an example adds differs from its
-// gradient for two reasons. Splitting numbers has an error of at most 2·2^-16 + 2^-32 of M with two
-// parts, and 5u with three parts. Sums of 16 terms, of their halves and of a step's tiles have an
-// error of at most (18 + parts·steps)·u of their magnitudes, which are at most 1 + 2^-6 of M. Both
-// depend only on the example: extra·M is added to its norm.
+// Rounding. Let M = Σ_p ‖δ_p‖‖(x_p, 1)‖ and u = 2^-24. The contribution of an example differs from
+// its gradient for two reasons. Splitting numbers has an error of at most 2·2^-16 + 2^-32 of M with
+// two parts, and 5u with three parts. Sums of 16 terms, of their halves and of a step's tiles have
+// an error of at most (18 + parts·steps)·u of their magnitudes, which are at most 1 + 2^-6 of M.
+// Both depend only on the example: extra·M is added to its norm.
 //
 // The rounding of additions depends partly on the sum of the example's bin: at most 4 additions to
 // the sum in memory and, if an example is one step, 3·f32.WindowRun = 48 in a tile. The terms of

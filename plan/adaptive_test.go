@@ -36,7 +36,7 @@ func TestReplanByFilter(t *testing.T) {
 	}
 	larger := p.Event()
 	larger.SampleSize++
-	larger.Count = 20000 / larger.SampleSize
+	larger.Count = roundsOf(20000, larger.SampleSize)
 	if err := f.Spend(t.Context(), append(slices.Clone(past), larger)); !errors.Is(err, rdp.ErrBudgetSpent) {
 		t.Errorf("s = %d would do: %v", larger.SampleSize, err)
 	}
@@ -64,7 +64,7 @@ func TestReplanByFilter(t *testing.T) {
 	for _, want := range []string{"Next leg by a Rényi filter: rounds, and when to stop, may depend on results",
 		"order " + p.filterOrders(), "assumed to be fixed before the first release: the past uses",
 		"if fixed beforehand ε in [",
-		"ε needed of the filter", "chosen by what was released before", "there is no record of it",
+		"ε needed of the filter", "may have been chosen from earlier results", "there is no record of it",
 		"ε ≤ 0.3 at δ = 0.0001 (an upper bound, by the rdp-filter accountant), under add-or-remove adjacency"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -232,7 +232,7 @@ func TestReplanRefusesToChangeAFilter(t *testing.T) {
 // run asks for is refused, and so are rounds under a filter where fixed ones are
 // wanted.
 func TestHistory(t *testing.T) {
-	p := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 0.05, Clients: 2, Shared: true})
 	h, err := p.History(t.Context(), 0.2)
 	if err != nil || h.Filter.Epsilon != 0.2 || h.Filter.Delta != p.Delta || !slices.Equal(h.Events, p.Events()) {
 		t.Fatalf("%+v, %v", h, err)
@@ -255,7 +255,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	infeasible := solve(t, Request{N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})
+	infeasible := solve(t, Request{Method: ClosedForm, N: 50, Epochs: 5, Epsilon: 1e-3, Delta: 1e-5})
 	if _, err := infeasible.History(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the plan has no run") {
 		t.Errorf("%+v: %v", infeasible.Run, err)
 	}
@@ -282,7 +282,7 @@ func TestHistory(t *testing.T) {
 		`{"filter": {"epsilon": 1, "delta": 1, "orders": [0.5]}, ` + events: "filter: delta = 1, must be " +
 			"in (0, 1)\norder = 0.5",
 		`{"filter": {"epsilon": 1, "budget": 1}, ` + events:               `unknown field "budget"`,
-		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" stands twice`,
+		`{"filter": {"epsilon": 1, "epsilon": 2}, ` + events:              `"epsilon" occurs twice`,
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": [2]}}`:         "none, must be",
 		`{"filter": {"epsilon": 1, "delta": 0.1, "orders": 2}, ` + events: "orders is a JSON number, must be an array",
 	} {

@@ -19,31 +19,34 @@ type calculator struct {
 	p      *Plan
 	price  pricing // cost of all rounds that use one record
 	target float64 // largest ε allowed
+	rough  pricing // a faster and less sharp price, with which a search starts; may be nil
+}
+
+// calculator returns the calculator of the plan's method for a target ε.
+func (p *Plan) calculator(ctx context.Context, target float64) (calculator, error) {
+	price, err := p.pricing(ctx, p.copies())
+	return calculator{p, price, target, p.rough(ctx)}, err
+}
+
+// rough returns the price with which a search by pld starts, as a calibration does. It returns nil for
+// other methods.
+func (p *Plan) rough(ctx context.Context) pricing {
+	if p.Method != PLD {
+		return nil
+	}
+	return p.priceBy(ctx, pld.Accountant{Accuracy: Coarse}, p.copies())
 }
 
 // calculate finds the plan for every combination of fields that solveJointly does not handle.
 func (p *Plan) calculate(ctx context.Context, r Request) error {
-	price, err := p.pricing(ctx, p.copies())
+	c, err := p.calculator(ctx, p.Epsilon)
 	if err != nil {
 		return err
 	}
-	c := calculator{p, price, p.Epsilon}
 	k := epochsCount(r.Epochs, p.N)
-	if r.Epochs != 0 && k < 1 {
+	if r.Epochs != 0 && isTooLittle(r.Epochs, p.N) {
 		p.Reason = tooLittle(r.Epochs * float64(p.N))
 		return nil
-	}
-	if r.isJoint() {
-		// If only one of σ and ε is given, the other follows from it by (treq4).
-		if r.Sigma == 0 {
-			p.Sigma, err = closedform.Sigma(c.target, p.Delta)
-		} else {
-			c.target, err = closedform.Epsilon(p.Sigma, p.Delta)
-			p.TargetEpsilon = c.target
-		}
-		if err != nil {
-			return err
-		}
 	}
 	a, err := c.find(ctx, r, k)
 	if err != nil {
@@ -74,7 +77,7 @@ type answer struct {
 func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err error) {
 	a = answer{sigma: c.p.Sigma, s: r.SampleSize, rounds: r.Rounds}
 	if k != 0 && a.s != 0 {
-		a.rounds = k / a.s
+		a.rounds = roundsOf(k, a.s)
 	} else if k != 0 && a.rounds != 0 {
 		a.s = k / a.rounds
 	}
@@ -96,9 +99,18 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 		a.stop, err = c.size(ctx, a.sigma, a.rounds, c.largestMean())
 		a.s = int(a.value)
 		a.what, a.unknown = fmt.Sprintf("even s = 1 in %s", rounds(a.rounds)), "sample_size"
+	case a.sigma == 0:
+		var b Batch
+		b, a.stop, err = c.recommend(ctx, k)
+		if b.Sigma != nil {
+			c.p.Recommended = &b
+		}
+		a.s, a.rounds, a.sigma = b.SampleSize, b.Rounds, a.value
+		a.what, a.unknown = fmt.Sprintf("even σ = %g", a.sigma), "sigma"
 	default:
 		a.stop, err = c.sizeFor(ctx, a.sigma, k)
-		a.s, a.rounds = int(a.value), k/max(int(a.value), 1)
+		a.s = max(int(a.value), 1)
+		a.rounds = roundsOf(k, a.s)
 		a.what, a.unknown = fmt.Sprintf("even s = 1 in %s, for k = %.6g epochs,", rounds(a.rounds),
 			r.Epochs), "sample_size"
 	}
@@ -253,7 +265,8 @@ func (c calculator) remedies(ctx context.Context, r Request, a answer) Remedies 
 func shortEpochs(records int, s, rounds float64) string {
 	n := float64(records)
 	for digits := 6; digits < 17; digits++ {
-		if text := down(rounds*s/n, digits); float64(epochsCount(number(text), records)) >= max(s, rounds) {
+		text := down(rounds*s/n, digits)
+		if k := number(text); !isTooLittle(k, records) && float64(epochsCount(k, records)) >= max(s, rounds) {
 			return text
 		}
 	}

@@ -37,15 +37,15 @@ func TestMethodsOfThePaper(t *testing.T) {
 			}
 		}
 		p := solve(t, Request{N: tt.n, Epochs: tt.k, Sigma: tt.sigma, Method: Paper})
-		near("γ as run", p.Gamma, tt.asRun, 5.1e-5)
-		near("s as run", p.SMaxReal, tt.tableTimesMax, 5.1e-3)
+		near("γ as run", *p.Gamma, tt.asRun, 5.1e-5)
+		near("s as run", *p.SMaxReal, tt.tableTimesMax, 5.1e-3)
 		near("ε", p.Epsilon, tt.tableEpsilon, 1e-4)
 		if !p.Feasible || p.SMax != tt.printed || p.Run.SampleSize != tt.printed {
 			t.Errorf("N = %d: as run %+v", tt.n, p)
 		}
 		q := solve(t, Request{N: tt.n, Epochs: tt.k, Sigma: tt.sigma, Method: Printed})
-		near("γ printed", q.Gamma, tt.gamma, 5.1e-6)
-		near("s for the printed γ", q.SMaxReal, tt.exact, 5.1e-3)
+		near("γ printed", *q.Gamma, tt.gamma, 5.1e-6)
+		near("s for the printed γ", *q.SMaxReal, tt.exact, 5.1e-3)
 		for _, p := range []*Plan{p, q} {
 			if p.Kind != dp.Approximation || p.PerRecord.Kind != dp.Approximation ||
 				!math.IsInf(p.PerRecord.EpsilonUpper, 1) || !strings.Contains(p.Statement(), "not a guarantee") {
@@ -120,21 +120,21 @@ func TestEveryUnknown(t *testing.T) {
 // at the ε that is claimed.
 func TestClosedFormConditionsHoldForEveryUnknown(t *testing.T) {
 	for _, r := range []Request{
-		{N: 10000, SampleSize: 20, Rounds: 1000, Sigma: 19.3},
-		{N: 10000, SampleSize: 20, Rounds: 1000, Epsilon: 0.1},
-		{N: 10000, SampleSize: 20, Sigma: 19.3, Epsilon: 0.1},
-		{N: 10000, Rounds: 1000, Sigma: 19.3, Epsilon: 0.1},
-		{N: 10000, Epochs: 5, SampleSize: 20, Epsilon: 0.1, Theta: 1.3},
-		{N: 10000, Epochs: 5, Rounds: 3000, Sigma: 19.3, Theta: 2},
+		{Method: ClosedForm, N: 10000, SampleSize: 20, Rounds: 1000, Sigma: 19.3},
+		{Method: ClosedForm, N: 10000, SampleSize: 20, Rounds: 1000, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, SampleSize: 20, Sigma: 19.3, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 19.3, Epsilon: 0.1},
+		{Method: ClosedForm, N: 10000, Epochs: 5, SampleSize: 20, Epsilon: 0.1, Theta: 1.3},
+		{Method: ClosedForm, N: 10000, Epochs: 5, Rounds: 3000, Sigma: 19.3, Theta: 2},
 	} {
 		p := solve(t, r)
 		if !p.Feasible || !closedform.Holds(p.Conditions, closedform.SimpleF) || len(p.Conditions) != 11 ||
-			p.Gamma == 0 || p.Kind != dp.Upper {
+			p.Gamma == nil || p.Kind != dp.Upper {
 			t.Errorf("%+v: %+v", r, p)
 		}
 	}
 	// σ is that of (treq4) if ε is what is asked for.
-	p := solve(t, Request{N: 10000, SampleSize: 20, Rounds: 1000, Epsilon: 2, Delta: 1e-4})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, SampleSize: 20, Rounds: 1000, Epsilon: 2, Delta: 1e-4})
 	if math.Abs(p.Sigma-3.34818) > 1e-5 {
 		t.Errorf("σ = %v, want σ_eq = 3.34818", p.Sigma)
 	}
@@ -161,9 +161,9 @@ func TestSharedRecordsPayForAll(t *testing.T) {
 		t.Errorf("disjoint: %+v, %+v", d.PerClient, d.PerRecord)
 	}
 	// By the closed form: the sample size of n times the epochs, the rounds of one.
-	joint := solve(t, Request{N: 60000, Epochs: 6, Epsilon: 0.5, Clients: 5, Shared: true})
-	whole := solve(t, Request{N: 60000, Epochs: 30, Epsilon: 0.5})
-	if joint.SMax != whole.SMax || joint.Run.Rounds != 360000/joint.SMax || !joint.Feasible ||
+	joint := solve(t, Request{Method: ClosedForm, N: 60000, Epochs: 6, Epsilon: 0.5, Clients: 5, Shared: true})
+	whole := solve(t, Request{Method: ClosedForm, N: 60000, Epochs: 30, Epsilon: 0.5})
+	if joint.SMax != whole.SMax || joint.Run.Rounds != roundsOf(360000, joint.Run.SampleSize) || !joint.Feasible ||
 		joint.PerRecord.EpsilonUpper != 0.5 {
 		t.Errorf("%+v, %+v", joint, whole)
 	}
@@ -179,12 +179,12 @@ func TestUnevenSizesAreAccountedAtTheLargest(t *testing.T) {
 	}
 }
 
-// With k and one of σ and ε, (treq4) gives the other for every method, and a
-// tight accountant takes larger samples; replace-one costs more.
+// With k, σ and ε every method solves for the largest sample size: a tight accountant takes
+// larger ones; replace-one costs more.
 func TestJointPlanByEveryMethod(t *testing.T) {
 	size := map[Method]int{}
 	for _, m := range []Method{ClosedForm, RDP, PLD} {
-		p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: m})
+		p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Method: m})
 		if !p.Feasible || p.Epsilon > 0.0497218 || p.Accountant != string(m) || p.SMax != p.Run.SampleSize {
 			t.Errorf("%s: %+v", m, p)
 		}
@@ -193,7 +193,7 @@ func TestJointPlanByEveryMethod(t *testing.T) {
 	if !(size[ClosedForm] < size[RDP] && size[RDP] < size[PLD]) {
 		t.Errorf("sample sizes %v", size)
 	}
-	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: PLD, Adjacency: dp.ReplaceOne})
+	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962, Epsilon: 0.0497218, Adjacency: dp.ReplaceOne})
 	if !p.Feasible || p.PerRecord.Adjacency != dp.ReplaceOne || p.SMax >= size[PLD]/2 {
 		t.Errorf("%+v", p)
 	}
@@ -204,34 +204,35 @@ func TestCombinationsRefused(t *testing.T) {
 		r    Request
 		want string
 	}{
-		{Request{N: 100, Sigma: 5}, "epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given"},
-		{Request{N: 100, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5},
+		{Request{Method: ClosedForm, N: 100, Sigma: 5}, "epochs k = 0, sample size = 0 and rounds = 0, one or two of them must be given"},
+		{Request{Method: ClosedForm, N: 100, Epochs: 1, SampleSize: 10, Rounds: 10, Sigma: 5},
 			"epochs k = 1, sample size = 10 and rounds = 10, only two may be given"},
-		{Request{N: 100, SampleSize: 10, Rounds: 10}, "sigma and epsilon are both missing"},
-		{Request{N: 100, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 10}, "sigma and epsilon are both missing"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 10, Sigma: 5, Epsilon: 1},
 			"sigma = 5 and epsilon = 1, only one may be given if two of"},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Epsilon: 1},
-			"sigma = 5 and epsilon = 1, only one may be given with epochs"},
-		{Request{N: 100, SampleSize: 10, Sigma: 5}, "sample size = 10 and rounds = 0, one is not enough"},
-		{Request{N: 100, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
-		{Request{N: 100, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},
-		{Request{N: 100, SampleSize: 10, Rounds: -1, Sigma: 5}, "rounds = -1, must be in [1, "},
-		{Request{N: 100, Epochs: 0.05, SampleSize: 10, Sigma: 5}, "sample size = 10, must be at most K = kN = 5"},
-		{Request{N: 100, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
-		{Request{N: 100, Epochs: 5, Rounds: 3, Sigma: 5},
+		{Request{N: 100, Epochs: 1, Sigma: 5, Epsilon: 1, Method: Paper},
+			"sigma = 5 and epsilon = 1, only one may be given if method"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Sigma: 5}, "sample size = 10 and rounds = 0, one is not enough"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 60, Rounds: 10, Sigma: 5, Theta: 2}, "sample size = 60, must be in [1, N/θ = 50]"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: -1, Rounds: 10, Sigma: 5}, "sample size = -1"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: -1, Sigma: 5}, "rounds = -1, must be in [1, "},
+		{Request{Method: ClosedForm, N: 100, Epochs: 0.05, SampleSize: 10, Sigma: 5}, "sample size = 10, must be at most K = kN = 5"},
+		{Request{Method: ClosedForm, N: 100, Epochs: 0.05, Rounds: 6, Sigma: 5}, "rounds = 6, must be at most K = kN = 5"},
+		{Request{Method: ClosedForm, N: 100, Epochs: 5, Rounds: 3, Sigma: 5},
 			"rounds = 3, must be more: then s = K/T = 166 is at most N/θ = 100"},
-		{Request{N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 92233720368547758, must be in [1, 9007199254740992]"},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: math.MaxInt / 100, Sigma: 5}, "rounds = 92233720368547758, must be in [1, 9007199254740992]"},
+		{Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Clients: -1}, "clients = -1, must be in [1, 1000000]"},
 		{Request{N: 100, Epochs: 1, Sigma: 5, Method: "exact"}, `method = "exact", must be "closed-form"`},
-		{Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},
+		{Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},
 		{Request{N: 100, Epochs: 1, SampleSize: 10, Sigma: 5, Method: Paper}, `must not be given if method = "paper"`},
-		{Request{N: 100, Epochs: 1, Sigma: 1, Method: PLD}, "sigma = 1, must be in [1.4142136"},
+		{Request{N: 100, Epochs: 1, Sigma: 1, Method: ClosedForm}, "sigma = 1, must be in [1.4142136"},
+		{Request{N: 100, Epochs: 1, Sigma: 1}, "epsilon is missing"},
 	} {
 		if p, err := Solve(t.Context(), tt.r); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", tt.r, tt.want, err)
 		}
 	}
-	if _, err := Solve(t.Context(), Request{N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err,
+	if _, err := Solve(t.Context(), Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Adjacency: dp.ReplaceOne}); !errors.Is(err,
 		dp.ErrNotCovered) {
 		t.Errorf("replace-one by the closed form: %v", err)
 	}
@@ -255,7 +256,7 @@ func TestReasonsNameRemedies(t *testing.T) {
 		r    Request
 		want []string
 	}{
-		{Request{N: 100, Epochs: 5, Epsilon: 0.01},
+		{Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01},
 			[]string{"less than one record (treq3): allow ε = ", ", that is σ = ", ", or lower k to "}},
 		{Request{N: 100, Epochs: 5, Sigma: 5, Epsilon: 0.01, Method: PLD},
 			[]string{"even s = 1 in 500 rounds, for k = 5 epochs, costs ε = ", ", above 0.01: raise σ to ",
@@ -264,19 +265,19 @@ func TestReasonsNameRemedies(t *testing.T) {
 			[]string{"even one round of s = 50 costs ε = ", "raise σ to ", "or lower s to "}},
 		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"even s = 1 in 1000000 rounds costs ε = ", "raise σ to ", "or lower T to "}},
-		{Request{N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},
 			[]string{"the run of 10 rounds of s = 50 with σ = 2 has no ε", "not covered"}},
-		{Request{N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 has no ε: no epsilon: (treq3)"}},
-		{Request{N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, SampleSize: 100, Rounds: 1000, Epsilon: 0.1},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq3): lower T to ", ", or lower s to "}},
-		{Request{N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},
+		{Request{Method: ClosedForm, N: 10000, SampleSize: 150, Rounds: 1, Epsilon: 0.01, Delta: 1e-5},
 			[]string{"even σ = 1e+06 costs ε = ", ", by (treq1): lower s to "}}, // (treq3) is met
-		{Request{N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},
 			[]string{"even one round of s = 1 costs ε = ", ", by (treq4): raise σ to 13.6"}},
 		{Request{N: 100, Epochs: 0.005, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"k·N = 0.5 is less than one gradient computation"}},
-		{Request{N: 1000, Epochs: 0.00099999, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 1000, Epochs: 0.00099999, Epsilon: 0.1},
 			[]string{"k·N = 0.999 is less than one gradient computation"}},
 	} {
 		p := solve(t, tt.r)
@@ -296,10 +297,11 @@ func TestReasonsNameRemedies(t *testing.T) {
 		}
 	}
 	// The closed form's two, tried.
-	p := solve(t, Request{N: 100, Epochs: 5, Epsilon: 0.01})
+	p := solve(t, Request{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: 0.01})
 	eps, sigma, k := after(t, p.Reason, "allow ε = "), after(t, p.Reason, "σ = "), after(t, p.Reason, "lower k to ")
-	for _, r := range []Request{{N: 100, Epochs: 5, Epsilon: eps}, {N: 100, Epochs: 5, Sigma: sigma * (1 - 1e-6)},
-		{N: 100, Epochs: k, Epsilon: 0.01}} {
+	for _, r := range []Request{{Method: ClosedForm, N: 100, Epochs: 5, Epsilon: eps},
+		{Method: ClosedForm, N: 100, Epochs: 5, Sigma: sigma * (1 - 1e-6)},
+		{Method: ClosedForm, N: 100, Epochs: k, Epsilon: 0.01}} {
 		if q := solve(t, r); !q.Feasible || q.Run.SampleSize != 1 {
 			t.Errorf("%q, but %+v: %+v", p.Reason, r, q)
 		}
@@ -316,12 +318,12 @@ func TestReasonsNameRemedies(t *testing.T) {
 // RDP accounts for within it is said to be so; and then it is.
 func TestReasonsNameASharperMethod(t *testing.T) {
 	for _, r := range []Request{
-		{N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5},                  // rates too large: (treq1), θ²s̄/N = 0.9
-		{N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},                // no σ
-		{N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},                   // no T, by (treq4)
-		{N: 10000, SampleSize: 1000, Rounds: 10, Epsilon: 1, Theta: 2},      // no σ, uneven sizes
-		{N: 100, Rounds: 100000, Sigma: 5, Epsilon: 3, Delta: 1e-2},         // no s, by (treq3)
-		{N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5, Method: Printed}, // none in this form either
+		{Method: ClosedForm, N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5},             // rates too large: (treq1), θ²s̄/N = 0.9
+		{Method: ClosedForm, N: 100, SampleSize: 10, Rounds: 1000, Epsilon: 0.1},           // no σ
+		{Method: ClosedForm, N: 10000, SampleSize: 1, Sigma: 5, Epsilon: 0.1},              // no T, by (treq4)
+		{Method: ClosedForm, N: 10000, SampleSize: 1000, Rounds: 10, Epsilon: 1, Theta: 2}, // no σ, uneven sizes
+		{Method: ClosedForm, N: 100, Rounds: 100000, Sigma: 5, Epsilon: 3, Delta: 1e-2},    // no s, by (treq3)
+		{N: 10000, SampleSize: 9000, Rounds: 10, Sigma: 5, Method: Printed},                // none in this form either
 	} {
 		p := solve(t, r)
 		if p.Feasible || !strings.Contains(p.Reason, `use method "rdp"`) || !strings.Contains(p.Reason, `or "pld"`) {
@@ -345,8 +347,8 @@ func TestReasonsNameASharperMethod(t *testing.T) {
 	}
 	for _, r := range []Request{
 		{N: 10000, SampleSize: 5000, Sigma: 2, Epsilon: 0.01, Method: RDP},
-		{N: 10, Theta: 100, Rounds: 5, Sigma: 5, Epsilon: 1, Delta: 0.01}, // uneven beyond the data
-		{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.01},                 // too dear for RDP too
+		{Method: ClosedForm, N: 10, Theta: 100, Rounds: 5, Sigma: 5, Epsilon: 1, Delta: 0.01}, // uneven beyond the data
+		{Method: ClosedForm, N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.01},                 // too dear for RDP too
 	} {
 		if p := solve(t, r); strings.Contains(p.Reason, "use method") {
 			t.Errorf("%+v: %q", r, p.Reason)
@@ -467,7 +469,7 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 		}
 		if q.Epsilon != 0 && p.Epsilon > q.Epsilon || q.Sigma != 0 && p.Sigma != q.Sigma || q.SampleSize != 0 &&
 			run.SampleSize != q.SampleSize || run.MaxSampleSize > q.N ||
-			run.Rounds < 1 || run.Remainder < 0 || p.PerClient.Epsilon > p.PerRecord.Epsilon ||
+			run.Rounds < 1 || run.Remainder <= -run.SampleSize || p.PerClient.Epsilon > p.PerRecord.Epsilon ||
 			p.PerRecord.Epsilon > p.Epsilon {
 			t.Errorf("%+v: %+v, %+v", q, p, run)
 		}
@@ -485,7 +487,7 @@ func TestUnevenBeyondTheData(t *testing.T) {
 	if p.Feasible || !strings.Contains(p.Reason, "theta = 100 is above N = 10") {
 		t.Errorf("%+v", p)
 	}
-	p = solve(t, Request{N: 10, Theta: 100, Epochs: 5, Epsilon: 1, Delta: 0.01})
+	p = solve(t, Request{Method: ClosedForm, N: 10, Theta: 100, Epochs: 5, Epsilon: 1, Delta: 0.01})
 	if err := p.Tighten(t.Context(), clt{}); err != nil || p.Feasible || p.Tight.AddOrRemove.LargestSample != nil ||
 		p.Tight.ReplaceOne.Reason == "" {
 		t.Errorf("%+v, %v", p.Tight, err)
@@ -507,13 +509,13 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 		{Request{N: 60000, Rounds: 600, Sigma: 3, Epsilon: 2, Theta: 2, Method: RDP},
 			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ",
 				"none of which is above"}, "γ"},
-		{Request{N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
+		{Request{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
 			[]string{"γ", "; ε = 0.1 is allowed", "simpleF  treq3      met"}, "APPROX"},
 		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
 			[]string{"NOT a guarantee", "per client           ε about 0.049722 (no guarantee)"}, "≤"},
 		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Paper},
 			[]string{"NOT a guarantee", "s = 26", "3.81", "about 0.049722", "APPROX"}, "≤"},
-		{Request{N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
+		{Request{Method: ClosedForm, N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
 			[]string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
 		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
 			[]string{"N = 10000, θ = 1", "even one round of s = 5000 costs"}, "epochs"},

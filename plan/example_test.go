@@ -14,7 +14,7 @@ import (
 // From a budget to noise, sample size and rounds.
 func Example() {
 	ctx := context.Background()
-	p, err := plan.Solve(ctx, plan.Request{N: 10_000, Epochs: 5, Epsilon: 0.05})
+	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Epochs: 5, Epsilon: 0.05})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func Example() {
 	t := p.Tight.AddOrRemove
 	fmt.Printf("%s: ε ≤ %.4f, or s up to %d\n", p.Tight.Accountant, t.Run.EpsilonUpper, t.LargestSample.SampleSize)
 	// Output:
-	// σ = 19.246, 1612 rounds of s = 31: ε ≤ 0.050 at δ = 0.0001
-	// pld: ε ≤ 0.0115, or s up to 366
+	// σ = 19.246, 1613 rounds of s = 31: ε ≤ 0.050 at δ = 0.0001
+	// pld: ε ≤ 0.0115, or s up to 363
 }
 
 // The least noise for a rate and a number of rounds.
@@ -65,15 +65,15 @@ func ExampleReplan() {
 			math.Ceil(1e4*next.Bound.EpsilonUpper)/1e4)
 	}
 	// Output:
-	// rdp-filter: 45 rounds of s = 549: ε ≤ 0.2000 for all
-	// pld: 34 rounds of s = 719: ε ≤ 0.2000 for all
+	// rdp-filter: 46 rounds of s = 544: ε ≤ 0.2000 for all
+	// pld: 36 rounds of s = 699: ε ≤ 0.1999 for all
 }
 
 // A first leg, and the budget for it and all that will be chosen after it, as they are
 // written down before the first round.
 func ExamplePlan_History() {
 	ctx := context.Background()
-	p, err := plan.Solve(ctx, plan.Request{N: 10_000, Epochs: 5, Epsilon: 0.05})
+	p, err := plan.Solve(ctx, plan.Request{Method: plan.ClosedForm, N: 10_000, Epochs: 5, Epsilon: 0.05})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,5 +89,5 @@ func ExamplePlan_History() {
 	fmt.Printf("order %g, ε = %g at δ = %g; then %d rounds of s = %d\n", h.Filter.Orders[0], next.Bound.EpsilonUpper,
 		next.Delta, next.Run.Rounds, next.Run.SampleSize)
 	// Output:
-	// order 49.6402, ε = 0.2 at δ = 0.0001; then 9 rounds of s = 2123
+	// order 49.6402, ε = 0.2 at δ = 0.0001; then 11 rounds of s = 1926
 }

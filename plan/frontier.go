@@ -34,11 +34,16 @@ type Frontier struct {
 // if no σ meets the budget or the accountant does not cover the row.
 type Row struct {
 	SampleSize  int      `json:"sample_size"` // s; the mean size if θ > 1
-	Rounds      int      `json:"rounds"`      // T = ⌊K/s⌋
+	Rounds      int      `json:"rounds"`      // T = ⌈K/s⌉
 	SampleRate  float64  `json:"sample_rate"` // s/N
 	ClosedForm  *float64 `json:"sigma_closed_form"`
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
+
+	// Signal is what a size keeps of the full-batch signal with the tight σ under the plan's
+	// adjacency, see [Batch]; nil without that σ.
+	Computations int      `json:"grad_computations"` // sT
+	Signal       *float64 `json:"signal"`
 }
 
 // smallest is the plan's sample size over the least size of a Frontier. For smaller sizes, more rounds
@@ -61,14 +66,14 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
 		Accountant: acc.Name()}
 	k := epochsCount(p.Epochs, p.N)
-	if p.Epsilon == 0 || k < 1 || p.Theta > float64(p.N) {
+	if p.Epsilon == 0 || isTooLittle(p.Epochs, p.N) || p.Theta > float64(p.N) {
 		return nil, fmt.Errorf("epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
 			"frontier", p.Epsilon, k, p.Theta)
 	}
 	theorem := *p
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
 	columns := []calculator{
-		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget()},
+		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget(), nil},
 		p.under(ctx, acc, dp.AddOrRemove),
 		p.under(ctx, acc, dp.ReplaceOne),
 	}
@@ -81,14 +86,22 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	f.Rows = make([]Row, 0, len(sizes))
 	off := []float64{1, 1, 1} // for each column, the last σ found over its first guess
 	for _, s := range slices.Backward(slices.Compact(sizes)) {
-		row := Row{SampleSize: s, Rounds: k / s, SampleRate: float64(s) / float64(p.N)}
+		row := Row{SampleSize: s, Rounds: roundsOf(k, s), SampleRate: float64(s) / float64(p.N)}
+		row.Computations = s * row.Rounds
 		for i, sigma := range []**float64{&row.ClosedForm, &row.AddOrRemove, &row.ReplaceOne} {
 			guess := columns[i].startNoise(s, row.Rounds)
-			start := off[i] * guess
-			if p.Run != nil && s == p.Run.SampleSize && row.Rounds == p.Run.Rounds {
-				start = guess // start as Tighten does, so that both find the same σ to the last digit
+			solve := func() (stop, error) {
+				return columns[i].noiseBy(ctx, columns[i].noiseDial(off[i]*guess, s, row.Rounds), s, row.Rounds)
 			}
-			found, err := columns[i].noiseFrom(ctx, start, s, row.Rounds)
+			if p.Run != nil && s == p.Run.SampleSize && row.Rounds == p.Run.Rounds {
+				if least := p.leastNoise(i, acc); least != nil {
+					*sigma = &least.Sigma
+					continue
+				}
+				// As Tighten does, so that one run has one least σ to the last digit.
+				solve = func() (stop, error) { return columns[i].noise(ctx, s, row.Rounds) }
+			}
+			found, err := solve()
 			if err != nil {
 				return nil, ended(ctx, err)
 			}
@@ -96,10 +109,30 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 				*sigma, off[i] = &found.value, found.value/guess
 			}
 		}
+		tight := row.AddOrRemove
+		if p.Adjacency == dp.ReplaceOne {
+			tight = row.ReplaceOne
+		}
+		if tight != nil {
+			row.Signal = p.signalAt(p.budget(), *tight, s, row.Rounds)
+		}
 		f.Rows = append(f.Rows, row)
 	}
 	slices.Reverse(f.Rows)
 	return f, nil
+}
+
+// leastNoise returns what Tighten found with the accountant for the plan's own run, for column 1 or 2 of
+// a frontier. It returns nil if Tighten was not called.
+func (p *Plan) leastNoise(column int, acc dp.Accountant) *Setting {
+	switch {
+	case p.Tight == nil || p.Tight.Accountant != acc.Name():
+	case column == 1:
+		return p.Tight.AddOrRemove.LeastNoise
+	case column == 2:
+		return p.Tight.ReplaceOne.LeastNoise
+	}
+	return nil
 }
 
 // geometric returns about the given number of distinct integers in [least, most], in increasing order
@@ -124,7 +157,7 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	}
 	out := csv.NewWriter(w)
 	out.Write([]string{"sample_size", "rounds", "sample_rate", "sigma_closed_form", "sigma_add_or_remove",
-		"sigma_replace_one"})
+		"sigma_replace_one", "grad_computations", "signal"})
 	number := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -134,7 +167,7 @@ func (f *Frontier) WriteCSV(w io.Writer) error {
 	for _, r := range f.Rows {
 		out.Write([]string{
 			strconv.Itoa(r.SampleSize), strconv.Itoa(r.Rounds), number(&r.SampleRate),
-			number(r.ClosedForm), number(r.AddOrRemove), number(r.ReplaceOne),
+			number(r.ClosedForm), number(r.AddOrRemove), number(r.ReplaceOne), strconv.Itoa(r.Computations), number(r.Signal),
 		})
 	}
 	out.Flush()

@@ -19,7 +19,7 @@ import (
 // closed form has none past its largest sample size. The plan's own run has the σ that
 // Tighten gives it.
 func TestFrontierOfThePaperSetting(t *testing.T) {
-	p := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.29962})
+	p := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962})
 	acc := pld.Accountant{}
 	f, err := p.Frontier(t.Context(), acc, 12)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 			e := dp.Event{Sampling: dp.Poisson, Adjacency: a, NoiseMultiplier: *sigma, SampleSize: r.SampleSize,
 				DatasetSize: 10000, Count: r.Rounds}
 			if b, err := acc.Epsilon(t.Context(), []dp.Event{e}, p.Delta); err != nil || b.EpsilonUpper > p.Epsilon ||
-				b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != 50000/r.SampleSize {
+				b.EpsilonUpper < p.Epsilon*(1-1e-3) || r.Rounds != roundsOf(50000, r.SampleSize) {
 				t.Errorf("%+v: %+v, %v", r, b, err)
 			}
 		}
@@ -72,7 +72,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
 	if header := strings.Join(records[0], " "); header != "sample_size rounds sample_rate sigma_closed_form "+
-		"sigma_add_or_remove sigma_replace_one" {
+		"sigma_add_or_remove sigma_replace_one grad_computations signal" {
 		t.Errorf("header %s", header)
 	}
 	for i, r := range records[1:] {
@@ -92,7 +92,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 	if err := f.WriteCSV(broken{}); err == nil {
 		t.Error("the writer's error is lost")
 	}
-	if _, err := solve(t, Request{N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc,
+	if _, err := solve(t, Request{Method: ClosedForm, N: 10, Epochs: 0.05, Sigma: 10, Delta: 0.1}).Frontier(t.Context(), acc,
 		12); err == nil {
 		t.Error("a frontier of no computations")
 	}
@@ -100,7 +100,7 @@ func TestFrontierOfThePaperSetting(t *testing.T) {
 
 // A number of sizes is one that can be worked off.
 func TestFrontierPoints(t *testing.T) {
-	p := solve(t, Request{N: 1000, Epochs: 5, Epsilon: 1})
+	p := solve(t, Request{Method: ClosedForm, N: 1000, Epochs: 5, Epsilon: 1})
 	for _, points := range []int{0, -1, MaxPoints + 1, math.MaxInt} {
 		_, err := p.Frontier(t.Context(), rdp.Accountant{}, points)
 		if want := fmt.Sprintf("points = %d, must be in [1, 1000]", points); err == nil ||

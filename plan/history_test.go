@@ -57,9 +57,9 @@ func TestNextLegIsARunOfItsOwn(t *testing.T) {
 	shared := fromRun("seed:1", 0)
 	shared.NoiseMultiplier = 20
 	for want, r := range map[string]NextRequest{
-		"share their noise":           {Past: []dp.Event{fromRun("seed:1", 0), shared}},
-		"has no run after":            {Past: []dp.Event{fromRun("seed:1", math.MaxUint64)}},
-		`root = "seed:x", must be of`: {Past: []dp.Event{fromRun("", 0)}, Root: "seed:x"},
+		"share their noise":          {Past: []dp.Event{fromRun("seed:1", 0), shared}},
+		"has no run after":           {Past: []dp.Event{fromRun("seed:1", math.MaxUint64)}},
+		`root = "seed:x", must have`: {Past: []dp.Event{fromRun("", 0)}, Root: "seed:x"},
 	} {
 		r.Epochs, r.Epsilon = 1, 1
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
@@ -86,10 +86,10 @@ func TestHistoryKeepsNames(t *testing.T) {
 		}
 	}
 	for want, text := range map[string]string{
-		"share their noise":     strings.ReplaceAll(file.String(), "18446744073709551615", "0"),
-		"a run = 1.5, must be":  strings.ReplaceAll(file.String(), "18446744073709551615", "1.5"),
-		`"releases" stands twi`: strings.Replace(file.String(), "{", `{"releases": [],`, 1),
-		`unknown field "filte"`: `{"filte": 3, "events": []}`,
+		"share their noise":       strings.ReplaceAll(file.String(), "18446744073709551615", "0"),
+		"a run = 1.5, must be":    strings.ReplaceAll(file.String(), "18446744073709551615", "1.5"),
+		`"releases" occurs twice`: strings.Replace(file.String(), "{", `{"releases": [],`, 1),
+		`unknown field "filte"`:   `{"filte": 3, "events": []}`,
 		// Among a report's keys, which are not read, a filter is not lost, nor what it says.
 		`the key "fliter"`:        strings.Replace(recorded, `"filter"`, `"fliter"`, 1),
 		`the key "filters"`:       strings.Replace(recorded, `"filter"`, `"filters"`, 1),
@@ -148,7 +148,7 @@ func TestRecordsHaveADigest(t *testing.T) {
 
 // A plan whose root is named is its run 0.
 func TestPlanNamesItsRoot(t *testing.T) {
-	p, err := Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
+	p, err := Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:4"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestPlanNamesItsRoot(t *testing.T) {
 	if got != wholeRun(rng.New(4).Name()) || !strings.Contains(p.Statement(), "seed 4, run 0") {
 		t.Errorf("%v: %s", got, p.Statement())
 	}
-	_, err = Solve(t.Context(), Request{N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
+	_, err = Solve(t.Context(), Request{Method: ClosedForm, N: 10_000, Epochs: 1, Epsilon: 0.1, Root: "seed:"})
 	if err == nil || !strings.Contains(err.Error(), `root = "seed:"`) {
 		t.Error(err)
 	}

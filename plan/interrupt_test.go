@@ -32,7 +32,7 @@ func (i impatient) Epsilon(ctx context.Context, events []dp.Event, delta float64
 func TestInterrupts(t *testing.T) {
 	past := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 20, SampleSize: 30,
 		DatasetSize: 10000, Count: 100}}
-	planned := solve(t, Request{N: 10000, Epochs: 5, Sigma: 19.3})
+	planned := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.3})
 	for name, ask := range map[string]func(context.Context, dp.Accountant) error{
 		"calibrate": func(ctx context.Context, acc dp.Accountant) error {
 			_, err := Calibrate(ctx, natural(Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}), acc, nil)
@@ -74,7 +74,7 @@ func TestInterrupts(t *testing.T) {
 		}
 	}
 	for _, r := range []Request{
-		{N: 10000, Epochs: 5, Sigma: 19.3},
+		{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.3},
 		{N: 10000, Epochs: 5, SampleSize: 30, Epsilon: 1, Method: RDP},
 		{N: 10000, Rounds: 50, SampleSize: 30, Sigma: 2, Method: PLD},
 	} {

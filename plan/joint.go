@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sort"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
@@ -28,20 +29,27 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 		return err
 	}
 	computations := epochsCount(p.Epochs, p.N)
+	if isTooLittle(p.Epochs, p.N) {
+		computations = 0
+	}
 	p.setLimits(l, computations)
 
 	setting := closedform.Setting{
-		N: p.N, Computed: p.recordEpochs() * float64(p.N), MaxSize: p.Theta * p.SMaxReal,
+		N: p.N, Computed: p.recordEpochs() * float64(p.N), MaxSize: p.Theta * l.SMax,
 		Sigma: p.Sigma, Epsilon: p.Epsilon, Delta: p.Delta,
 	}
-	setting.Rounds = setting.Computed / p.SMaxReal
+	setting.Rounds = setting.Computed / l.SMax
 	switch {
 	case computations < 1:
 		p.Reason = tooLittle(p.Epochs * float64(p.N))
 	case p.SMax < 1:
 		p.tooFine(r)
 	default:
-		p.runs(p.SMax, computations/p.SMax, computations)
+		size := p.SMax
+		if p.Method != Paper {
+			size = p.whole(size, computations)
+		}
+		p.runs(size, roundsOf(computations, size), computations)
 		setting = p.setting(p.Sigma, p.Run.SampleSize, p.Run.Rounds, p.copies())
 		setting.Epsilon = p.Epsilon
 	}
@@ -52,7 +60,8 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	p.Feasible = p.Run != nil && (p.Method == Paper || closedform.Holds(p.Conditions, closedform.SimpleF))
 	if !p.Feasible {
 		if p.Run != nil {
-			p.Run, p.Reason = nil, "the run does not meet Theorem simpleF"
+			p.Reason = fmt.Sprintf("%s of s = 1, for k = %.6g, do not meet Theorem simpleF", rounds(p.Run.Rounds), p.Epochs)
+			p.Run, p.SMax = nil, 0
 		}
 		return nil
 	}
@@ -61,6 +70,22 @@ func (p *Plan) solveJointly(_ context.Context, r Request) error {
 	client := record
 	p.PerRecord, p.PerClient = &record, &client
 	return nil
+}
+
+// whole returns the largest size, up to most, for which Theorem simpleF holds in whole rounds, which may
+// compute a little more than K. It returns 1 if there is none.
+func (p *Plan) whole(most, k int) int {
+	c := calculator{p: p, target: p.Epsilon}
+	for last := most; last > 1; {
+		rounds := roundsOf(k, last)
+		first := roundsOf(k, rounds) // the least size with this number of rounds
+		fails := func(i int) bool { return !c.holds(p.Sigma, first+i, rounds) }
+		if n := sort.Search(last-first+1, fails); n > 0 {
+			return first + n - 1
+		}
+		last = first - 1
+	}
+	return 1
 }
 
 // recordEpochs returns the epochs k of all rounds that use one record.
@@ -75,10 +100,11 @@ func (p *Plan) limits(k float64) (closedform.Limits, error) {
 	if err != nil {
 		return l, err
 	}
-	p.GammaPrinted, err = closedform.Gamma(closedform.Printed, p.Epsilon, p.Delta, k)
+	printed, err := closedform.Gamma(closedform.Printed, p.Epsilon, p.Delta, k)
 	if err != nil {
 		return l, err
 	}
+	p.GammaPrinted = &printed
 	return l, nil
 }
 
@@ -107,17 +133,17 @@ func (p *Plan) setLimits(l closedform.Limits, computations int) {
 	rounds := func(t float64) int { return int(min(math.Ceil(t), maxCount)) }
 	size := func(s float64) int { return int(min(s, float64(computations))) }
 	copies := float64(p.copies())
-	p.Gamma = l.Gamma
-	p.TMinReal, p.SMaxReal, p.Binding = l.TMin/copies, l.SMax, l.Binding
-	p.TMin, p.SMax = rounds(p.TMinReal), size(l.SMax)
-	p.TMinAsym, p.SMaxAsym = rounds(l.TMinAsym/copies), size(l.SMaxAsym)
+	least, asymRounds, asymSize := l.TMin/copies, rounds(l.TMinAsym/copies), size(l.SMaxAsym)
+	p.Gamma, p.TMinReal, p.SMaxReal, p.Binding = &l.Gamma, &least, &l.SMax, l.Binding
+	p.TMin, p.SMax = rounds(least), size(l.SMax)
+	p.TMinAsym, p.SMaxAsym = &asymRounds, &asymSize
 }
 
 // tooFine sets the reason that even samples of one record are not allowed. Except for Paper, it adds
 // the least ε and the most epochs that allow them.
 func (p *Plan) tooFine(r Request) {
 	e := Infeasible{
-		Cost: fmt.Sprintf("the largest sample size is %s, less than one record (%s)", down(p.SMaxReal, 3), p.Binding),
+		Cost: fmt.Sprintf("the largest sample size is %s, less than one record (%s)", down(*p.SMaxReal, 3), p.Binding),
 	}
 	if p.Method != Paper { // the γ of Paper is not a root, so s need not grow with ε
 		e.Remedies = p.coarser(r)
@@ -154,7 +180,7 @@ func (p *Plan) coarser(r Request) Remedies {
 	k, ok := atLeastOne(minEpochs, p.Epochs, func(k float64) (closedform.Limits, error) {
 		return closedform.Limit(form, p.N, n*k, p.Theta, p.Epsilon, p.Delta)
 	})
-	if ok {
+	if k = float64(int(k*float64(p.N))) / float64(p.N); ok && k > 0 { // whole computations, which whole rounds make
 		k = roundDown(k)
 		remedies.add("epochs", k, p.Method, fmt.Sprintf("lower k to %g", k))
 	}

@@ -115,6 +115,10 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
+// Accuracy is the relative width of the intervals of pld in a plan. Coarse is the width with which its
+// search starts. A calibration with the same two finds the same numbers.
+const Accuracy, Coarse = 1e-4, 3e-2
+
 // Accountant returns the accountant of the method. For Printed and Paper, which have none, it returns
 // an error that wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
@@ -124,7 +128,7 @@ func (m Method) Accountant() (dp.Accountant, error) {
 	case RDP:
 		return rdp.Accountant{}, nil
 	case PLD:
-		return pld.Accountant{}, nil
+		return pld.Accountant{Accuracy: Accuracy}, nil
 	}
 	return nil, fmt.Errorf("method = %q has no accountant: %w", m, dp.ErrNotCovered)
 }

@@ -1,11 +1,13 @@
 // Package plan is the DP calculator. It turns a privacy budget into the rounds, sample sizes and noise
 // of a client before training starts.
 //
-// A training is described by the noise multiplier σ, the sample size s and the rounds T. An accountant
+// A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
 // turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. Its
-// default method is Theorem simpleF, solved exactly and with the corrected γ (see package closedform).
-// [Calibrate] solves for a single number, [Plan.Tighten] and [Plan.Frontier] compare a plan with what a
-// tight accountant allows, and [Replan] plans further rounds after rounds that already ran.
+// default [Method] is the tight accountant pld; [ClosedForm] is Theorem simpleF, solved exactly and with
+// the corrected γ (see package closedform). Without a batch size it recommends one, see
+// [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
+// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
+// plans further rounds after rounds that already ran.
 package plan
 
 import (
@@ -44,30 +46,30 @@ type Plan struct {
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
 	Theta  float64 `json:"theta"`
 
-	// TargetEpsilon is the requested ε. For other accountants than the closed form, it may follow from
-	// σ by (treq4). Epsilon is the upper bound for a record, at most the target; for methods without a
-	// guarantee it is their value.
+	// TargetEpsilon is the requested ε. Epsilon is the upper bound for a record, at most the target;
+	// for methods without a guarantee it is their value.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // 0 if not found
 
 	// Gamma is the γ of the closed form at ε, for all rounds that use one record. It is the corrected γ
-	// unless the method is Printed or Paper.
-	Gamma        float64 `json:"gamma,omitempty"`
-	GammaPrinted float64 `json:"gamma_printed,omitempty"` // γ as the paper prints it, for comparison only
+	// unless the method is Printed or Paper. Like all numbers of the theorem, it is nil for other
+	// methods.
+	Gamma        *float64 `json:"gamma"`
+	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it, for comparison only
 
-	TMin     int     `json:"t_min"`                // least number of rounds; 2^53 means at least 2^53, and there is no run
-	TMinReal float64 `json:"t_min_real,omitempty"` // T_min of the theorem, before rounding
-	SMax     int     `json:"s_max"`                // largest (mean) sample size, at most K
-	SMaxReal float64 `json:"s_max_real,omitempty"` // K/TMinReal, before rounding
-	Binding  string  `json:"binding"`              // what sets TMin: condition "treq1" or "treq3", or "epsilon"
+	TMin     int      `json:"t_min"`      // least number of rounds; 2^53 means at least 2^53, and there is no run
+	TMinReal *float64 `json:"t_min_real"` // T_min of the theorem, before rounding
+	SMax     int      `json:"s_max"`      // largest (mean) sample size, at most K
+	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal, before rounding
+	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
 	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53. SMaxAsym is the corresponding
 	// size, at most K. They are not bounds, and no guarantee holds for them. Only the closed form has
 	// them.
-	TMinAsym int `json:"t_min_asym,omitempty"`
-	SMaxAsym int `json:"s_max_asym,omitempty"`
+	TMinAsym *int `json:"t_min_asym"`
+	SMaxAsym *int `json:"s_max_asym"`
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
@@ -101,24 +103,41 @@ type Plan struct {
 	// Other methods than the closed form have no conditions.
 	Conditions []closedform.Condition `json:"conditions"`
 
+	// Signal is what the run keeps of the signal of full batches, see [Batch]; nil without
+	// a run or an ε. Recommended is the batch size that is recommended at the same ε and
+	// epochs; it is set where no size was given, and by [Plan.Recommend].
+	Signal      *float64 `json:"signal"`
+	Recommended *Batch   `json:"recommended,omitempty"`
+
+	// Theorem is what Theorem simpleF needs for the same budget, to compare a plan by
+	// another method with it; nil if it does not cover the question.
+	Theorem *Theorem `json:"closed_form,omitempty"`
+
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Run is the actual run: an integer number of rounds of an integer size. Because a remainder of K is
-// left out, Rounds may be one below Plan.TMin, which covers all of K.
+// Theorem is what Theorem simpleF requires, to compare with a plan by another method. A field is nil if
+// the theorem does not cover the question.
+type Theorem struct {
+	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given, and
+	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
+	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
+}
+
+// Run is the actual run: an integer number of rounds of an integer size, see [Rounds].
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
-	Rounds        int     `json:"rounds"`            // T = ⌊K/s⌋
+	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K', the computations that are left out
+	Remainder     int     `json:"remainder"`         // K - K'; negative if whole rounds compute more than K
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N
 }
 
 // Solve returns the plan for r. It finds the numbers that are not given such that the run costs at most
-// ε. If there are several, it chooses the largest sample size, which means the fewest rounds, and the
-// least noise.
+// ε. If it solves for the batch size, it chooses the largest one, which means the fewest rounds. If it
+// solves for σ, it chooses the least.
 //
 // If there is no such run, Plan.Feasible is false; this is not an error. Invalid requests are errors.
 // The error wraps dp.ErrNotCovered if the method does not cover the request. If ctx is done, Solve
@@ -135,7 +154,31 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := ended(ctx, solve(ctx, r)); err != nil {
 		return nil, err
 	}
+	if p.Run != nil && p.budget() > 0 {
+		p.Signal = p.signalAt(p.budget(), p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+	}
+	if !p.Method.isClosedForm() && p.Adjacency == dp.AddOrRemove {
+		p.Theorem = p.theorem(ctx, r)
+	}
 	return p, nil
+}
+
+// theorem returns what Theorem simpleF says of the same budget or run; nil if nothing.
+func (p *Plan) theorem(ctx context.Context, r Request) *Theorem {
+	switch {
+	case r.Epsilon != 0 && p.Epochs != 0:
+		q, err := Solve(ctx, Request{N: p.N, Epochs: p.Epochs, Epsilon: r.Epsilon, Delta: p.Delta, Theta: p.Theta,
+			Clients: p.Clients, Shared: p.Shared, Method: ClosedForm})
+		if err == nil && q.Feasible {
+			return &Theorem{Sigma: &q.Sigma, SMax: &q.SMax}
+		}
+	case r.Epsilon == 0 && p.Run != nil:
+		b, err := p.priceByForm(closedform.Corrected, p.copies())(p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+		if err == nil && !math.IsInf(b.EpsilonUpper, 1) {
+			return &Theorem{Epsilon: &b.EpsilonUpper}
+		}
+	}
+	return nil
 }
 
 // holders returns the number of clients that use a record. clients is 0 if not given.
@@ -158,21 +201,6 @@ func (p *Plan) runs(s, rounds, k int) {
 		SampleSize: s, MaxSampleSize: p.largest(s), Rounds: rounds, Computations: s * rounds,
 		Remainder: k - s*rounds, SampleRate: float64(s) / float64(p.N),
 	}
-}
-
-// count returns K, the whole part of k·N, corrected for the rounding of k = K/N in float64. If K is
-// outside [0, maxCount], ok is false.
-func count(kn float64) (k int, ok bool) {
-	if whole := math.Round(kn); math.Abs(kn-whole) <= 4e-16*kn {
-		kn = whole
-	}
-	return decimal.Whole(kn)
-}
-
-// epochsCount is count for validated epochs.
-func epochsCount(epochs float64, n int) int {
-	k, _ := count(epochs * float64(n))
-	return k
 }
 
 // made returns an error if p was not made by Solve.

@@ -25,17 +25,33 @@ func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / flo
 // noise returns the least σ for T rounds of size s. For the closed form this is σ_eq, unless Theorem
 // simpleF requires a smaller ε.
 func (c calculator) noise(ctx context.Context, s, rounds int) (stop, error) {
-	return c.noiseFrom(ctx, c.startNoise(s, rounds), s, rounds)
+	return c.noiseBy(ctx, c.begin(ctx, c.noiseDial(c.startNoise(s, rounds), s, rounds),
+		func(sigma float64) (dp.Bound, error) { return c.rough(sigma, s, rounds) }), s, rounds)
+}
+
+// begin returns the dial with a start that is found by the rough price, if there is one.
+func (c calculator) begin(ctx context.Context, d dial, rough func(v float64) (dp.Bound, error)) dial {
+	if c.rough == nil {
+		return d
+	}
+	first := d
+	first.price, first.tol, first.near = rough, d.tol/tolerance*roughly, d.near/tolerance*roughly
+	if found, err := first.turn(ctx, c.target); err == nil && found.met {
+		d.start = found.value
+	}
+	return d
+}
+
+func (c calculator) noiseDial(start float64, s, rounds int) dial {
+	return noiseDial(func(sigma float64) (dp.Bound, error) { return c.price(sigma, s, rounds) }, start, tolerance)
 }
 
 func (c calculator) startNoise(s, rounds int) float64 {
 	return c.limit().sigma(c.rateOf(s), float64(c.p.copies()*rounds))
 }
 
-// noiseFrom is like noise, with a guess to start from.
-func (c calculator) noiseFrom(ctx context.Context, start float64, s, rounds int) (stop, error) {
-	price := func(sigma float64) (dp.Bound, error) { return c.price(sigma, s, rounds) }
-	d := noiseDial(price, start, tolerance)
+// noiseBy is like noise, with the dial that searches for it.
+func (c calculator) noiseBy(ctx context.Context, d dial, s, rounds int) (stop, error) {
 	if c.p.Method.isClosedForm() {
 		d.least = closedform.MinSigma
 		sigma, err := closedform.Sigma(c.target, c.p.Delta)
@@ -61,6 +77,7 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 		safe:  math.Floor, least: 1, most: min(maxSteps, c.most(s)), slope: 0.5, tol: 2 * tolerance,
 		start: c.limit().rounds(sigma, c.rateOf(s)) / float64(c.p.copies()),
 	}
+	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, s, int(v)) })
 	return d.turn(ctx, c.target)
 }
 
@@ -72,18 +89,19 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	q := c.limit().rate(sigma, float64(c.p.copies()*rounds))
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), rounds) },
-		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: tolerance,
+		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
+	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
 	return d.turn(ctx, c.target)
 }
 
-// sizeFor returns a size that meets the budget in T = ⌊K/s⌋ rounds, while the next larger size does
+// sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
 // not.
 //
-// For s between K/(T+1) and K/T the number of rounds is constant, and the cost grows with s. Just above
-// K/T the cost drops, because computations are left over. The cost is therefore only nearly monotone,
-// and some larger sizes may meet the budget. At the ends ⌊K/T⌋ of these intervals it is monotone,
+// For s from K/T to K/(T-1) the number of rounds is constant, and the cost grows with s. Just above,
+// there is one round less, and the cost drops. The cost is therefore only nearly monotone,
+// and some larger sizes may meet the budget. At the ends of these intervals it is monotone,
 // except for few rounds. So sizeFor first finds the last end within the budget, and then the last size
 // before the next end.
 func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
@@ -91,10 +109,10 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	if most < 1 {
 		return c.tooUneven(), nil
 	}
-	end := func(s int) int { return min(k/(k/s), most) }
+	end := func(s int) int { return min(largestIn(k, roundsOf(k, s)), most) }
 	q := c.limit().rateOf(sigma, float64(c.p.copies()*k)/float64(c.p.N))
 	d := dial{
-		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), k/int(v)) },
+		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), roundsOf(k, int(v))) },
 		safe:  func(v float64) float64 { return float64(end(max(int(v), 1))) },
 		start: q * float64(c.p.N) / c.p.Theta, least: 1, most: float64(most), slope: 0.5, tol: tolerance,
 	}

@@ -69,12 +69,12 @@ func (r NextRequest) Validate() error {
 	default:
 		copies := holders(r.Clients, r.Shared)
 		goodEpochs := errs.within("epochs k", r.Epochs, minEpochs, maxEpochs, "") && goodClients
-		switch k, ok := count(r.Epochs * float64(n)); {
+		switch _, ok := count(r.Epochs * float64(n)); {
 		case !goodEpochs:
 		case !ok || r.Epochs*float64(n)*float64(copies) > maxCount:
 			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %d clients that hold "+
 				"a record)", r.Epochs, n, copies)
-		case k < 1:
+		case isTooLittle(r.Epochs, n):
 			errs.fail("epochs k = %v of N = %d, must be at least one gradient computation", r.Epochs, n)
 		}
 	}
@@ -198,7 +198,7 @@ func (p *Next) UnmarshalJSON([]byte) error {
 // Choice is a possible sample size of the next leg.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
-	Rounds       int      `json:"rounds"`        // T_j = ⌊K_j/s_j⌋, of one client
+	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
 	EpsilonUpper *float64 `json:"epsilon_upper"` // nil if there is none; with a filter, the least ε that admits all rounds
 }
 
@@ -290,7 +290,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 		return cost(p.release(p.event(sigma, s, rounds)))
 	}
 	k := epochsCount(p.Epochs, p.N)
-	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), k/int(v)) }
+	bySize := func(v float64) (dp.Bound, error) { return price(p.Sigma, int(v), roundsOf(k, int(v))) }
 	sizes := p.sizes(min(p.N, k))
 	best := stop{}
 	beyond := 0 // the first size on the grid after best that exceeds the target
@@ -299,7 +299,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		c := Choice{SampleSize: s, Rounds: k / s}
+		c := Choice{SampleSize: s, Rounds: roundsOf(k, s)}
 		b, err := bySize(float64(s))
 		if err != nil {
 			why = err
@@ -332,9 +332,10 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	}
 	s := int(best.value)
 	p.Feasible, p.Bound = true, &best.bound
+	rounds := roundsOf(k, s)
 	p.Run = &Run{
-		SampleSize: s, MaxSampleSize: s, Rounds: k / s, Computations: k / s * s,
-		Remainder: k % s, SampleRate: float64(s) / float64(p.N),
+		SampleSize: s, MaxSampleSize: s, Rounds: rounds, Computations: rounds * s,
+		Remainder: k - rounds*s, SampleRate: float64(s) / float64(p.N),
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 		Past: past, Epochs: 2, Sigma: 1000, Epsilon: 0.3}, closedform.Accountant{})
 	byForm := func(form closedform.Form, s int) (float64, error) {
 		return closedform.MinEpsilon(form, closedform.Setting{
-			N: 10000, Rounds: 500 + float64(20000/s), Computed: 50000 +
-				float64(20000/s*s), MaxSize: float64(max(s, 100)), Sigma: math.Inf(1), Delta: 1e-4,
+			N: 10000, Rounds: 500 + float64(roundsOf(20000, s)), Computed: 50000 +
+				float64(roundsOf(20000, s)*s), MaxSize: float64(max(s, 100)), Sigma: math.Inf(1), Delta: 1e-4,
 		})
 	}
 	for s, want := range map[int]float64{1: 0, 2: 0, 5: 0, 10: 2.04, 50: 0.372, 100: 0.268, 150: 0.715} {
@@ -57,7 +57,7 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 	claimed := func(s int) (float64, error) {
 		eps, err := byForm(closedform.Corrected, s)
 		equal, uncovered := closedform.MinEpsilon(closedform.Corrected, closedform.Setting{
-			N: 10000, Rounds: 500 + float64(20000/s), Computed: (500 + float64(20000/s)) * float64(max(s, 100)),
+			N: 10000, Rounds: 500 + float64(roundsOf(20000, s)), Computed: (500 + float64(roundsOf(20000, s))) * float64(max(s, 100)),
 			MaxSize: float64(max(s, 100)), Sigma: math.Inf(1), Delta: 1e-4,
 		})
 		if uncovered == nil && (err != nil || equal < eps) {
@@ -70,7 +70,7 @@ func TestReplanLooksAtTheWholeRange(t *testing.T) {
 		looked[c.SampleSize] = true
 		eps, err := claimed(c.SampleSize)
 		if (err == nil) != (c.EpsilonUpper != nil) || err == nil && math.Abs(*c.EpsilonUpper/eps-1) > 1e-6 ||
-			c.Rounds != 20000/c.SampleSize {
+			c.Rounds != roundsOf(20000, c.SampleSize) {
 			t.Errorf("%+v, want ε = %v, %v", c, eps, err)
 		}
 	}
@@ -175,13 +175,13 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 // A record that five clients hold pays for the next legs of all of them, and
 // the ε is that of all rounds, composed here by hand.
 func TestReplanSharedRecordsPayForAll(t *testing.T) {
-	plan := solve(t, Request{N: 10000, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
+	plan := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Epsilon: 1, Clients: 5, Shared: true})
 	for _, acc := range []dp.Accountant{closedform.MomentAccountant{}, rdp.Accountant{}} {
 		r := NextRequest{FixedBeforehand: true, Past: plan.Events(), Epochs: 5, Epsilon: 2, Clients: 5}
 		alone := replan(t, r, acc)
 		r.Shared = true
 		p := replan(t, r, acc)
-		if !p.Feasible || p.Run.SampleSize >= alone.Run.SampleSize || p.Run.Rounds != 50000/p.Run.SampleSize {
+		if !p.Feasible || p.Run.SampleSize >= alone.Run.SampleSize || p.Run.Rounds != roundsOf(50000, p.Run.SampleSize) {
 			t.Fatalf("%s: %+v; of one client %+v", acc.Name(), p.Run, alone.Run)
 		}
 		all := leg(p.Run.SampleSize, 10000, 5*p.Run.Rounds, p.Sigma)
@@ -375,7 +375,7 @@ func TestReadEvents(t *testing.T) {
 		`[{"sigma": 0, "dataset_size": 0}]`:                                   "event 0: sample_rate is missing",
 		`[{"sigma": 3, "noise_multiplier": 0, "sample_rate": 1, "steps": 1}]`: "noise_multiplier and sigma",
 		`[{"sigma": 3, "sample_rate": 1, "steps": 1, "count": 0}]`:            "count and steps are the same",
-		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" stands twice`,
+		`[{"sigma": 2, "Sigma": 200}]`:                                        `the key "Sigma" occurs twice`,
 		`[{"count": 1.5}]`:                                                    "1.5",
 		strings.Replace(one, "500", "0", 1):                                   `unknown field`,
 		"[" + strings.Replace(one, "500", "0", 1) + "]":                       "event 0: count of rounds = 0",

@@ -12,25 +12,28 @@ import (
 // sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
 //
 //	given              solved for
-//	k and σ or ε       joint plan: σ = σ_eq(ε, δ) of (treq4), the largest s, the fewest rounds
-//	k, σ and ε         the largest s; not for the closed form, which ties σ to ε
+//	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
+//	                   with a closed form, σ = σ_eq(ε, δ) of (treq4) and the largest s
+//	k and σ            only with a closed form, which ties ε to σ: the largest s
+//	k, σ and ε         the largest s
 //	two of k, s, T, σ  ε
 //	two of k, s, T, ε  the least σ
 //	s, σ and ε         the largest T
 //	T, σ and ε         the largest s
 //
-// The run never costs more than ε. The closed form needs a σ above √2, at least 1.4142136.
+// The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
+// forms need a σ above √2, at least 1.4142136.
 type Request struct {
 	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
 	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
 	SampleSize int     `json:"sample_size,omitempty"` // s, the mean if θ > 1, with θs in [1, N]
 	Rounds     int     `json:"rounds,omitempty"`      // T in [1, 2^53], of this client
-	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]; joint plans: at least 1.4142136
+	Sigma      float64 `json:"sigma,omitempty"`       // noise multiplier in [0.05, 1e6]
 	Epsilon    float64 `json:"epsilon,omitempty"`     // ε in [1e-8, 1e4], of a record
 	Delta      float64 `json:"delta,omitempty"`       // δ in [1e-300, 1); if not given, 1/N, which needs N ≥ 100
 	Theta      float64 `json:"theta,omitempty"`       // θ = s_max/s̄ in [1, 1e6]; if not given, 1: constant sizes
 
-	Method    Method       `json:"method,omitempty"`    // if not given, ClosedForm
+	Method    Method       `json:"method,omitempty"`    // if not given, PLD
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only one of the closed form
 
 	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If the data is Shared, all of
@@ -53,18 +56,13 @@ func (r Request) Validate() error {
 	r.validateMethod(&errs)
 	r.validateCombination(&errs)
 	if r.Sigma != 0 {
-		if !m.isClosedForm() && !r.isJoint() {
+		if !m.isClosedForm() {
 			errs.within("sigma", r.Sigma, minSigma, maxSigma, "")
 		} else {
 			why := ": the theorem needs more than √2"
-			switch {
-			case r.Sigma < minSigma:
-			case m.isClosedForm():
+			if r.Sigma >= minSigma {
 				why += fmt.Sprintf("; methods %q and %q take σ from %v on, with ε or two of epochs, sample size and "+
-					"rounds", RDP, PLD, minSigma)
-			default:
-				why = fmt.Sprintf(" with epochs only: the theorem then determines the budget from this σ, which "+
-					"needs more than √2; with ε, sample size or rounds as well, method %q takes it from %v on", m, minSigma)
+					"rounds", PLD, RDP, minSigma)
 			}
 			errs.within("sigma", r.Sigma, closedform.MinSigma, closedform.MaxSigma, why)
 		}
@@ -125,9 +123,12 @@ func (r Request) validateCombination(errs *rangeErrors) {
 	case privacy == 2 && work == 2:
 		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, sample size and rounds are: "+
 			"the other follows", r.Sigma, r.Epsilon)
-	case privacy == 2 && r.Epochs != 0 && m.isClosedForm():
-		errs.fail("sigma = %v and epsilon = %v, only one may be given with epochs: by the closed form the other "+
-			"follows from (treq4)", r.Sigma, r.Epsilon)
+	case privacy == 2 && m == Paper:
+		errs.fail("sigma = %v and epsilon = %v, only one may be given if method = %q: the paper ties them by (treq4)",
+			r.Sigma, r.Epsilon, m)
+	case privacy == 1 && r.isJoint() && r.Sigma != 0 && r.Epochs != 0 && !m.isClosedForm():
+		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds as well; only "+
+			"method = %q ties ε to σ", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
 		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one "+
 			"more of these, or epochs", r.SampleSize, r.Rounds)
@@ -151,7 +152,7 @@ func (r Request) validateSizes(errs *rangeErrors) {
 		return
 	}
 	if r.Epochs != 0 {
-		k, ok := count(r.Epochs * n)
+		k, ok := count(r.Epochs * n) // ⌈kN⌉
 		if !ok || r.Epochs*n*clients > maxCount {
 			errs.fail("epochs k = %v of N = %d, must be at most 2^53 gradient computations (of %v clients)", r.Epochs,
 				r.N, clients)
@@ -179,12 +180,12 @@ func (r Request) validateSizes(errs *rangeErrors) {
 
 func (r Request) method() Method {
 	if r.Method == "" {
-		return ClosedForm
+		return PLD
 	}
 	return r.Method
 }
 
-// isJoint reports whether σ, s and T are all sought, for k and one of σ and ε.
+// isJoint reports whether s and T are both sought, for k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }

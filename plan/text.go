@@ -135,6 +135,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	}
 	p.writeLimits(t)
 	p.writeRun(t)
+	p.writeSignal(t)
 	p.writeConditions(t)
 	if p.Tight != nil {
 		p.Tight.write(t)
@@ -155,24 +156,24 @@ var asks = map[string]string{"treq1": "s ≤ g(σ)N/θ", "treq3": "T ≥ γθ²k
 
 // writeLimits writes what the theorem allows.
 func (p *Plan) writeLimits(t *page) {
-	if p.Gamma == 0 {
+	if p.Gamma == nil {
 		return
 	}
-	t.row("γ", "%s (as the paper prints it %s)", up(p.Gamma, 6), up(p.GammaPrinted, 6))
+	t.row("γ", "%s (as the paper prints it %s)", up(*p.Gamma, 6), up(*p.GammaPrinted, 6))
 	switch {
-	case p.Run != nil: // the run shows its own T, which may be one less than the T for all of K
-	case p.TMinReal > maxCount:
-		t.row("rounds", "at least T = %s", up(p.TMinReal, 6))
+	case p.Run != nil: // the run shows its own T
+	case *p.TMinReal > maxCount:
+		t.row("rounds", "at least T = %s", up(*p.TMinReal, 6))
 	default:
-		t.row("rounds", "at least T = %d (%s) for k = %.6g", p.TMin, up(p.TMinReal, 6), p.Epochs)
+		t.row("rounds", "at least T = %d (%s) for k = %.6g", p.TMin, up(*p.TMinReal, 6), p.Epochs)
 	}
-	t.row("sample size", "at most s = %d (%s)%s, set by %s (%s)", p.SMax, down(p.SMaxReal, 6), p.mean(),
+	t.row("sample size", "at most s = %d (%s)%s, set by %s (%s)", p.SMax, down(*p.SMaxReal, 6), p.mean(),
 		asks[p.Binding], p.Binding)
-	asym := fmt.Sprintf("T = %d", p.TMinAsym)
-	if p.TMinAsym == maxCount {
+	asym := fmt.Sprintf("T = %d", *p.TMinAsym)
+	if *p.TMinAsym == maxCount {
 		asym = "T ≥ 2^53"
 	}
-	t.row("as the paper prints", "%s, s = %d at θ²k²/(2ε): not a bound, no guarantee", asym, p.SMaxAsym)
+	t.row("as the paper prints", "%s, s = %d at θ²k²/(2ε): not a bound, no guarantee", asym, *p.SMaxAsym)
 }
 
 func (p *Plan) writeRun(t *page) {
@@ -181,8 +182,8 @@ func (p *Plan) writeRun(t *page) {
 		t.row("run", "none: %s", p.Reason)
 		return
 	}
-	t.row("run", "%s of s = %d%s, rate %s: %s, %d left over", rounds(r.Rounds), r.SampleSize,
-		p.mean(), down(r.SampleRate, 6), computations(r.Computations), r.Remainder)
+	t.row("run", "%s of s = %d%s, rate %s: %s%s", rounds(r.Rounds), r.SampleSize,
+		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r.Remainder))
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
@@ -191,6 +192,67 @@ func (p *Plan) writeRun(t *page) {
 		t.row("per record", "%s, held by %d clients: %s", claim.Short(p.PerRecord), p.Clients,
 			rounds(p.Clients*r.Rounds))
 	}
+}
+
+// leftOver says what whole rounds leave of K, or compute beyond it.
+func leftOver(remainder int) string {
+	switch {
+	case remainder > 0:
+		return fmt.Sprintf(", %d left over", remainder)
+	case remainder < 0:
+		return fmt.Sprintf(", %d more than the epochs", -remainder)
+	}
+	return ""
+}
+
+// writeSignal writes what the batch size keeps of the full-batch signal, the size that is
+// recommended, and what the theorem needs.
+func (p *Plan) writeSignal(t *page) {
+	if p.Signal != nil {
+		t.row("signal", "%s of the full-batch signal s√T/σ at this ε", share(*p.Signal))
+	}
+	if b := p.Recommended; b != nil && p.Run != nil {
+		if b.SampleSize == p.Run.SampleSize {
+			t.row("batch size", "s = %d is recommended: %s", b.SampleSize, b.Reason)
+		} else {
+			t.row("batch size", "recommended: s = %d, T = %d, σ = %s, %s of the signal: %s", b.SampleSize, b.Rounds,
+				up(*b.Sigma, digits), share(*b.Signal), b.Reason)
+		}
+	}
+	if p.Method.isClosedForm() || p.Adjacency != dp.AddOrRemove {
+		return
+	}
+	switch th := p.Theorem; {
+	case th == nil:
+		t.row("theorem", "no answer to this by --method closed-form")
+	case th.Epsilon != nil:
+		t.row("theorem", "ε ≤ %s for this run by --method closed-form", up(*th.Epsilon, 5))
+	default:
+		t.row("theorem", "σ = %s and s at most %d by --method closed-form", up(*th.Sigma, digits), *th.SMax)
+	}
+}
+
+// share shows a part of the full-batch signal.
+func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
+
+// WriteBatches writes a table of batch sizes that are compared at one ε.
+func WriteBatches(w io.Writer, rows []Batch) error {
+	t := &page{}
+	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
+	t.line("s\tT\tσ\tsignal\tgradients\tmessages\tbytes per parameter")
+	for _, b := range rows {
+		if b.Sigma == nil {
+			t.line("%d\tnone: %s", b.SampleSize, b.Reason)
+			continue
+		}
+		signal := "-"
+		if b.Signal != nil {
+			signal = share(*b.Signal)
+		}
+		t.line("%d\t%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, b.Rounds, up(*b.Sigma, digits), signal, b.Computations,
+			b.Messages, b.Bytes)
+	}
+	return t.writeTo(w)
 }
 
 func (p *Plan) writeConditions(t *page) {
@@ -316,10 +378,15 @@ func (f *Frontier) WriteText(w io.Writer) error {
 		}
 		return up(*v, digits)
 	}
-	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one", f.Accountant, f.Accountant)
+	t.line("s\tT\trate\tclosed form, add-or-remove\t%s, add-or-remove\t%s, replace-one\tsignal\tgradients",
+		f.Accountant, f.Accountant)
 	for _, r := range f.Rows {
-		t.line("%d\t%d\t%s\t%s\t%s\t%s", r.SampleSize, r.Rounds, down(r.SampleRate, 6), number(r.ClosedForm),
-			number(r.AddOrRemove), number(r.ReplaceOne))
+		signal := "-"
+		if r.Signal != nil {
+			signal = share(*r.Signal)
+		}
+		t.line("%d\t%d\t%s\t%s\t%s\t%s\t%s\t%d", r.SampleSize, r.Rounds, down(r.SampleRate, 6), number(r.ClosedForm),
+			number(r.AddOrRemove), number(r.ReplaceOne), signal, r.Computations)
 	}
 	return t.writeTo(w)
 }
@@ -343,8 +410,8 @@ func (p *Next) WriteText(w io.Writer) error {
 		t.row("", "from %s, a new run%s", p.Noise, howToRun(p.Noise))
 	}
 	if r := p.Run; r != nil {
-		t.row("run", "%s of s = %d: %s, %d left over", rounds(r.Rounds), r.SampleSize,
-			computations(r.Computations), r.Remainder)
+		t.row("run", "%s of s = %d: %s%s", rounds(r.Rounds), r.SampleSize, computations(r.Computations),
+			leftOver(r.Remainder))
 		if n := holders(p.Clients, p.Shared); n > 1 {
 			t.row("", "in each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
 		}

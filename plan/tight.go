@@ -21,10 +21,10 @@ type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample keeps σ and k of the plan. Its sample size, in T = ⌊K/s⌋ rounds, is within the
+	// LargestSample keeps σ and k of the plan. Its sample size, in T = ⌈K/s⌉ rounds, is within the
 	// budget. Smaller sizes are, too, if there are many rounds; but more rounds may cost more than
 	// fewer larger ones if there are few rounds that sample a large part of the records. Larger sizes
-	// may also be within the budget if T leaves out much of K.
+	// may also be within the budget if their rounds compute little more than K.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise keeps s and T of the plan's run, with the least σ.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
@@ -46,7 +46,7 @@ func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err
 	}
-	if p.Epsilon == 0 || p.Sigma == 0 || epochsCount(p.Epochs, p.N) < 1 {
+	if p.Epsilon == 0 || p.Sigma == 0 || isTooLittle(p.Epochs, p.N) {
 		return nil
 	}
 	t := Tight{Accountant: acc.Name()}
@@ -79,7 +79,7 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 		return allowed, err
 	}
 	size := int(s.value)
-	allowed.LargestSample = setting(s, p.Sigma, size, k/size)
+	allowed.LargestSample = setting(s, p.Sigma, size, roundsOf(k, size))
 	if p.Run == nil {
 		return allowed, nil
 	}
@@ -100,5 +100,5 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget()}
+	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget(), other.rough(ctx)}
 }

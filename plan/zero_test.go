@@ -12,8 +12,8 @@ func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
 			new(Calibration), new(Frontier), new(History), new(Infeasible), new(Method), new(Next),
-			new(NextRequest), new(Plan), new(Request), new(Target), Calibrate, CheckBudget, CheckEpsilon,
-			LeastNoise, ParseMethod, ReadEvents, ReadHistory, Replan, Solve,
+			new(NextRequest), new(Batch), new(Plan), new(Request), new(Target), new(Theorem), Calibrate, CheckBudget, CheckEpsilon,
+			Compare, LeastNoise, ParseMethod, ReadEvents, ReadHistory, Replan, Rounds, Solve, WriteBatches,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

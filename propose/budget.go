@@ -49,6 +49,12 @@ func (s *searcher) kinds() []kind {
 	return slices.Compact(all)
 }
 
+// budgeted is a kind within a budget.
+type budgeted struct {
+	epsilon float64
+	kind    kind
+}
+
 // outlays returns the outlays of these kinds for ε, with the fewest gradients first. If no outlay
 // exists, the error is an *Infeasible.
 func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) ([]outlay, error) {
@@ -56,7 +62,14 @@ func (s *searcher) outlays(ctx context.Context, epsilon float64, kinds []kind) (
 	errs := make([]error, len(kinds))
 	var wait sync.WaitGroup
 	for i, k := range kinds {
-		wait.Go(func() { laid[i], errs[i] = s.layOut(ctx, epsilon, k) })
+		wait.Go(func() {
+			key := budgeted{epsilon, k}
+			if known, ok := s.laid.Load(key); ok {
+				laid[i] = known.(outlay)
+			} else if laid[i], errs[i] = s.layOut(ctx, epsilon, k); errs[i] == nil {
+				s.laid.Store(key, laid[i])
+			}
+		})
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {

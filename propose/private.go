@@ -216,7 +216,7 @@ func (o Options) Validate(r Request) error {
 	}
 	if data.Partition(r.Base.Partition) != data.Replicate {
 		errs = append(errs, fmt.Errorf("partition = %q with private probes, must be %q: other partitions deal "+
-			"records anew if their number changes, so one record counts as many", r.Base.Partition, data.Replicate))
+			"all records again if their number changes, so that one record affects many", r.Base.Partition, data.Replicate))
 	}
 	if r.Base.SeedFromOS {
 		errs = append(errs, errors.New("private probes must be a simulation with a numbered seed: with a new "+

@@ -35,6 +35,7 @@ type searcher struct {
 	work     float64                   // work of all trials, as counted by train.Prepared.Work
 	told     *report.Count             // prints the number of trials
 	least    sync.Map                  // from a kind of setting to its leastCost
+	laid     sync.Map                  // from a budget and a kind to the outlay, which a frontier needs again
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {

@@ -75,8 +75,7 @@ func (r *Root) Salted(salt []byte) *Root {
 // Known reports whether n names a root.
 func (n Name) Known() bool { return n.Root != "" }
 
-// Simulated reports whether n names a numbered seed. Whoever knows such a name also knows the
-// noise.
+// Simulated reports whether n names a numbered seed. The name then reveals the noise.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
 // Seed returns the numbered seed that n names. ok is false if n does not name one.

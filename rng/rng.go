@@ -67,7 +67,7 @@ type Root struct {
 	name   Name
 }
 
-// New returns the root of a numbered seed, for runs that must be repeatable. Whoever knows the
+// New returns the root of a numbered seed, for runs that must be repeatable. Anybody who knows the
 // number knows every draw, so its noise protects nobody.
 func New(seed uint64) *Root {
 	origin := hashed("proactivedp/rng/stream/v1", binary.LittleEndian.AppendUint64(nil, seed))

@@ -228,8 +228,8 @@ func (s Spec) CanKeep() error {
 	}
 	if s.SeedFromOS {
 		errs = append(errs, errors.New("a run with randomness from the operating system cannot write checkpoints: "+
-			"they would contain the secret of its noise, and without it rounds would be released twice. For a simulation, give a "+
-			"seed. Package auto can continue a release after an interruption"))
+			"they would contain the secret of its noise, and without it rounds would be released twice. For a simulation, give --seed. "+
+			"proactivedp auto --seed-from-os --dir FOLDER can continue a release after an interruption"))
 	}
 	return errors.Join(errs...)
 }
@@ -250,7 +250,7 @@ func CheckKeep(path string, key []byte) error {
 	}
 	defer c.Close()
 	if !c.Finished {
-		return fmt.Errorf("checkpoint %s has an unfinished run with %d updates; resume it, or "+
+		return fmt.Errorf("checkpoint %s has an unfinished run with %d updates: continue it with --resume, or "+
 			"remove the file", path, c.Updates)
 	}
 	return nil

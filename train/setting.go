@@ -250,7 +250,7 @@ func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	}
 	want := s.planned
 	if n := p.Config.Mechanism.DatasetSize; want.Records != 0 && n != want.Records {
-		return fmt.Errorf("the plan is for clients with N = %d records, but here they have %d", want.Records, n)
+		return fmt.Errorf("the plan is for clients with N = %d records, but here they have %[2]d: plan with --n %[2]d", want.Records, n)
 	}
 	if want.Noise.Known() && p.Spec.Runner == DistributedRunner {
 		return fmt.Errorf("the plan is for noise from %s, but here each client has its own noise", want.Noise)

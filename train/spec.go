@@ -362,7 +362,7 @@ func (p *Prepared) finish(n int) error {
 	err := p.Config.Validate()
 	if p.Delta == 0 {
 		if p.Delta = 1 / float64(n); n < 2 {
-			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give a δ or "+
+			err = errors.Join(err, fmt.Errorf("delta = 1/N = 1 for N = %d, must be below 1: give --delta or "+
 				"more records", n))
 		}
 	}

@@ -26,7 +26,7 @@ func ExampleServer() {
 	ended := make(chan error)
 	go func() { ended <- server.Serve(ctx, listener) }()
 	reply, err := http.Post("http://"+listener.Addr().String()+"/answer", "application/json",
-		strings.NewReader(`{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05}}`))
+		strings.NewReader(`{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05, "method": "closed-form"}}`))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func ExampleServer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(reply.Status, strings.Contains(string(text), `"verdict":"Feasible: 1612 rounds of s = 31`))
+	fmt.Println(reply.Status, strings.Contains(string(text), `"verdict":"Feasible: 1613 rounds of s = 31`))
 	stop()
 	fmt.Println(<-ended)
 	// Output:

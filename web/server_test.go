@@ -88,7 +88,7 @@ func foreign(mode, dest string) map[string]string {
 	return map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
 }
 
-const easy = `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05}}`
+const easy = `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05, "method": "closed-form"}}`
 
 // What the server gives and what it refuses: other hosts (a name that was made to lead
 // here), other pages, other methods and kinds, and what is too long.
@@ -329,7 +329,7 @@ func TestServerAnswersAHundredAtOnce(t *testing.T) {
 	var right atomic.Int32
 	for i := range 100 {
 		wait.Go(func() {
-			body := fmt.Sprintf(`{"plan": {"n": %d, "epochs": 5, "epsilon": 0.5}}`, 10_000+i)
+			body := fmt.Sprintf(`{"plan": {"n": %d, "epochs": 5, "epsilon": 0.5, "method": "closed-form"}}`, 10_000+i)
 			status, text, _ := request{method: "POST", path: "/answer", kind: "application/json", body: body}.send(t,
 				client, address)
 			if status == 200 && strings.Contains(text, fmt.Sprintf(`"n":%d,`, 10_000+i)) {

@@ -225,7 +225,7 @@ for (const [name, value] of Object.entries(strange)) {
 differ("shared", requestOf(stateOf("question=budget&clients=5&shared=true")).request.shared, true);
 differ("names of no field", stateOf("toString=1&__proto__=2&keep=3"), starting);
 const comma = requestOf(stateOf("question=run&sigma=1,125&n=60,000"));
-differ("a comma", [comma.request.sigma, comma.request.n, /no decimal point/.test(comma.wrong.sigma)],
+differ("a comma", [comma.request.sigma, comma.request.n, /not a comma/.test(comma.wrong.sigma)],
   [undefined, 60000, true]);
 const longer = addressOf({ ...starting, question: "batch", ...Object.fromEntries(
   fieldsOf({ question: "batch" }).map((name) => [name, "1" + ",".repeat(longest - 1)])) });

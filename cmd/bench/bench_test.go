@@ -185,7 +185,7 @@ func TestMeasurements(t *testing.T) {
 			}
 		}
 	}
-	impossible := plan.Request{N: 10, Epochs: 5, Epsilon: 1e-8, Delta: 0.01}
+	impossible := plan.Request{N: 10, Epochs: 5, Epsilon: 1e-8, Delta: 0.01, Method: plan.ClosedForm}
 	if _, err := measurePlans([]plan.Request{impossible}, 1); err == nil {
 		t.Error("measured a plan that is not feasible")
 	}

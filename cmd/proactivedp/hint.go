@@ -7,9 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"proactivedp/auto"
+	"proactivedp/cluster"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/fetch"
+	"proactivedp/dp"
+	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
+	"proactivedp/models"
+	"proactivedp/sim"
 )
 
 // hint names the command or the flag that helps on after an error, or is "".
@@ -33,7 +39,27 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	case interrupted:
 		return goOn(cmd)
 	}
+	for _, h := range hints {
+		if errors.Is(err, h.err) && has(h.flag) {
+			return h.text
+		}
+	}
+	if _, ok := errors.AsType[*auto.Refusal](err); ok {
+		return "a larger --target-epsilon or a smaller --target-accuracy can be met"
+	}
 	return ""
+}
+
+// hints are what helps after an error, where the command has a flag.
+var hints = []struct {
+	err        error
+	flag, text string
+}{
+	{memory.ErrTooLittle, "memory", "--memory SIZE sets the limit. Fewer --workers take less, and so do fewer --clients"},
+	{models.ErrDiverged, "eta0", "a smaller --learning-rate (or --eta0) helps, or a smaller --max-grad-norm"},
+	{sim.ErrKey, "checkpoint-key", "--checkpoint-key FILE names the key that the checkpoint was written under"},
+	{cluster.ErrNoServer, "at", "--at URL names the broker of the training, and --run-id the run"},
+	{dp.ErrNotCovered, "method", "--method pld covers the most"},
 }
 
 // goOn says what an interrupted command has kept, and how it goes on from that, or how it would;

@@ -48,7 +48,7 @@ func (f *firstStage) Write(text []byte) (int, error) {
 // or by SIGTERM, after which they keep the stage under way, go on to the journal, model
 // and report of a loop that was never ended.
 func TestKilledLoopsGoOnToTheSameBits(t *testing.T) {
-	kills, _ := testkit.Times(t, killsEnv, 4)
+	kills, _ := testkit.Times(t, killsEnv, 2)
 	draw := rand.New(rand.NewPCG(6, 0))
 	loop := func(dir string, flags []string) (*exec.Cmd, *bytes.Buffer, *firstStage) {
 		cmd := exec.Command("proactivedp", append([]string{"auto", "--json", "--dir", "run"}, flags...)...)

@@ -92,7 +92,7 @@ func temporary(t *testing.T, path string) []string {
 // after each kill a copy of the checkpoint runs to its end, and the run itself
 // goes on and is killed again, until it comes through.
 func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
-	kills, _ := testkit.Times(t, killsEnv, 5)
+	kills, _ := testkit.Times(t, killsEnv, 4)
 	draw := rand.New(rand.NewPCG(5, 0))
 	killed, resumed, writing, early, through := 0, 0, 0, 0, 0
 	for i := 0; resumed < kills; i++ {

@@ -56,8 +56,8 @@ func TestServe(t *testing.T) {
 		}
 		return string(text)
 	}
-	easy := post("answer", `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05}}`)
-	if !strings.Contains(easy, "Feasible: 1612") {
+	easy := post("answer", `{"plan": {"n": 10000, "epochs": 5, "epsilon": 0.05, "method": "closed-form"}}`)
+	if !strings.Contains(easy, "Feasible: 1613") {
 		t.Errorf("answer %.300s", easy)
 	}
 	for question, want := range map[string]string{
@@ -73,7 +73,7 @@ func TestServe(t *testing.T) {
 	}
 	if !testing.Short() {
 		var report propose.Report
-		text := post("propose", `{"data": "synth-phishing", "epsilon": 0.2, "clients": 1, "rounds": [100], "seeds": 3}`)
+		text := post("propose", `{"data": "synth-phishing", "epsilon": 0.2, "clients": 1, "rounds": [20], "seeds": 3}`)
 		err := json.Unmarshal([]byte(text), &report)
 		if err != nil || len(report.Proposals) == 0 || report.TargetEpsilon != 0.2 {
 			t.Errorf("proposals %.300s: %v", text, err)
@@ -128,10 +128,10 @@ func TestSearchesSayWhyThereIsNoAnswer(t *testing.T) {
 // The commands that an answer names give that answer.
 func TestCommandsOfAnswersGiveThem(t *testing.T) {
 	for i, q := range []plan.Request{
-		{N: 10000, Epochs: 5, Sigma: 19.29962},
+		{N: 10000, Epochs: 5, Sigma: 19.29962, Method: plan.ClosedForm},
 		{N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
 		{N: 50000, SampleSize: 500, Epochs: 10, Epsilon: 2, Delta: 1e-6, Method: plan.PLD, Adjacency: "replace-one"},
-		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2},
+		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2, Method: plan.ClosedForm},
 	} {
 		question := answer.PlanQuestion{Request: q, Tight: true, Code: true, Accuracy: []float64{0, 0.2}[i%2]}
 		a, err := answer.Solve(t.Context(), question)

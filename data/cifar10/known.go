@@ -65,8 +65,8 @@ func original() database {
 // followed by the test batch. A folder named by the user has either the archive or the batches:
 // data_batch_1.bin and so on, with .bin.gz or in cifar-10-batches-bin/ also accepted. A cache has
 // the archive, which is read without unpacking it. Instead of test_batch.bin a folder may have
-// test_batch_first1000.bin, its first 1,000 records; the Note then says so. errors.Is tells the
-// locator's errors apart.
+// test_batch_first1000.bin, its first 1,000 records; the Note then says so. Use errors.Is to
+// distinguish the locator's errors.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }

@@ -91,7 +91,7 @@ type timing struct {
 }
 
 // leastRate is the least average number of bytes per second over timing.window. Without it, a
-// server that sends a byte now and then would never be given up.
+// server that sends a byte now and then could keep a download running forever.
 const leastRate = 1 << 10
 
 func (t timing) orDefault() timing {
@@ -179,7 +179,7 @@ func (f File) places() ([]string, error) {
 	return places, nil
 }
 
-// first returns the first path below the folder at which a file exists. If there is none, it
+// first returns the first path below the folder at which a file exists. If no file exists, it
 // returns the error for the first path.
 func first(folder string, places []string) (string, error) {
 	var missing error

@@ -87,7 +87,7 @@ func Lookup(name string) (Known, error) {
 }
 
 // Load finds the known data set of this name as libsvm/<name>, parses and verifies it. The locator
-// says where to look. errors.Is tells its errors apart, such as fetch.ErrUnavailable.
+// says where to look. Use errors.Is to distinguish its errors, such as fetch.ErrUnavailable.
 func Load(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	k, err := Lookup(name)
 	if err != nil {

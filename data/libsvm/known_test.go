@@ -96,7 +96,7 @@ func TestLoadFromAFolder(t *testing.T) {
 		small: "phishing: rows = 2, expected 11055\nphishing: label counts = [1 1], expected " +
 			"[4898 6157]",
 		"1 1:1 x": path + `:1:7: "x" has no colon`,
-		"1 69:1":  path + `:1:3: index "69": must be a whole number from 1 to 68, the number of features`,
+		"1 69:1":  path + `:1:3: index "69": must be a whole number from 1 to 68, the number of features (--features)`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

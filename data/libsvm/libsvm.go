@@ -34,7 +34,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits of what is read, so that a damaged file cannot use up all memory.
+// Limits for files, so that a damaged file cannot use up all memory.
 const (
 	// MaxIndex is the largest index, so that columns and their number fit an int32.
 	MaxIndex = math.MaxInt32 - 1
@@ -94,8 +94,8 @@ type Options struct {
 	Features int
 	// Labels lists the labels and their classes. nil means two classes, as in the package comment.
 	Labels *data.Labels
-	// Test is the path of a second file, whose rows are the test set. "" means that there is none,
-	// and that the set counts as published as one.
+	// Test is the path of a second file, whose rows are the test set. "" means no second file: the
+	// set then counts as published as one.
 	Test string
 	// Unlabelled means that labels are not read. All rows then have class 0, which has no meaning.
 	Unlabelled bool
@@ -255,7 +255,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	}
 	if d.Features == 0 {
 		if d.Features = p.width; p.width == 0 {
-			return nil, whole("no entries, so the number of features is not known")
+			return nil, whole("no entries, so the number of features is not known: give --features")
 		}
 	}
 	if p.given != nil || p.blind {

@@ -156,7 +156,7 @@ func TestMalformed(t *testing.T) {
 		{"", "f: no rows"},
 		{"\n# nothing\n  \r\n", "f: no rows"},
 		{"1 1:1\n1 2:1\n", "f: all 2 rows have label 1: " + pairs},
-		{"1\n0\n", "f: no entries, so the number of features is not known"},
+		{"1\n0\n", "f: no entries, so the number of features is not known: give --features"},
 	} {
 		_, err := Parse("f", strings.NewReader(c.text))
 		if err == nil || err.Error() != c.want {
@@ -340,7 +340,7 @@ func TestParseFile(t *testing.T) {
 		}
 	}
 	for features, want := range map[int]string{
-		2:            path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features`,
+		2:            path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features (--features)`,
 		-1:           path + ": features = -1, must be in [0, 2147483646]",
 		MaxIndex + 1: path + ": features = 2147483647, must be in [0, 2147483646]",
 	} {
@@ -429,7 +429,7 @@ func TestWriteRefuses(t *testing.T) {
 	for want, d := range map[string]*data.Dataset{
 		"write toy: classes = 3, must be 2": &three,
 		"write toy: row 0: column 2":        &broken,
-		"write toy: it has images":  &images,
+		"write toy: it has images":          &images,
 		"write toy: disk full":              d,
 		"write big: disk full":              mustBig(t),
 	} {

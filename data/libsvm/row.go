@@ -61,7 +61,8 @@ func (p *parser) fits() error {
 		p.limit.By)
 }
 
-// field returns the bounds of the next field of line, from i on. They are equal if there is none.
+// field returns the bounds of the next field of line, from i on. They are equal if no field is
+// left.
 func field(line []byte, i int) (start, end int) {
 	for i < len(line) && blank(line[i]) {
 		i++
@@ -103,7 +104,7 @@ func (p *parser) badIndex(text []byte, at int) error {
 	case len(index) == 0:
 		return p.fault(at, "index missing in %.40q: entries are index:value", text)
 	case p.maxIndex < MaxIndex:
-		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features", index,
+		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features (--features)", index,
 			p.maxIndex)
 	}
 	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)

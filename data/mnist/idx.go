@@ -32,7 +32,7 @@ const (
 	Std  = 0.3081
 )
 
-// Limits of what is read, so that a damaged file cannot use up all memory.
+// Limits for files, so that a damaged file cannot use up all memory.
 const (
 	// MaxSide is the largest height and width.
 	MaxSide = 1 << 12

@@ -86,15 +86,15 @@ func TestParseErrors(t *testing.T) {
 		"expected 12: unexpected EOF": {gz(t, someImages)[:30], someLabels},
 		"images: gzip: invalid header": {append(gz(t, someImages), "0123456789"...),
 			someLabels},
-		"labels: the file ends in the header of 8 bytes":         {someImages, nil},
+		"labels: the file ends in the header of 8 bytes":             {someImages, nil},
 		"labels: magic number = 2051, must be 2049":                  {someImages, someImages},
 		"labels: 0 labels, must be in [1, 1073741824]":               {someImages, idx([]uint32{2049, 0})},
 		"labels: 2147483648 labels, must be in":                      {someImages, idx([]uint32{2049, 1 << 31})},
 		"labels: the file ends after 2 bytes of content, expected 3": {someImages, someLabels[:10]},
 		"labels: the file has more than the expected 3 bytes": {someImages,
 			append(slices.Clone(someLabels), 0)},
-		"labels: label 1 is 10, must be in [0, 10)": {someImages, idx([]uint32{2049, 3}, 9, 10, 4)},
-		"3 images and 2 labels, must be equally many":    {someImages, idx([]uint32{2049, 2}, 9, 4)},
+		"labels: label 1 is 10, must be in [0, 10)":   {someImages, idx([]uint32{2049, 3}, 9, 10, 4)},
+		"3 images and 2 labels, must be equally many": {someImages, idx([]uint32{2049, 2}, 9, 4)},
 	} {
 		d, err := Parse("toy", bytes.NewReader(files[0]), bytes.NewReader(files[1]))
 		if d != nil || err == nil || !strings.HasPrefix(err.Error(), "toy: ") ||

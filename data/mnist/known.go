@@ -55,8 +55,8 @@ func original() database {
 }
 
 // Load finds the four files below mnist/, each as <name>.gz or <name>, verifies them, and returns
-// the training set followed by the test set. The locator says where to look. errors.Is tells its
-// errors apart.
+// the training set followed by the test set. The locator says where to look. Use errors.Is to
+// distinguish its errors.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {

@@ -9,8 +9,7 @@
 // a quantile that the whole row shares. A logistic teacher draws the label: P(label = 1) =
 // 1/(1+exp(-a·(z-z₀))), where z is the sum of one normal weight for each level of the row. z₀ and a
 // are computed from the generated rows. z₀ makes the classes as balanced as in the real set, and a
-// makes the teacher's accuracy, which is the best possible one, that of the best models on the real
-// set.
+// makes the teacher's accuracy, which is the best possible one, equal to what the real set allows.
 package synth
 
 import (
@@ -92,15 +91,15 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name is meant as that of a stand-in: one of Names, or one of them followed
-// by a colon and any text.
+// Is reports whether a name is meant to name a stand-in: one of Names, or one of them followed by a
+// colon and any text.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
 }
 
 // StandsInFor returns the name of the real data set that a stand-in replaces, or the name itself.
-// Both "synth-mnist" and "synth-mnist:700" stand in for "mnist".
+// For example, "synth-mnist" and "synth-mnist:700" both replace "mnist".
 func StandsInFor(name string) string {
 	real, standIn := strings.CutPrefix(name, "synth-")
 	if standIn {

@@ -237,7 +237,7 @@ func (k column) take(to []float32, field string) ([]float32, error) {
 	case k.kind == oneOf:
 		at := slices.Index(k.values, field)
 		if at < 0 {
-			return to, fmt.Errorf("must be one of the given values: %s", few(k.values))
+			return to, fmt.Errorf("must be one of the values that --columns gives: %s", few(k.values))
 		}
 		for i := range k.values {
 			if i == at {

@@ -156,10 +156,10 @@ func TestManyColumnsAreSaidToHold(t *testing.T) {
 func TestColumnsThatDoNotFit(t *testing.T) {
 	const header = "id,age,sex,smoker,weight,back\n"
 	for _, c := range []struct{ columns, text, want string }{
-		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of the given ` +
-			`values: ["F" "M"]`},
+		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of the values that ` +
+			`--columns gives: ["F" "M"]`},
 		{"column,kind,values\na,one-of,\"\"\"b, c\"\"|\"\n", "a,back\n\"b, c\",no\n",
-			`column "a": "b, c", must be one of the given values: ["\"b, c\"" ""]`},
+			`column "a": "b, c", must be one of the values that --columns gives: ["\"b, c\"" ""]`},
 		{mixed, header + "1,,F,no,60,no\n", `column "age": "", must be a finite decimal number`},
 		{mixed, header + "1,40,F,no,heavy,no\n", `column "weight": "heavy", must be a finite`},
 		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `the list of columns has "agee"`},

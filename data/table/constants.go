@@ -180,7 +180,7 @@ func placesOf(d *data.Dataset) map[string]int {
 }
 
 // columnOf returns the position of a column by its name or, if columns have no names, by its
-// number. It is -1 if there is none.
+// number. It is -1 if the column does not exist.
 func columnOf(name string, places map[string]int, features int) int {
 	if places != nil {
 		if j, ok := places[name]; ok {

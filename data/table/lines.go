@@ -50,8 +50,8 @@ func (p *parser) begin(header []byte) ([]byte, error) {
 	return header, nil
 }
 
-// separator returns the separator of a header's fields: a comma or, if there is none outside
-// quotes, a semicolon or tab. A name has none of these characters unless it is in quotes.
+// separator returns the separator of a header's fields: a comma or, if no comma is outside quotes,
+// a semicolon or tab. Only a quoted name can have these characters.
 func separator(header []byte) rune {
 	var bare []byte // the header without what is in quotes
 	for i, part := range bytes.Split(header, []byte{'"'}) {

@@ -26,7 +26,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Limits of what is read, so that a damaged file cannot use up all memory.
+// Limits for files, so that a damaged file cannot use up all memory.
 const (
 	MaxLine    = 16 << 20 // largest length of a line, in bytes
 	MaxColumns = 1 << 20
@@ -47,7 +47,7 @@ type Options struct {
 	// the order of the columns. nil means any features, in the order of the columns.
 	Named []string
 	// Test is the path of a second file with the same header, whose rows are the test set. "" means
-	// that there is none, and that the set counts as published as one.
+	// no second file: the set then counts as published as one.
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
@@ -55,8 +55,8 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Is reports whether a path is that of a table, by its suffix: .csv or .tsv, possibly followed by
-// .gz or .bz2.
+// Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by .gz or
+// .bz2.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"

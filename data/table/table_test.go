@@ -93,7 +93,7 @@ func TestTestFile(t *testing.T) {
 
 func TestFaultsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		"x,y\n1,2\n":                             `:2: label "2", must be one of the given labels: 0, 1`,
+		"x,y\n1,2\n":                             `:2: label "2", must be one of the labels that --label-map gives: 0, 1`,
 		"x,y\n1,0\n,1\n":                         `:3: column "x": "", must be a finite decimal number`,
 		"x,y\nred,0\n":                           `column "x": "red"`,
 		"x,y\nNaN,0\n":                           `column "x": "NaN"`,

@@ -26,9 +26,9 @@ const (
 	gapWidth = gapMostMean - leastAt0 + leastSlope
 )
 
-// gapMost returns the transform of the upper polynomial times the kernel, divided by that of the
-// kernel, at z = λ+it. In it, x² and x⁴ become u²+1 and u⁴+6u²+3 with u = μ(z+½). size is the sum
-// of the absolute values of the terms. It bounds the transform, and size/t⁴ decreases with t.
+// gapMost returns the transform of the upper polynomial times the kernel, divided by the kernel's
+// transform, at z = λ+it. In it, x² and x⁴ become u²+1 and u⁴+6u²+3 with u = μ(z+½). size is the
+// sum of the absolute values of the terms. It bounds the transform, and size/t⁴ decreases with t.
 func (c *contour) gapMost(t float64) (value complex128, size float64) {
 	u2, abs := c.kernel(t)
 	value = 1 - mostSlope*(u2+1) + mostCurve*(u2*u2+6*u2+3)

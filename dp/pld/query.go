@@ -222,8 +222,8 @@ func (q query) ends() (least, most *query) {
 }
 
 // single returns the largest ε of any one round at δ. It is a lower bound for the release, because
-// one round's result is a function of the release. If records are replaced, the round is that of a
-// removed record: a record may be replaced with one whose gradient is 0.
+// one round's result is a function of the release. If records are replaced, it uses a round in
+// which a record is removed: a record may be replaced with one whose gradient is 0.
 func (q query) single(delta float64) float64 {
 	largest := 0.0
 	for _, s := range q.specs {

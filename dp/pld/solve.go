@@ -243,7 +243,7 @@ func largest(d direction, specs []spec) (loss float64) {
 }
 
 // affordable returns the shape for the width, or for the least multiple of it that the limit of
-// work allows. If there is none, ok is false.
+// work allows. If no multiple is affordable, ok is false.
 func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, limited, ok bool) {
 	for i := range 10 {
 		p = r.shapeFor(s, logDelta, width, fall)

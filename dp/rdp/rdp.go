@@ -15,7 +15,7 @@
 //     the Sampled Gaussian Mechanism" (arXiv 1908.10530), Section 3;
 //   - Poisson sampling, replace-one: (1-q)N(0,σ²) + qN(1,σ²) against (1-q)N(0,σ²) + qN(-1,σ²); see
 //     [Divergence] for the proof;
-//   - fixed-size sampling, replace-one: the sum moves by up to 2C, and the pair is that of the
+//   - fixed-size sampling, replace-one: the sum moves by up to 2C, and the pair follows from the
 //     trade-off function C_q(G_{2/σ}) (Dong, Roth, Su, "Gaussian Differential Privacy", JRSS-B
 //     2022; arXiv 1905.02383, Theorem 4.2). Wherever the two were compared, its divergence is below
 //     the bound of Wang, Balle, Kasiviswanathan (arXiv 1808.00087, Theorem 27).

@@ -23,10 +23,10 @@ type Profile struct {
 //   - an Upper curve, from the δ that it proves to be necessary, if any;
 //   - or one Approximation, if the accountant proves nothing.
 //
-// The curves are valid for any Profile. The distance of the lower curve from the true one decreases
-// with the square of the distance between the ε, that of the upper curve only linearly. An ε for
-// which the accountant returns dp.ErrNotCovered is left out; if all are, that is the error. Soon
-// after ctx is done the error is context.Cause(ctx).
+// The curves are valid for any Profile. As the ε get closer, the lower curve approaches the true
+// one with the square of their distance, and the upper curve only linearly. An ε for which the
+// accountant returns dp.ErrNotCovered is left out; if all are, that is the error. Soon after ctx is
+// done the error is context.Cause(ctx).
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
 		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
@@ -109,8 +109,8 @@ func claimed(bounds []dp.Bound) Guarantees {
 }
 
 // needed returns guarantees whose supremum is nowhere below that of all guarantees that hold. δ(ε)
-// decreases, so between two ε it is at least the δ that the larger one needs; and f_{ε,δ} is not
-// above that of the smaller ε with this δ.
+// decreases, so between two ε it is at least the δ that the larger one needs; and f_{ε,δ} for the
+// larger ε is not above f_{ε,δ} for the smaller ε and the same δ.
 func needed(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	from := 0.0

@@ -1,5 +1,5 @@
-// Plan computes the noise multiplier, sample size and number of rounds for a privacy budget, before
-// anything is trained. Then it asks a tight accountant what it would allow.
+// Plan computes the noise multiplier, batch size and number of rounds for a privacy budget, before
+// anything is trained. Then it compares batch sizes.
 package main
 
 import (
@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 
-	"proactivedp/dp/pld"
 	"proactivedp/plan"
 )
 
@@ -30,18 +29,23 @@ func run(ctx context.Context, w io.Writer) error {
 		fmt.Fprintln(w, "no plan:", p.Reason)
 		return nil
 	}
-	fmt.Fprintf(w, "closed form: noise multiplier %.4f, sample size %d, %d rounds: ε ≤ %.4f\n",
+	fmt.Fprintf(w, "noise multiplier %.4f, batch size %d, %d rounds: ε ≤ %.4f\n",
 		up(p.Sigma), p.Run.SampleSize, p.Run.Rounds, up(p.Epsilon))
+	fmt.Fprintf(w, "it keeps %.0f %% of the full-batch signal; this batch size is %s\n", 100**p.Signal,
+		p.Recommended.Reason)
+	fmt.Fprintf(w, "the theorem needs noise multiplier %.4f, and a batch size of at most %d\n", up(*p.Theorem.Sigma),
+		*p.Theorem.SMax)
 
-	// The closed form can be solved by hand, but it is not tight.
-	if err := p.Tighten(ctx, pld.Accountant{}); err != nil {
+	// Other batch sizes within the same budget.
+	_, batches, err := plan.Compare(ctx, plan.Request{N: 60_000, Epochs: 5, Epsilon: 0.5, Delta: 1e-6},
+		[]int{256, 1024})
+	if err != nil {
 		return err
 	}
-	tight := p.Tight.AddOrRemove
-	fmt.Fprintf(w, "%s: the same run costs ε ≤ %.4f\n", p.Tight.Accountant, up(tight.Run.EpsilonUpper))
-	fmt.Fprintf(w, "%s: with that noise, up to %d records a round\n", p.Tight.Accountant,
-		tight.LargestSample.SampleSize)
-	fmt.Fprintf(w, "%s: with these rounds, noise down to %.4f\n", p.Tight.Accountant, up(tight.LeastNoise.Sigma))
+	for _, b := range batches {
+		fmt.Fprintf(w, "batch size %d: noise multiplier %.4f, %d rounds, %.0f %% of the signal\n", b.SampleSize,
+			up(*b.Sigma), b.Rounds, 100**b.Signal)
+	}
 	return nil
 }
 

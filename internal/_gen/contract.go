@@ -615,7 +615,7 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 }
 
 // transposeAVX2 loads each register with four floats of a row and four floats of the row four below
-// it. What remains is to transpose squares of 4×4 within the halves.
+// it. The remaining work is to transpose squares of 4×4 within the halves.
 func (k *kernels) transposeAVX2() {
 	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)",
 		"is Transpose without its checks.")

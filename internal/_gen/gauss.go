@@ -93,7 +93,7 @@ func (g gaussian) polynomial(first, degree int, t reg.VecVirtual) reg.VecVirtual
 }
 
 // groupNormals is the constant of package f32. normalsAhead is how many bytes ahead the kernel
-// loads memory to which numbers are added, so that clearing it does not wait. It is a part of what
+// loads memory to which numbers are added, so that clearing it does not wait. It is less than
 // Normal processes at once.
 const (
 	groupNormals = 32

@@ -251,8 +251,8 @@ func (m matrix) zeroTiles(n int) {
 	}
 }
 
-// step adds the products of the tiles at RAX and RDI to the sums. It prefetches some of what is
-// needed next.
+// step adds the products of the tiles at RAX and RDI to the sums. It prefetches a part of the next
+// operands.
 func (m matrix) step(t gotypes.Component, parts int) {
 	// For each product, the part of A and the part of B, and which of them are loaded for it.
 	type product struct {

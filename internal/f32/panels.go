@@ -91,8 +91,8 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 	return panelA{rows, s.a, terms, 1}
 }
 
-// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart. What a tile reads
-// is then contiguous, and takes as few cache lines as possible.
+// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart. The input of a
+// tile is then contiguous, and takes as few cache lines as possible.
 func turn(dst, a []float32, colA, rows, terms int) {
 	squares, columns := terms/Lanes*Lanes, rows/Lanes*Lanes
 	for t := 0; t < squares; t += Lanes {
@@ -157,7 +157,7 @@ func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	mulFullTile(t, terms.list)
 }
 
-// mulEdge computes a tile of which only the first n columns exist in C. It uses a separate tile.
+// mulEdge computes a tile if only its first n columns exist in C. It uses a separate tile.
 func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
 	t := &s.tile
 	c, rowC, colC := t.C, t.RowC, t.ColC

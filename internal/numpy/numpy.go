@@ -25,7 +25,7 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// Limits of what is read, so that a damaged file cannot use up all memory.
+// Limits for files, so that a damaged file cannot use up all memory.
 const (
 	MaxRows    = 1 << 28
 	MaxColumns = 1 << 20 // of rows
@@ -41,8 +41,8 @@ type Options struct {
 	Labels *data.Labels
 	// Features is the required number of features; 0 means any number.
 	Features int
-	// Test is the path of a second file, whose records are the test set. "" means that there is
-	// none; the set then counts as published as one, unless the first file has both parts.
+	// Test is the path of a second file, whose records are the test set. "" means no second file;
+	// the set then counts as published as one, unless the first file has both parts.
 	Test string
 	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
 	// which has no meaning.
@@ -53,7 +53,7 @@ type Options struct {
 	Memory    int64 // bytes that the process may use; 0 means all available memory
 }
 
-// Is reports whether a path is that of an array or an archive, by its suffix: .npy or .npz.
+// Is reports whether a path names an array or an archive, by its suffix: .npy or .npz.
 func Is(path string) bool {
 	end := strings.ToLower(filepath.Ext(path))
 	return end == archiveEnd || end == arrayEnd
@@ -66,8 +66,7 @@ const (
 )
 
 // ParseFile reads the file at path. Errors name the file and the array. For each column, the first
-// invalid number is reported. If labels are needed and the file has none, the error wraps
-// ErrNoLabels.
+// invalid number is reported. If labels are needed but missing, the error wraps ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	if o.Labels == nil && !o.Unlabelled {
 		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +

@@ -367,7 +367,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	numbers := func(elements ...float32) testkit.Array { return testkit.Of("<f4", []int{3}, elements...) }
 	whole := func(elements ...int64) testkit.Array { return testkit.Of("<i8", []int{3}, elements...) }
 	for want, y := range map[string]testkit.Array{
-		"row 2: label \"2\", must be one of the given labels: 0, 1":        whole(0, 2, 1),
+		"row 2: label \"2\", must be one of the labels that --label-map gives: 0, 1":        whole(0, 2, 1),
 		"row 1: label 9007199254740993, must be a whole number below 2^53": whole(1<<53+1, 0, 1),
 		"row 1: label 0.5, must be a whole number":                         numbers(0.5, 1, 1),
 		"row 3: label NaN, must be a whole number":                         numbers(0, 1, nan),

@@ -51,8 +51,8 @@ func (a *audit) summary(p *report.Page) {
 		}
 	}
 	p.Section("In short")
-	p.Text("Of %d printed numbers, %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s: the "+
-		"others were computed from them.",
+	p.Text("Of %d printed numbers, %d are %s as the paper describes it, %d are %s, %d %s, and %d are %s, because "+
+		"the others were computed from them.",
 		total, count[reproduced], reproduced, count[byAnother], byAnother, count[unsupported], "do not follow",
 		count[given], given)
 }

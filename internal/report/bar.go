@@ -124,8 +124,8 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is the work of about ten seconds of training of large networks. If there are many runs, each
-// one above this shows its own progress.
+// LongRun is the work above which each run of a batch shows its own progress. Large networks do it in
+// about ten seconds.
 const LongRun = 1e12
 
 // patience is the time that a run may take before it shows progress. Its work is not enough to decide

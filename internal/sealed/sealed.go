@@ -58,7 +58,7 @@ func (f Format) seal(key []byte) (uint64, hash.Hash) {
 	return keyed | uint64(f.Version), hmac.New(sha256.New, key)
 }
 
-// CheckKey returns an error if the key is too short. An empty key means that there is none.
+// CheckKey returns an error if the key is too short. An empty key means no key.
 func (f Format) CheckKey(key []byte) error {
 	if len(key) > 0 && len(key) < MinKey {
 		return fmt.Errorf("%s: a key of %d bytes, must have at least %d", f.Name, len(key), MinKey)

@@ -12,8 +12,8 @@ var release string
 
 // Info describes a build.
 type Info struct {
-	// Version is that of the release, or of the module as installed. For a build from a checkout,
-	// it is what Go derives from tags, or "(devel)".
+	// Version is the version of the release, or of the module as installed. For a build from a
+	// checkout, it is what Go derives from tags, or "(devel)".
 	Version string `json:"version"`
 	// Revision is the commit that was built. It is "" if the build did not record it.
 	Revision string `json:"revision,omitempty"`

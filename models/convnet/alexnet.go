@@ -29,8 +29,7 @@ import (
 func AlexNet() *models.Network { return buildAlexNet("alexnet", 1, 1) }
 
 // AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ after the first two dense
-// layers, as in
-// 2012. See models.Stochastic.
+// layers, as in the paper. See models.Stochastic.
 func AlexNetDropout() *models.Network {
 	return buildAlexNet("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
 }

@@ -56,7 +56,7 @@ func (h Hidden) String() string {
 	return text
 }
 
-// Named reports whether a model's name is that of a perceptron, with or without widths.
+// Named reports whether a model's name names a perceptron, with or without widths.
 func Named(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base == Tanh || base == ReLU

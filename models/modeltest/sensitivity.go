@@ -256,7 +256,7 @@ func (r record) extreme(value float32, pixel byte) record {
 	return r
 }
 
-// dataset returns a data set of the records, of the same kind as that of the case.
+// dataset returns a data set of the records, of the same kind as the case's.
 func (c Case) dataset(records []record) *data.Dataset {
 	d := &data.Dataset{Name: "attack", Features: c.Data.Features, Classes: c.Data.Classes, Synthetic: true}
 	if m := c.Data.Images; m != nil {

@@ -42,7 +42,7 @@ var _ interface {
 const maxParams = 1 << 32
 
 // New returns the model for rows of at least 1 feature in at least 2 classes. It has
-// classes·(features+1) parameters, of which there may be at most 2^32.
+// classes·(features+1) parameters, which must be at most 2^32.
 func New(features, classes int) (*Model, error) {
 	switch {
 	case features < 1:

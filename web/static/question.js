@@ -28,6 +28,7 @@ const questions = {
     title: "Noise σ → ε, batch, rounds",
     about: "ε follows from σ by the theorem; solves for the largest sample size.",
     fields: ["n", "epochs", "sigma", "delta"],
+    methods: ["closed-form"],
   },
   both: {
     title: "Budget and noise → largest batch",
@@ -166,7 +167,7 @@ function requestOf(state) {
   if (request.clients === 1) delete request.clients;
   if (request.theta === 1) delete request.theta;
   if (state.shared === "1" && request.clients > 1) request.shared = true;
-  if (state.method !== "closed-form") request.method = state.method;
+  request.method = state.method;
   if (state.adjacency !== "add-or-remove") request.adjacency = state.adjacency;
   return { request, wrong };
 }

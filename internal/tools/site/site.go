@@ -16,7 +16,7 @@ import (
 	"proactivedp/internal/tools/checkout"
 )
 
-// The pages of the site that are not made from Markdown.
+// Files of the site.
 const (
 	home      = "index.html"
 	stylePage = "style.css"

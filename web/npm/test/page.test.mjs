@@ -106,7 +106,8 @@ async function command(args) {
 
 function planArgs(q) {
   const args = ["plan"];
-  for (const [name, flag] of Object.entries(flagsOf)) if (q[name] !== undefined) args.push(`${flag}=${q[name]}`);
+  const asked = { method: "closed-form", ...q }; // what the page starts with
+  for (const [name, flag] of Object.entries(flagsOf)) if (asked[name] !== undefined) args.push(`${flag}=${asked[name]}`);
   if (q.shared) args.push("--shared");
   return args;
 }

@@ -49,7 +49,7 @@ var valueErrors = map[string]error{
 }
 
 // ranges matches the range of a number in the help of its flag.
-var ranges = regexp.MustCompile(`in [\[(][^\])]*[\])]|at least [\d.]+|above √2, or at least [\d.]+ by another method`)
+var ranges = regexp.MustCompile(`in [\[(][^\])]*[\])]|at least [\d.]+`)
 
 // rangeOf returns the range of a number as the help of its flag has it; "" if it has none.
 func rangeOf(flag *pflag.Flag) string { return ranges.FindString(flag.Usage) }

@@ -14,8 +14,6 @@ import (
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
-	"proactivedp/dp/closedform"
-	"proactivedp/dp/pld"
 	"proactivedp/plan"
 	"proactivedp/plan/libraries"
 )
@@ -30,6 +28,7 @@ const (
 // planFlags says what a plan is made from, and in which forms it is printed.
 type planFlags struct {
 	req               plan.Request
+	sizes             []int
 	method, adjacency string
 	legs              legFlags
 	tight, frontier   bool
@@ -40,25 +39,29 @@ type planFlags struct {
 }
 
 func newPlan() *cobra.Command {
-	f := planFlags{by: accountantFlags{accuracy: pld.DefaultAccuracy}}
+	f := planFlags{by: accountantFlags{accuracy: plan.Accuracy}}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "From a budget or a noise multiplier to sample size and rounds",
 		Long: `Plan the training of one client: N records, and some of epochs k, batch size s and
-steps T (k = sT/N), noise multiplier σ and ε. What is not given is solved for:
+steps T = ⌈kN/s⌉, noise multiplier σ and ε. What is not given is solved for:
 
-  --epochs, with --noise-multiplier        a joint plan: σ, the largest s, the
-    or --target-epsilon                      fewest T
-  two of --epochs, --batch-size, --steps,  ε
-    with --noise-multiplier
-  the same two, with --target-epsilon      the least σ
-  --batch-size or --steps, with both       the largest T or s
-    --noise-multiplier and --target-epsilon
+  --epochs and --target-epsilon            the recommended s, and the least σ for it
+  two of --epochs, --batch-size, --steps,  the least σ
+    with --target-epsilon
+  the same two, with --noise-multiplier    ε
+  --noise-multiplier and --target-epsilon  the largest s from --epochs or --steps,
+                                             the most T from --batch-size
+  several --batch-size, as 256,512,1024    a table with σ, T, signal and cost of each
 
-It is accounted by the closed form (Theorem simpleF; corrected γ), an upper bound, for
-add-or-remove adjacency and Poisson sampling, or by another --method. Beside it stands
-what the tight accountant pld allows, as certified intervals under both adjacencies.
-Without options it is the paper's setting on LIBSVM data; with any but --json,
+The signal is s√T/σ, compared with that of full batches at the same ε: what counts for a
+training. A larger batch keeps more of it and leaves fewer updates. Recommended is the
+least power of two that keeps 80 %, with 100 to 1,000 updates where that is possible.
+
+The plan is accounted by pld, a certified interval, for Poisson sampling, or by another
+--method. closed-form is the paper's Theorem simpleF (corrected γ): it ties σ to ε, and
+solves for the largest s from --epochs and one of the two. Without options the plan is
+the paper's setting on LIBSVM data by that theorem; with any option but --json,
 --statement and --format, --n says how many records there are.
 
 --after FILE plans the next leg of a training, after the rounds in FILE that use the
@@ -72,9 +75,11 @@ been fixed then. If all was fixed beforehand say so with --fixed-beforehand, and
 composition, a little tighter, is used. What --method says of such rounds stands beside
 the filter otherwise.
 ` + eventsHelp,
-		Example: `  proactivedp plan --n 10000 --epochs 5 --noise-multiplier 19.29962
+		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5
+  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5 --batch-size 256,512,1024
   proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --frontier --png frontier.png
-  proactivedp plan --n 60000 --steps 4000 --batch-size 64 --target-epsilon 1 --method pld --adjacency replace-one --json
+  proactivedp plan --n 60000 --steps 4000 --batch-size 64 --target-epsilon 1 --adjacency replace-one --json
+  proactivedp plan --n 10000 --epochs 5 --noise-multiplier 19.29962 --method closed-form
   proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --format opacus
   proactivedp plan --n 10000 --epochs 2 --target-epsilon 0.1 --record rounds.json --budget 0.3
   proactivedp plan --after rounds.json --epochs 2 --noise-multiplier 8`,
@@ -101,28 +106,29 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	fs.Float64Var(&f.req.Epochs, "epochs", 0,
 		fmt.Sprintf("gradient computations in epochs, k = K/N, in [1e-6, 1e9] (default %d, unless --batch-size or "+
 			"--steps is given)", defaultEpochs))
-	cli.CountVar(fs, &f.req.SampleSize, "batch-size", 0, "batch size s, in [1, N]; the mean if θ > 1")
+	cli.CountsVar(fs, &f.sizes, "batch-size", nil, "batch size s, in [1, N], the mean if θ > 1; several, separated by "+
+		"commas, are compared at --target-epsilon (default: the recommended one)")
 	cli.CountVar(fs, &f.req.Rounds, "steps", 0, "steps (rounds) T of the client, at least 1")
 	fs.Float64Var(&f.req.Sigma, "noise-multiplier", 0,
-		fmt.Sprintf("noise multiplier σ, above √2, or at least 0.05 by another method than a closed form (default "+
-			"%g, unless --target-epsilon is given)", defaultSigma))
+		fmt.Sprintf("noise multiplier σ, at least 0.05, or above √2 with a closed form (default %g with a closed form, "+
+			"unless --target-epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
 		"all rounds (default that of the filter in the file)")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
-	fs.StringVar(&f.method, "method", string(plan.ClosedForm),
-		"closed-form, rdp (upper bounds), pld (interval); closed-form-printed, paper (NO guarantee, to compare)")
+	fs.StringVar(&f.method, "method", string(plan.PLD),
+		"pld (interval), rdp, closed-form (upper bounds); closed-form-printed, paper (NO guarantee, to compare)")
 	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
 	cli.CountVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
 	fs.StringVar(&f.req.Root, "root", "", "public `name` of the root that the noise will be from, such as seed:1: the "+
 		"plan is its run 0, or, with --after, the run after the last in FILE")
-	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows")
+	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows, and the recommended sample size")
 	fs.BoolVar(&f.frontier, "frontier", false,
 		"add the trade of sample size against noise against rounds, at the plan's ε and k")
 	cli.CountVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
 	f.legs.add(fs)
-	f.by.addAccuracy(cmd, " in --tight, --frontier and --after")
+	f.by.addAccuracy(cmd, " in --tight, --after and --frontier (there by default 1e-3)")
 	f.files.add(cmd, "the frontier")
 	f.out.Add(cmd)
 	f.out.AddFormat(cmd)
@@ -136,6 +142,9 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
 		f.req.Epochs = defaultEpochs
 	}
+	if len(f.sizes) == 1 {
+		f.req.SampleSize, f.sizes = f.sizes[0], nil
+	}
 	var methodErr error
 	f.req.Method, methodErr = plan.ParseMethod(f.method)
 	return errors.Join(err, methodErr, f.legs.check(cmd), f.out.Check())
@@ -143,7 +152,14 @@ func (f *planFlags) common(cmd *cobra.Command) error {
 
 func (f *planFlags) plan(cmd *cobra.Command) error {
 	errs := []error{f.common(cmd), f.records(cmd)}
-	if !cli.AnyChanged(cmd, "noise-multiplier", "target-epsilon") {
+	switch bare := !f.plans(cmd); {
+	case cli.AnyChanged(cmd, "noise-multiplier", "target-epsilon"):
+	case bare:
+		f.req.Method, f.req.Sigma = plan.ClosedForm, defaultSigma
+	case f.req.Method == plan.PLD || f.req.Method == plan.RDP:
+		errs = append(errs, errors.New("--target-epsilon is missing, or --noise-multiplier with --batch-size or --steps"))
+		f.req.Epsilon = 1 // the rest is checked
+	default:
 		f.req.Sigma = defaultSigma
 	}
 	if cmd.Flags().Changed("adjacency") {
@@ -152,12 +168,15 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		errs = append(errs, err)
 	}
 	// A question that is not covered is right, and has no answer.
-	q := answer.PlanQuestion{Request: f.req, Tight: f.tight, Accuracy: f.by.accuracy}
+	q := answer.PlanQuestion{Request: f.req, Sizes: f.sizes, Tight: f.tight, Accuracy: f.by.accuracy}
 	if f.frontier {
 		q.Points = f.points
 	}
+	if !cmd.Flags().Changed("accuracy") {
+		q.Accuracy = 0
+	}
 	if err := q.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
-		errs = append(errs, err, f.littleNoise(cmd))
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return cli.Usage(err)
@@ -190,7 +209,13 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		release, err := libraries.OfPlan(solved.Plan)
 		return f.out.PrintCode(cmd, release, err)
 	}
-	return f.out.Print(cmd, solved.Statement, solved, func(w io.Writer) error { return printPlan(w, solved) })
+	return f.out.Print(cmd, solved.Statement, solved, func(w io.Writer) error {
+		if !f.plans(cmd) {
+			fmt.Fprint(w, "This is the paper's setting on LIBSVM data, by its theorem. Give --n, --epochs and --target-epsilon for a "+
+				"plan of your own\nwith the least noise.\n\n")
+		}
+		return printPlan(w, solved)
+	})
 }
 
 // lessNoise says, of code with the noise of a closed form, how little would do by the tight
@@ -217,34 +242,14 @@ func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, er
 	return h, err
 }
 
-// littleNoise names, where σ is too small for the theorem, the command by which it is
-// accounted; nil where it is not.
-func (f *planFlags) littleNoise(cmd *cobra.Command) error {
-	joint := f.req.SampleSize == 0 && f.req.Rounds == 0 && f.req.Epsilon == 0
-	other := f.req.Method == plan.PLD || f.req.Method == plan.RDP
-	if f.req.Sigma < 0.05 || f.req.Sigma >= closedform.MinSigma || other && !joint {
-		return nil
-	}
-	command := "proactivedp plan"
-	if !cmd.Flags().Changed("n") {
-		command += " --n=N"
-	}
-	cmd.Flags().Visit(func(given *pflag.Flag) {
-		if given.Name != "method" {
-			command += fmt.Sprintf(" --%s=%s", given.Name, given.Value)
-		}
-	})
-	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
-		command += fmt.Sprintf(" --epochs=%d", defaultEpochs)
-	}
-	if joint {
-		command += " --batch-size=S"
-	}
-	return fmt.Errorf("this σ is accounted by %s --method=pld", command)
-}
-
 // shownBy are the options that say in what form a plan is printed, and not what is planned.
 var shownBy = []string{"json", "statement", "format"}
+
+// plans reports whether an option says what is planned.
+func (f *planFlags) plans(cmd *cobra.Command) (any bool) {
+	cmd.Flags().Visit(func(given *pflag.Flag) { any = any || !slices.Contains(shownBy, given.Name) })
+	return any
+}
 
 // records makes N the paper's if no option says what else is planned: the size of
 // somebody's data is not guessed.
@@ -253,18 +258,21 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 		return nil
 	}
 	f.req.N = defaultN
-	var missing error
-	cmd.Flags().Visit(func(given *pflag.Flag) {
-		if !slices.Contains(shownBy, given.Name) {
-			missing = fmt.Errorf("--n is missing: with other options say how many records the client has (the "+
-				"paper's setting has %d)", defaultN)
-		}
-	})
-	return missing
+	if !f.plans(cmd) {
+		return nil
+	}
+	return fmt.Errorf("--n is missing: with other options say how many records the client has (the paper's setting "+
+		"has %d)", defaultN)
 }
 
 // printPlan writes a plan, and its frontier if there is one.
 func printPlan(w io.Writer, a *answer.Plan) error {
+	if len(a.Batches) > 0 {
+		if err := plan.WriteBatches(w, a.Batches); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
 	if err := a.WriteText(w); err != nil || a.Frontier == nil {
 		return err
 	}

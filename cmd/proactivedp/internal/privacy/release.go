@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
+	"proactivedp/plan"
 )
 
 // releaseFlags says what is released: equal rounds.
@@ -102,13 +102,8 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 	if e.Validate() != nil {
 		return 1, nil // which is told of e
 	}
-	perEpoch := 1 / e.SampleRate()
-	if e.Sampling == dp.Shuffle {
-		perEpoch = float64(e.Batches())
-	}
-	// A quotient of whole numbers may be above a whole one by its rounding alone.
-	if rounds := math.Ceil(r.epochs * perEpoch * (1 - 1e-12)); rounds <= dp.MaxRounds {
-		return int(rounds), nil
+	if rounds, ok := plan.Rounds(r.epochs, e); ok && rounds >= 1 && float64(rounds) <= dp.MaxRounds {
+		return rounds, nil
 	}
 	return 1, fmt.Errorf("--epochs = %v at sample rate %.3g, must be at most %d rounds", r.epochs, e.SampleRate(),
 		int(dp.MaxRounds))

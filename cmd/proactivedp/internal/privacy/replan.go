@@ -159,15 +159,11 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	if err := errors.Join(err, pastErr); err != nil {
 		return cli.Usage(err)
 	}
-	method := f.req.Method
-	if !cmd.Flags().Changed("method") {
-		method = plan.PLD // the tight one; a leg by the closed form is asked for
-	}
-	acc, err := method.Accountant()
+	acc, err := f.req.Method.Accountant()
 	if err != nil {
 		return err
 	}
-	if method == plan.PLD {
+	if f.req.Method == plan.PLD {
 		acc = pld.Accountant{Accuracy: f.by.accuracy}
 	}
 	next, err := plan.Replan(cmd.Context(), r, acc)

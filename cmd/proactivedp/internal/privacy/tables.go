@@ -14,7 +14,7 @@ import (
 )
 
 func newTables() *cobra.Command {
-	o := papertables.Options{Out: "results/tables", Workers: runtime.GOMAXPROCS(0)}
+	o := papertables.Options{Out: "out/tables", Workers: runtime.GOMAXPROCS(0)}
 	by := accountantFlags{accuracy: 1e-4}
 	cmd := &cobra.Command{
 		Use:   "tables",

@@ -102,6 +102,14 @@ func TestTrainCommand(t *testing.T) {
 	}
 }
 
+// The command of a comparison says how large its grid is.
+func TestGridIsStated(t *testing.T) {
+	r := propose.DefaultRequest(pool.Train("logreg", "phishing"), 1)
+	if got := proposeCommand(r, "", 2.5); !strings.Contains(got, " --against-grid 2.5") {
+		t.Errorf("%s, want the times of the grid", got)
+	}
+}
+
 // Names with blanks stand in the stated commands as a shell takes them.
 func TestStatedNamesAreQuoted(t *testing.T) {
 	const data, quoted = "my records.csv", "--data 'my records.csv' "

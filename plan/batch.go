@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/dp/gdp"
+)
+
+// What a recommended batch size must leave: enough updates for a training to converge, and
+// no more than help it.
+const (
+	fewestUpdates = 100
+	mostUpdates   = 1000
+	enoughSignal  = 0.8
+)
+
+// bytesPerParameter is what a parameter needs in an update, as float32.
+const bytesPerParameter = 4
+
+// Batch is a batch size with the noise that the budget asks of it, and what it costs.
+type Batch struct {
+	SampleSize int `json:"sample_size"` // s, the mean if θ > 1
+	Rounds     int `json:"rounds"`      // T of one client
+
+	// Sigma is the least noise multiplier within the budget; nil if there is none, and
+	// Reason says why.
+	Sigma *float64 `json:"sigma"`
+	// Signal is s√T/σ as a part of what full batches have at the same ε and δ, for any
+	// number of epochs; nil without a σ.
+	Signal *float64 `json:"signal"`
+
+	Computations int    `json:"grad_computations"`   // sT of one client
+	Messages     int    `json:"messages"`            // updates that all clients send
+	Bytes        int    `json:"bytes_per_parameter"` // of these updates, for each parameter of the model
+	Reason       string `json:"reason,omitempty"`    // why it is recommended, or why it has no σ
+}
+
+// batch returns what is known of a size without its noise.
+func (p *Plan) batch(s, rounds int) Batch {
+	messages := p.Clients * rounds
+	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
+		Bytes: bytesPerParameter * messages}
+}
+
+// signalAt returns s√T/σ of all rounds that use a record, as a part of the signal of full
+// batches at ε: T full batches within (ε, δ) have σ = √T/μ with the μ of one Gaussian
+// release, so that their signal N·μ does not depend on T. It returns nil if there is none.
+func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
+	mu, err := gdp.Mu(eps, p.Delta)
+	if err != nil || !(mu > 0) || !(sigma > 0) {
+		return nil
+	}
+	if p.Adjacency == dp.ReplaceOne { // a record moves the sum by up to 2C
+		mu /= 2
+	}
+	part := float64(s) * math.Sqrt(float64(p.copies())*float64(rounds)) / sigma / (float64(p.N) * mu)
+	return &part
+}
+
+// priced sets the least noise of a batch size by the calculator.
+func (c calculator) priced(ctx context.Context, b *Batch) (stop, error) {
+	found, err := c.noise(ctx, b.SampleSize, b.Rounds)
+	if err == nil && found.met {
+		sigma := found.value
+		b.Sigma, b.Signal = &sigma, c.p.signalAt(c.target, sigma, b.SampleSize, b.Rounds)
+	}
+	return found, err
+}
+
+// recommend returns the batch size for k gradients of each client within the calculator's
+// budget, and its noise. The signal grows with the size, and so do messages shrink; only
+// the number of updates argues for small sizes. So it is the least power of two that keeps
+// 80 % of the full-batch signal, with 100 to 1,000 updates of all clients where that is
+// possible.
+func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
+	most := min(c.largestMean(), k)
+	if most < 1 {
+		return c.p.batch(1, k), c.tooUneven(), nil
+	}
+	updates := func(s int) int { return c.p.Clients * roundsOf(k, s) }
+	largest := 1
+	for 2*largest <= most && updates(2*largest) >= fewestUpdates {
+		largest *= 2
+	}
+	least := 1
+	for least < largest && updates(least) > mostUpdates {
+		least *= 2
+	}
+	for s := least; ; s *= 2 {
+		b := c.p.batch(s, roundsOf(k, s))
+		found, err := c.priced(ctx, &b)
+		if err != nil {
+			return b, found, err
+		}
+		keeps := b.Signal != nil && *b.Signal >= enoughSignal
+		switch {
+		case keeps && s == least && s > 1:
+			b.Reason = fmt.Sprintf("the least power of two with at most %d updates", mostUpdates)
+		case keeps:
+			b.Reason = fmt.Sprintf("the least power of two that keeps %g %% of the full-batch signal", 100*enoughSignal)
+		case s < largest:
+			continue
+		case updates(1) < fewestUpdates:
+			b.Reason = fmt.Sprintf("any batch size leaves fewer than %d updates", fewestUpdates)
+		case 2*largest > most:
+			b.Reason = "the largest power of two within the data"
+		default:
+			b.Reason = fmt.Sprintf("the largest power of two with at least %d updates", fewestUpdates)
+		}
+		return b, found, nil
+	}
+}
+
+// Recommend sets p.Recommended, at the budget, the epochs and the method of p. It stays nil
+// if p has no ε, less than one gradient computation or a closed form, whose noise does not
+// depend on the batch size.
+func (p *Plan) Recommend(ctx context.Context) error {
+	if err := p.made(); err != nil {
+		return err
+	}
+	if !p.Feasible || p.Recommended != nil || p.Method.isClosedForm() || p.Epsilon == 0 || p.Epochs == 0 ||
+		isTooLittle(p.Epochs, p.N) {
+		return nil
+	}
+	c, err := p.calculator(ctx, p.budget())
+	if err != nil {
+		return err
+	}
+	b, _, err := c.recommend(ctx, epochsCount(p.Epochs, p.N))
+	if err := ended(ctx, err); err != nil {
+		return err
+	}
+	if b.Sigma != nil {
+		p.Recommended = &b
+	}
+	return nil
+}
+
+// MaxSizes is how many batch sizes Compare takes.
+const MaxSizes = 100
+
+// ValidateSizes reports what is wrong with a request and the sizes that Compare is to take
+// for it.
+func (r Request) ValidateSizes(sizes []int) error {
+	errs := rangeErrors{}
+	if n := len(sizes); n < 1 || n > MaxSizes {
+		errs.fail("%d sample sizes, must be from 1 to %d", n, MaxSizes)
+	}
+	if r.SampleSize != 0 || r.Sigma != 0 || r.Epsilon == 0 {
+		errs.fail("several sample sizes are compared at one epsilon: it must be given, and sigma must not")
+	}
+	for _, s := range sizes {
+		if r.SampleSize = s; s == 0 {
+			errs.fail("sample size = 0, must be at least 1")
+		} else if err := r.Validate(); err != nil {
+			errs.add(err)
+			break
+		}
+	}
+	return errs.join()
+}
+
+// Compare returns the least noise of each batch size for r, which has ε, epochs or rounds,
+// and neither σ nor a size. It also returns the plan of one of them: the least that keeps
+// 80 % of the full-batch signal, or, if none does, that with the most signal.
+func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
+	if err := r.ValidateSizes(sizes); err != nil {
+		return nil, nil, err
+	}
+	var best *Plan
+	var signal float64
+	rows := make([]Batch, 0, len(sizes))
+	for _, s := range sizes {
+		r.SampleSize = s
+		p, err := Solve(ctx, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p.Run == nil {
+			rows = append(rows, Batch{SampleSize: s, Reason: p.Reason})
+			if best == nil {
+				best = p
+			}
+			continue
+		}
+		b := p.batch(s, p.Run.Rounds)
+		b.Sigma, b.Signal = &p.Sigma, p.Signal
+		rows = append(rows, b)
+		keeps := 0.
+		if p.Signal != nil {
+			keeps = *p.Signal
+		}
+		enough := keeps >= enoughSignal
+		better := enough && (signal < enoughSignal || s < best.Run.SampleSize) || !enough && keeps > signal
+		if best == nil || best.Run == nil || better {
+			best, signal = p, keeps
+		}
+	}
+	return best, rows, nil
+}

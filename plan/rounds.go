@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+)
+
+// Rounds returns how many rounds like e the epochs are: T = ⌈kN/s⌉, the least number of
+// whole rounds that computes kN gradients. If e has a rate and no sizes, T = ⌈k/q⌉; if it
+// has shuffled batches, T = ⌈k·batches⌉. The report is false if T is above 2^53.
+func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
+	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
+		k, ok := count(epochs * float64(e.DatasetSize))
+		return roundsOf(k, e.SampleSize), ok
+	}
+	perEpoch := 1 / e.SampleRate()
+	if e.Sampling == dp.Shuffle {
+		perEpoch = float64(e.Batches())
+	}
+	// A quotient may be above a whole number only because it was rounded.
+	return decimal.Whole(math.Ceil(epochs * perEpoch * (1 - 1e-12)))
+}
+
+// roundsOf returns the least number of rounds of size s that computes k gradients.
+func roundsOf(k, s int) int {
+	if k < 1 || s < 1 {
+		return 0
+	}
+	return (k-1)/s + 1
+}
+
+// largestIn returns the largest size with which k gradients need so many rounds.
+func largestIn(k, rounds int) int {
+	if rounds <= 1 {
+		return k
+	}
+	return (k - 1) / (rounds - 1)
+}
+
+// count returns K = ⌈kN⌉, corrected for the rounding of k = K/N in float64. If K is outside
+// [0, maxCount], ok is false.
+func count(kn float64) (k int, ok bool) {
+	whole := math.Round(kn)
+	if math.Abs(kn-whole) > 4e-16*kn {
+		whole = math.Ceil(kn)
+	}
+	return decimal.Whole(whole)
+}
+
+// epochsCount is count for epochs that were validated.
+func epochsCount(epochs float64, n int) int {
+	k, _ := count(epochs * float64(n))
+	return k
+}
+
+// isTooLittle reports whether the epochs are less than one gradient computation.
+func isTooLittle(epochs float64, n int) bool { return epochs*float64(n) < 1-4e-16 }
