@@ -234,12 +234,44 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report for people. It rounds ε to the safe side.
+// WriteText writes what the report claims for a record on one line. It rounds ε to the safe side.
 func (r Report) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
+	return err
+}
+
+// Line returns what the report claims for a record: ε, δ, adjacency, sampling, the accountant, and
+// whether the noise is that of a simulation.
+func (r Report) Line() string {
+	if r.EpsilonUpper == nil {
+		return fmt.Sprintf("no ε claimed for a record: %s", message.Of(errors.New(r.Reason)))
+	}
+	noise := ""
+	switch {
+	case r.Simulation:
+		noise = "; SIMULATION: anyone who knows the seed can subtract the noise"
+	case len(r.Noise) > 0:
+		noise = "; release: noise from " + r.Noise[0].String()
+	}
+	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), %s adjacency, %s%s", up(*r.EpsilonUpper), up(r.Delta),
+		byAccountant(r.Kind, r.Accountant), r.Adjacency, samplingName(r.Sampling), noise)
+}
+
+// byAccountant says who guarantees a bound.
+func byAccountant(kind dp.Kind, accountant string) string {
+	if kind == dp.Interval || kind == dp.Exact {
+		return "certified by " + accountant
+	}
+	return "upper bound by " + accountant
+}
+
+// WriteStatement writes all that the report claims: per record and per client, by each accountant, and
+// what is known about sums and noise.
+func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
-		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
+		r.text("per record", r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
+			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 
@@ -262,7 +294,7 @@ func (r Report) drawnText() string {
 }
 
 func (r Report) weakDeltaText() string {
-	none := r.PerRecord.EpsilonUpper == nil && r.Certified.PerRecord.EpsilonUpper == nil
+	none := r.EpsilonUpper == nil
 	if n := r.PerClient.DatasetSize; none || n == 0 || !atLeastInverse(r.Delta, n) {
 		return ""
 	}
@@ -287,12 +319,14 @@ func deltaSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-func (r Report) text(name string, closed View, certified Claim) string {
-	return fmt.Sprintf("  %-14sN = %d, %s at mean sample rate %s\n    %-12s%s\n    %-12s%s\n",
-		name, closed.DatasetSize, decimal.Many(closed.Rounds, "round"), up(closed.SampleRate),
-		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
-		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind,
-			certified.Reason))
+func (r Report) text(name string, view, closed View, certified Claim) string {
+	text := fmt.Sprintf("  %-14sN = %d, %s at mean sample rate %s\n", name, view.DatasetSize,
+		decimal.Many(view.Rounds, "round"), up(view.SampleRate))
+	if by := r.Closed().Accountant; by != "" {
+		text += fmt.Sprintf("    %-12s%s\n", by, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason))
+	}
+	return text + fmt.Sprintf("    %-12s%s\n", certified.Accountant, sentence(certified.EpsilonLower,
+		certified.EpsilonUpper, certified.Kind, certified.Reason))
 }
 
 // kindNames has the names of the kinds for use in a sentence.
