@@ -194,7 +194,7 @@ func TestAdaptiveStatement(t *testing.T) {
 				t.Errorf("no %q in %s", want, text)
 			}
 		}
-		if strings.Contains(text, "taken to be") {
+		if strings.Contains(text, "number of rounds are assumed to be") {
 			t.Errorf("fixed and adaptive: %s", text)
 		}
 	}
