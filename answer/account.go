@@ -109,7 +109,12 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 			uncovered = append(uncovered, fmt.Errorf("by %s: %w", acc.Name(), err))
 		}
 	}
-	if len(uncovered) == len(accs) {
+	switch {
+	case len(uncovered) < len(accs):
+	case q.Accountant == "" && len(accs) > 1: // the first accountant covers most
+		return nil, fmt.Errorf("no accountant covers these rounds: %w; accountant %q lists the reason of each",
+			uncovered[0], AllAccountants)
+	default:
 		return nil, errors.Join(uncovered...)
 	}
 	return all, nil

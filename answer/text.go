@@ -25,7 +25,8 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "Trade-off curves, per record: %s adjacency, %s sampling\n\n", s.Adjacency, s.Sampling)
+	fmt.Fprintf(w, "%s\n--statement prints the statement in full.\n\nTrade-off curves, per record: %s adjacency, %s "+
+		"sampling\n\n", s.line, s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α) of the points\tat α\n")
 	for _, c := range s.Curves {
@@ -40,8 +41,7 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "left out: %s: %s\n", l.Name, l.Reason)
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", s.Statement)
-	return err
+	return nil
 }
 
 // made returns an error if s was not made by Compare.

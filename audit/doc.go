@@ -21,7 +21,7 @@
 //
 //	p ≤ e^ε·p' + δ, so ε ≥ ln((p − δ)/p').
 //
-// The event is that a statistic of what the adversary saw exceeds a threshold. Half of the runs are
+// The event is that a statistic, computed from everything that the adversary saw, exceeds a threshold. Half of the runs are
 // used to choose the threshold, and only the other half is counted. p and p' are replaced by the ends
 // of exact confidence intervals (Clopper and Pearson). All statistics of all probes, in both
 // directions, share the probability of error. The bounds assume nothing about the mechanism: a lower
@@ -55,7 +55,7 @@
 //
 // # Claims
 //
-// The claimed ε is that of the ledgers of the runs, accounted per record by package pld. A planted
+// Package pld computes the claimed ε, per record, from the ledgers of the runs. A planted
 // Fault changes what runs, but not the ledger.
 //
 // # Literature

@@ -34,7 +34,7 @@ type Options struct {
 	Elsewhere Elsewhere
 }
 
-// size returns the size of the planted fault, or 0 if it has none.
+// size returns the size of the planted fault, or 0 without a size.
 func (o *Options) size() float64 {
 	if sizes := o.Fault.described().sizes; o.FaultSize == 0 && len(sizes) > 0 {
 		return sizes[0]

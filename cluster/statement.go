@@ -184,6 +184,9 @@ func heldByAll(p *train.Prepared) []string {
 	return []string{fmt.Sprintf("each record is held by all %d clients, and these are the releases of one", n)}
 }
 
+// WriteStatement writes the full privacy statement of the client's releases.
+func (r *JoinReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
+
 // WriteText writes the report for people to read.
 func (r *JoinReport) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `client          %d of run %s

@@ -45,6 +45,9 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 	return r.Privacy.WriteText(w)
 }
 
+// WriteStatement writes the full privacy statement of the seed that costs most.
+func (r *DelayReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
+
 // majorityText states the majority-class baseline.
 func (r *DelayReport) majorityText() string {
 	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)

@@ -319,7 +319,7 @@ func TestCompareDelays(t *testing.T) {
 	}
 	var out strings.Builder
 	if err := r.WriteText(&out); err != nil || !strings.Contains(out.String(), "synchronous") ||
-		!strings.Contains(out.String(), "per record") {
+		!strings.Contains(out.String(), "for a record") {
 		t.Errorf("text %s, error %v", out.String(), err)
 	}
 	// So small a training learns nothing: who is at its target sooner shows nothing.

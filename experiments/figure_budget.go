@@ -108,7 +108,7 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 				report.Number(p.Train.Clip), report.Number(p.Train.Eta0), p.Train.Schedule,
 				strconv.Itoa(p.gradients), decimal.Up(p.Privacy.Delta, 6),
 				epsilonText(p.Privacy.Certified.PerRecord.EpsilonUpper),
-				epsilonText(p.Privacy.PerRecord.EpsilonUpper), report.Number(accuracy)})
+				epsilonText(p.Privacy.Closed().PerRecord.EpsilonUpper), report.Number(accuracy)})
 		}
 	}
 	return table

@@ -174,8 +174,8 @@ func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim
 			decimal.Exactly(m.spec.NoiseMultiplier), report.Number(m.spec.Clip),
 			strconv.Itoa(planned.PerClient.Rounds),
 			strconv.Itoa(target), strconv.Itoa(c.At[j]), report.Number(c.Accuracy[j]),
-			decimal.Up(planned.Delta, 6), epsilonText(planned.PerClient.EpsilonUpper),
-			epsilonText(planned.PerRecord.EpsilonUpper), epsilonText(planned.Certified.PerClient.EpsilonUpper),
+			decimal.Up(planned.Delta, 6), epsilonText(planned.Closed().PerClient.EpsilonUpper),
+			epsilonText(planned.Closed().PerRecord.EpsilonUpper), epsilonText(planned.Certified.PerClient.EpsilonUpper),
 			epsilonText(planned.Certified.PerRecord.EpsilonUpper), statedText(m.stated)})
 	}
 	return rows
@@ -273,10 +273,10 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 		"closed form: per client", "per record"}}
 	for i, m := range all {
 		row := []string{m.name, ends[i], strconv.Itoa(privacy[i].PerClient.Rounds)}
-		certified := privacy[i].Certified
+		certified, closed := privacy[i].Certified, privacy[i].Closed()
 		for _, e := range []*float64{
 			certified.PerClient.EpsilonUpper, certified.PerRecord.EpsilonUpper,
-			privacy[i].PerClient.EpsilonUpper, privacy[i].PerRecord.EpsilonUpper,
+			closed.PerClient.EpsilonUpper, closed.PerRecord.EpsilonUpper,
 		} {
 			text := report.NotCovered
 			if m.reference {

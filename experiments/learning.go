@@ -132,6 +132,9 @@ func TrainCurve(ctx context.Context, source *train.Source, spec train.Spec, seed
 // shownPoints is the approximate number of points in text output.
 const shownPoints = 10
 
+// WriteStatement writes the full privacy statement of the training that costs most.
+func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.WriteStatement(w) }
+
 // WriteText writes the curve as text, and the guarantee of one training.
 func (l *LearningCurve) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,

@@ -70,7 +70,7 @@ func TestReplanByFilter(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "taken to be fixed") {
+	if strings.Contains(text, "number of rounds are assumed to be fixed") {
 		t.Errorf("both statements in\n%s", text)
 	}
 }

@@ -469,7 +469,7 @@ func TestEveryCombinationHasAnAnswer(t *testing.T) {
 		}
 		if q.Epsilon != 0 && p.Epsilon > q.Epsilon || q.Sigma != 0 && p.Sigma != q.Sigma || q.SampleSize != 0 &&
 			run.SampleSize != q.SampleSize || run.MaxSampleSize > q.N ||
-			run.Rounds < 1 || run.Remainder <= -run.SampleSize || p.PerClient.Epsilon > p.PerRecord.Epsilon ||
+			run.Rounds < 1 || run.Remainder < 0 || p.PerClient.Epsilon > p.PerRecord.Epsilon ||
 			p.PerRecord.Epsilon > p.Epsilon {
 			t.Errorf("%+v: %+v, %+v", q, p, run)
 		}

@@ -131,7 +131,7 @@ type Run struct {
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
 	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
-	Remainder     int     `json:"remainder"`         // K - K'; negative if whole rounds compute more than K
+	Remainder     int     `json:"remainder"`         // K - K', the computations that are left out; 0 if whole rounds compute more than K
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N
 }
 
@@ -199,7 +199,7 @@ func (p *Plan) copies() int { return holders(p.Clients, p.Shared) }
 func (p *Plan) runs(s, rounds, k int) {
 	p.Run = &Run{
 		SampleSize: s, MaxSampleSize: p.largest(s), Rounds: rounds, Computations: s * rounds,
-		Remainder: k - s*rounds, SampleRate: float64(s) / float64(p.N),
+		Remainder: max(k-s*rounds, 0), SampleRate: float64(s) / float64(p.N),
 	}
 }
 

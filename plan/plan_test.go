@@ -58,7 +58,7 @@ func TestSolvePaperSettings(t *testing.T) {
 			s-- // 800 in whole rounds computes too much for the theorem
 		}
 		rounds := roundsOf(k, s)
-		want := Run{s, s, rounds, rounds * s, k - rounds*s, float64(s) / float64(tt.n)}
+		want := Run{s, s, rounds, rounds * s, 0, float64(s) / float64(tt.n)}
 		if p.Run == nil || *p.Run != want {
 			t.Errorf("N = %d: run %+v, want %+v", tt.n, p.Run, want)
 		}
@@ -305,7 +305,7 @@ func TestPlanProperties(t *testing.T) {
 		feasible++
 		run := p.Run
 		if !closedform.Holds(p.Conditions, closedform.SimpleF) || run.Computations != run.Rounds*run.SampleSize ||
-			run.Remainder > 0 || run.Remainder <= -run.SampleSize || run.Rounds < 1 || run.MaxSampleSize > p.N {
+			run.Remainder != 0 || run.Rounds < 1 || run.MaxSampleSize > p.N {
 			t.Fatalf("%+v: %+v, %+v", req, p, run)
 		}
 		if p.Theta == 1 {

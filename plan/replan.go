@@ -335,7 +335,7 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	rounds := roundsOf(k, s)
 	p.Run = &Run{
 		SampleSize: s, MaxSampleSize: s, Rounds: rounds, Computations: rounds * s,
-		Remainder: k - rounds*s, SampleRate: float64(s) / float64(p.N),
+		SampleRate: float64(s) / float64(p.N),
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func TestReplanNeverExceedsTheTarget(t *testing.T) {
 		feasible++
 		b, err := closedform.Accountant{}.Epsilon(t.Context(), append(past, p.Event()), p.Delta)
 		if err != nil || b.EpsilonUpper > req.Epsilon ||
-			p.Run.Computations+p.Run.Remainder != epochsCount(req.Epochs, n) {
+			p.Run.Computations != roundsOf(epochsCount(req.Epochs, n), p.Run.SampleSize)*p.Run.SampleSize {
 			t.Errorf("%+v: %+v costs %+v, %v", req, p.Run, b, err)
 		}
 	}

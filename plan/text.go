@@ -140,9 +140,20 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Tight != nil {
 		p.Tight.write(t)
 	}
-	t.paragraph(p.Statement())
+	t.paragraph(p.line())
 	return t.writeTo(w)
 }
+
+// line is the privacy statement on one line.
+func (p *Plan) line() string {
+	if !p.Feasible {
+		return p.Statement()
+	}
+	return claim.Line(*p.PerRecord, p.Events()...) + full
+}
+
+// full says how the whole statement is printed.
+const full = " --statement prints the statement in full."
 
 func (p *Plan) mean() string {
 	if p.Theta > 1 {
@@ -183,7 +194,7 @@ func (p *Plan) writeRun(t *page) {
 		return
 	}
 	t.row("run", "%s of s = %d%s, rate %s: %s%s", rounds(r.Rounds), r.SampleSize,
-		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r.Remainder))
+		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r, epochsCount(p.Epochs, p.N)))
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
@@ -194,13 +205,13 @@ func (p *Plan) writeRun(t *page) {
 	}
 }
 
-// leftOver says what whole rounds leave of K, or compute beyond it.
-func leftOver(remainder int) string {
+// leftOver says what whole rounds leave out of k epochs, or compute beyond them.
+func leftOver(r *Run, k int) string {
 	switch {
-	case remainder > 0:
-		return fmt.Sprintf(", %d left over", remainder)
-	case remainder < 0:
-		return fmt.Sprintf(", %d more than the epochs", -remainder)
+	case r.Remainder > 0:
+		return fmt.Sprintf(", %d left over", r.Remainder)
+	case r.Computations > k:
+		return fmt.Sprintf(", %d more than the epochs", r.Computations-k)
 	}
 	return ""
 }
@@ -336,8 +347,7 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err
 	}
-	t := newPage("Calibration: " + strings.ReplaceAll(c.SolvedFor, "_", "-") + " for ε ≤ " +
-		decimal.Exactly(c.TargetEpsilon))
+	t := newPage(fmt.Sprintf("%s for ε ≤ %s at δ = %s", c.answer(), decimal.Exactly(c.TargetEpsilon), up(c.Delta, 5)))
 	// Say if the answer is at an end of its range, rather than at the limit of the budget.
 	least, most := "", ""
 	if c.SolvedFor == string(noise) && c.EpsilonUpper < 0.9*c.TargetEpsilon {
@@ -355,8 +365,21 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	t.row("T", "%d%s", c.Steps, most)
 	b := c.Bound()
 	t.row("cost", "%s at δ = %s", claim.Short(&b), up(c.Delta, 5))
-	t.paragraph(c.Statement())
+	t.paragraph(claim.Line(c.Bound(), c.Event()) + full)
 	return t.writeTo(w)
+}
+
+// answer says what was found.
+func (c *Calibration) answer() string {
+	switch quantity(c.SolvedFor) {
+	case noise:
+		return "The least noise multiplier is σ = " + up(c.Sigma, digits)
+	case rate:
+		return "The largest sample rate is q = " + down(c.SampleRate, digits)
+	case size:
+		return fmt.Sprintf("The largest batch size is s = %d", c.SampleSize)
+	}
+	return fmt.Sprintf("The most rounds are T = %d", c.Steps)
 }
 
 // Statement returns the privacy statement of the calibration.
@@ -411,7 +434,7 @@ func (p *Next) WriteText(w io.Writer) error {
 	}
 	if r := p.Run; r != nil {
 		t.row("run", "%s of s = %d: %s%s", rounds(r.Rounds), r.SampleSize, computations(r.Computations),
-			leftOver(r.Remainder))
+			leftOver(r, epochsCount(p.Epochs, p.N)))
 		if n := holders(p.Clients, p.Shared); n > 1 {
 			t.row("", "in each of %d clients that hold a record: %s", n, rounds(n*r.Rounds))
 		}
@@ -436,8 +459,16 @@ func (p *Next) WriteText(w io.Writer) error {
 		}
 		t.line("%d\t%d\t%s", c.SampleSize, c.Rounds, eps)
 	}
-	t.paragraph(p.Statement())
+	t.paragraph(p.line())
 	return t.writeTo(w)
+}
+
+// line is the privacy statement on one line.
+func (p *Next) line() string {
+	if !p.Feasible {
+		return p.Statement()
+	}
+	return claim.Line(*p.Bound, p.release(p.Event())...) + full
 }
 
 func (p *Next) writePast(t *page) {

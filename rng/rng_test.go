@@ -381,7 +381,7 @@ func TestZeroRootsAreRefused(t *testing.T) {
 	if err := New(0).Check(); err != nil {
 		t.Errorf("Check of a seed's root = %v", err)
 	}
-	if p, ok := panicOf(func() { new(Stream).Uint64() }).(string); !ok || !strings.Contains(p, "at no place") {
+	if p, ok := panicOf(func() { new(Stream).Uint64() }).(string); !ok || !strings.Contains(p, "has no place") {
 		t.Errorf("a zero Stream panics with %q", p)
 	}
 }

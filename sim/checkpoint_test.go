@@ -263,7 +263,7 @@ func TestDamagedCheckpointIsRefused(t *testing.T) {
 		bad[i] ^= 1 << (i % 8)
 		err := restore(v, bad)
 		if i < len(checkpointFormat.Magic) {
-			if err == nil || !strings.Contains(err.Error(), "no checkpoint") {
+			if err == nil || !strings.Contains(err.Error(), "not a checkpoint") {
 				t.Fatalf("byte %d changed: error %v", i, err)
 			}
 		} else if !errors.Is(err, ErrDamaged) {
@@ -298,9 +298,9 @@ func TestForeignCheckpointIsRefused(t *testing.T) {
 		cfg  *Config
 		want string
 	}{
-		"nothing":       {nil, cfg, "no checkpoint"},
-		"a text":        {[]byte("accuracy 0.9\n"), cfg, "no checkpoint"},
-		"the beginning": {[]byte(checkpointFormat.Magic), cfg, "cut off"},
+		"nothing":       {nil, cfg, "not a checkpoint"},
+		"a text":        {[]byte("accuracy 0.9\n"), cfg, "not a checkpoint"},
+		"the beginning": {[]byte(checkpointFormat.Magic), cfg, "truncated"},
 		"another version": {other, cfg, fmt.Sprintf("version %d, this program has version %d",
 			checkpointFormat.Version+1, checkpointFormat.Version)},
 		"fewer clients":    {file, brief(t, withClients(3)), "number of clients = 4, must be in [3, 3]"},

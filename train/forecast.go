@@ -157,8 +157,11 @@ func (f *Forecast) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, `dry run         nothing is trained
-data            %s
+	fmt.Fprintf(w, "dry run         nothing is trained\n")
+	if err := f.Privacy.WriteText(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, `data            %s
 rounds          %d per client, %s in all
 computations    %s per client, %d left over
 arithmetic      %.4g FLOP in all, %.4g a gradient, %d parameters
@@ -180,10 +183,7 @@ memory          %s at the most, estimated
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := report.WriteNotes(w, f.Notes); err != nil {
-		return err
-	}
-	return f.Privacy.WriteText(w)
+	return report.WriteNotes(w, f.Notes)
 }
 
 // made returns an error if f is nil.
@@ -192,4 +192,12 @@ func (f *Forecast) made() error {
 		return errors.New("no Forecast")
 	}
 	return nil
+}
+
+// WriteStatement writes the full privacy statement of the run that is planned.
+func (f *Forecast) WriteStatement(w io.Writer) error {
+	if err := f.made(); err != nil {
+		return err
+	}
+	return f.Privacy.WriteStatement(w)
 }

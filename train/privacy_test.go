@@ -59,10 +59,11 @@ func TestPrivacyReportKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"": "accountant adjacency certified delta epsilon_upper kind noise noise_multiplier " +
-			"per_client per_record sampling simulation sum",
-		"per_client": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
-		"per_record": "dataset_size delta epsilon_upper grad_computations kind rounds sample_rate",
+		"": "accountant adjacency certified closed_form delta epsilon epsilon_lower epsilon_upper kind noise " +
+			"noise_multiplier per_client per_record sampling simulation sum",
+		"per_client": "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
+		"per_record": "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
+		"closed_form": "accountant epsilon_upper kind per_client per_record",
 		"certified":  "per_client per_record",
 		"certified.per_client": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper " +
 			"grad_computations kind rounds sampling",
@@ -87,11 +88,15 @@ func TestPrivacyReportKeys(t *testing.T) {
 	}
 }
 
-// The flat keys are the closed form's per record; what is certified is what pld
-// says of one client's 50 rounds of 6 of 320 records, and of five times as many.
+// The flat keys, per record and per client are what pld certifies for one client's 50 rounds of 6
+// of 320 records and for five times as many, and certified has them again.
 func TestCertifiedIsPld(t *testing.T) {
 	r := planned(t, func(*Spec) {})
-	if r.Accountant != "closed-form" || r.EpsilonUpper != r.PerRecord.EpsilonUpper {
+	certified := r.Certified
+	if r.Accountant != "pld" || r.Kind != dp.Interval || r.EpsilonUpper != certified.PerRecord.EpsilonUpper ||
+		r.EpsilonLower != certified.PerRecord.EpsilonLower || r.PerRecord.EpsilonUpper != certified.PerRecord.EpsilonUpper ||
+		r.PerClient.EpsilonUpper != certified.PerClient.EpsilonUpper || r.ClosedForm.Accountant != "closed-form" ||
+		r.ClosedForm.EpsilonUpper != r.ClosedForm.PerRecord.EpsilonUpper {
 		t.Errorf("headline %+v", r)
 	}
 	for _, c := range []struct {
@@ -120,9 +125,10 @@ func TestCertifiedIsTighter(t *testing.T) {
 			s.Partition, s.SampleSize, s.GradComps = partition, "linear:1,0.01", 200
 		})
 		client, record := *r.Certified.PerClient.EpsilonUpper, *r.Certified.PerRecord.EpsilonUpper
-		if client > *r.PerClient.EpsilonUpper || record > *r.PerRecord.EpsilonUpper {
+		closed := r.ClosedForm
+		if client > *closed.PerClient.EpsilonUpper || record > *closed.PerRecord.EpsilonUpper {
 			t.Errorf("%s: certified %v and %v, closed form %v and %v", partition, client, record,
-				*r.PerClient.EpsilonUpper, *r.PerRecord.EpsilonUpper)
+				*closed.PerClient.EpsilonUpper, *closed.PerRecord.EpsilonUpper)
 		}
 		if equal := client == record; equal != (partition == "shard") || client > record {
 			t.Errorf("%s: certified %v per client, %v per record", partition, client, record)
@@ -133,8 +139,8 @@ func TestCertifiedIsTighter(t *testing.T) {
 // Fixed-size sampling has no closed form, but a certified upper bound.
 func TestFixedSamplingIsCertified(t *testing.T) {
 	r := planned(t, func(s *Spec) { s.Sampling = "fixed" })
-	if r.EpsilonUpper != nil || !strings.Contains(r.Reason, "the theorem needs poisson under add-or-remove") {
-		t.Errorf("closed form: %v, %q", r.EpsilonUpper, r.Reason)
+	if c := r.ClosedForm; c.EpsilonUpper != nil || !strings.Contains(c.Reason, "the theorem needs poisson under add-or-remove") {
+		t.Errorf("closed form: %v, %q", c.EpsilonUpper, c.Reason)
 	}
 	for _, s := range []claim.Claim{r.Certified.PerClient, r.Certified.PerRecord} {
 		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) ||
@@ -148,7 +154,7 @@ func TestFixedSamplingIsCertified(t *testing.T) {
 func TestPrivacyText(t *testing.T) {
 	text := func(r claim.Report) string {
 		var b bytes.Buffer
-		if err := r.WriteText(&b); err != nil {
+		if err := r.WriteStatement(&b); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -171,9 +177,9 @@ func TestPrivacyText(t *testing.T) {
 	}
 	record, client := r.Certified.PerRecord, r.Certified.PerClient
 	for _, c := range []struct{ printed, lower, upper float64 }{
-		{printed[5], *r.PerRecord.EpsilonUpper, 2}, {printed[6], 0, *record.EpsilonLower},
+		{printed[5], *r.ClosedForm.PerRecord.EpsilonUpper, 2}, {printed[6], 0, *record.EpsilonLower},
 		{printed[7], *record.EpsilonUpper, 2},
-		{printed[11], *r.PerClient.EpsilonUpper, 2}, {printed[12], 0, *client.EpsilonLower},
+		{printed[11], *r.ClosedForm.PerClient.EpsilonUpper, 2}, {printed[12], 0, *client.EpsilonLower},
 		{printed[13], *client.EpsilonUpper, 2},
 	} {
 		if !(c.printed >= c.lower && c.printed <= c.upper) {

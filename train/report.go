@@ -186,6 +186,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
+	if err := r.Privacy.WriteText(w); err != nil {
+		return err
+	}
 	if _, err := fmt.Fprintf(w, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows); err != nil {
 		return err
 	}
@@ -217,10 +220,15 @@ training loop   %.3f s (%.4g client rounds per second)
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
 		return err
 	}
-	if err := report.WriteNotes(w, r.Notes); err != nil {
+	return report.WriteNotes(w, r.Notes)
+}
+
+// WriteStatement writes the full privacy statement of the run.
+func (r *Report) WriteStatement(w io.Writer) error {
+	if err := r.made(); err != nil {
 		return err
 	}
-	return r.Privacy.WriteText(w)
+	return r.Privacy.WriteStatement(w)
 }
 
 // simulated returns a line about how long the run took on its clock, if it had one.

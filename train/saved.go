@@ -181,6 +181,7 @@ func readSaved(f *os.File) (*Saved, error) {
 	if err := strictjson.Decode(header, &s); err != nil {
 		return nil, err
 	}
+	s.Privacy = s.Privacy.Current()
 	if err := s.checkText(); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func TestWhoPays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := plannedPrivacy(t, p)
+		r := plannedPrivacy(t, p).Closed()
 		if r.PerClient.EpsilonUpper == nil || r.PerRecord.EpsilonUpper == nil {
 			t.Fatalf("not covered: %s; %s", r.PerClient.Reason, r.PerRecord.Reason)
 		}
@@ -89,7 +89,7 @@ func TestWhatTheClosedFormDoesNotCover(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r := plannedPrivacy(t, p); r.EpsilonUpper != nil || r.Reason == "" {
+		if r := plannedPrivacy(t, p).Closed(); r.EpsilonUpper != nil || r.Reason == "" {
 			t.Errorf("%s: ε %v, reason %q: want none and a reason", name, r.EpsilonUpper, r.Reason)
 		}
 	}

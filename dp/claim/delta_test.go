@@ -28,7 +28,7 @@ func TestWeakDeltaIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := r.WriteText(&text); err != nil {
+		if err := r.WriteStatement(&text); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(text.String(), weakDelta); got != weak {

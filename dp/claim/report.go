@@ -11,8 +11,10 @@ import (
 	"proactivedp/rng"
 )
 
-// View is the closed form's claim per client or per record.
+// View is the claim of one accountant per client or per record.
 type View struct {
+	EpsilonLower *float64 `json:"epsilon_lower"`
+	Epsilon      *float64 `json:"epsilon"`
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
 	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
@@ -23,11 +25,24 @@ type View struct {
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// Report is the privacy of a training as two accountants see it: the paper's closed form, and
-// package pld, which is tight (Certified). Both account for the same rounds. The flat keys and
-// per_record are for a record in all rounds that use it, per_client for a record of one client in
-// the rounds of that client only.
+// ClosedForm is what the paper's closed form claims, with the keys that Report has.
+type ClosedForm struct {
+	EpsilonUpper *float64 `json:"epsilon_upper"`
+	Accountant   string   `json:"accountant"`
+	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
+	Reason       string   `json:"reason,omitempty"`
+	PerClient    View     `json:"per_client"`
+	PerRecord    View     `json:"per_record"`
+}
+
+// Report is the privacy of a training. The flat keys, per_client and per_record are all of the
+// accountant that certifies: of package pld, which is tight, or of the closed form if only that covers
+// the training. Certified has the claims of pld again, and ClosedForm those of the closed form. All are
+// about the same rounds. The flat keys and per_record are for a record in all rounds that use it,
+// per_client for a record of one client in the rounds of that client only.
 type Report struct {
+	EpsilonLower    *float64     `json:"epsilon_lower"`
+	Epsilon         *float64     `json:"epsilon"`
 	EpsilonUpper    *float64     `json:"epsilon_upper"`
 	Delta           float64      `json:"delta"`
 	NoiseMultiplier float64      `json:"noise_multiplier"`
@@ -38,6 +53,7 @@ type Report struct {
 	Reason          string       `json:"reason,omitempty"`
 	PerClient       View         `json:"per_client"`
 	PerRecord       View         `json:"per_record"`
+	ClosedForm      *ClosedForm  `json:"closed_form,omitempty"` // nil under a filter or a budget
 	Certified       Privacy      `json:"certified"`
 	// Noise names each root of the clients' noise once. Simulation is true if one of them is a
 	// numbered seed: then nothing is protected.
@@ -64,6 +80,14 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
+// Closed returns the claims of the closed form; without an ε if there are none.
+func (r Report) Closed() ClosedForm {
+	if c := r.Current().ClosedForm; c != nil {
+		return *c
+	}
+	return ClosedForm{}
+}
+
 // NewReport reports on a release with noise multiplier sigma ≥ 0 and noise from the named roots. It
 // calls account for each of the two accountants, and account returns what that accountant claims.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
@@ -78,13 +102,43 @@ func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Pri
 	if err != nil {
 		return Report{}, err
 	}
-	r := closed.PerRecord
+	best := certified
+	if certified.PerRecord.EpsilonUpper == nil && closed.PerRecord.EpsilonUpper != nil {
+		best = closed
+	}
+	report := newReport(sigma, noise, best, certified)
+	c := closed.PerRecord
+	report.ClosedForm = &ClosedForm{EpsilonUpper: c.EpsilonUpper, Accountant: c.Accountant, Kind: c.Kind,
+		Reason: c.Reason, PerClient: closed.PerClient.view(), PerRecord: c.view()}
+	return report, nil
+}
+
+// newReport returns the report in which best is what is claimed.
+func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report {
+	r := best.PerRecord
 	return Report{
-		EpsilonUpper: r.EpsilonUpper, Delta: r.Delta, Accountant: r.Accountant, Kind: r.Kind,
-		NoiseMultiplier: sigma, Adjacency: r.Adjacency, Sampling: r.Sampling, Reason: r.Reason,
-		PerClient: closed.PerClient.view(), PerRecord: closed.PerRecord.view(), Certified: certified,
+		EpsilonLower: r.EpsilonLower, Epsilon: r.Epsilon, EpsilonUpper: r.EpsilonUpper, Delta: r.Delta,
+		NoiseMultiplier: sigma, Accountant: r.Accountant, Kind: r.Kind, Adjacency: r.Adjacency, Sampling: r.Sampling,
+		Reason: r.Reason, PerClient: best.PerClient.view(), PerRecord: r.view(), Certified: certified,
 		Noise: noise, Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
-	}, nil
+	}
+}
+
+// Current returns a report that was read from a file as this version writes it. In older versions the
+// flat keys, per_client and per_record were those of the closed form.
+func (r Report) Current() Report {
+	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
+		return r
+	}
+	closed := &ClosedForm{EpsilonUpper: r.EpsilonUpper, Accountant: r.Accountant, Kind: r.Kind, Reason: r.Reason,
+		PerClient: r.PerClient, PerRecord: r.PerRecord}
+	if c := r.Certified; c.PerRecord.EpsilonUpper != nil || r.EpsilonUpper == nil && c.PerRecord.Accountant != "" {
+		current := newReport(r.NoiseMultiplier, r.Noise, c, c)
+		current.Sum, current.Drawn = r.Sum, r.Drawn
+		r = current
+	}
+	r.ClosedForm = closed
+	return r
 }
 
 // Within reports on rounds that were chosen by earlier results, under a bound b that was fixed
@@ -102,18 +156,14 @@ func Within(b dp.Bound, events []dp.Event) Report {
 		c.Rounds = plus(c.Rounds, e.Count)
 		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))
 	}
-	return Report{
-		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Accountant: c.Accountant, Kind: c.Kind, NoiseMultiplier: least,
-		Adjacency: c.Adjacency, Sampling: c.Sampling, PerClient: c.view(), PerRecord: c.view(),
-		Certified: Privacy{PerClient: c, PerRecord: c}, Noise: noise,
-		Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
-	}
+	both := Privacy{PerClient: c, PerRecord: c}
+	return newReport(least, noise, both, both)
 }
 
 func (c Claim) view() View {
 	v := View{
-		EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Kind: c.Kind, DatasetSize: c.DatasetSize,
-		Rounds: c.Rounds, GradComps: c.GradComps, Reason: c.Reason,
+		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Kind: c.Kind,
+		DatasetSize: c.DatasetSize, Rounds: c.Rounds, GradComps: c.GradComps, Reason: c.Reason,
 	}
 	if c.Rounds > 0 && c.DatasetSize > 0 {
 		v.SampleRate = float64(c.GradComps) / float64(c.Rounds) / float64(c.DatasetSize)

@@ -11,6 +11,7 @@ import (
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
+	"proactivedp/rng"
 )
 
 // shown is the number of digits of ε and δ in a text. Upper ends are rounded up and lower ends
@@ -69,6 +70,42 @@ func Noted(statement string, notes []string) string {
 		return statement
 	}
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
+}
+
+// Line is a Statement on one line, for a record: the bound, adjacency, sampling, the accountant, and
+// what kind of noise it is.
+func Line(b dp.Bound, events ...dp.Event) string {
+	if err := describable(b, events); err != nil {
+		return "Privacy: no ε for a record: " + message.OneLine(err)
+	}
+	cost := Short(&b) + " at δ = " + up(b.Delta)
+	if b.EpsilonLower >= 1e6 {
+		return fmt.Sprintf("Privacy: none to speak of: ε of a record is above 1000000 at δ = %s (by %s).", up(b.Delta),
+			b.Accountant)
+	}
+	if b.DeltaLower != b.DeltaUpper {
+		cost = fmt.Sprintf("δ ≤ %s at ε = %s", up(b.DeltaUpper), up(b.Epsilon))
+		if b.Kind == dp.Approximation {
+			cost = fmt.Sprintf("δ about %s at ε = %s (no guarantee)", up(b.Delta), up(b.Epsilon))
+		}
+	} else if b.Kind == dp.Interval || b.Kind == dp.Exact {
+		cost = fmt.Sprintf("ε ≤ %s at δ = %s", up(b.EpsilonUpper), up(b.Delta))
+	}
+	by := byAccountant(b.Kind, b.Accountant)
+	if b.Kind == dp.Approximation {
+		by = "approximation by " + b.Accountant
+	}
+	line := fmt.Sprintf("Privacy: %s for a record (%s), %s adjacency, %s", cost, by, b.Adjacency, samplingName(b.Sampling))
+	switch names, unnamed := dp.Names(events); {
+	case slices.ContainsFunc(names, rng.Name.Simulated):
+		line += "; SIMULATION: anyone who knows the seed can subtract the noise"
+	case len(names) == 0 || unnamed:
+		line += "; noise assumed to be independent"
+	}
+	if WeakDelta(b, events...) {
+		line += "; WEAK: δ is not below 1/N"
+	}
+	return line + "."
 }
 
 // BudgetStatement is [Statement] for tasks that may have been chosen by earlier results, under a
@@ -234,12 +271,50 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report for people. It rounds ε to the safe side.
+// WriteText writes what the report claims for a record on one line. It rounds ε to the safe side.
 func (r Report) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
+	return err
+}
+
+// Line returns what the report claims for a record: ε, δ, adjacency, sampling, the accountant, and
+// whether the noise is that of a simulation.
+func (r Report) Line() string {
+	if r.EpsilonUpper == nil {
+		if r.Reason == "" {
+			return "no ε claimed for a record"
+		}
+		return fmt.Sprintf("no ε claimed for a record: %s", message.Of(errors.New(r.Reason)))
+	}
+	noise := ""
+	switch {
+	case r.Simulation:
+		noise = "; SIMULATION: anyone who knows the seed can subtract the noise"
+	case len(r.Noise) > 0:
+		noise = "; release: noise from " + r.Noise[0].String()
+	}
+	if n := r.PerClient.DatasetSize; n > 0 && atLeastInverse(r.Delta, n) {
+		noise += "; WEAK: δ is not below 1/N"
+	}
+	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), %s adjacency, %s%s", up(*r.EpsilonUpper), up(r.Delta),
+		byAccountant(r.Kind, r.Accountant), r.Adjacency, samplingName(r.Sampling), noise)
+}
+
+// byAccountant says who guarantees a bound.
+func byAccountant(kind dp.Kind, accountant string) string {
+	if kind == dp.Interval || kind == dp.Exact {
+		return "certified by " + accountant
+	}
+	return "upper bound by " + accountant
+}
+
+// WriteStatement writes all that the report claims: per record and per client, by each accountant, and
+// what is known about sums and noise.
+func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
-		r.text("per record", r.PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
+		r.text("per record", r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
+			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 
@@ -262,7 +337,7 @@ func (r Report) drawnText() string {
 }
 
 func (r Report) weakDeltaText() string {
-	none := r.PerRecord.EpsilonUpper == nil && r.Certified.PerRecord.EpsilonUpper == nil
+	none := r.EpsilonUpper == nil
 	if n := r.PerClient.DatasetSize; none || n == 0 || !atLeastInverse(r.Delta, n) {
 		return ""
 	}
@@ -287,12 +362,14 @@ func deltaSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-func (r Report) text(name string, closed View, certified Claim) string {
-	return fmt.Sprintf("  %-14sN = %d, %s at mean sample rate %s\n    %-12s%s\n    %-12s%s\n",
-		name, closed.DatasetSize, decimal.Many(closed.Rounds, "round"), up(closed.SampleRate),
-		r.Accountant, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason),
-		certified.Accountant, sentence(certified.EpsilonLower, certified.EpsilonUpper, certified.Kind,
-			certified.Reason))
+func (r Report) text(name string, view, closed View, certified Claim) string {
+	text := fmt.Sprintf("  %-14sN = %d, %s at mean sample rate %s\n", name, view.DatasetSize,
+		decimal.Many(view.Rounds, "round"), up(view.SampleRate))
+	if by := r.Closed().Accountant; by != "" {
+		text += fmt.Sprintf("    %-12s%s\n", by, sentence(nil, closed.EpsilonUpper, closed.Kind, closed.Reason))
+	}
+	return text + fmt.Sprintf("    %-12s%s\n", certified.Accountant, sentence(certified.EpsilonLower,
+		certified.EpsilonUpper, certified.Kind, certified.Reason))
 }
 
 // kindNames has the names of the kinds for use in a sentence.

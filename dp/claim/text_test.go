@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/rng"
 )
 
 func event(size, n, count int, sigma float64) dp.Event {
@@ -68,16 +69,28 @@ func TestStatement(t *testing.T) {
 // proved, and why if none is.
 func TestReportText(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
-	r := Report{
+	old := Report{ // as older versions wrote it, with the closed form in the flat keys
 		Delta: 1e-5, NoiseMultiplier: 2, Accountant: "closed-form", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson,
 		PerRecord: View{EpsilonUpper: at(1.25), Kind: dp.Upper, DatasetSize: 100, Rounds: 50, SampleRate: 0.01},
 		PerClient: View{DatasetSize: 20, Rounds: 10, SampleRate: 0.05, Reason: "θ is too large"},
 		Certified: Privacy{
-			PerRecord: Claim{EpsilonLower: at(0.5), EpsilonUpper: at(0.75), Kind: dp.Interval, Accountant: "pld"},
+			PerRecord: Claim{EpsilonLower: at(0.5), EpsilonUpper: at(0.75), Kind: dp.Interval, Accountant: "pld",
+				Delta: 1e-5, Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, DatasetSize: 100, Rounds: 50, GradComps: 50},
 			PerClient: Claim{EpsilonLower: at(0), EpsilonUpper: at(0.25), Kind: dp.Upper, Accountant: "pld",
-				Reason: "of a client that computes more"},
+				Reason: "of a client that computes more", DatasetSize: 20, Rounds: 10, GradComps: 10},
 		},
+		Sum: "changes little",
 	}
+	r := old.Current()
+	if r.Accountant != "pld" || *r.EpsilonUpper != 0.75 || *r.EpsilonLower != 0.5 || r.Kind != dp.Interval ||
+		*r.PerRecord.EpsilonUpper != 0.75 || *r.PerClient.EpsilonUpper != 0.25 || r.Sum != old.Sum ||
+		*r.ClosedForm.PerRecord.EpsilonUpper != 1.25 || r.ClosedForm.Accountant != "closed-form" {
+		t.Errorf("%+v", r)
+	}
+	if again := r.Current(); again.ClosedForm != r.ClosedForm || again.EpsilonUpper != r.EpsilonUpper {
+		t.Errorf("%+v is changed again: %+v", r, again)
+	}
+	r.Sum = ""
 	const want = `privacy         σ = 2, δ = 1e-05, add-or-remove adjacency, poisson sampling
   per record    N = 100, 50 rounds at mean sample rate 0.01
     closed-form ε ≤ 1.25, an upper bound
@@ -87,8 +100,40 @@ func TestReportText(t *testing.T) {
     pld         ε ≤ 0.25, an upper bound of a client that computes more
 `
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || text.String() != want {
+	if err := r.WriteStatement(&text); err != nil || text.String() != want {
 		t.Errorf("%v:\n%swant\n%s", err, text.String(), want)
+	}
+	text.Reset()
+	const line = "privacy         ε ≤ 0.75 at δ = 1e-05 for a record (certified by pld), add-or-remove adjacency, Poisson sampling\n"
+	if err := r.WriteText(&text); err != nil || text.String() != line {
+		t.Errorf("%v:\n%swant\n%s", err, text.String(), line)
+	}
+}
+
+// A bound on one line has its ε, the side and the accountant, and warns of a simulation and a weak δ.
+func TestLine(t *testing.T) {
+	e := event(1, 10, 1, 1)
+	e.Adjacency, e.Sampling = dp.AddOrRemove, dp.Poisson
+	b := dp.Bound{EpsilonLower: 1, Epsilon: 1, EpsilonUpper: 1.00001, Delta: 1e-5, DeltaUpper: 1e-5, DeltaLower: 1e-5,
+		Kind: dp.Interval, Accountant: "pld", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
+	if got, want := Line(b, e), "Privacy: ε ≤ 1.0001 at δ = 1e-05 for a record (certified by pld), add-or-remove adjacency, "+
+		"Poisson sampling; noise assumed to be independent."; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	e.Noise = dp.Noise{Name: rng.Name{Root: "seed:1"}, Client: dp.AllClients}
+	b.Kind, b.Delta, b.DeltaLower, b.DeltaUpper = dp.Upper, 0.5, 0.5, 0.5
+	for _, want := range []string{"upper bound by pld", "SIMULATION", "WEAK"} {
+		if got := Line(b, e); !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	b.EpsilonLower, b.EpsilonUpper = 2e6, 3e6
+	if got := Line(b, e); !strings.Contains(got, "above 1000000") {
+		t.Error(got)
+	}
+	b.Adjacency = "near"
+	if got := Line(b, e); !strings.Contains(got, "no ε for a record") {
+		t.Error(got)
 	}
 }
 
@@ -149,7 +194,7 @@ func TestAdaptiveStatement(t *testing.T) {
 				t.Errorf("no %q in %s", want, text)
 			}
 		}
-		if strings.Contains(text, "taken to be") {
+		if strings.Contains(text, "number of rounds are assumed to be") {
 			t.Errorf("fixed and adaptive: %s", text)
 		}
 	}

@@ -268,7 +268,7 @@ func statement(v any) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	err = r.WriteText(&out)
+	err = r.Current().WriteStatement(&out)
 	return strings.TrimSpace(out.String()), err
 }
 

@@ -152,9 +152,9 @@ function tilesOf(state, plan, isLate) {
   list.push(
     tile(
       "remainder",
-      plan.run.remainder < 0 ? "beyond K" : "left over",
+      "left over",
       plan.run.remainder,
-      count(Math.abs(plan.run.remainder)),
+      count(plan.run.remainder),
       `of K = ${count(plan.run.grad_computations + plan.run.remainder)}`,
     ),
   );

@@ -97,10 +97,28 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 // JSONVar gives f the flag --json.
 func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
 
-// Report writes a report to stdout, as JSON or as text.
+// StatementVar gives f the flag --statement, which Report reads.
+func StatementVar(f *pflag.FlagSet) {
+	f.Bool("statement", false, "print only the privacy statement, in full")
+}
+
+// CheckForm returns an error if --json and --statement are both given.
+func CheckForm(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("json") && cmd.Flags().Changed("statement") {
+		return Usage(errors.New("--json and --statement contradict each other: give one (JSON has the key \"privacy\")"))
+	}
+	return nil
+}
+
+// Report writes a report to stdout: as JSON, as text, or only its privacy statement.
 func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
 	if asJSON {
 		return PrintJSON(cmd, r)
+	}
+	if only, err := cmd.Flags().GetBool("statement"); err == nil && only {
+		if stated, ok := r.(interface{ WriteStatement(w io.Writer) error }); ok {
+			return stated.WriteStatement(cmd.OutOrStdout())
+		}
 	}
 	return r.WriteText(cmd.OutOrStdout())
 }

@@ -116,6 +116,7 @@ the time --give-up-after ends with status 1; the same command goes on.`,
 	f.StringVar(&j.giveUpAfter, "give-up-after", "1h", "end when the server was silent for this `time`, at least 5s; "+
 		"or never")
 	cli.JSONVar(f, &j.json)
+	cli.StatementVar(f)
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
 	j.where.Own.Add(cmd)

@@ -59,6 +59,9 @@ rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
 			rounds, err := release.history(cmd, files)
 			q.Events, q.Notes = rounds.Events, rounds.Notes
 			q.Accountant, q.Accuracy = by.name, by.accuracy
+			if !cmd.Flags().Changed("accountant") {
+				q.Accountant = "" // all, but those that do not cover the rounds are not listed
+			}
 			if cmd.Flags().Changed("target-epsilon") {
 				q.Epsilon = &epsilon
 			}
@@ -94,22 +97,26 @@ rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
 	return cmd
 }
 
-// printAnswers writes a table, and the statement of the least guarantee or, if
-// there is none, of the only answer.
+// printAnswers writes the least guarantee, or the only answer, and a table of all. Accountants that
+// do not cover the rounds are listed if all were asked for by name.
 func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQuestion) error {
 	given, sought := "δ = "+decimal.Exactly(q.Delta), "ε"
 	if q.Epsilon != nil {
 		given, sought = "ε = "+decimal.Exactly(*q.Epsilon), "δ"
 	}
-	b := answers[0].Bound
-	how := string(b.Sampling) + " sampling"
-	if b.Sampling == dp.Shuffle {
-		how = "shuffled batches\n" + claim.Shuffled
+	fmt.Fprintln(w, claim.Noted(claim.Line(sharpest(answers, q).Bound, q.Events...), q.Notes))
+	if answers[0].Bound.Sampling == dp.Shuffle {
+		fmt.Fprintln(w, claim.Shuffled)
 	}
-	fmt.Fprintf(w, "%s at %s, per record: %s adjacency, %s\n\n", sought, given, b.Adjacency, how)
+	fmt.Fprintf(w, "--statement prints the statement in full.\n\n%s at %s by every accountant that covers the rounds\n\n",
+		sought, given)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "accountant\tkind\t%s ≥\t%s\t%s ≤\tseconds\n", sought, sought, sought)
+	listed := func(a answer.Accounting) bool { return a.Reason == "" || q.Accountant == answer.AllAccountants }
 	for _, a := range answers {
+		if !listed(a) {
+			continue
+		}
 		b, lower, value, upper := a.Bound, a.Bound.EpsilonLower, a.Bound.Epsilon, a.Bound.EpsilonUpper
 		if q.Epsilon != nil {
 			lower, value, upper = b.DeltaLower, b.Delta, b.DeltaUpper
@@ -129,12 +136,11 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQues
 		return err
 	}
 	for _, a := range answers {
-		if a.Reason != "" {
+		if a.Reason != "" && listed(a) {
 			fmt.Fprintf(w, "\nno answer by %s: %s\n", a.Bound.Accountant, a.Reason)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", sharpest(answers, q).Statement)
-	return err
+	return nil
 }
 
 // sharpest returns the answer with the least guarantee or, if there is none, the only one.

@@ -15,8 +15,11 @@ func shownUp(v float64) string   { return shown(v, decimal.Up) }
 func shownDown(v float64) string { return shown(v, decimal.Down) }
 
 func shown(v float64, rounded func(float64, int) string) string {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
+	switch {
+	case math.IsInf(v, 0) || math.IsNaN(v):
 		return "-"
+	case v >= 1e6:
+		return "above 1000000"
 	}
 	return rounded(v, shownDigits)
 }

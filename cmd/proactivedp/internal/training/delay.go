@@ -80,10 +80,11 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	f.drawing.add(fs)
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 	cli.JSONVar(fs, &f.asJSON)
+	cli.StatementVar(fs)
 }
 
 func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
-	if err := f.sweep.Check(cmd); err != nil {
+	if err := errors.Join(cli.CheckForm(cmd), f.sweep.Check(cmd)); err != nil {
 		return err
 	}
 	if err := f.fill(cmd); err != nil {

@@ -67,7 +67,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(args[0]); err != nil {
+			if err := errors.Join(cli.CheckForm(cmd), f.check(args[0])); err != nil {
 				return cli.Usage(err)
 			}
 			m, err := train.OpenModel(args[0])
@@ -95,6 +95,7 @@ asked (post-processing); the records that are labelled are protected by nothing.
 		"do not look at what stands in the place of the labels of a LIBSVM file, nor at the labels of a .npz one")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
 	cli.JSONVar(fs, &f.asJSON)
+	cli.StatementVar(fs)
 	return cmd
 }
 
@@ -260,9 +261,14 @@ func (p *prediction) WriteText(w io.Writer) error {
 	if err := report.WriteNotes(w, notes); err != nil {
 		return err
 	}
+	return p.Privacy.WriteText(w)
+}
+
+// WriteStatement writes the full privacy statement of the model.
+func (p *prediction) WriteStatement(w io.Writer) error {
 	if p.Statement != "" {
-		_, err := fmt.Fprintf(w, "\n%s\n", p.Statement)
+		_, err := fmt.Fprintln(w, p.Statement)
 		return err
 	}
-	return p.Privacy.WriteText(w)
+	return p.Privacy.WriteStatement(w)
 }

@@ -137,10 +137,11 @@ func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 		"and --grad-computations")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
 	cli.JSONVar(fs, &f.asJSON)
+	cli.StatementVar(fs)
 }
 
 func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
-	if err := errors.Join(f.keep.check(cmd), f.from.read(cmd), f.serve.Check(cmd),
+	if err := errors.Join(cli.CheckForm(cmd), f.keep.check(cmd), f.from.read(cmd), f.serve.Check(cmd),
 		f.curve.check(cmd)); err != nil {
 		return err
 	}
