@@ -159,17 +159,17 @@ func TestAFlagHasOneValue(t *testing.T) {
 		t.Errorf("%d flags were tried, want at least 300", tried)
 	}
 	for _, line := range []string{
-		"plan --n 1e4 --tight=false --n=1e4 --tight=false", "plan --help --help",
+		"plan --n 1e4 --target-epsilon 1 --tight=false --n=1e4 --tight=false", "plan --help --help",
 		"account --sigma 2 --sample-rate 0.1 --steps 10 --delta 1e-5 --json --json",
-		"plan --n 1e4 --tight=false --record kept.json --orders 200 --orders 300",
+		"plan --n 1e4 --target-epsilon 0.05 --tight=false --record kept.json --budget 3 --orders 20 --orders 30",
 	} {
 		printed(t, line)
 	}
 	for line, want := range map[string]string{
-		"plan --epsilon 1 --json --epsilon=2 --json=false": "--epsilon is given twice: 1 and 2\n" +
+		"plan --epsilon 1 --json --epsilon=2 --json=false": "--target-epsilon is given twice: 1 and 2\n" +
 			"--json is given twice: true and false\n",
 		"plan --epsilon 1 --nonsense --epsilon 2": "unknown flag --nonsense\n",
-		"plan --epsilon 1 --epsilon":              "--epsilon needs a value\n",
+		"plan --epsilon 1 --epsilon":              "--target-epsilon needs a value\n",
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), strings.Fields(line), &stdout, &stderr); code != exitUsage ||

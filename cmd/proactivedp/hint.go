@@ -35,7 +35,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		return "where there is a network, proactivedp data fetch downloads the data; --data-dir names a folder " +
 			"that has them" + stand
 	case errors.Is(err, fetch.ErrDamaged) && has("data-dir"):
-		return "proactivedp data verify tells which files are damaged; data fetch fetches those of the cache anew"
+		return "proactivedp data verify lists the damaged files; data fetch downloads those of the cache again"
 	case interrupted:
 		return goOn(cmd)
 	}
@@ -66,9 +66,9 @@ var hints = []struct {
 // "" of commands that never keep anything, or say so themselves.
 func goOn(cmd *cobra.Command) string {
 	const (
-		kept     = "the same command goes on from what is kept"
-		withOut  = "with --out FOLDER finished runs are kept, and the same command goes on from them"
-		withFile = "nothing is kept; with --checkpoint FILE a run of --runner virtual can be gone on with after an " +
+		kept     = "the same command continues from what is kept"
+		withOut  = "with --out FOLDER finished runs are kept, and the same command continues from them"
+		withFile = "nothing is kept; with --checkpoint FILE a run of --runner virtual can be continued after an " +
 			"interrupt"
 	)
 	given := func(flags ...string) bool { return cli.AnyChanged(cmd, flags...) }
@@ -77,7 +77,7 @@ func goOn(cmd *cobra.Command) string {
 		return kept
 	case "auto":
 		if !given("dir") {
-			return "nothing is kept; with --dir FOLDER the same command goes on after an interrupt"
+			return "nothing is kept; with --dir FOLDER the same command continues after an interrupt"
 		}
 		return kept
 	case "audit":
@@ -98,7 +98,7 @@ func goOn(cmd *cobra.Command) string {
 		}
 		for _, flag := range []string{"checkpoint", "resume"} {
 			if file := cmd.Flags().Lookup(flag).Value.String(); file != "" {
-				return "go on with proactivedp train --resume " + message.Word(file) + unkept(cmd)
+				return "continue with proactivedp train --resume " + message.Word(file) + unkept(cmd)
 			}
 		}
 		if cmd.Flags().Lookup("seed-from-os").Value.String() == "true" {

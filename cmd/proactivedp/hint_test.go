@@ -9,7 +9,7 @@ import (
 // What an interrupted training tells to go on with is a command that can be run: it has the
 // flags that no checkpoint holds, by which a file is read and the model saved, and no others.
 func TestHintGoesOnAsItWasAsked(t *testing.T) {
-	const goOn = "go on with proactivedp train --resume "
+	const goOn = "continue with proactivedp train --resume "
 	for _, c := range []struct{ args, want string }{
 		{"train --checkpoint run.ck --sigma 3 --clients 2", goOn + "run.ck"},
 		{"train --checkpoint run.ck --data my.csv --label-column class --label-map no,yes --columns c.csv --save m",
@@ -20,20 +20,20 @@ func TestHintGoesOnAsItWasAsked(t *testing.T) {
 		{"train --sigma 3", "with --checkpoint FILE"},
 		// Where a checkpoint is refused it is not what helps.
 		{"train --seed-from-os", "auto --seed-from-os --dir FOLDER"},
-		{"train --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
-		{"host --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command goes on"},
-		{"auto --epsilon 1 --dir run", "the same command goes on"},
-		{"auto --epsilon 1", "with --dir FOLDER the same command goes on"},
+		{"train --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command continues"},
+		{"host --clients 3 --listen 127.0.0.1:4222 --dir server", "the same command continues"},
+		{"auto --epsilon 1 --dir run", "the same command continues"},
+		{"auto --epsilon 1", "with --dir FOLDER the same command continues"},
 		// What is kept where --out is given, or always.
-		{"train --seeds 3 --out curve", "the same command goes on"},
+		{"train --seeds 3 --out curve", "the same command continues"},
 		{"train --seeds 3", "with --out FOLDER finished runs are kept"},
-		{"propose --epsilon 1 --out proposals", "the same command goes on"},
+		{"propose --epsilon 1 --out proposals", "the same command continues"},
 		{"propose --epsilon 1", "with --out FOLDER finished runs are kept"},
-		{"delay --out compared", "the same command goes on"},
+		{"delay --out compared", "the same command continues"},
 		{"delay", "with --out FOLDER finished runs are kept"},
-		{"audit --out survey", "the same command goes on"},
-		{"figures", "the same command goes on"},
-		{"search", "the same command goes on"},
+		{"audit --out survey", "the same command continues"},
+		{"figures", "the same command continues"},
+		{"search", "the same command continues"},
 		// Other commands keep nothing.
 		{"audit", ""},
 		{"utility --out graph", ""},

@@ -207,7 +207,7 @@ func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
 		return false
 	}
 	if cmd.ProcessState.ExitCode() != exitFailure || stdout.Len() > 0 ||
-		!strings.Contains(stderr.String(), "go on with proactivedp train --resume "+path) {
+		!strings.Contains(stderr.String(), "continue with proactivedp train --resume "+path) {
 		t.Fatalf("%v: %v, stdout %q, stderr %q", signal, cmd.ProcessState, stdout, stderr)
 	}
 	if left := temporary(t, path); len(left) > 0 {

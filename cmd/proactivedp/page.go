@@ -34,8 +34,8 @@ libraries, computed in the browser. It works from a file, without a network and 
 this program, and sends nothing anywhere.
 
 The planner in it is this program's, as WebAssembly. In a copy of the repository with Go
-installed it is compiled; a release has the page ready, ` + pageName + `, beside the program,
-from where it is copied.`,
+installed it is compiled. A release has the page ready, as ` + pageName + ` next to the
+program, and it is copied from there.`,
 		Example: "  proactivedp page --out planner.html",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -18,11 +18,11 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make one page of a folder of results: figures, data, verdicts, origins",
-		Long: `Make one HTML page of a folder of results, such as figures --out has written: every
-figure with its accuracies at the end, its data, command, digests, revision and privacy
-statements; what the paper states of it, with a verdict; and the pages of searches,
-audits, measurements and tables. The page needs nothing beside it, works offline and
-prints. Symbolic links in the folder are not followed.`,
+		Long: `Make one HTML page of a folder of results, such as figures --out writes. It has every
+figure with its final accuracies, data, command, digests, revision and privacy statements,
+the paper's claims with verdicts, and the pages of searches, audits, measurements and
+tables. It is a single file that works offline and can be printed. Symbolic links in the
+folder are not followed.`,
 		Example: "  proactivedp report results --out report.html",
 		Args:    cli.OneArg("a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {

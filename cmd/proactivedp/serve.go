@@ -33,13 +33,13 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the planner as a page, to this machine",
-		Long: `Serve the planner as a page, with answers computed by this program: what the page of
-proactivedp page shows, and beside it complete settings for an accuracy and a budget, as
+		Long: `Serve the planner as a page, with answers computed by this program. The page shows what
+proactivedp page shows, and also complete settings for an accuracy and a budget, as
 proactivedp propose finds them on public data sets.
 
-The server answers this machine alone: it listens at an own address of it, refuses
-requests by other names of the host and from other pages, and bounds what it reads. It
-ends at an interrupt. A browser is opened only with --open.`,
+The server answers only this machine: it listens on a loopback address, refuses requests
+by other host names and from other pages, and bounds what it reads. It ends when it is
+interrupted. A browser is opened only with --open.`,
 		Example: `  proactivedp serve
   proactivedp serve --address 127.0.0.1:0 --open`,
 		Args: cli.NoArgs,

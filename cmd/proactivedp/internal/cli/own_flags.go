@@ -35,17 +35,17 @@ var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "c
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
-	f.StringVar(&o.LabelMap, "label-map", "", "which labels a file of yours has, and of which class: LABEL=CLASS,… "+
-		"with classes from 0 on, or the labels of classes 0, 1, … alone, where 0..9 is all of them; one with a comma "+
-		"or = stands in double quotes (default for a LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
-	f.StringVar(&o.normalise, "normalise", "", "normalise the columns of a file of yours by constants that are "+
-		"public, and not found in the data: bounds:LOW,HIGH takes all values from there to [0, 1], a CSV `file` with "+
-		"the header column,low,high or column,mean,deviation each by its own (column: its name or, where columns "+
-		"have none, number from 1; of images the second, by channel, of p/255 of pixels p)")
-	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold that are no numbers, in a CSV `file` with "+
-		"the header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA "+
-		"(75 where the field is empty or NA); public, and not found in the data")
-	f.StringVar(&o.test, "test", "", "a second `file`, whose rows are the test set; all of --data is trained on then")
+	f.StringVar(&o.LabelMap, "label-map", "", "labels of an own file: those of classes 0, 1 and so on, such as "+
+		"no,yes or 0..9, or LABEL=CLASS,…; put a label with a comma or = in double quotes (default for a LIBSVM "+
+		"file: -1 and 1, 0 and 1, or 1 and 2)")
+	f.StringVar(&o.normalise, "normalise", "", "scale the columns of an own file by public constants, not taken "+
+		"from the data: bounds:LOW,HIGH maps this range to [0, 1] in all columns; a CSV `file` with the header "+
+		"column,low,high or column,mean,deviation has constants for each column, by its name or its number from 1 "+
+		"(for images: mean and deviation of p/255 for each channel)")
+	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold if not numbers, in a CSV `file` with the "+
+		"header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA (75 where "+
+		"the field is empty or NA); public, not taken from the data")
+	f.StringVar(&o.test, "test", "", "a second `file` with the test set; then all of --data is for training")
 }
 
 // check reports what is wrong with the flags for a data set.
@@ -56,7 +56,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	var errs []error
 	for _, flag := range OwnFlagNames {
 		if cmd.Flags().Changed(flag) && !OwnFile(name) {
-			errs = append(errs, fmt.Errorf("--%s is for a file of yours, not for %s", flag, name))
+			errs = append(errs, fmt.Errorf("--%s is for an own file, not for %s", flag, name))
 		}
 	}
 	if !OwnFile(name) || len(errs) > 0 {

@@ -50,8 +50,8 @@ func ModelsUsage() string {
 var specFlags = []specFlag{
 	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
-		"data set `name` (see proactivedp data list), or a file of yours: of LIBSVM's format, .csv with " +
-			"--label-column and --label-map, or .npz with --label-map"},
+		"data set `name` (see proactivedp data list), or an own file: LIBSVM, .csv with --label-column and " +
+			"--label-map, or .npz with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },
@@ -74,10 +74,10 @@ var specFlags = []specFlag{
 	{"momentum", SettingFlags, func(s *train.Spec) any { return &s.Momentum },
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
-		"averaged model beside the last one: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
+		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
 			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
 	{"delay", SettingFlags, func(s *train.Spec) any { return &s.Delay },
-		"permissible delay Υ in rounds, at least 0: at most so many behind, unlimited, sqrt " +
+		"permissible delay in rounds: a number, at least 0, unlimited, sqrt " +
 			"(√(t/ln t) gradients), clients:T0,T1,… or, by round, list:D0,D1,…"},
 	{"partition", SettingFlags, func(s *train.Spec) any { return &s.Partition },
 		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
@@ -91,7 +91,7 @@ var specFlags = []specFlag{
 			"uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or trace:FILE (CSV: " +
 			"client,duration)"},
 	{"latency", SettingFlags, func(s *train.Spec) any { return &s.Latency },
-		"virtual time of one message, likewise"},
+		"virtual time of one message, at most 1h, in the same forms"},
 	{"time-scale", SettingFlags, func(s *train.Spec) any { return &s.TimeScale },
 		"hogwild on a real clock: really wait for --compute-time, --speeds and --latency, a second of them for this " +
 			"many, in (0, 1e6] (default 0: rounds take the time they take)"},
@@ -108,25 +108,25 @@ var specFlags = []specFlag{
 		"probability in [0, 1] that a message arrives twice"},
 	{"churn", SettingFlags, func(s *train.Spec) any { return &s.Churn },
 		"clients leave and return: mean times PRESENT,AWAY, each at most 1h, such as " +
-			"100ms,20ms; a round under way is begun again"},
+			"100ms,20ms; an interrupted round begins again"},
 	{"adapt", SettingFlags, func(s *train.Spec) any { return &s.Adapt },
-		"clients adapt their sample sizes to their speed, by up to this factor in (1, 1000], or " +
-			"0: they do not; ε is of the sizes run"},
+		"clients adapt their batch sizes to their speed, by up to this factor in (1, 1000], or " +
+			"0: they do not; ε counts the sizes that were run"},
 	{"features", SettingFlags, func(s *train.Spec) any { return &featuresFlag{&s.Features, &s.FeatureMap} },
 		"number of features D of the data, in [1, 2147483646], beyond which an index of a LIBSVM file is an error " +
 			"(default: the largest index, which (ε, δ) does not cover); or hog:CELL:BINS, histograms of oriented " +
-			"gradients in the place of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, " +
+			"gradients instead of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, " +
 			"64]"},
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
-		"of what numbers matrix tiles (AMX) make the products of alexnet, convnet and mlp: bf16x3, off by up to " +
-			"3·2⁻¹⁶ of a product, which only they can do (default: as exact as float32)"},
+		"number format of matrix products of alexnet, convnet and mlp: bf16x3, off by up to 3·2⁻¹⁶ of a product, " +
+			"which needs matrix tiles (AMX) (default: as exact as float32)"},
 	{"lambda", SettingFlags, func(s *train.Spec) any { return &s.Lambda },
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
-			"add-or-remove adjacency) or shuffled (default: by-record for a file of yours, else shuffled)"},
+			"add-or-remove adjacency) or shuffled (default: by-record for an own file, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
 		"δ of the privacy statement, in (0, 1) (default 1/N)"},
 	{"target-epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
@@ -141,13 +141,13 @@ var specFlags = []specFlag{
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
-		"take all randomness from the operating system instead of a seed: for a release, not a simulation"},
+		"take all randomness from the operating system instead of a seed, as a release needs"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
-		"draw samples and noise exactly, by whole numbers, so that low bits of a release tell nothing; takes longer " +
-			"(default: where the noise is nobody's to know, and not of a seed)"},
+		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
+			"(default: on with --seed-from-os)"},
 	{"run", RunFlags, func(s *train.Spec) any { return &s.Run },
-		"number of the release among those of the seed, in [0, 2^64): each has samples and noise of its own; two " +
-			"that are composed need two numbers"},
+		"number of the release with this seed, in [0, 2^64): each number gives other samples and noise; releases " +
+			"that are composed need different numbers"},
 }
 
 // TrainFlags is the flags of a training run. Those not given have the paper's

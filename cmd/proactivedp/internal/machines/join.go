@@ -42,11 +42,11 @@ func newJoin() *cobra.Command {
 		Short: "Take part in a training over several processes, as a client",
 		Long: `Take part in a training that proactivedp host serves at a broker, as one of its
 clients. The server says what is trained and how; samples and noise are drawn from a
-secret that this client alone has. It is in the folder --dir, with a journal of all
+secret that only this client has. It is in the folder --dir, with a journal of all
 that was released, and both must be kept as carefully as the records.
 
-Whatever happens to it, the same command goes on: what is in the journal is sent again,
-bit by bit, and no round is released twice. Do not restore the folder from an older copy:
+After an interrupt the same command continues: it sends what is in the journal again, and
+releases no round twice. Do not restore the folder from an older copy:
 rounds after that copy may then be released again, with independent noise, and no ledger
 counts them.
 
@@ -58,7 +58,7 @@ client with proactivedp expel.
 
 A client holds its part of the run's data set, as the partition deals it: that is a
 simulation of clients, since everybody can have the whole set. --records names a file of
-its own records in the place of that, all of which it trains on.
+its own records to train on instead.
 
 --max-epsilon is the largest ε that a record of this client may cost, certified, in all
 rounds of all clients that hold it. A run that would cost more is refused. The δ is that
@@ -68,8 +68,8 @@ refused if no finite ε can be certified, for example if it has no noise (sigma 
 --max-epsilon any accepts that. With --exact, a run whose server trains with --exact=false
 is refused, because the low bits of its noise can reveal records.
 
-A client waits for a server that is not up yet or away. One that hears nothing of it for
-the time --give-up-after ends with status 1; the same command goes on.`,
+A client waits for a server that is not up yet or away. If it hears nothing for the time
+--give-up-after, it ends with status 1. The same command continues.`,
 		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm --max-epsilon 1`,

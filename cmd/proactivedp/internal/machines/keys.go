@@ -29,11 +29,11 @@ func newKeys() *cobra.Command {
 		Use:   "keys",
 		Short: "Make the keys of a broker that is reached by other machines",
 		Long: `Make keys for a broker beyond 127.0.0.1, in a folder: server.keys with its TLS
-certificate and the public keys of its users, for the server's machine alone; the same
-for a nats-server that runs elsewhere, nats.conf with server.crt and server.key; and
-credentials client-0.creds and so on, operator.creds, worker.creds and server.creds,
-each for the machine of its user alone. A client's credentials let it send its own updates and ask
-in its own name, and read the broadcasts, and nothing else. Nothing is overwritten.`,
+certificate and the public keys of its users, only for the server's machine; the same for
+a nats-server that runs elsewhere, nats.conf with server.crt and server.key; and the
+credentials client-0.creds and so on, operator.creds, worker.creds and server.creds, each
+only for the machine of its user. With its credentials a client can send its own updates,
+ask in its own name and read the broadcasts, and nothing else. Nothing is overwritten.`,
 		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys`,
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

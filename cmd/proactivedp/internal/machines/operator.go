@@ -51,9 +51,9 @@ func newStatus() *cobra.Command {
 	var o operatorFlags
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "How a training over several processes stands",
-		Long: `Ask the server of a training how it stands: rounds, updates and bytes, and of each
-client which round it is in, when it was heard last, and what of it was refused.`,
+		Short: "Show the progress of a training over several processes",
+		Long: `Show the progress of a training: rounds, updates and bytes and, for each client, its
+round, when it was last heard, and what was refused.`,
 		Example: `  proactivedp status
   proactivedp status --at tls://server:4222 --creds keys/operator.creds --json`,
 		Args: cli.NoArgs,
@@ -76,11 +76,11 @@ func newExpel() *cobra.Command {
 	var o operatorFlags
 	cmd := &cobra.Command{
 		Use:   "expel CLIENT",
-		Short: "Let a training over several processes go on without a client",
-		Long: `Let a training go on without a client, for good: one whose machine or journal is
-lost, or who sends what it should not. What is in of it stays in. Others go on as soon
-as they need not wait for it any more. Its rounds count in full in the privacy
-statement, since nobody knows how many it released.`,
+		Short: "Continue a training over several processes without a client",
+		Long: `Continue a training without a client, for good: because its machine or journal is lost,
+or because it sends what it should not. Its updates so far remain in the model. The other
+clients continue as soon as they need not wait for it. All its rounds count in the privacy
+statement, because nobody knows how many it released.`,
 		Example: `  proactivedp expel 2
   proactivedp expel 2 --at tls://server:4222 --creds keys/operator.creds`,
 		Args: cli.OneArg("the number of a client"),

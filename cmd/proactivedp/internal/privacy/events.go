@@ -27,17 +27,16 @@ import (
 // eventsHelp describes the files that historyFlags reads.
 const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
-or one of these alone, with "sample_size" and "dataset_size" in the place of
-"sample_rate" if you like, and "sampling" and "adjacency" where they are not those of
-the options, or CSV with a header of the same names. "noise_multiplier" and "count" are
-sigma and steps too.
-What train --json and plan --json print is such a file as well: it names the seed and
-the run that its noise is from, and what else is to be known of its ε. Several files are
-put together; two releases of one run share their noise, and are refused. So are two files
-with the same rounds that name no run, unless --independent says that they are two.
-A file may also be what other libraries keep: the state of an accountant of Opacus, as
-JSON ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of
-dp_accounting as Python prints it.`
+or a single one of these, or CSV with a header of the same names. "sample_size" with
+"dataset_size" may replace "sample_rate", "noise_multiplier" is "sigma", and "count" is
+"steps". "sampling" and "adjacency" override the options.
+The output of train --json and plan --json is such a file too. It names the seed and the
+run that its noise is from. Several files are composed. Two releases of one run share their
+noise and are refused. So are two files with the same rounds that name no run, unless
+--independent says that they are two releases.
+Files of other libraries are read too: the state of an Opacus accountant as JSON
+({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
+Python prints it.`
 
 // historyFlags name files of rounds, the first release first.
 type historyFlags struct {
@@ -281,13 +280,13 @@ func parseInt(v *int, field string) (err error) {
 	return err
 }
 
-// eventsFlag is the flag whose files stand in the place of the flags of equal rounds.
+// eventsFlag is the flag whose files replace the flags of equal rounds.
 const eventsFlag = "events"
 
 // addEvents gives cmd the flag --events.
 func addEvents(cmd *cobra.Command, files *historyFlags) {
-	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, in the place of --noise-multiplier, --sample-rate and "+
-		"--steps; may be given for each of several releases")
+	files.add(cmd.Flags(), eventsFlag, "`file` of rounds, JSON or CSV, instead of --noise-multiplier, --sample-rate and --steps; "+
+		"may be given once for each release")
 }
 
 // history returns the rounds of --events, or those that the flags describe. With an error it

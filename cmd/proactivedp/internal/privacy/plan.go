@@ -64,16 +64,18 @@ solves for the largest s from --epochs and one of the two. Without options the p
 the paper's setting on LIBSVM data by that theorem; with any option but --json,
 --statement and --format, --n says how many records there are.
 
---after FILE plans the next leg of a training, after the rounds in FILE that use the
-record, of all clients, the first leg first. --target-epsilon is then for all rounds together;
-adjacency, sampling and, unless --n is given, N are those of FILE. Without --noise-multiplier, σ is
-that of --target-epsilon by (treq4), or the least in FILE if that is less. Legs, and when to
-stop, may be chosen by what was released: all rounds go through a Rényi filter, whose ε,
-δ and orders must be fixed before the first release. --record writes them with the plan
-into a file for --after; where FILE has none, --target-epsilon and --delta are assumed to have
-been fixed then. If all was fixed beforehand say so with --fixed-beforehand, and plain
-composition, a little tighter, is used. What --method says of such rounds stands beside
-the filter otherwise.
+--after FILE plans the next leg of a training, after the rounds in FILE. FILE has the rounds
+of all clients that use the record, the first leg first. --target-epsilon is then for all
+rounds together. Adjacency, sampling and N (without --n) are those of FILE. Without
+--noise-multiplier, σ is that of --target-epsilon by (treq4), or the least σ in FILE if that
+is less.
+
+Legs may be chosen from released results: all rounds pass a Rényi filter, whose ε, δ and
+orders must be fixed before the first release. --record writes them with the plan into a
+file for --after. If FILE has no filter, --target-epsilon and --delta are assumed to have
+been fixed then. If everything was fixed beforehand, --fixed-beforehand uses plain
+composition, which is a little tighter.
+
 ` + eventsHelp,
 		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5
   proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5 --batch-size 256,512,1024

@@ -33,7 +33,7 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 	l.after.add(fs, "after", "plan the next leg after the rounds in this `file`, JSON or CSV; may be "+
 		"given for each of several releases, the first one first")
 	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
-		"fixed before the first release, so --method (default pld) composes them in the place of the filter")
+		"fixed before the first release, so --method (default pld) composes them instead of the filter")
 	fs.StringVar(&l.record, "record", "", "write the filter and the rounds, those that are planned included, to this "+
 		"`file`, JSON, for --after")
 	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+

@@ -39,19 +39,19 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "target ε of everything ever released of a record, in [1e-8, "+
-		"1e4]: one for all clients, or one for each")
-	cli.NumbersVar(fs, &f.delta, "delta", nil, "target δ, in (0, 1), likewise (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
+		"[1e-8, 1e4]: one for all clients, or one for each")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default 1/N of the client)")
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
-		"satisfied, in (0, 1], likewise")
-	fs.StringVar(&f.file, "clients-file", "", "the clients' wishes in this `file`, JSON, in the place of --clients, "+
+		"satisfied, in (0, 1]: one for all clients, or one for each")
+	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
 		"--target-epsilon, --delta and --target-accuracy")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
 		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
-		"goes on from there, and another task on the same data draws on the same budget (default: none, for a "+
+		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
-	fs.StringVar(&f.probe, "probe", "", "where the utility graph looks without noise: own, synthetic or the `name` of "+
+	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
 		"a public set (default: own for named sets, synthetic for a file)")
 	f.save.add(cmd)
 	f.out.Add(cmd)
@@ -98,31 +98,27 @@ func newAuto() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "From a budget and a target accuracy to a trained private model",
-		Long: `Close the loop of the paper's flow chart: find by a utility graph which clipping norms
-and noise may reach the target accuracy, plan a stage within the budget, train it, and
-let every client judge the model that it receives by records that nobody trains on;
-then stop, or go on with less noise, until every client is satisfied or may spend no
-more. A client that is satisfied takes no part, receives on, and comes back when its
-accuracy falls.
+		Long: `Train in stages until every client has a model of its target accuracy, or may spend no
+more. Each stage is planned within the budget, with the clipping norm and noise that a
+utility graph suggests. After a stage each client judges the model by held-out records. A
+satisfied client stops training, still receives the model, and returns if its accuracy
+falls.
 
-What comes next depends on what was released. So every round goes through a filter of
-the records that it uses, fixed before the first release, and nothing is released
-beyond ε: the statement is of the whole budget, however little is spent. With
---partition replicate every record is every client's, and pays for all rounds.
+What happens next depends on released results. So every round passes a privacy filter that
+is fixed before the first release, and nothing is released beyond ε. The privacy statement
+always states the whole budget. With --partition replicate every record is in the data of
+every client, and pays for all rounds.
 
---dir keeps the ledgers, and finished probes. Interrupted anywhere, the same command goes
-on to the same bits; another task on the same data, split, held out and dealt alike,
-draws on what is left. Without it nothing is kept and every call has the whole budget:
-that is for simulations alone, and --seed-from-os needs a folder. --save writes the model
-to a file, for predict.
+--dir keeps the ledgers. After an interrupt the same command continues to the same bits.
+Another task on the same data spends what is left of the budget. Do not delete this folder
+or restore an older copy. Without --dir every call has the whole budget: that is only for
+simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
-A utility graph is looked at without noise, which is right only for public records: the
-named sets, of which it is the default (--probe own). For a file of yours it looks at
-drawn records, or at a named set (--probe phishing). Held-out records, by which clients
-judge, are not protected. A client is satisfied if the accuracy on them reaches the target
-and exceeds the majority-class baseline by more than its sampling error, and if the test
-records do not contradict that. The baseline always predicts the most frequent class. The
-exit status is 0 if every client is satisfied.`,
+The utility graph sees its data without noise, so those must be public. It uses the named
+sets themselves (--probe own), and synthetic or named data for an own file. Held-out
+records are not protected. A client is satisfied if the accuracy on them reaches the target
+and beats the majority-class baseline by more than its sampling error, and if the test
+records do not contradict that. The exit status is 0 if every client is satisfied.`,
 		Example: `  proactivedp auto --data phishing --target-epsilon 0.5 --target-accuracy 0.9
   proactivedp auto --target-epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
   proactivedp auto --target-epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3

@@ -22,13 +22,13 @@ type keepFlags struct {
 // add gives cmd the flags of checkpoints.
 func (k *keepFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, to go on from with --resume")
+	f.StringVar(&k.path, "checkpoint", "", "keep the run in this `file`, for --resume")
 	cli.CountVar(f, &k.every, "checkpoint-every", 0, "server updates between two checkpoints, at least 1 (default: by "+
 		"time)")
-	f.StringVar(&k.keyFile, "checkpoint-key", "", "write and read the checkpoint under the secret key in this `file`, "+
-		"of 16 to 4096 bytes: a change by anybody without it is seen")
-	f.StringVar(&k.resume, "resume", "", "go on with the run that this `file` keeps; other flags of the run "+
-		"may be left out, and must not contradict it")
+	f.StringVar(&k.keyFile, "checkpoint-key", "", "seal the checkpoint with the secret key in this `file`, of 16 to 4096 "+
+		"bytes, so that changes by others are noticed")
+	f.StringVar(&k.resume, "resume", "", "continue the run that this `file` keeps; other flags of the run may be "+
+		"left out, and must not contradict it")
 }
 
 // check reports what the flags themselves have wrong.

@@ -26,10 +26,10 @@ type curveFlags struct {
 // add gives cmd the flags.
 func (c *curveFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	cli.CountVar(f, &c.seeds, "seeds", 1, "train with so many seeds, from --seed on, and show how the accuracy grows; "+
-		"in [1, 10000]")
-	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture, with its data and a manifest; keeps "+
-		"finished trainings")
+	cli.CountVar(f, &c.seeds, "seeds", 1, "train with this many seeds, from --seed on, and print how the accuracy "+
+		"grows; in [1, 10000]")
+	f.StringVar(&c.out, "out", "", "`folder` for the learning curve as a picture with its data, and for finished "+
+		"trainings")
 	c.drawing.add(f)
 }
 

@@ -26,9 +26,9 @@ type planFileFlags struct {
 // add gives cmd the flags.
 func (p *planFileFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, as propose --json or plan --json wrote it; "+
-		"other flags override it, but for what decides its privacy: of that --target-epsilon alone, up to the file's, finds "+
-		"the noise anew")
+	f.StringVar(&p.path, "plan", "", "train the setting in this `file`, which propose --json or plan --json wrote; "+
+		"flags that decide its privacy must not be given, except --target-epsilon up to the file's, which finds the "+
+		"noise again")
 	cli.CountVar(f, &p.choose, "choose", 0, "which of the proposals in --plan, by rank, at least 1 (default 1)")
 }
 
@@ -93,7 +93,7 @@ func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, 
 func (p *planFileFlags) holds(ctx context.Context, run *train.Prepared) error {
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {
-		err = fmt.Errorf("%w: --target-epsilon beside --plan, up to that, finds the noise anew for these records", err)
+		err = fmt.Errorf("%w: give --target-epsilon up to that with --plan, to find the noise for these records", err)
 	}
 	return err
 }

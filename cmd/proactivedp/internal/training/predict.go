@@ -58,12 +58,12 @@ func newPredict() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict MODEL",
 		Short: "Label records by a model that train --save or auto --save wrote",
-		Long: `Label the rows of a file, or of a named data set, by a trained model. The model's file
-says what it takes, how columns are normalised and which labels there are: what does not
-fit is refused. Where the records have labels of their own, the accuracy is told.
+		Long: `Label the rows of a file or of a named data set with a trained model. The model's file
+holds the columns, their scaling and the labels. Data that do not fit are refused. If the
+records have labels, the accuracy is printed.
 
-Labelling costs no privacy of the records that the model was trained on, whatever it is
-asked (post-processing); the records that are labelled are protected by nothing.`,
+Labelling costs the training records no privacy (post-processing). The records that are
+labelled are not protected.`,
 		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,11 +88,11 @@ asked (post-processing); the records that are labelled are protected by nothing.
 	}
 	where.AddWithin(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.data, "data", "", "data set `name`, or a file of the kind that the model was trained on")
+	fs.StringVar(&f.data, "data", "", "data set `name`, or a file of the same kind as the training data")
 	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels (default: it "+
 		"has none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
-		"do not look at what stands in the place of the labels of a LIBSVM file, nor at the labels of a .npz one")
+		"ignore the label column of a LIBSVM file, and the labels of a .npz file")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
 	cli.JSONVar(fs, &f.asJSON)
 	cli.StatementVar(fs)

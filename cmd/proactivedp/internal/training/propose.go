@@ -57,24 +57,24 @@ or for the least ε that gives a target accuracy, and rank complete settings: ea
 its predicted accuracy and an interval, the certified ε of a record and of a client,
 and what it costs. Nothing private is trained.
 
-Accuracy is predicted by proxies: trainings with s and σ times f and η₀ over f, in as many
-rounds, that have the steps of the whole one and cost f of it. They are judged by
-training rows that they hold out, never by the test set.
+Accuracy is predicted by proxies: cheap trainings with a fraction f of the batch size and
+of the noise, and step size η₀/f, in the same number of steps. They are judged by held-out
+training rows, never by the test set.
 
-A proxy is nearly without noise. --probe says what proxies look at: own, the data itself,
-is the default for the named sets, which are public; for a file of yours it is synthetic,
-data drawn like the named set that is most like it, or a named set by its name. Then
-the predicted accuracy is that of the set looked at. --probe private looks at the data
-by private selection: about ten private trainings, of which only the best is shown, for
-half of the target epsilon; one setting is proposed.
+A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
+are public, the default is own: the data itself. For an own file it is synthetic: data
+drawn like the most similar named set. It can also be a named set. Then the predicted
+accuracy is that of this set. --probe private sees the data itself by private selection:
+about ten private trainings for half of the target epsilon, of which only the best is
+shown, and one setting is proposed.
 
---out writes a picture of the frontier with the proposals, figure.png, its data and a
-manifest, and keeps finished proxies, from which an interrupted command goes on. The exit
-status is 1 if no setting is predicted to do what is asked.
+--out writes a picture of the frontier with its data, and keeps finished proxies, so that
+an interrupted command can continue. The exit status is 1 if no setting is predicted to
+meet the request.
 
---check makes the figure of how well predictions did: every setting is trained.
---against-grid makes that of how good the first proposal is: it is held against the best
-of a grid of whole trainings that takes so many times the arithmetic.`,
+--check trains every setting and makes a figure of how good the predictions are.
+--against-grid compares the first proposal with the best of a grid of whole trainings that
+takes this many times the arithmetic.`,
 		Example: `  proactivedp propose --data phishing --target-epsilon 0.15
   proactivedp propose --data mnist --clients 1 --target-epsilon 0.105 --out out/propose-mnist
   proactivedp propose --data mushrooms --target-accuracy 0.98

@@ -17,7 +17,7 @@ type saveFlag struct {
 
 // add gives cmd the flag.
 func (s *saveFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.path, "save", "", "write the trained model, the averaged one if there is one, to this "+
+	cmd.Flags().StringVar(&s.path, "save", "", "write the trained model (with --average the averaged one) to this "+
 		"`file`, for predict")
 }
 

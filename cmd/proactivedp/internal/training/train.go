@@ -135,7 +135,7 @@ func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.epochs, "epochs", 0, "passes of each client over its records, in [1e-6, 1e9], instead of --steps "+
 		"and --grad-computations")
-	fs.BoolVar(&f.dryRun, "dry-run", false, "state memory, arithmetic, expected time and privacy, and train nothing")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "print memory, arithmetic, expected time and privacy, and train nothing")
 	cli.JSONVar(fs, &f.asJSON)
 	cli.StatementVar(fs)
 }
