@@ -65,7 +65,7 @@ var faults = []planted{
 		sizes: []float64{0.1, 0.01, 0.001}, least: 0, most: 1, plant: bareCoordinates},
 	{fault: CutNoise, about: "the noise has no tails", unit: "standard deviations at which it ends",
 		sizes: []float64{2, 3, 3.5, 4, 4.5}, least: 0.5, most: 10, plant: cutNoise},
-	{fault: CoarseGenerator, about: "there are only a few different noises of a round", unit: "bits that choose it",
+	{fault: CoarseGenerator, about: "a round has only a few different noises", unit: "bits that choose it",
 		sizes: []float64{8, 12, 16, 18, 20}, least: 0, most: 63, whole: true, plant: coarseGenerator},
 	{fault: OpenShare, about: "a part of the sum is sent without noise", unit: "the part",
 		sizes: []float64{0.1, 0.01, 0.005, 0.002, 0.001}, least: 0, most: 1, plant: openShare},

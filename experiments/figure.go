@@ -33,6 +33,32 @@ type Figure struct {
 	redraw func(ctx context.Context, f *figureConfig, k *storedFigure) (*content, error)
 }
 
+// times are about how long figures take that take a minute or more, by the pattern of their names.
+var times = []struct{ pattern, text string }{
+	{"*-logreg-wstar", "2 minutes"},
+	{"phishing-logreg-runners", "10 minutes"},
+	{"phishing-logreg-throughput", "10 minutes"},
+	{"mnist-lenet-runners", "20 minutes"},
+	{"mnist-lenet-throughput", "30 minutes"},
+	{"mnist-lenet-*", "15 minutes"},
+	{"mnist-defaults", "15 minutes"},
+	{"mnist-*", "2 hours"},
+	{"cifar10-alexnet-utility", "5 hours"},
+	{"cifar10-alexnet-sample-size", "2 days"},
+	{"cifar10-alexnet-epsilon", "14 hours"},
+	{"cifar10-*", "5 minutes"},
+}
+
+// Takes returns about how long the figure takes at full size with 5 seeds on two cores.
+func (f Figure) Takes() string {
+	for _, t := range times {
+		if match, err := path.Match(t.pattern, f.Name); match && err == nil {
+			return t.text
+		}
+	}
+	return "under a minute"
+}
+
 // Figures returns the registry, in the order of the index.
 func Figures() []Figure {
 	var all []Figure

@@ -131,23 +131,49 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
-func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
-	start := time.Now()
-	configs := map[string]*figureConfig{}
-	var cells []pool.Cell
-	from := make([]int, len(figures)+1)
+// Plan returns what Make would do for each figure and, last, for all together, and how many settings
+// Make would search for. Plan trains nothing, so it does not search. It takes the settings that a search
+// begins with.
+func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
+	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
+		return nil, 0, err
+	}
+	o.Choose = func(_ context.Context, _ *train.Source, w ChoiceRequest) (train.Spec, error) {
+		searched++
+		return w.Spec, nil
+	}
+	_, cells, from, err := allCells(ctx, figures, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range figures {
+		f, err := pool.Plan(ctx, cells[from[i]:from[i+1]], o.Trials())
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", figures[i].Name, err)
+		}
+		all = append(all, f)
+	}
+	f, err := pool.Plan(ctx, cells, o.Trials())
+	return append(all, f), searched, err
+}
+
+// allCells returns the cells of the figures: those of figure i are from from[i] to from[i+1].
+func allCells(ctx context.Context, figures []Figure, o MakeOptions) (
+	configs map[string]*figureConfig, cells []pool.Cell, from []int, err error,
+) {
+	configs, from = map[string]*figureConfig{}, make([]int, len(figures)+1)
 	for i, fig := range figures {
 		if fig.cells == nil {
-			return fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
+			return nil, nil, nil, fmt.Errorf("figure = %q, must be one of Figures or OwnFigures", fig.Name)
 		}
 		if fig.Fixed && o.hogwild() {
-			return fmt.Errorf("figure = %q with runner %s, must be without: it has its own runners", fig.Name, o.Runner)
+			return nil, nil, nil, fmt.Errorf("figure = %q with runner %s, must be without: it has its own runners", fig.Name, o.Runner)
 		}
 		f := configs[fig.Data]
 		if f == nil {
 			d, err := o.Load(ctx, fig.Data)
 			if err != nil {
-				return err
+				return nil, nil, nil, err
 			}
 			f = &figureConfig{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
 				sizes: o.Sizes, loop: o.Loop}
@@ -158,10 +184,19 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		}
 		more, err := fig.cells(ctx, f)
 		if err != nil {
-			return fmt.Errorf("%s: %w", fig.Name, err)
+			return nil, nil, nil, fmt.Errorf("%s: %w", fig.Name, err)
 		}
 		cells = append(cells, more...)
 		from[i+1] = len(cells)
+	}
+	return configs, cells, from, nil
+}
+
+func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
+	start := time.Now()
+	configs, cells, from, err := allCells(ctx, figures, o)
+	if err != nil {
+		return err
 	}
 	how := o.Trials()
 	how.Scale = o.Scale

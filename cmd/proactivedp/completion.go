@@ -114,7 +114,7 @@ func addCompletions(cmd *cobra.Command) error {
 	visit = func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			offer, ok := known[f.Name]
-			if !ok || f.Value.Type() == "count" || f.Value.Type() == "counts" && f.Name == "batch-size" {
+			if !ok || strings.HasPrefix(f.Value.Type(), "count") {
 				offer = nothing
 			}
 			if f.Value.Type() == "bool" {

@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"proactivedp/internal/testkit"
 )
 
 // listed is a command that prints JSON, with the keys that it had when the list was made.
@@ -51,6 +54,16 @@ func TestListedCommandsKeepKeysAndBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs what TestScripts runs, again")
 	}
+	schemaOf := map[string][]byte{}
+	files, err := filepath.Glob(schemas + "/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if schemaOf[strings.TrimSuffix(filepath.Base(file), ".json")], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
 	commands, keys, texts, numbers := 0, 0, 0, 0
 	for _, c := range listedCommands(t) {
 		var answer any
@@ -59,6 +72,10 @@ func TestListedCommandsKeepKeysAndBounds(t *testing.T) {
 			continue
 		}
 		commands++
+		name, _, _ := strings.Cut(c.command, " ")
+		if err := testkit.Valid(schemaOf[name], answer); err != nil {
+			t.Errorf("proactivedp %s: its schema does not allow what it prints: %v", c.command, err)
+		}
 		got := map[string]bool{}
 		addKeys(got, answer, "")
 		for _, key := range c.keys {

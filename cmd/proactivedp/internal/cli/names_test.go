@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -30,6 +32,19 @@ func TestErrorsNameTheFlagsThatWereGiven(t *testing.T) {
 	} {
 		if got := InFlags(cmd, line); got != want {
 			t.Errorf("%q is said as %q, want %q", line, got, want)
+		}
+	}
+}
+
+// The table of notation lists both names of a flag.
+func TestNotationHasBothNames(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/notation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for paper, field := range paperNames {
+		if both := "| `--" + field + "`, `--" + paper + "` |"; !strings.Contains(string(text), both) {
+			t.Errorf("docs/notation.md lacks %s", both)
 		}
 	}
 }

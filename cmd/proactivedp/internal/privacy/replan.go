@@ -136,6 +136,13 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 	return nil
 }
 
+// nextLeg is what plan --after prints.
+type nextLeg struct {
+	*plan.Next
+	Releases  []dp.Release `json:"releases,omitempty"`
+	Statement string       `json:"statement"`
+}
+
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), answer.CheckAccuracy(f.by.accuracy), cli.RefuseWith(cmd, "after",
@@ -175,11 +182,7 @@ func (f *planFlags) replan(cmd *cobra.Command) error {
 	} else if err := f.legs.write(cmd, func() (plan.History, error) { return next.History(), nil }); err != nil {
 		return err
 	}
-	printed := struct {
-		*plan.Next
-		Releases  []dp.Release `json:"releases,omitempty"`
-		Statement string       `json:"statement"`
-	}{Next: next, Statement: next.Statement()}
+	printed := nextLeg{Next: next, Statement: next.Statement()}
 	if next.Feasible {
 		printed.Releases = dp.Releases(next.History().Events)
 	}

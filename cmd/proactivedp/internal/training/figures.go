@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +38,7 @@ type figuresFlags struct {
 	options experiments.MakeOptions
 	list    bool
 	quick   bool
+	dryRun  bool
 	redraw  bool
 	standIn bool
 }
@@ -100,7 +103,9 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
 	fs.BoolVar(&f.redraw, "redraw", false, "draw the figures in --out anew, in the style of the options above, from "+
 		"their data.csv and manifest.json: nothing is trained")
-	fs.BoolVar(&f.list, "list", false, "list the figures and stop")
+	fs.BoolVar(&f.list, "list", false, "list the figures, with about how long each takes on two cores, and stop")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "print how many trainings the figures need, how many are kept in --out, and "+
+		"about how long the others take, and train nothing")
 	fs.BoolVar(&f.standIn, "allow-stand-in", false,
 		"if a data set can be had nowhere, use its synthetic stand-in and say so")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
@@ -128,15 +133,18 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if o.Runner == train.HogwildRunner && len(args) == 0 {
 		figures = slices.DeleteFunc(figures, func(f experiments.Figure) bool { return f.Fixed })
 	}
-	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.sweep.Close()) }()
 	if isOwn {
 		if figures, err = f.ownFigures(cmd); err != nil {
 			return err
 		}
 	}
+	if f.dryRun {
+		return planFigures(cmd, figures, *o)
+	}
+	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.sweep.Close()) }()
 	if f.redraw {
 		return redrawn(cmd, experiments.Made(figures, o.Out), len(args) > 0, *o)
 	}
@@ -155,7 +163,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 // and those that do not take long are made.
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
-		if err := cli.RefuseWith(cmd, "redraw", "list", "quick", "scale", "seeds", "sizes", "runner", "time-scale",
+		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "quick", "scale", "seeds", "sizes", "runner", "time-scale",
 			"allow-stand-in", "workers", "workers-at", "listen"); err != nil {
 			return nil, err
 		}
@@ -174,9 +182,47 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 func listFigures(w io.Writer, figures []experiments.Figure) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range figures {
-		fmt.Fprintf(table, "%s\t%s\n", f.Name, f.Title)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.Name, f.Takes(), f.Title)
 	}
 	return table.Flush()
+}
+
+// planFigures prints what the figures need.
+func planFigures(cmd *cobra.Command, figures []experiments.Figure, o experiments.MakeOptions) error {
+	all, searched, err := experiments.Plan(cmd.Context(), figures, o)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "figure\ttrainings\tkept\ttime for the others\n")
+	for i, f := range all {
+		name := "all together" // figures share trainings
+		if i < len(figures) {
+			name = figures[i].Name
+		}
+		about := "about " + roughly(f.Time)
+		if f.Clock > 0 {
+			about = fmt.Sprintf("more than %s: %s on a real clock", roughly(f.Time), decimal.Many(f.Clock, "training"))
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%s\n", name, f.Cells, f.Kept, about)
+	}
+	err = table.Flush()
+	if searched > 0 && err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "Before that, %s are searched for, by trainings that are not counted here.\n",
+			decimal.Many(searched, "setting"))
+	}
+	return err
+}
+
+// roughly returns a time as people say it.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", max(1, math.Ceil(d.Seconds())))
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%.0f min", math.Ceil(d.Minutes()))
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
 // fill completes the options, and reports what is wrong with them.

@@ -1,0 +1,245 @@
+package testkit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var writeSchemas = flag.Bool("schemas", false, "write the JSON schemas in docs/schema instead of comparing them")
+
+// CheckSchema compares the file of a JSON schema with the schema of the types of answers, of which a
+// command prints one. Test flag -schemas writes the file.
+func CheckSchema(t *testing.T, folder, command string, answers ...any) {
+	t.Helper()
+	s := schemas{defs: map[string]any{}}
+	var of []any
+	for _, a := range answers {
+		of = append(of, s.of(reflect.TypeOf(a)))
+	}
+	schema := map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "proactivedp " + command + " --json",
+		"anyOf":   of,
+	}
+	if len(s.defs) > 0 {
+		schema["$defs"] = s.defs
+	}
+	var want bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetIndent("", " ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(schema); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, strings.ReplaceAll(command, " ", "-")+".json")
+	if *writeSchemas {
+		if err := os.WriteFile(path, want.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%s is not the schema of what %s --json prints (%v): run this test with -schemas", path, command, err)
+	}
+}
+
+// schemas makes schemas of types. Structs with names are defined once.
+type schemas struct{ defs map[string]any }
+
+var (
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+)
+
+func (s schemas) of(t reflect.Type) map[string]any {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage](), t.Kind() == reflect.Interface:
+		return map[string]any{} // anything
+	case t.Kind() == reflect.Pointer:
+		return s.of(t.Elem())
+	case t.Implements(jsonMarshaler):
+		return s.marshaled(t)
+	case t.Implements(textMarshaler):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if t.Name() == "" {
+			return s.object(t)
+		}
+		name := t.String()
+		if _, known := s.defs[name]; !known {
+			s.defs[name] = nil // the type may contain itself
+			s.defs[name] = s.object(t)
+		}
+		return map[string]any{"$ref": "#/$defs/" + name}
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return map[string]any{"type": "string"}
+		}
+		return map[string]any{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number"}
+	}
+	return map[string]any{"type": "integer"}
+}
+
+// marshaled returns the schema of a type that writes its own JSON: of what its method JSON returns,
+// or, without one, of an array if it is written so.
+func (s schemas) marshaled(t reflect.Type) map[string]any {
+	if m, ok := t.MethodByName("JSON"); ok && m.Type.NumOut() == 1 {
+		return s.of(m.Type.Out(0))
+	}
+	text, err := json.Marshal(reflect.Zero(t).Interface())
+	if err == nil && bytes.HasPrefix(text, []byte("[")) {
+		return map[string]any{"type": "array"}
+	}
+	return map[string]any{}
+}
+
+// object returns the schema of a struct.
+func (s schemas) object(t reflect.Type) map[string]any {
+	properties, required := map[string]any{}, []string{}
+	s.fields(t, properties, &required)
+	slices.Sort(required)
+	object := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		object["required"] = required
+	}
+	return object
+}
+
+// fields adds the fields of a struct, and those of its embedded structs that it does not hide.
+func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
+	var embedded []reflect.Type
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := f.Type
+		if f.Type.Kind() == reflect.Pointer {
+			at = f.Type.Elem()
+		}
+		switch {
+		case name == "-" || f.PkgPath != "" && !f.Anonymous:
+			continue
+		case f.Anonymous && name == "" && at.Kind() == reflect.Struct && !f.Type.Implements(jsonMarshaler):
+			embedded = append(embedded, at)
+			continue
+		case name == "":
+			name = f.Name
+		}
+		if properties[name] != nil {
+			continue
+		}
+		of := s.of(f.Type)
+		omitted := strings.Contains(options, "omit")
+		nullable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map
+		if nullable && !omitted {
+			of = map[string]any{"anyOf": []any{of, map[string]any{"type": "null"}}}
+		}
+		if !omitted {
+			*required = append(*required, name)
+		}
+		properties[name] = of
+	}
+	for _, e := range embedded {
+		s.fields(e, properties, required)
+	}
+}
+
+// Valid returns what of an answer its command's schema does not allow. A key that the schema does not
+// have is not allowed either.
+func Valid(schema []byte, answer any) error {
+	var root map[string]any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return err
+	}
+	defs, _ := root["$defs"].(map[string]any)
+	return valid(root, defs, answer, "answer")
+}
+
+func valid(schema, defs map[string]any, v any, at string) error {
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	}
+	if of, ok := schema["anyOf"].([]any); ok {
+		var first error
+		for _, one := range of {
+			err := valid(one.(map[string]any), defs, v, at)
+			if err == nil {
+				return nil
+			}
+			first = cmp.Or(first, err)
+		}
+		return first
+	}
+	kind := "null"
+	switch v := v.(type) {
+	case map[string]any:
+		kind = "object"
+		if err := validObject(schema, defs, v, at); err != nil {
+			return err
+		}
+	case []any:
+		kind = "array"
+		items, _ := schema["items"].(map[string]any)
+		for i, element := range v {
+			if err := valid(items, defs, element, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case string:
+		kind = "string"
+	case bool:
+		kind = "boolean"
+	case float64:
+		if kind = "number"; schema["type"] == "integer" && v == float64(int64(v)) {
+			kind = "integer"
+		}
+	}
+	if want, ok := schema["type"]; ok && want != kind {
+		return fmt.Errorf("%s is of type %s, want %v", at, kind, want)
+	}
+	return nil
+}
+
+func validObject(schema, defs map[string]any, v map[string]any, at string) error {
+	properties, _ := schema["properties"].(map[string]any)
+	others, _ := schema["additionalProperties"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		of, ok := properties[key].(map[string]any)
+		if !ok {
+			of = others
+		}
+		if of == nil && schema["type"] == "object" {
+			return fmt.Errorf("%s has the key %s, which the schema does not have", at, key)
+		}
+		if err := valid(of, defs, v[key], at+"."+key); err != nil {
+			return err
+		}
+	}
+	required, _ := schema["required"].([]any)
+	for _, key := range required {
+		if _, ok := v[key.(string)]; !ok {
+			return fmt.Errorf("%s lacks the key %s", at, key)
+		}
+	}
+	return nil
+}

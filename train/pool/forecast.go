@@ -1,0 +1,104 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"proactivedp/sim"
+	"proactivedp/train"
+)
+
+// Forecast is what Run would do with cells.
+type Forecast struct {
+	Cells int           // different cells
+	Kept  int           // those that the folder already has
+	Time  time.Duration // about how long the others take, without waits for a real clock
+	Clock int           // those of the others that have a real clock
+}
+
+// Plan returns what Run would do with the cells. It computes none, and measures a gradient of each
+// model on its data.
+func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
+	g, f := o.grid(), Forecast{}
+	seen := map[string]bool{}
+	rates := map[string]float64{} // work per second, by model and data
+	var seconds float64
+	for _, c := range cells {
+		key, err := c.Key()
+		if err != nil {
+			return f, err
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		f.Cells++
+		if kept, err := g.store.load(key, c.Check); err == nil && kept != nil {
+			f.Kept++
+			continue
+		}
+		cost, err := c.Cost(1)
+		if err != nil {
+			return f, err
+		}
+		rate, err := c.rate(ctx, rates)
+		if err != nil {
+			return f, err
+		}
+		if c.Alone {
+			seconds += cost.Work / rate * float64(max(g.workers, 1)-1) // nothing else runs at the same time
+			f.Clock++
+		}
+		seconds += cost.Work / rate
+	}
+	f.Time = duration(seconds / float64(max(g.workers, 1)))
+	return f, nil
+}
+
+// usualRate is about how much work per second one core does.
+const usualRate = 5e10
+
+// rate returns how much work per second one worker does for trainings like the cell's. known has the
+// rates that were measured before.
+func (c Cell) rate(ctx context.Context, known map[string]float64) (float64, error) {
+	type of struct {
+		Train *train.Spec `json:"train"`
+	}
+	var cell struct {
+		of
+		Spec    of `json:"spec"`    // of a utility graph
+		Request of `json:"request"` // of a course
+	}
+	text, err := json.Marshal(c.Spec)
+	if err == nil {
+		err = json.Unmarshal(text, &cell)
+	}
+	if err != nil {
+		return 0, err
+	}
+	spec := train.DefaultSpec()
+	for _, s := range []*train.Spec{cell.Train, cell.Spec.Train, cell.Request.Train} {
+		if s != nil {
+			spec = *s
+		}
+	}
+	name := spec.Model + " " + spec.Data
+	if known[name] == 0 && c.Source == nil {
+		return usualRate, nil // a cell that can only be computed here does not say on which data
+	}
+	if known[name] == 0 {
+		spec.Runner = train.VirtualRunner
+		spec.TimeScale = 0
+		p, err := c.Source.Prepare(spec)
+		if err != nil {
+			return 0, err
+		}
+		f, err := p.Forecast(ctx, sim.Perf{Workers: 1})
+		if err != nil {
+			return 0, err
+		}
+		known[name] = p.Work() / f.Seconds
+	}
+	return known[name], nil
+}
