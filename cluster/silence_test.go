@@ -50,7 +50,7 @@ func TestClientsGiveUpASilentServer(t *testing.T) {
 		never := newTestRun(t, r.spec, r.data)
 		never.join = r.join
 		_, err := Join(ctx, never.joinOptions(0))
-		if !errors.Is(err, ErrSilent) || !strings.Contains(fmt.Sprint(err), "Nothing was released now") {
+		if !errors.Is(err, ErrSilent) || !strings.Contains(fmt.Sprint(err), "Nothing was released this time") {
 			t.Errorf("a client of a server that never was: %v", err)
 		}
 	})

@@ -39,7 +39,7 @@ func TestPrivacyRows(t *testing.T) {
 	}
 	want := []*float64{
 		privacy[1].Certified.PerClient.EpsilonUpper, privacy[1].Certified.PerRecord.EpsilonUpper,
-		privacy[1].PerClient.EpsilonUpper, privacy[1].PerRecord.EpsilonUpper,
+		privacy[1].ClosedForm.PerClient.EpsilonUpper, privacy[1].ClosedForm.PerRecord.EpsilonUpper,
 	}
 	for i, cell := range rows[2][3:] {
 		got, err := strconv.ParseFloat(strings.TrimPrefix(cell, "ε ≤ "), 64)

@@ -159,9 +159,9 @@ func TestAFlagHasOneValue(t *testing.T) {
 		t.Errorf("%d flags were tried, want at least 300", tried)
 	}
 	for _, line := range []string{
-		"plan --n 1e4 --target-epsilon 1 --tight=false --n=1e4 --tight=false", "plan --help --help",
+		"plan --n 1e4 --epsilon 1 --tight=false --n=1e4 --tight=false", "plan --help --help",
 		"account --sigma 2 --sample-rate 0.1 --steps 10 --delta 1e-5 --json --json",
-		"plan --n 1e4 --target-epsilon 0.05 --tight=false --record kept.json --budget 3 --orders 20 --orders 30",
+		"plan --n 1e4 --method closed-form --tight=false --record kept.json --orders 200 --orders 300",
 	} {
 		printed(t, line)
 	}

@@ -95,15 +95,18 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	if b.Kind == dp.Approximation {
 		by = "approximation by " + b.Accountant
 	}
-	line := fmt.Sprintf("Privacy: %s for a record (%s), %s adjacency, %s", cost, by, b.Adjacency, samplingName(b.Sampling))
-	switch names, unnamed := dp.Names(events); {
-	case slices.ContainsFunc(names, rng.Name.Simulated):
-		line += "; SIMULATION: anyone who knows the seed can subtract the noise"
-	case len(names) == 0 || unnamed:
+	line := fmt.Sprintf("Privacy: %s for a record (%s), under %s adjacency with %s", cost, by, b.Adjacency,
+		samplingName(b.Sampling))
+	if names, unnamed := dp.Names(events); len(names) == 0 {
 		line += "; noise assumed to be independent"
+	} else if line += noiseLine(names, slices.ContainsFunc(names, rng.Name.Simulated)); unnamed {
+		line += "; other noise assumed to be independent"
 	}
 	if WeakDelta(b, events...) {
 		line += "; WEAK: δ is not below 1/N"
+	}
+	if b.Sampling == dp.Shuffle {
+		return line + ". " + Shuffled
 	}
 	return line + "."
 }
@@ -287,17 +290,33 @@ func (r Report) Line() string {
 		return fmt.Sprintf("no ε claimed for a record: %s", message.Of(errors.New(r.Reason)))
 	}
 	noise := ""
+	if len(r.Noise) > 0 {
+		noise = noiseLine(r.Noise, r.Simulation)
+	}
 	switch {
-	case r.Simulation:
-		noise = "; SIMULATION: anyone who knows the seed can subtract the noise"
-	case len(r.Noise) > 0:
-		noise = "; release: noise from " + r.Noise[0].String()
+	case r.Drawn == "" || r.NoiseMultiplier == 0:
+	case strings.HasPrefix(r.Drawn, "exactly"):
+		noise += "; drawn exactly"
+	default:
+		noise += "; drawn in floating point, use --exact for a release"
 	}
 	if n := r.PerClient.DatasetSize; n > 0 && atLeastInverse(r.Delta, n) {
 		noise += "; WEAK: δ is not below 1/N"
 	}
-	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), %s adjacency, %s%s", up(*r.EpsilonUpper), up(r.Delta),
-		byAccountant(r.Kind, r.Accountant), r.Adjacency, samplingName(r.Sampling), noise)
+	by := byAccountant(r.Kind, r.Accountant)
+	if r.Reason != "" {
+		by += " " + r.Reason
+	}
+	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), under %s adjacency with %s%s", up(*r.EpsilonUpper),
+		up(r.Delta), by, r.Adjacency, samplingName(r.Sampling), noise)
+}
+
+// noiseLine names the roots of the noise, and says whether it protects.
+func noiseLine(names []rng.Name, simulated bool) string {
+	if simulated {
+		return "; noise from " + roots(names) + ": SIMULATION, anyone who knows the seed can subtract it"
+	}
+	return "; noise from " + roots(names)
 }
 
 // byAccountant says who guarantees a bound.

@@ -104,7 +104,7 @@ func TestReportText(t *testing.T) {
 		t.Errorf("%v:\n%swant\n%s", err, text.String(), want)
 	}
 	text.Reset()
-	const line = "privacy         ε ≤ 0.75 at δ = 1e-05 for a record (certified by pld), add-or-remove adjacency, Poisson sampling\n"
+	const line = "privacy         ε ≤ 0.75 at δ = 1e-05 for a record (certified by pld), under add-or-remove adjacency with Poisson sampling\n"
 	if err := r.WriteText(&text); err != nil || text.String() != line {
 		t.Errorf("%v:\n%swant\n%s", err, text.String(), line)
 	}
@@ -116,7 +116,7 @@ func TestLine(t *testing.T) {
 	e.Adjacency, e.Sampling = dp.AddOrRemove, dp.Poisson
 	b := dp.Bound{EpsilonLower: 1, Epsilon: 1, EpsilonUpper: 1.00001, Delta: 1e-5, DeltaUpper: 1e-5, DeltaLower: 1e-5,
 		Kind: dp.Interval, Accountant: "pld", Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
-	if got, want := Line(b, e), "Privacy: ε ≤ 1.0001 at δ = 1e-05 for a record (certified by pld), add-or-remove adjacency, "+
+	if got, want := Line(b, e), "Privacy: ε ≤ 1.0001 at δ = 1e-05 for a record (certified by pld), under add-or-remove adjacency with "+
 		"Poisson sampling; noise assumed to be independent."; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

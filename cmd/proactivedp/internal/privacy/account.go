@@ -12,7 +12,6 @@ import (
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
@@ -105,9 +104,6 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQues
 		given, sought = "ε = "+decimal.Exactly(*q.Epsilon), "δ"
 	}
 	fmt.Fprintln(w, claim.Noted(claim.Line(sharpest(answers, q).Bound, q.Events...), q.Notes))
-	if answers[0].Bound.Sampling == dp.Shuffle {
-		fmt.Fprintln(w, claim.Shuffled)
-	}
 	fmt.Fprintf(w, "--statement prints the statement in full.\n\n%s at %s by every accountant that covers the rounds\n\n",
 		sought, given)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

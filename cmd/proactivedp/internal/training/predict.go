@@ -261,6 +261,10 @@ func (p *prediction) WriteText(w io.Writer) error {
 	if err := report.WriteNotes(w, notes); err != nil {
 		return err
 	}
+	if p.Statement != "" { // it says what else is not protected
+		_, err := fmt.Fprintf(w, "\n%s\n", p.Statement)
+		return err
+	}
 	return p.Privacy.WriteText(w)
 }
 
