@@ -61,10 +61,10 @@ func TestPrivacyReportKeys(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "accountant adjacency certified closed_form delta epsilon epsilon_lower epsilon_upper kind noise " +
 			"noise_multiplier per_client per_record sampling simulation sum",
-		"per_client": "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
-		"per_record": "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
+		"per_client":  "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
+		"per_record":  "dataset_size delta epsilon epsilon_lower epsilon_upper grad_computations kind rounds sample_rate",
 		"closed_form": "accountant epsilon_upper kind per_client per_record",
-		"certified":  "per_client per_record",
+		"certified":   "per_client per_record",
 		"certified.per_client": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper " +
 			"grad_computations kind rounds sampling",
 		"certified.per_record": "accountant adjacency dataset_size delta epsilon epsilon_lower epsilon_upper " +

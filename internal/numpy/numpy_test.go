@@ -367,17 +367,17 @@ func TestFaultsAreNamed(t *testing.T) {
 	numbers := func(elements ...float32) testkit.Array { return testkit.Of("<f4", []int{3}, elements...) }
 	whole := func(elements ...int64) testkit.Array { return testkit.Of("<i8", []int{3}, elements...) }
 	for want, y := range map[string]testkit.Array{
-		"row 2: label \"2\", must be one of the labels that --label-map gives: 0, 1":        whole(0, 2, 1),
-		"row 1: label 9007199254740993, must be a whole number below 2^53": whole(1<<53+1, 0, 1),
-		"row 1: label 0.5, must be a whole number":                         numbers(0.5, 1, 1),
-		"row 3: label NaN, must be a whole number":                         numbers(0, 1, nan),
-		"row 3: label -Inf, must be a whole number":                        numbers(0, 1, inf),
-		"row 3: label 2, must be a whole number":                           of("|b1", "\x00\x01\x02"),
-		"row 1: label \"no\", must be one of":                              testkit.Texts(2, "no", "1", "0"),
-		"a label with the character 0xd800":                                of("<U1", surrogates),
-		"row 2: label \"\\xff\", must be UTF-8":                            of("|S1", "0\xff1"),
-		"y: shape (3, 2), must be (3,): one label per record":              blank("<i8", 48, 3, 2),
-		"y: shape (), must be (3,)":                                        blank("<i8", 8),
+		"row 2: label \"2\", must be one of the labels that --label-map gives: 0, 1": whole(0, 2, 1),
+		"row 1: label 9007199254740993, must be a whole number below 2^53":           whole(1<<53+1, 0, 1),
+		"row 1: label 0.5, must be a whole number":                                   numbers(0.5, 1, 1),
+		"row 3: label NaN, must be a whole number":                                   numbers(0, 1, nan),
+		"row 3: label -Inf, must be a whole number":                                  numbers(0, 1, inf),
+		"row 3: label 2, must be a whole number":                                     of("|b1", "\x00\x01\x02"),
+		"row 1: label \"no\", must be one of":                                        testkit.Texts(2, "no", "1", "0"),
+		"a label with the character 0xd800":                                          of("<U1", surrogates),
+		"row 2: label \"\\xff\", must be UTF-8":                                      of("|S1", "0\xff1"),
+		"y: shape (3, 2), must be (3,): one label per record":                        blank("<i8", 48, 3, 2),
+		"y: shape (), must be (3,)":                                                  blank("<i8", 8),
 	} {
 		_, err := parse(t, "f.npz", packed(t, false, member("x", good), member("y", y)), Options{})
 		says(t, err, want)
