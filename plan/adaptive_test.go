@@ -86,7 +86,7 @@ func (p *Next) text(t *testing.T) string {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	return text.String()
+	return text.String() + p.Statement()
 }
 
 // What is said of rounds that cost too much is the tight figure: 500 rounds that

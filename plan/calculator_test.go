@@ -521,9 +521,11 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 			[]string{"N = 10000, θ = 1", "even one round of s = 5000 costs"}, "epochs"},
 	} {
 		var b strings.Builder
-		if err := solve(t, tt.r).WriteText(&b); err != nil {
+		p := solve(t, tt.r)
+		if err := p.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
+		b.WriteString(p.Statement())
 		for _, want := range tt.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no %q in\n%s", want, b.String())

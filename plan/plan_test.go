@@ -365,10 +365,11 @@ func TestWriteText(t *testing.T) {
 	text := func(r Request) string {
 		t.Helper()
 		var b strings.Builder
-		if err := solve(t, r).WriteText(&b); err != nil {
+		p := solve(t, r)
+		if err := p.WriteText(&b); err != nil {
 			t.Fatal(err)
 		}
-		return b.String()
+		return b.String() + p.Statement()
 	}
 	got := text(Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.29962})
 	if verdict := "Feasible: 1613 rounds of s = 31 with σ = 19.29962 cost a record ε ≤ 0.049722 (closed-form) at " +

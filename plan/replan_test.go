@@ -111,6 +111,7 @@ func TestReplanByTightAccountant(t *testing.T) {
 	if err := p.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
+	text.WriteString(p.Statement())
 	for _, want := range []string{"Next leg by the pld accountant, all rounds fixed beforehand",
 		"budget   ε ≤ 0.1, δ = 0.0001",
 		"500 rounds with sample rate q = 0.01 and noise multiplier σ = 8", "certified upper bound", "least ε"} {
@@ -193,6 +194,7 @@ func TestReplanSharedRecordsPayForAll(t *testing.T) {
 		if err := p.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
+		text.WriteString(p.Statement())
 		for _, want := range []string{fmt.Sprintf("%d rounds with sample rate", 5*p.Run.Rounds),
 			fmt.Sprintf("in each of 5 clients that hold a record: %d rounds", 5*p.Run.Rounds)} {
 			if !strings.Contains(text.String(), want) {

@@ -227,7 +227,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 	if _, err := OfEvents([]dp.Event{e}, open); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("no upper bound on ε: %v", err)
 	}
-	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6}, {N: 10000, Epochs: 5, Epsilon: 0.5,
+	for _, r := range []plan.Request{{N: 10000, Epochs: 5, Epsilon: 1e-6, Method: plan.ClosedForm}, {N: 10000, Epochs: 5, Epsilon: 0.5,
 		Theta: 2}} {
 		p, err := plan.Solve(t.Context(), r)
 		if err != nil {
