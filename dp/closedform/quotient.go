@@ -37,10 +37,10 @@ func (q quotient) top(s Setting) (float64, error) {
 	top := min(s.Sigma, float64(s.N)/(math.E*s.MaxSize)*(1-2*slack))
 	switch first := q.form.firstPole(); {
 	case q.root >= first:
-		return 0, fmt.Errorf("no guarantee: θ²s̄/N = %v, must be below %v: %w", q.q, first*first,
+		return 0, fmt.Errorf("no guarantee: θ²s̄/N = %.5g, must be below %.5g: %w", q.q, first*first,
 			dp.ErrNotCovered)
 	case top < MinSigma:
-		return 0, fmt.Errorf("no guarantee: s_max/N = %v, must be below 1/(e√2) = 0.2601: %w",
+		return 0, fmt.Errorf("no guarantee: s_max/N = %.5g, must be below 1/(e√2) = 0.2601: %w",
 			s.MaxSize/float64(s.N), dp.ErrNotCovered)
 	}
 	return top, nil

@@ -139,11 +139,11 @@ func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	}
 	sigma = min(sigma, (1-2*slack)/(math.E*m.MaxRate))
 	if sigma < MinSigma {
-		return 0, fmt.Errorf("no guarantee: largest sample rate = %v, must be below 1/(e√2) = 0.2601: %w",
+		return 0, fmt.Errorf("no guarantee: largest sample rate = %.5g, must be below 1/(e√2) = 0.2601: %w",
 			m.MaxRate, dp.ErrNotCovered)
 	}
 	if u0, u1 := ratios(m.MaxRate, sigma, sigma*sigma); form == Printed && !(u0 < 1 && u1 < 1) {
-		return 0, fmt.Errorf("no guarantee: u0 = %v, u1 = %v, must be below 1: %w", u0, u1,
+		return 0, fmt.Errorf("no guarantee: u0 = %.5g, u1 = %.5g, must be below 1: %w", u0, u1,
 			dp.ErrNotCovered)
 	}
 	return sigma, nil
