@@ -95,18 +95,18 @@ func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent
 // class.
-const MajorityWarning = "the model does NOT beat guessing the majority class: its accuracy shows nothing"
+const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
 // writeText writes the judgement in the line after the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
-	loss, area := "not finite", "no AUC (it is of two classes)"
+	loss, area := "not finite", "no AUC (only two classes have one)"
 	if j.Loss != nil {
 		loss = fmt.Sprintf("%.4f", *j.Loss)
 	}
 	if j.AUC != nil {
 		area = fmt.Sprintf("AUC %.4f", *j.AUC)
 	}
-	if _, err := fmt.Fprintf(w, "beside it       %.4f by guessing the majority class; loss %s, %s\n", j.MajorityShare,
+	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; loss %s, %s\n", j.MajorityShare,
 		loss, area); err != nil {
 		return err
 	}

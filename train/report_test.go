@@ -18,7 +18,7 @@ func TestReportText(t *testing.T) {
 	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
 privacy         no ε claimed for a record
 distinct rows   390 of 400
-beside it       0.5500 by guessing the majority class; loss not finite, no AUC (it is of two classes)
+baseline        0.5500 by always predicting the most frequent class; loss not finite, no AUC (only two classes have one)
 rounds          10 per client, 50 updates in all, at most 3 behind, 1.25 on average
 simulated time  0.5 s on the virtual clock
 computations    100 gradients per client, 7 left over

@@ -116,9 +116,11 @@ func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer)
 		return PrintJSON(cmd, r)
 	}
 	if only, err := cmd.Flags().GetBool("statement"); err == nil && only {
-		if stated, ok := r.(interface{ WriteStatement(w io.Writer) error }); ok {
-			return stated.WriteStatement(cmd.OutOrStdout())
+		stated, ok := r.(interface{ WriteStatement(w io.Writer) error })
+		if !ok {
+			return errors.New("--statement = true, must not be given here: this report has no privacy statement")
 		}
+		return stated.WriteStatement(cmd.OutOrStdout())
 	}
 	return r.WriteText(cmd.OutOrStdout())
 }

@@ -3,7 +3,6 @@ package training
 import (
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,6 +11,8 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -232,7 +233,13 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	}
 	if cmd.Flags().Changed("epochs") {
 		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
-		spec.GradComps = max(size, int(min(math.Round(f.epochs*float64(p.Config.Mechanism.DatasetSize)), 1<<60)))
+		n := p.Config.Mechanism.DatasetSize
+		rounds, ok := plan.Rounds(f.epochs, dp.Event{SampleSize: size, DatasetSize: n})
+		if most := decimal.MaxWhole / size; !ok || rounds > most {
+			return nil, cli.Usage(fmt.Errorf("--epochs = %v of N = %d, must be at most %d steps with batches of %d", f.epochs,
+				n, most, size))
+		}
+		spec.GradComps = rounds * size
 		if p, err = spec.Prepare(d, root); err != nil {
 			return nil, cli.Usage(err)
 		}
