@@ -21,7 +21,7 @@ type PlanQuestion struct {
 	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
 	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
 	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0: no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: plan.Accuracy, and pld.DefaultAccuracy in the frontier
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: plan.Accuracy
 	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
 }
 
@@ -70,8 +70,8 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		q.SampleSize = p.Run.SampleSize
 	}
 	a := &Plan{Plan: p, Batches: batches, Releases: dp.Releases(p.Events()), Statement: p.Statement()}
+	acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, plan.Accuracy)}
 	if q.Tight {
-		acc := pld.Accountant{Accuracy: cmp.Or(q.Accuracy, plan.Accuracy)}
 		if err := errors.Join(p.Tighten(ctx, acc), p.Recommend(ctx)); err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 		if p.Epsilon == 0 || p.Epochs == 0 {
 			a.NoFrontier = fmt.Sprintf("the plan has ε = %g and k = %g epochs, both must be above 0 for a "+
 				"frontier", p.Epsilon, p.Epochs)
-		} else if a.Frontier, err = p.Frontier(ctx, pld.Accountant{Accuracy: q.Accuracy}, q.Points); err != nil {
+		} else if a.Frontier, err = p.Frontier(ctx, acc, q.Points); err != nil {
 			return nil, err
 		}
 	}

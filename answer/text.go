@@ -6,6 +6,8 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"proactivedp/dp/claim"
+
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
 )
@@ -26,7 +28,7 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s\n--statement prints the statement in full.\n\nTrade-off curves, per record: %s adjacency, %s "+
-		"sampling\n\n", s.line, s.Adjacency, s.Sampling)
+		"sampling\n\n", claim.Noted(claim.Line(s.bound, s.events...), s.Notes), s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α) of the points\tat α\n")
 	for _, c := range s.Curves {

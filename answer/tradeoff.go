@@ -54,7 +54,8 @@ type Tradeoff struct {
 	Notes         []string       `json:"notes,omitempty"` // see plan.History
 	Statement     string         `json:"statement"`
 
-	line string // Statement on one line
+	bound  dp.Bound // what Statement states, with the events, for its one line
+	events []dp.Event
 }
 
 // Curves are a Tradeoff with the points of its curves, and the Odds of the certified curve.
@@ -163,7 +164,7 @@ func (q TradeoffQuestion) curves(ctx context.Context, by dp.Accountant, alphas [
 		Delta: q.Delta, EpsilonLower: b.EpsilonLower, EpsilonUpper: b.EpsilonUpper,
 		LeftOut: []LeftOut{}, Notes: q.Notes,
 		Statement: claim.Noted("Privacy. "+claim.Statement(claim.PerRecord, b, q.Events...), q.Notes),
-		line:      claim.Noted(claim.Line(b, q.Events...), q.Notes),
+		bound:     b, events: q.Events,
 	}
 	guarantee := tradeoff.Guarantee{Epsilon: b.EpsilonUpper, Delta: q.Delta}
 	name := fmt.Sprintf("f(ε = %s, δ = %s)", shown(b.EpsilonUpper), decimal.Exactly(q.Delta))

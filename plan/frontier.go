@@ -94,11 +94,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 				return columns[i].noiseBy(ctx, columns[i].noiseDial(off[i]*guess, s, row.Rounds), s, row.Rounds)
 			}
 			if p.Run != nil && s == p.Run.SampleSize && row.Rounds == p.Run.Rounds {
-				if least := p.leastNoise(i, acc); least != nil {
-					*sigma = &least.Sigma
-					continue
-				}
-				// As Tighten does, so that one run has one least σ to the last digit.
+				// As Solve and Tighten do, so that one run has one least σ to the last digit.
 				solve = func() (stop, error) { return columns[i].noise(ctx, s, row.Rounds) }
 			}
 			found, err := solve()
@@ -120,19 +116,6 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	}
 	slices.Reverse(f.Rows)
 	return f, nil
-}
-
-// leastNoise returns what Tighten found with the accountant for the plan's own run, for column 1 or 2 of
-// a frontier. It returns nil if Tighten was not called.
-func (p *Plan) leastNoise(column int, acc dp.Accountant) *Setting {
-	switch {
-	case p.Tight == nil || p.Tight.Accountant != acc.Name():
-	case column == 1:
-		return p.Tight.AddOrRemove.LeastNoise
-	case column == 2:
-		return p.Tight.ReplaceOne.LeastNoise
-	}
-	return nil
 }
 
 // geometric returns about the given number of distinct integers in [least, most], in increasing order

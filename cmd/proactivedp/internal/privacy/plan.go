@@ -130,7 +130,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		"add the trade of sample size against noise against rounds, at the plan's ε and k")
 	cli.CountVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
 	f.legs.add(fs)
-	f.by.addAccuracy(cmd, " in --tight, --after and --frontier (there by default 1e-3)")
+	f.by.addAccuracy(cmd, " in --tight, --after and --frontier")
 	f.files.add(cmd, "the frontier")
 	f.out.Add(cmd)
 	f.out.AddFormat(cmd)
@@ -173,9 +173,6 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	q := answer.PlanQuestion{Request: f.req, Sizes: f.sizes, Tight: f.tight, Accuracy: f.by.accuracy}
 	if f.frontier {
 		q.Points = f.points
-	}
-	if !cmd.Flags().Changed("accuracy") {
-		q.Accuracy = 0
 	}
 	if err := q.Validate(); err != nil && (!errors.Is(err, dp.ErrNotCovered) || errors.Join(errs...) != nil) {
 		errs = append(errs, err)
