@@ -253,8 +253,8 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// load reads a named data set, or, where it can be had nowhere and that is allowed, draws
-// what stands in for it.
+// load reads a named data set. If the set is not available and the flags allow it, load draws a
+// synthetic one instead.
 func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := f.where.Load(cmd, name)
 	missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)

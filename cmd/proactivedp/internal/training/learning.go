@@ -33,7 +33,7 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 	c.drawing.add(f)
 }
 
-// notWithCurves are flags of one training alone.
+// notWithCurves are flags for a single training.
 var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key", "resume", "trace", "save", "dry-run",
 	"seed-from-os", "listen", "broker"}
 
