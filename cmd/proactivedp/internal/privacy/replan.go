@@ -100,8 +100,8 @@ func (l *legFlags) keepFilter(record []byte) error {
 	if err := h.WriteJSON(&there); err == nil && bytes.Equal(there.Bytes(), record) {
 		return nil
 	}
-	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
-		"name another file", l.record, h.Filter.Epsilon)
+	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: continue that filter with "+
+		"--after, or name another file", l.record, h.Filter.Epsilon)
 }
 
 // namesFilter reports whether a file has the key of a filter, be it damaged elsewhere.
@@ -130,8 +130,8 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 		return err
 	}
 	if _, unnamed := dp.Names(h.Events); unnamed {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train "+
-			"each leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run made the noise of each leg: train "+
+			"each leg with another --run, or name the runs by --root, such as --root seed:1\n", l.record)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ figures *-runners hold both runners side by side.
 records unless they are given. They look at it without noise, too: no (ε, δ) covers that.
 
 An interrupted command keeps its finished runs below --out, and those under way as far
-as they are, and goes on from there. Where these are gone, --redraw draws curves,
+as they are, and continues from there. Where these are gone, --redraw draws curves,
 utility graphs and budgets in another style, from the data beside their pictures.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick

@@ -54,7 +54,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 	return experiments.CheckLearning(s, c.seeds)
 }
 
-// run trains and shows the curve. What each seed costs is held against what from says.
+// run trains and shows the curve. It compares the cost of each seed with from.
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
