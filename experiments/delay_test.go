@@ -272,7 +272,8 @@ func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 }
 
 func smallDelays() DelaySpec {
-	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2}
+	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2,
+		Margin: DefaultMargin}
 	return s
 }
 
