@@ -51,8 +51,8 @@ func TestSelect(t *testing.T) {
 			"4 settings, 1 of common defaults, 3 of w*, 2 courses", len(every), err)
 	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})
-	if err != nil || len(some) != 17 {
-		t.Errorf("%d figures, error %v; want 17", len(some), err)
+	if err != nil || len(some) != 18 {
+		t.Errorf("%d figures, error %v; want 18", len(some), err)
 	}
 	_, err = Select([]string{"phishing-logreg-utlity", "mnist"})
 	if err == nil || !strings.Contains(err.Error(), "did you mean phishing-logreg-utility?") ||
