@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
@@ -71,48 +72,96 @@ func (r JudgedRows) Warning(heldOut bool) string {
 
 // Judgement has what is needed to interpret an accuracy. If one class is frequent, a model that has
 // learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
-// or held-out rows, which the ε of the training does not cover.
+// or held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
-	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
-	BeatsMajority bool     `json:"beats_majority"`
-	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
-	AUC           *float64 `json:"auc"`       // see models.AUC; null if it is not defined, as for more than two classes
+	MajorityShare    float64       `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
+	BeatsMajority    bool          `json:"beats_majority"`
+	Loss             *float64      `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
+	AUC              *float64      `json:"auc"`       // see models.AUC; null if it is not defined
+	BalancedAccuracy float64       `json:"balanced_accuracy"`
+	F1               float64       `json:"f1"`
+	LogLoss          *float64      `json:"log_loss"` // null if the model gives no probabilities, or if it is not finite
+	PerClass         []ClassResult `json:"per_class"`
+	// Confusion[c][p] counts the rows of class c for which the model predicts class p.
+	Confusion [][]int `json:"confusion"`
+}
+
+// ClassResult is the result of a class, with its label.
+type ClassResult struct {
+	Label string `json:"label"`
+	models.ClassResult
 }
 
 // judgement returns the judgement of a model whose accuracy is known.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
-	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share}
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
+	e := models.Evaluate(m, params, p.Test.All(), scratch)
+	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share, AUC: e.AUC, LogLoss: e.LogLoss,
+		BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, Confusion: e.Confusion,
+		PerClass: PerClass(e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
 	}
-	if area, ok := models.AUC(m, params, p.Test.All(), scratch); ok {
-		j.AUC = &area
-	}
 	return j
+}
+
+// PerClass returns the results of the classes, with their labels.
+func PerClass(e *models.Evaluation, labels []string) []ClassResult {
+	var all []ClassResult
+	for c, label := range labels {
+		all = append(all, ClassResult{label, e.Class(c)})
+	}
+	return all
 }
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// writeText writes the judgement in the line after the accuracy.
+// writeText writes the judgement in the lines after the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
-	loss, area := "not finite", "no AUC (only two classes have one)"
-	if j.Loss != nil {
-		loss = fmt.Sprintf("%.4f", *j.Loss)
-	}
-	if j.AUC != nil {
-		area = fmt.Sprintf("AUC %.4f", *j.AUC)
-	}
-	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; loss %s, %s\n", j.MajorityShare,
-		loss, area); err != nil {
+	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare); err != nil {
 		return err
 	}
-	if j.BeatsMajority {
+	if !j.BeatsMajority {
+		if _, err := fmt.Fprintf(w, "WARNING         %s\n", MajorityWarning); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s, loss %s\n", j.BalancedAccuracy, j.F1,
+		defined("AUC", j.AUC, "no AUC"), defined("log loss", j.LogLoss, "no log loss"), defined("", j.Loss, "not finite"))
+	if err != nil {
+		return err
+	}
+	return WriteClasses(w, j.PerClass)
+}
+
+// defined returns a number with its name, or what to say if it is not defined.
+func defined(name string, x *float64, undefined string) string {
+	if x == nil {
+		return undefined
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %.4f", name, *x))
+}
+
+// mostClassesShown is the largest number of classes that a text lists one by one.
+const mostClassesShown = 10
+
+// WriteClasses writes one line for each class. It writes nothing for more than 10 classes.
+func WriteClasses(w io.Writer, classes []ClassResult) error {
+	if len(classes) > mostClassesShown {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "WARNING         %s\n", MajorityWarning)
-	return err
+	for i, c := range classes {
+		title := ""
+		if i == 0 {
+			title = "classes"
+		}
+		if _, err := fmt.Fprintf(w, "%-16s%s: %s, recall %.4f, precision %.4f\n", title, data.InList(c.Label),
+			decimal.Many(c.Count, "row"), c.Recall, c.Precision); err != nil {
+			return err
+		}
+	}
+	return nil
 }

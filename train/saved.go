@@ -63,15 +63,21 @@ type ImageShape struct {
 // NewInputs returns the inputs of a model of the data set. labels is the map of its labels, or "" if
 // none was given. mapped says how its columns were normalised, or is nil if they were not.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
-	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: slices.Clone(d.Names), Map: labels,
+	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
 	if m := d.Images; m != nil {
 		in.Images = &ImageShape{m.Channels, m.Height, m.Width, m.Mean, m.Std}
 	}
-	for class := len(in.Labels); class < d.Classes; class++ {
-		in.Labels = append(in.Labels, fmt.Sprint(class))
-	}
 	return in
+}
+
+// classNames returns the label of each class of a data set; without names that is its number.
+func classNames(d *data.Dataset) []string {
+	labels := slices.Clone(d.Names)
+	for class := len(labels); class < d.Classes; class++ {
+		labels = append(labels, fmt.Sprint(class))
+	}
+	return labels
 }
 
 // Read returns the data set that the run was prepared on, as it was read.
