@@ -69,15 +69,20 @@ func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluat
 	if b.Len() > 0 {
 		m.Predict(labels, params, b, scratch)
 	}
-	e := confusion(labels, b)
-	z := logits(m, params, b, scratch)
+	return EvaluateLogits(logits(m, params, b, scratch), labels, b)
+}
+
+// EvaluateLogits evaluates the predicted classes of the batch and their logits z, see [Scorer]. With a nil
+// z, LogLoss and AUC are nil.
+func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
+	e := confusion(predicted, b)
 	if len(z) == 0 {
 		return e
 	}
 	loss, classes := 0.0, b.Data.Classes
 	for i := range b.Len() {
 		row := z[i*classes:][:classes]
-		loss += LogSum(row) - row[b.Label(i)]
+		loss += logSum(row) - row[b.Label(i)]
 	}
 	if loss /= float64(b.Len()); !math.IsNaN(loss) && !math.IsInf(loss, 0) {
 		e.LogLoss = &loss
@@ -103,8 +108,16 @@ func confusion(predicted []int32, b data.Batch) *Evaluation {
 	return e
 }
 
-// LogSum returns ln Σ e^{z_k} without overflow.
-func LogSum(z []float64) float64 {
+// Softmax replaces the logits of one example by the probabilities of its classes.
+func Softmax(z []float64) {
+	sum := logSum(z)
+	for k := range z {
+		z[k] = math.Exp(z[k] - sum)
+	}
+}
+
+// logSum returns ln Σ e^{z_k} without overflow.
+func logSum(z []float64) float64 {
 	most, sum := slices.Max(z), 0.0
 	for _, x := range z {
 		sum += math.Exp(x - most)
@@ -209,7 +222,7 @@ func scoresOf(z []float64, b data.Batch, class int) scoredList {
 		copy(others[copy(others, row[:class]):], row[class+1:])
 		rest := others[0]
 		if classes > 2 {
-			rest = LogSum(others)
+			rest = logSum(others)
 		}
 		list[i] = scored{row[class] - rest, int(b.Label(i)) == class}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
@@ -74,10 +73,15 @@ func (r JudgedRows) Warning(heldOut bool) string {
 // learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
 // or held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
-	MajorityShare    float64       `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
-	BeatsMajority    bool          `json:"beats_majority"`
-	Loss             *float64      `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
-	AUC              *float64      `json:"auc"`       // see models.AUC; null if it is not defined
+	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
+	BeatsMajority bool     `json:"beats_majority"`
+	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
+	Metrics
+}
+
+// Metrics are the numbers of a [models.Evaluation] other than the accuracy.
+type Metrics struct {
+	AUC              *float64      `json:"auc"` // see models.AUC; null if it is not defined
 	BalancedAccuracy float64       `json:"balanced_accuracy"`
 	F1               float64       `json:"f1"`
 	LogLoss          *float64      `json:"log_loss"` // null if the model gives no probabilities, or if it is not finite
@@ -92,27 +96,25 @@ type ClassResult struct {
 	models.ClassResult
 }
 
+// MetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
+func MetricsOf(e models.Evaluation, labels []string) Metrics {
+	m := Metrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
+	for c := range e.Confusion {
+		m.PerClass = append(m.PerClass, ClassResult{labels[c], e.Class(c)})
+	}
+	return m
+}
+
 // judgement returns the judgement of a model whose accuracy is known.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
 	e := models.Evaluate(m, params, p.Test.All(), scratch)
-	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share, AUC: e.AUC, LogLoss: e.LogLoss,
-		BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, Confusion: e.Confusion,
-		PerClass: PerClass(e, classNames(p.Test.Data))}
+	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share, Metrics: MetricsOf(*e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
 	}
 	return j
-}
-
-// PerClass returns the results of the classes, with their labels.
-func PerClass(e *models.Evaluation, labels []string) []ClassResult {
-	var all []ClassResult
-	for c, label := range labels {
-		all = append(all, ClassResult{label, e.Class(c)})
-	}
-	return all
 }
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent
@@ -121,7 +123,8 @@ const MajorityWarning = "the model is NOT better than always predicting the most
 
 // writeText writes the judgement in the lines after the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class\n", j.MajorityShare); err != nil {
+	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; %s\n", j.MajorityShare,
+		defined("loss", j.Loss)); err != nil {
 		return err
 	}
 	if !j.BeatsMajority {
@@ -129,39 +132,33 @@ func (j Judgement) writeText(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s, loss %s\n", j.BalancedAccuracy, j.F1,
-		defined("AUC", j.AUC, "no AUC"), defined("log loss", j.LogLoss, "no log loss"), defined("", j.Loss, "not finite"))
-	if err != nil {
-		return err
-	}
-	return WriteClasses(w, j.PerClass)
-}
-
-// defined returns a number with its name, or what to say if it is not defined.
-func defined(name string, x *float64, undefined string) string {
-	if x == nil {
-		return undefined
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %.4f", name, *x))
+	return j.Metrics.WriteText(w)
 }
 
 // mostClassesShown is the largest number of classes that a text lists one by one.
 const mostClassesShown = 10
 
-// WriteClasses writes one line for each class. It writes nothing for more than 10 classes.
-func WriteClasses(w io.Writer, classes []ClassResult) error {
-	if len(classes) > mostClassesShown {
-		return nil
+// WriteText writes one line of metrics and, for at most 10 classes, one line for each class.
+func (m Metrics) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
+		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {
+		return err
 	}
-	for i, c := range classes {
-		title := ""
-		if i == 0 {
-			title = "classes"
-		}
+	title := "classes"
+	for _, c := range m.PerClass {
 		if _, err := fmt.Fprintf(w, "%-16s%s: %s, recall %.4f, precision %.4f\n", title, data.InList(c.Label),
 			decimal.Many(c.Count, "row"), c.Recall, c.Precision); err != nil {
 			return err
 		}
+		title = ""
 	}
 	return nil
+}
+
+// defined returns a number with its name, or that it is not defined.
+func defined(name string, x *float64) string {
+	if x == nil {
+		return "no " + name
+	}
+	return fmt.Sprintf("%s %.4f", name, *x)
 }
