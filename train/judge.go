@@ -4,22 +4,61 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
 	"proactivedp/models"
 )
 
-// Judge returns a function that computes the accuracy of a model on p.Test.
+// Judge returns a function that computes the metric of the spec for a model on p.Test.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that computes the accuracy of a model on rows of p's data.
+// JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
-	scratch := p.Config.Model.NewScratch()
+	metric, scratch := p.Spec.metric(), p.Config.Model.NewScratch()
+	if metric != (models.Metric{}) {
+		return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
+	}
 	labels := make([]int32, rows.Len())
 	return func(params []float32) float64 {
 		return models.Accuracy(p.Config.Model, params, rows.All(), scratch, labels)
 	}
+}
+
+// Baseline returns the value of the spec's metric on rows that a model has without looking at their
+// features, see [models.Metric.Baseline].
+func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.metric().Baseline(rows) }
+
+// metric returns the metric of a valid spec.
+func (s Spec) metric() models.Metric {
+	metric, _ := models.ParseMetric(s.Metric)
+	return metric
+}
+
+// MetricName returns the name of the spec's metric.
+func (s Spec) MetricName() string { return strings.ReplaceAll(s.metric().String(), "-", " ") }
+
+// MetricValue is the metric of the spec, with the value of guessing.
+type MetricValue struct {
+	Name     string  `json:"name"`
+	Value    float64 `json:"value"`
+	Baseline float64 `json:"baseline"` // see models.Metric.Baseline
+}
+
+// metricValue returns the spec's metric of a model on p.Test. It returns nil if that is the accuracy, which
+// a report has anyway.
+func (p *Prepared) metricValue(params []float32) *MetricValue {
+	if p.Spec.metric() == (models.Metric{}) {
+		return nil
+	}
+	return &MetricValue{p.Spec.Metric, p.Judge()(params), p.Baseline(p.Test)}
+}
+
+// accuracy returns the accuracy of a model on p.Test.
+func (p *Prepared) accuracy(params []float32) float64 {
+	m := p.Config.Model
+	return models.Accuracy(m, params, p.Test.All(), m.NewScratch(), nil)
 }
 
 // JudgedOn describes the records on which the accuracy is computed.
