@@ -624,7 +624,8 @@ const codeTitles = {
   latex: "LaTeX",
 };
 
-// codeView is the card of the code, in tabs that arrow keys select.
+// codeView is the card of the code, in tabs that arrow keys select. choose is called with the format
+// that the user selects, and not while the card is made: it changes the address.
 function codeView(list, chosen, choose) {
   let at = Math.max(
     0,
@@ -639,12 +640,12 @@ function codeView(list, chosen, choose) {
         role: "tab",
         id: `tab-${c.format}`,
         "aria-controls": "code-panel",
-        onclick: () => pick(i, false),
+        onclick: () => select(i, false),
       },
       codeTitles[c.format] ?? c.format,
     ),
   );
-  function pick(i, focus) {
+  function pick(i) {
     at = i;
     const c = list[i];
     tabs.forEach((t, j) => {
@@ -667,8 +668,11 @@ function codeView(list, chosen, choose) {
         (c.caveats ?? []).map((t) => el("li", {}, t)),
       ),
     );
+  }
+  function select(i, focus) {
+    pick(i);
     if (focus) tabs[i].focus();
-    choose(c.format);
+    choose(list[i].format);
   }
   const bar = el(
     "div",
@@ -680,12 +684,12 @@ function codeView(list, chosen, choose) {
         const step = { ArrowRight: 1, ArrowLeft: -1, Home: -at, End: list.length - 1 - at }[e.key];
         if (step === undefined) return;
         e.preventDefault();
-        pick((at + step + list.length) % list.length, true);
+        select((at + step + list.length) % list.length, true);
       },
     },
     tabs,
   );
-  pick(at, false);
+  pick(at);
   return [
     el(
       "div",

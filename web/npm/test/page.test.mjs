@@ -58,8 +58,7 @@ async function reached(page, stage, before = "") {
   });
 }
 
-// asks puts a question into the address, as a link does. The page takes it up a little
-// later, and may still get the answer of the question before.
+// asks puts a question into the address, as a link does. The page asks it a little later.
 async function asks(page, address, stage) {
   const before = await page.evaluate((a) => {
     const { asked } = document.body.dataset;
@@ -73,16 +72,6 @@ async function values(page) {
   return page.evaluate(() =>
     Object.fromEntries([...document.querySelectorAll("[data-key]")].map((e) => [e.dataset.key, e.dataset.value])),
   );
-}
-
-// says waits until the page has the verdict, as the question before may have been asked once
-// more and be answered first. Whether it has it in the end is for the caller to compare.
-async function says(page, verdict) {
-  const there = (want) => {
-    const bare = (text) => text.replace(/\(certified by pld\), /, "");
-    return bare(document.querySelector("[data-key=verdict]")?.dataset.value ?? "") === bare(want);
-  };
-  await page.waitForFunction(there, verdict, { timeout: 20_000 }).catch(() => {});
 }
 
 const flagsOf = {
@@ -174,8 +163,6 @@ async function compares(page, q, whole) {
   const stage = whole ? "answered" : "certified";
   await asks(page, new URLSearchParams(q).toString(), stage);
   const plan = await asked;
-  await says(page, plan.verdict);
-  await reached(page, stage);
   const shown = await values(page);
   assert.equal(
     shown.verdict.replace(/\(certified by pld\), /, ""),
@@ -263,6 +250,28 @@ test("the page says what the program says", { timeout: 300_000 }, async () => {
   assert.ok(all.length >= 40 && checked >= 600, `${all.length} questions, ${checked} numbers`);
   await page.close();
   await own.close();
+});
+
+// The browser reports a new address a little later. A late answer that wrote the address of its own
+// question in between would undo the new one: the page would ask the old question again.
+test("an answer does not change the address", { timeout: 60_000 }, async () => {
+  const page = await opened(`${served}#question=budget&n=10000&epochs=5&epsilon=0.5`);
+  await reached(page, "answered");
+  await page.evaluate(() => {
+    window.written = 0;
+    const replace = history.replaceState;
+    history.replaceState = function (...args) {
+      window.written++;
+      return replace.apply(this, args);
+    };
+  });
+  await asks(page, "question=batch&n=10000&sample_size=20&epochs=3&epsilon=0.3&tab=opacus", "answered");
+  assert.equal(await page.evaluate(() => window.written), 0);
+  assert.equal(await page.getAttribute("#tab-opacus", "aria-selected"), "true");
+  await page.click("#tab-proactivedp");
+  assert.doesNotMatch(page.url(), /tab=/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
 });
 
 test("axe finds nothing in light, dark, on a phone, in error and in comparison", { timeout: 120_000 }, async () => {
