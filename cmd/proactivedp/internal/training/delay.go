@@ -49,7 +49,7 @@ which a second takes --time-scale seconds (default 20), and no other run has the
 
 --out writes pictures (accuracy against time and against the delay, staleness, idle
 time, the first rounds as a timeline), each in a folder with its data and a manifest,
-and keeps finished runs there: an interrupted command goes on from them. Without
+and keeps finished runs there: an interrupted command continues from them. Without
 --out nothing is kept.`,
 		Example: `  proactivedp delay
   proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay

@@ -46,7 +46,7 @@ type labelCount struct {
 	Count int    `json:"count"`
 }
 
-// predictFlags are those of the command beside where data are.
+// predictFlags are the flags of the command that do not say where data are.
 type predictFlags struct {
 	data, column, out  string
 	unlabelled, asJSON bool
