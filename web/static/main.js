@@ -9,6 +9,9 @@ let lanes = null,
   redraws = {},
   timings = {};
 
+// planAccuracy is the accuracy of pld in a plan. Its run must not have another ε in the table of costs.
+const planAccuracy = 1e-4;
+
 const $ = (id) => document.getElementById(id);
 
 // ---- the form
@@ -145,9 +148,10 @@ function choiceView(name) {
   });
   radio.addEventListener("change", () => {
     carryOver();
+    if (questionOf(state).methods?.length === 1) state.method = starting.method; // it had no choice
     state.question = name;
-    changed("question");
     buildForm();
+    changed("question");
     $("question").querySelector(`[value="${name}"]`).focus();
   });
   return el(
@@ -197,7 +201,7 @@ function buildForm() {
         el("summary", {}, "Several clients, growing samples"),
         plainField("clients", "Clients", "1 to 1,000,000"),
         el("label", { class: "check" }, shared, "every client holds every record"),
-        plainField("theta", "θ", "largest over mean sample size"),
+        plainField("theta", "θ", "largest over mean batch size"),
       ),
     );
   }
@@ -288,14 +292,14 @@ function applySetting(setting) {
   $("answer-title").focus();
 }
 
-// applyPoint plans a point of a frontier: its sample size, with the frontier's epochs and budget.
-function applyPoint(frontier, row) {
+// applySize plans a batch size for the epochs and the budget of a plan or a frontier.
+function applySize(of, size) {
   Object.assign(state, {
     question: "batch",
-    sample_size: String(row.sample_size),
-    epsilon: String(frontier.epsilon),
+    sample_size: String(size),
+    epsilon: String(of.target_epsilon ?? of.epsilon),
     method: "pld",
-    epochs: String(frontier.epochs),
+    epochs: String(of.epochs),
   });
   remember();
   buildForm();
@@ -341,7 +345,9 @@ async function answer() {
     return;
   }
   const event = quick.plan.releases[0].events[0];
-  const accounts = await timed("account", lanes.quick, { account: { events: [event], delta: quick.plan.delta } });
+  const accounts = await timed("account", lanes.quick, {
+    account: { events: [event], delta: quick.plan.delta, accuracy: planAccuracy },
+  });
   if (accounts === superseded || own !== asked) return;
   showCosts(quick.plan, accounts);
   document.body.dataset.state = "planned";
@@ -352,13 +358,13 @@ async function answer() {
 async function later(plan, own, request, accounts) {
   await pause(120);
   if (own !== asked) return;
-  if (plan.feasible && plan.method !== "pld") {
+  if (plan.feasible) {
     const tight = await timed("tight", lanes.slow, { plan: { ...request, tight: true, code: true } });
     if (tight === superseded || own !== asked) return;
     plan = tight.plan ?? plan;
     showPlan(plan, true);
     showCosts(plan, accounts);
-  } else if (plan.feasible) showPlan(plan, true);
+  }
   document.body.dataset.state = "certified";
   if (plan.feasible) {
     const event = plan.releases[0].events[0];
@@ -460,9 +466,9 @@ function showPlan(plan, isLate) {
     $("conditions-of").textContent = plan.conditions.length ? "of Theorem simpleF, which the plan needs" : "";
     show("conditions-body", conditionsView(plan));
   } else hide("conditions");
-  const tighter = plan.feasible ? tighterView(plan, applySetting) : null;
-  if (isLate || !tighter) $("tighter").hidden = !tighter;
-  if (tighter) show("tighter-body", tighter);
+  const others = plan.feasible ? alternativesView(plan, applySetting, applySize) : null;
+  if (isLate || !others) $("tighter").hidden = !others;
+  if (others) show("tighter-body", others);
   if (!isLate) {
     unhide("frontier");
     $("frontier-of").textContent = "";
@@ -504,8 +510,8 @@ function showFrontier(plan, a) {
   }
   const f = a.plan.frontier;
   $("frontier-of").textContent =
-    `least σ for each sample size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
-  const view = frontierView($("frontier-body"), plan, f, (row) => applyPoint(f, row));
+    `least σ for each batch size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
+  const view = frontierView($("frontier-body"), plan, f, (row) => applySize(f, row.sample_size));
   show("frontier-body", view.nodes);
   redraws.frontier = view.redraw;
 }
