@@ -19,8 +19,9 @@ import (
 func (c *comparison) goalText() string {
 	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
+		"A run that ends more than %.4f below its target has not reached it. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
-		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name, c.goalNotes())
+		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.tolerance, c.all[0].name, c.goalNotes())
 }
 
 // goalNotes says if a target does not exist or is met from the start.
@@ -120,7 +121,11 @@ func (c *comparison) rows() [][]string {
 	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean",
 		"largest", "idle"}}
 	for _, s := range c.summaries() {
-		out = append(out, s.row(len(c.goal)))
+		row := s.row(len(c.goal))
+		if mean, _ := report.Spread(c.goal); s.Diverged == 0 && s.Accuracy < mean {
+			row[1] += " (below the target)"
+		}
+		out = append(out, row)
 	}
 	return out
 }

@@ -108,8 +108,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f (%.4f by guessing the "+
-				"majority class)\n", noise, best.Model, best.step, best.Accuracy, r.MajorityShare)
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f (%.4f by always predicting "+
+				"the most frequent class)\n", noise, best.Model, best.step, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
 				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
 			}
