@@ -40,6 +40,14 @@ const questions = {
     about: "Any training with Poisson samples, also with other libraries.",
     fields: ["n", "sample_size", "rounds", "sigma", "delta"],
   },
+  file: {
+    title: "A file of rounds → what they cost",
+    about:
+      "The history of an Opacus accountant as JSON, a DpEvent of dp_accounting as Python prints it, or a file of rounds " +
+      "as JSON or CSV. You can also drop it on this page.",
+    fields: ["delta"],
+    file: true,
+  },
   accuracy: {
     title: "Accuracy and budget → plan",
     about:
@@ -133,6 +141,7 @@ function questionOf(state) {
 // fieldsOf returns the fields of the question, with those of several clients.
 function fieldsOf(state) {
   const q = questionOf(state);
+  if (q.file) return q.fields;
   return [...q.fields, "clients", ...(q.server ? [] : ["theta"])];
 }
 
@@ -148,7 +157,8 @@ function requestOf(state) {
   for (const name of fieldsOf(state)) {
     const f = fields[name] ?? {},
       text = state[name].trim();
-    if (text === "" && (f.optional || name === "clients" || name === "theta")) continue;
+    const optional = f.optional && !questionOf(state).file; // a file need not say N, so δ has no default
+    if (text === "" && (optional || name === "clients" || name === "theta")) continue;
     const whole = f.whole || name === "clients",
       v = numberOf(text, whole);
     if (text === "" || Number.isNaN(v))
@@ -162,7 +172,7 @@ function requestOf(state) {
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
   }
-  if (!questionOf(state).server) {
+  if (!questionOf(state).server && !questionOf(state).file) {
     for (const [name, { options }] of Object.entries(choices))
       if (!Object.hasOwn(options, state[name])) wrong[name] = oneOf(Object.keys(options));
   }

@@ -38,9 +38,15 @@ function alike(place, held) {
   return [...place.querySelectorAll("button, [tabindex]")].find((e) => says(e) === says(held));
 }
 
-// waiting shows that something is being computed.
+// waiting shows that something is being computed, and for how long.
 function waiting(what) {
-  return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), what);
+  const time = el("span"),
+    start = performance.now();
+  const timer = setInterval(() => {
+    if (time.isConnected) time.textContent = ` ${Math.round((performance.now() - start) / 1000)} s`;
+    else clearInterval(timer);
+  }, 1000);
+  return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), el("span", {}, what), time);
 }
 
 // typed returns the number as typed in the question, or else rounded.
@@ -263,6 +269,33 @@ function problemView(problem, apply, state) {
         .filter((r) => fieldsOf(state).includes(r.change))
         .map((r) => el("button", { type: "button", class: "primary", onclick: () => apply(r) }, remedyTitle(r))),
     ),
+  ];
+}
+
+// bestOf returns the least guarantee; an approximation is none.
+function bestOf(accounts) {
+  const proved = accounts.filter((a) => !a.reason && a.kind !== "approximation" && a.epsilon_upper != null);
+  return proved.reduce((best, a) => (a.epsilon_upper < best.epsilon_upper ? a : best), proved[0]) ?? accounts.find((a) => !a.reason);
+}
+
+// fileView is the answer to a file of rounds.
+function fileView(name, a) {
+  const value = a.epsilon_upper ?? a.epsilon;
+  return [
+    el(
+      "p",
+      { class: "sentence", "data-key": "file", "data-value": value },
+      `The rounds of ${name} cost a record `,
+      el("b", {}, `ε ${relation(a.kind)} ${up(value, 5)}`),
+      ` at δ = ${up(a.delta_upper ?? a.delta, 3)}.`,
+    ),
+    el("p", { class: "quiet" }, `${kinds[a.kind]}, ${a.accountant}; ${a.adjacency} adjacency, ${a.sampling} sampling.`),
+    el(
+      "ul",
+      { class: "problems" },
+      (a.notes ?? []).map((note) => el("li", {}, `${note[0].toUpperCase()}${note.slice(1)}.`)),
+    ),
+    oddsOf(a.odds),
   ];
 }
 
