@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +56,7 @@ func isRound(text []byte) bool {
 	}
 	known := 0
 	for key := range top {
-		if columns[cmp.Or(otherNames[key], key)] != nil {
+		if column(cmp.Or(otherNames[key], key)) >= 0 {
 			known++
 		}
 	}
@@ -100,15 +99,28 @@ func noRounds(text []byte) error {
 	return nil
 }
 
-// columns read the columns of a CSV file of rounds, by the keys of dp.Event.
-var columns = map[string]func(e *dp.Event, field string) error{
-	"sampling":         func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil },
-	"adjacency":        func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil },
-	"noise_multiplier": func(e *dp.Event, field string) error { return parseFloat(&e.NoiseMultiplier, field) },
-	"sample_rate":      func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) },
-	"sample_size":      func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) },
-	"dataset_size":     func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) },
-	"count":            func(e *dp.Event, field string) error { return parseInt(&e.Count, field) },
+// columns are the columns of a CSV file of rounds, by the keys of dp.Event and in alphabetical order.
+var columns = []struct {
+	name string
+	set  func(e *dp.Event, field string) error
+}{
+	{"adjacency", func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil }},
+	{"count", func(e *dp.Event, field string) error { return parseInt(&e.Count, field) }},
+	{"dataset_size", func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) }},
+	{"noise_multiplier", func(e *dp.Event, field string) error { return parseFloat(&e.NoiseMultiplier, field) }},
+	{"sample_rate", func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) }},
+	{"sample_size", func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) }},
+	{"sampling", func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil }},
+}
+
+// column returns the index of a column, or -1.
+func column(name string) int {
+	for i, c := range columns {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // parseEvents reads the events of a CSV file. An empty field is one not given.
@@ -138,7 +150,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 				}
 				continue
 			}
-			if err := columns[header[j]](&e, field); err != nil {
+			if err := columns[column(header[j])].set(&e, field); err != nil {
 				bad = append(bad, fmt.Errorf("%s = %q, %w", header[j], field, err))
 			}
 		}
@@ -159,14 +171,17 @@ var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"
 // checkHeader reports every column that there is not, or is twice, and what is missing.
 func checkHeader(header []string) error {
 	var errs []error
-	names := slices.Sorted(maps.Keys(columns))
-	names = append(names, slices.Sorted(maps.Keys(otherNames))...)
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	names = append(names, "sigma", "steps") // the keys of otherNames
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
 		if name, ok := otherNames[header[i]]; ok {
 			header[i] = name
 		}
-		if columns[header[i]] == nil {
+		if column(header[i]) < 0 {
 			errs = append(errs, fmt.Errorf("column %q, must be one of %s", header[i], strings.Join(names, ", ")))
 		}
 		if slices.Contains(header[:i], header[i]) {
