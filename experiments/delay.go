@@ -160,8 +160,8 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	d := source.Data()
 	return &DelayReport{
-		Verdict: c.verdict(s.Margin, p.Test.MajorityShare()), Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
-		TestRows: p.Test.Len(), Majority: p.Test.MajorityShare(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
+		Verdict: c.verdict(s.Margin, p.Baseline(p.Test)), Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
+		TestRows: p.Test.Len(), Majority: p.Baseline(p.Test), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
 		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, comparison: c,
 	}, nil

@@ -50,7 +50,7 @@ func (r *DelayReport) WriteStatement(w io.Writer) error { return r.Privacy.Write
 
 // majorityText states the baseline accuracy.
 func (r *DelayReport) majorityText() string {
-	text := fmt.Sprintf("always predicting the most frequent class has %.4f.", r.Majority)
+	text := fmt.Sprintf("always predicting the same class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {
 		text += fmt.Sprintf(" The %s run does NOT beat it: its target, and who is there sooner, show nothing.",
 			first.Name)

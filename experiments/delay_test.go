@@ -325,7 +325,7 @@ func TestCompareDelays(t *testing.T) {
 	}
 	// So small a training learns nothing: who is at its target sooner shows nothing.
 	const warning = "The synchronous run does NOT beat it: its target, and who is there sooner, show nothing."
-	guess := fmt.Sprintf("always predicting the most frequent class has %.4f.", r.Majority)
+	guess := fmt.Sprintf("always predicting the same class has %.4f.", r.Majority)
 	if text := oneLine(out.String()); r.Delays[0].Accuracy > r.Majority || !strings.Contains(text, guess+" "+warning) {
 		t.Errorf("text %s", text)
 	}

@@ -45,19 +45,19 @@ type DelayVerdict struct {
 	SeedsAdvised int `json:"seeds_advised,omitempty"`
 }
 
-// verdict judges the delays of a comparison whose first series is synchronous. majority is the accuracy
-// of always predicting the most frequent class.
-func (c *comparison) verdict(margin, majority float64) DelayVerdict {
+// verdict judges the delays of a comparison whose first series is synchronous. baseline is the
+// accuracy, or the metric, of always predicting the same class.
+func (c *comparison) verdict(margin, baseline float64) DelayVerdict {
 	v := DelayVerdict{Margin: margin, Confidence: verdictConfidence, Keeps: []string{}, Loses: []string{},
 		Undecided: []string{}}
 	all, seeds := c.summaries(), len(c.goal)
 	base := all[0]
-	if base.Diverged > 0 || base.Accuracy <= majority {
+	if base.Diverged > 0 || base.Accuracy <= baseline {
 		for _, s := range all[1:] {
 			v.Undecided = append(v.Undecided, s.Delay)
 		}
-		v.Text = fmt.Sprintf("No verdict: the synchronous run does not beat always predicting the most frequent class "+
-			"(%.4f). Choose settings with which it learns.", majority)
+		v.Text = fmt.Sprintf("No verdict: the synchronous run does not beat always predicting the same class "+
+			"(%.4f). Choose settings with which it learns.", baseline)
 		if base.Diverged > 0 {
 			v.Text = fmt.Sprintf("No verdict: the synchronous run diverged with %d of %s. Choose a smaller step size.",
 				base.Diverged, seedsText(seeds))
@@ -98,7 +98,7 @@ func (c *comparison) verdict(margin, majority float64) DelayVerdict {
 	if len(v.Undecided) > 0 {
 		v.SeedsAdvised = seedsFor(spread, margin, seeds)
 	}
-	v.Text = v.words(lost, unclear, seeds)
+	v.Text = v.words(c.all[0].spec.MetricName(), lost, unclear, seeds)
 	return v
 }
 
@@ -135,8 +135,8 @@ func seedsFor(sd, margin float64, n int) int {
 	return 0
 }
 
-// words returns the verdict as text. lost and unclear are v.Loses and v.Undecided with their losses.
-func (v DelayVerdict) words(lost, unclear []string, seeds int) string {
+// words returns the verdict on a metric as text. lost and unclear are v.Loses and v.Undecided with their losses.
+func (v DelayVerdict) words(metric string, lost, unclear []string, seeds int) string {
 	delays := len(v.Keeps) + len(lost) + len(unclear)
 	within := fmt.Sprintf("within %g of the synchronous run", v.Margin)
 	var text []string
@@ -144,13 +144,13 @@ func (v DelayVerdict) words(lost, unclear []string, seeds int) string {
 	case delays == 0:
 		return "No verdict: only the synchronous delay was run. List others in --delays."
 	case len(v.Keeps) == delays:
-		text = append(text, "You can afford every delay tried: their accuracy stays "+within+".")
+		text = append(text, "You can afford every delay tried: their "+metric+" stays "+within+".")
 	case len(v.Keeps) > 0:
-		text = append(text, fmt.Sprintf("You can afford delay %s: the accuracy stays %s.", v.Affordable, within))
+		text = append(text, fmt.Sprintf("You can afford delay %s: the %s stays %s.", v.Affordable, metric, within))
 	case len(lost) == delays:
 		text = append(text, "You can afford none of these delays.")
 	default:
-		text = append(text, "No delay is shown to keep the accuracy "+within+".")
+		text = append(text, "No delay is shown to keep the "+metric+" "+within+".")
 	}
 	if v.Fastest != "" {
 		text = append(text, fmt.Sprintf("Delay %s reaches the target first, %.1f times sooner.", v.Fastest, *v.SpeedUp))

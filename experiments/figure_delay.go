@@ -58,7 +58,9 @@ func (l delayExperiment) skewedFigure() Figure {
 	spec.Partition, spec.Eta0 = "dirichlet:0.1", 10*l.without.Eta0
 	return l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps",
 		func(f *figureConfig) []series { return l.delays(f, spec, allDelays) },
-		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) { return delayContent(ctx, f, c) })
+		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
+			return delayContent(ctx, f, c)
+		})
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.
