@@ -45,13 +45,22 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## Build bin/proactivedp, stamped with the revision it is built from.
-	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
+build: web/made/planner.html ## Build bin/proactivedp with the planner page inside, stamped with the revision it is built from.
+	$(GO) build -buildvcs=auto -tags page -o $(BIN) ./cmd/proactivedp
+
+install: web/made/planner.html ## Install the same program where go install puts it.
+	$(GO) install -buildvcs=auto -tags page ./cmd/proactivedp
+
+# The page is made anew each time: Go's cache knows what has changed.
+web/made/planner.html: FORCE
+	@mkdir -p $(@D)
+	@$(GO) run -buildvcs=auto ./cmd/proactivedp page --out $@
+FORCE:
 
 run: build ## Make figures into out/: logistic regression at the paper's size, MNIST at a twentieth.
 	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
