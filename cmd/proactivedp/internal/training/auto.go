@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -41,7 +43,8 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.addTraining(cmd)
 	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
-	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
+		"1/N of the client; of an own file the largest power of ten up to 1/(10N))")
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
 		"satisfied, in (0, 1]: one for all clients, or one for each")
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
@@ -146,7 +149,13 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		cli.NotCovered(d, "which records a client of fewer than it is dealt uses, the first: another takes the place "+
 			"of one that leaves")
 	}
-	r, err := f.loop(cmd, train.NewSource(d), task, graph)
+	source := train.NewSource(d)
+	if cli.OwnFile(f.train.Spec.Data) {
+		if err := f.chooseOwn(cmd, source, &task); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	r, err := f.loop(cmd, source, task, graph)
 	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
 		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
 	}
@@ -161,6 +170,27 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	if !r.Satisfied {
 		return fmt.Errorf("%w: %s", errNotSatisfied, r.Unsatisfied())
 	}
+	return nil
+}
+
+// chooseOwn sets what of a task on an own file was not given and does not come from the loop: the model,
+// each client's δ, and K, which only the strategy paper uses.
+func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
+	f.train.OwnModel(cmd, source.Data())
+	task.Spec.Model = f.train.Spec.Model
+	public, err := auto.PublicOf(source, *task)
+	if err != nil {
+		return err
+	}
+	task.Spec.GradComps = train.UsualEpochs * public.Records
+	for i := range task.Clients {
+		c := &task.Clients[i]
+		if c.Delta == 0 {
+			c.Delta = train.DefaultDelta(cmp.Or(c.Records, public.Records))
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s: δ = %s\n", decimal.Many(len(task.Clients), "client"),
+		decimal.Many(public.Records, "record"), decimal.Exactly(task.Clients[0].Delta))
 	return nil
 }
 
@@ -221,7 +251,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
-	if err := f.train.Fill(cmd, pool.Train); err != nil {
+	if err := f.train.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
 	f.train.DrawExactly(cmd)

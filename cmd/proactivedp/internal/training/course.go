@@ -23,6 +23,9 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	}
 	strategy := auto.Strategy(r.Strategy)
 	task := auto.NewTask(strategy.Schedule(r.Train), strategy, wishes)
+	if strategy == auto.Tight {
+		task.Stages = 3 // a course of one stage would show nothing
+	}
 	public, err := auto.PublicOf(source, task)
 	if err != nil {
 		return c, err
