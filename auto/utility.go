@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -42,8 +43,11 @@ func NewProbe(source *train.Source, t Task) Probe {
 	return p
 }
 
-// publicly makes the probes of a release draw as simulations do, from a numbered seed and in floating point,
-// because their records are public. That takes a fraction of the time.
+// publicly makes the probes of a release draw as simulations do, from a numbered seed and in floating
+// point. That takes a fraction of the time and reveals nothing. Low bits of floating-point noise can only
+// tell something of the records that are summed, and those of a probe are public, so that no ε is claimed
+// of it. Its numbered seed is known to everybody and shares no stream with the secrets of the stages. What
+// a probe finds is a function of public records, so the stages may depend on it.
 func (p *Probe) publicly() {
 	if p.Spec.SeedFromOS {
 		p.Spec.SeedFromOS, p.Spec.Exact = false, false
@@ -71,12 +75,40 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
 	if q.Task.Strategy == Paper {
-		o.Points, err = p.graph(ctx)
+		o.Points, err = p.graph(ctx, q)
 	} else {
 		o.GradComps = q.SampleSize * q.Rounds
 		o.Points, err = p.ladder(ctx, q)
 	}
 	return o, err
+}
+
+// UsualSteps returns the [Utility] that looks at no records: it knows no accuracies, and takes the
+// clipping norm and the step sizes that [train.UsualStep] gives the model for the noise of a stage.
+// source has the task's data, of which only the number of the model's parameters is used. It is not for
+// strategy Paper, which needs a graph.
+func UsualSteps(source *train.Source) Utility {
+	return func(_ context.Context, q Question) (Outlook, error) {
+		if q.Task.Strategy == Paper || !(q.Least > 0) {
+			return Outlook{}, fmt.Errorf("strategy = %q, must be another one: it needs a utility graph", q.Task.Strategy)
+		}
+		spec := q.Task.Spec
+		spec.SampleSize, spec.GradComps = "1", q.Rounds
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return Outlook{}, err
+		}
+		o := Outlook{Of: "the usual steps, for which no records were used", GradComps: q.SampleSize * q.Rounds}
+		for i := range rungs + 1 {
+			at := Point{Clip: cmp.Or(q.Task.Clip, train.UsualClip), Sigma: q.Least * math.Pow(rung, float64(i)), Eta0: q.Task.Eta0}
+			if at.Eta0 == 0 {
+				at.Eta0 = train.UsualStep(spec.Model, p.Config.Model.NumParams(), at.Clip, at.Sigma, float64(q.SampleSize),
+					q.Rounds*spec.Clients)
+			}
+			o.Points = append(o.Points, at)
+		}
+		return o, nil
+	}
 }
 
 // say prints the progress of the utility graph. There is no progress bar, because each training depends
@@ -95,11 +127,17 @@ const bearable = 0.9
 
 // graph returns the points of the paper's utility graph. If σ is in R_i, the expected accuracy is that
 // without noise.
-func (p Probe) graph(ctx context.Context) ([]Point, error) {
-	plain := p.Spec
+func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
+	plain, clips := p.Spec, p.Graph.Clips
 	plain.GradComps = p.Graph.GradComps
+	if q.Task.Eta0 != 0 {
+		plain.Eta0 = q.Task.Eta0
+	}
+	if q.Task.Clip != 0 {
+		clips = []float64{q.Task.Clip}
+	}
 	var specs []pool.UtilitySpec
-	for _, clip := range p.Graph.Clips {
+	for _, clip := range clips {
 		plain.Clip = clip
 		spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
 		if err := spec.Validate(); err != nil {
@@ -123,7 +161,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 				accuracy = line.Accuracy
 			}
 			if at.Sigma > 0 {
-				points = append(points, Point{line.Clip, at.Sigma, p.Spec.Eta0, accuracy})
+				points = append(points, Point{line.Clip, at.Sigma, plain.Eta0, accuracy})
 			}
 		}
 	}
@@ -226,10 +264,13 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	return points, nil
 }
 
-// sayPoint prints a point.
+// sayPoint prints a point. It prints the accuracy only if that can be expected of the task.
 func (p Probe) sayPoint(at Point) {
-	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Up(at.Sigma, 5), at.Clip,
-		at.Eta0)
+	accuracy := fmt.Sprintf("accuracy %.4f", at.Accuracy)
+	if !p.Same { // it would read as if it could be expected
+		accuracy = "best step size"
+	}
+	p.say("utility graph: %s at σ = %s, C = %v, η₀ = %v", accuracy, decimal.Up(at.Sigma, 5), at.Clip, at.Eta0)
 }
 
 // scaled returns the training of the probe at a point. It may be smaller than a training with the

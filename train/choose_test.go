@@ -40,7 +40,7 @@ func TestChoose(t *testing.T) {
 		spec.GradComps >= UsualEpochs*n+size {
 		t.Errorf("s = %d, K = %d of N = %d", size, spec.GradComps, n)
 	}
-	if spec.Clip != chosenClip || spec.Schedule != string(sim.ZeroDecay) || spec.Delta != DefaultDelta(n) || spec.Eta0 == 1 {
+	if spec.Clip != UsualClip || spec.Schedule != string(sim.ZeroDecay) || spec.Delta != DefaultDelta(n) || spec.Eta0 == 1 {
 		t.Errorf("%+v", spec)
 	}
 	if !strings.Contains(text, "2 clients that hold the same data, with ") || !strings.Contains(text, "within ε = 1: batch size") {

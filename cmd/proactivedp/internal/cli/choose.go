@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,14 @@ func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 		t.Spec.Model = train.Softmax
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %d classes, so the model is %s (--model)\n", t.Spec.Data, d.Classes,
 			t.Spec.Model)
+	}
+}
+
+// SayWithoutNoise warns that a command trains on an own file without noise.
+func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
+	if OwnFile(name) && slices.Contains(sigmas, 0) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
+			"of it, can reveal its records; no (ε, δ) covers that, so do it only if they are public\n", name)
 	}
 }
 

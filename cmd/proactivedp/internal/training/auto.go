@@ -33,6 +33,8 @@ type autoFlags struct {
 	epsilon, delta, accuracy []float64
 	strategy                 string
 	file, dir, probe         string
+	stages                   int
+	clip, eta0               float64
 	out                      cli.OutputFlags
 }
 
@@ -54,8 +56,13 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
+	fs.IntVar(&f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
+		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
+	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
+	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, along the sum of a batch's gradients, in [1e-30, 1e30] "+
+		"(default: found)")
 	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
-		"a public set (default: own for named sets, synthetic for a file)")
+		"a public set (default: own for named sets; none for a file, whose step size follows from its size)")
 	f.save.add(cmd)
 	f.out.Add(cmd)
 	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
@@ -174,10 +181,19 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 }
 
 // chooseOwn sets what of a task on an own file was not given and does not come from the loop: the model,
-// each client's δ, and K, which only the strategy paper uses.
+// how many records are held out, each client's δ, and K, which only the strategy paper uses.
 func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
 	f.train.OwnModel(cmd, source.Data())
 	task.Spec.Model = f.train.Spec.Model
+	if !cmd.Flags().Changed("holdout") {
+		all := task.Spec
+		all.Holdout, all.SeedFromOS = 0, false
+		p, err := source.Prepare(all)
+		if err != nil {
+			return err
+		}
+		task.Spec.Holdout = train.DefaultHoldout(p.Config.Mechanism.DatasetSize)
+	}
 	public, err := auto.PublicOf(source, *task)
 	if err != nil {
 		return err
@@ -189,8 +205,9 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 			c.Delta = train.DefaultDelta(cmp.Or(c.Records, public.Records))
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s: δ = %s\n", decimal.Many(len(task.Clients), "client"),
-		decimal.Many(public.Records, "record"), decimal.Exactly(task.Clients[0].Delta))
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s and %d held out: δ = %s\n",
+		decimal.Many(len(task.Clients), "client"), decimal.Many(public.Records, "record"), public.HeldOut[0],
+		decimal.Exactly(task.Clients[0].Delta))
 	return nil
 }
 
@@ -207,7 +224,7 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
 			"ledger is kept nowhere has no budget"))
 	}
-	return append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
+	return append(errs, cli.RefuseZeros(cmd, append([]string{"stages", "max-grad-norm", "eta0"}, zeroIsNone...)...), cli.CheckData(task.Spec.Data),
 		cli.CheckWorkers(f.perf.Workers))
 }
 
@@ -219,17 +236,21 @@ func (f *autoFlags) loop(
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	probe, err := f.probeOf(cmd, source, task)
-	if err != nil {
-		return nil, err
-	}
-	probe.Graph = graph
-	probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-	if f.dir != "" {
-		probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
+	utility := auto.UsualSteps(source)
+	if !cli.OwnFile(task.Spec.Data) || f.probe != "" || task.Strategy == auto.Paper {
+		probe, err := f.probeOf(cmd, source, task)
+		if err != nil {
+			return nil, err
+		}
+		probe.Graph = graph
+		probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+		if f.dir != "" {
+			probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
+		}
+		utility = probe.Utility
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{
-		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
+		Dir: f.dir, Public: public, Utility: utility, Progress: cmd.ErrOrStderr(),
 		Open: func(context.Context) (auto.Trainer, error) {
 			return auto.NewTrainer(source, task, f.dir, f.perf, int64(f.where.Memory), cmd.ErrOrStderr()), nil
 		},
@@ -268,7 +289,9 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	if !cmd.Flags().Changed("schedule") {
 		spec = strategy.Schedule(spec)
 	}
-	return auto.NewTask(spec, strategy, wishes), graphFor(spec, len(wishes)), err
+	task := auto.NewTask(spec, strategy, wishes)
+	task.Stages, task.Clip, task.Eta0 = f.stages, f.clip, f.eta0
+	return task, graphFor(spec, len(wishes)), err
 }
 
 // graphFor returns the paper's utility graph for so many clients.

@@ -266,6 +266,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 			return nil, err
 		}
 	}
+	cli.SayWithoutNoise(cmd, spec.Data, p.Spec.NoiseMultiplier)
 	if err := f.from.fits(cmd.Context(), p); err != nil {
 		return nil, cli.Usage(err)
 	}
