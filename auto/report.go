@@ -401,5 +401,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
+// Guarantee returns the claim about everything that the ledgers admitted. Privacy.Statement is its
+// statement in full.
+func (r *Report) Guarantee() claim.Report { return r.within }
+
 // percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.
 func percentUsed(used float64) string { return decimal.Up(100*used, 4) + " %" }

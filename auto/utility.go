@@ -308,7 +308,7 @@ func (p Probe) scaled(q Question) (func(Point, uint64) (train.Spec, error), erro
 }
 
 // probeCoarseness is the coarseness of the trainings of the ladder, see train.Prepared.ProxyFraction.
-const probeCoarseness = 4
+const probeCoarseness = 16
 
 // climb doubles or halves the step size of a judged point as long as the accuracy increases, unless the
 // task has a step size. It returns the best point.

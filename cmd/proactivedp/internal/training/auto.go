@@ -56,7 +56,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
-	fs.IntVar(&f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
+	cli.CountVar(fs, &f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
 		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
 	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
 	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, along the sum of a batch's gradients, in [1e-30, 1e30] "+
@@ -119,13 +119,16 @@ is fixed before the first release, and nothing is released beyond ε. The privac
 always states the whole budget. With --partition replicate every record is in the data of
 every client, and pays for all rounds.
 
---dir keeps the ledgers. After an interrupt the same command continues to the same bits.
+--dir keeps the ledgers, and the course of the stages as a picture in its folder course,
+which proactivedp report shows. After an interrupt the same command continues to the same bits.
 Another task on the same data spends what is left of the budget. Do not delete this folder
 or restore an older copy. Without --dir every call has the whole budget: that is only for
 simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
-The utility graph sees its data without noise, so those must be public. It uses the named
-sets themselves (--probe own), and synthetic or named data for an own file. Held-out
+The whole budget is spent in one stage, unless --stages asks for more or the utility graph
+of a named set says that less is enough. The utility graph sees its data without noise, so
+those must be public. An own file has none unless --probe names other data: its clipping
+norm and step size follow from its size and the noise. Held-out
 records are not protected. A client is satisfied if the accuracy on them reaches the target
 and beats the majority-class baseline by more than its sampling error, and if the test
 records do not contradict that. The exit status is 0 if every client is satisfied.`,
@@ -171,6 +174,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	r.OfData(d)
 	err = f.save.write(r, d)
+	if f.dir != "" {
+		err = errors.Join(err, writeCourse(cmd, f.dir, source, r))
+	}
 	if err := errors.Join(err, f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText)); err != nil {
 		return err
 	}
