@@ -225,7 +225,7 @@ func writeOwn(dir string, rows []ownRow) error {
 	}, table, map[string]any{
 		"command": "make auto-against-plain", "version": version.Get().Source(), "go": runtime.Version(),
 		"made": time.Now().UTC().Format(time.DateOnly), "tables": ownTables(), "epsilons": ownEpsilons, "seeds": ownSeeds,
-		"mean_difference_points": mean, "caption": p.Caption, "files": []string{scalePicture, results.TableFile},
+		"mean_difference_points": mean, "caption": p.Caption, "manifest_sha256": "", "files": []string{scalePicture, results.TableFile},
 	})
 }
 
