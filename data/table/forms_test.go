@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"proactivedp/internal/unpack"
 )
 
 // The same table as different programs write it gives the same data set. The forms are those of
@@ -280,7 +278,7 @@ func TestSaturatedNumbers(t *testing.T) {
 // A record without an end in quotes takes no more memory than the longest line.
 func TestEndlessQuotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.csv")
-	if err := os.WriteFile(path, []byte("x,y\n\""+strings.Repeat("1\n", MaxLine/2+unpack.BufferSize)), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("x,y\n\""+strings.Repeat(strings.Repeat("1", 1023)+"\n", MaxLine>>10+1)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	_, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1")})
