@@ -303,18 +303,6 @@ func (c *Columns) bound(feature, text string) (float64, error) {
 // symmetricLog returns sign(v)·ln(1 + |v|), which is defined for all numbers.
 func symmetricLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
 
-// Numbers returns the names of the columns of d that hold numbers. These are all columns except
-// those that c, which may be nil, turns into features of 1 or 0.
-func (c *Columns) Numbers(d *data.Dataset) []string {
-	var names []string
-	for j, name := range d.Columns {
-		if !c.is01(d, j) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // check returns an error for columns that the header does not have. If the features are known by
 // name, an ignored column may be missing. shown are the names that an error may have.
 func (c *Columns) check(header, shown []string, label string, known bool) error {

@@ -202,9 +202,6 @@ func TestKinds(t *testing.T) {
 	if !reflect.DeepEqual(d.Value, want) {
 		t.Errorf("%v\nwant %v", d.Value, want)
 	}
-	if got := c.Numbers(d); !slices.Equal(got, []string{"income", "born", "admitted", "s1", "s2"}) {
-		t.Errorf("numbers %v", got)
-	}
 	// Bounds are given as the file has the column.
 	m, err := parseConstants("column,low,high\nincome,0,1000\nborn,2000-01-01,2000-04-10\nadmitted,0,365\ns*,0,1\ns2,0,4\n",
 		d, c)

@@ -114,7 +114,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"":                                       "no header",
 		"x,y\n":                                  "no rows below the header",
 		"x,y\n\"1\n2\",1\n3":                     ":4: 1 fields, must be 2",
-		"x,y\n\"1,0\n2,1\n":                     `:2: extraneous or missing " in quoted-field`,
+		"x,y\n\"1,0\n2,1\n":                      `:2: extraneous or missing " in quoted-field`,
 		"3,1\n1,0\n":                             "f.csv:1: the first line has only numbers, must name the columns: if it is a",
 		"x;y\n1,5;0\n":                           "it is one if the file writes numbers like 1234,5 (--number-format)",
 		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be 2 as in the header",
@@ -239,10 +239,10 @@ func TestManyColumnsAreNotAllNamed(t *testing.T) {
 	unknown, fewer := o, o
 	unknown.Label, fewer.Named = "z", names[:10]
 	for want, o := range map[string]Options{
-		`of labels among ["c0" "c1"`:                                    unknown,
-		`"c19"] and 2981 more`:                                          unknown,
-		`["c10" "c11"`:                                                  fewer,
-		`"c29"] and 2970 more too many`:                                 fewer,
+		`of labels among ["c0" "c1"`:    unknown,
+		`"c19"] and 2981 more`:          unknown,
+		`["c10" "c11"`:                  fewer,
+		`"c29"] and 2970 more too many`: fewer,
 	} {
 		if _, err := ParseFile(path, o); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.1000v, must say %q", err, want)
