@@ -41,7 +41,7 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	return &out, nil
 }
 
-// Large returns the columns in which a row has a value outside [-1, 1], in increasing order. Such a
+// Large returns the columns in which a row has a value outside [-10, 10], in increasing order. Such a
 // column can outweigh all others in a gradient that is clipped. Images have none.
 func (d *Dataset) Large() []int {
 	if d.Images != nil {
@@ -52,7 +52,7 @@ func (d *Dataset) Large() []int {
 	for i := range d.Len() {
 		r := d.Row(i)
 		for j, v := range r.Value {
-			if c := r.Index[j]; (v > 1 || v < -1) && seen[c/64]&(1<<(c%64)) == 0 {
+			if c := r.Index[j]; (v > 10 || v < -10) && seen[c/64]&(1<<(c%64)) == 0 {
 				seen[c/64] |= 1 << (c % 64)
 				large = append(large, int(c))
 			}

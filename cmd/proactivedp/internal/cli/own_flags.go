@@ -236,7 +236,11 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	if o.normalise == "" {
 		o.unscaled = nil
 		for _, j := range d.Large() {
-			o.unscaled = append(o.unscaled, d.ColumnName(j))
+			name := d.ColumnName(j)
+			if d.Columns == nil {
+				name = "column " + name
+			}
+			o.unscaled = append(o.unscaled, name)
 		}
 		return d, nil
 	}
