@@ -267,8 +267,8 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// is01 reports whether feature j is from 0 to 1 because it stands for values that are listed.
-func (c *Columns) is01(d *data.Dataset, j int) bool {
+// Is01 reports whether feature j is from 0 to 1 because it stands for values that are listed.
+func (c *Columns) Is01(d *data.Dataset, j int) bool {
 	if c == nil || d.Columns == nil {
 		return false
 	}

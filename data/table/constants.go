@@ -25,7 +25,7 @@ func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	m := newAffine(d.Features)
 	for j := range m.Scale {
 		switch {
-		case c.is01(d, j):
+		case c.Is01(d, j):
 			m.bound(j, 0, 1)
 		case d.Columns != nil && c.of(d.Columns[j]).kind == logged:
 			m.bound(j, symmetricLog(low), symmetricLog(high))
@@ -162,7 +162,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		case pattern != "":
 			later = append(later, func() {
 				for _, j := range columns {
-					if m.known[j] || c.is01(d, j) {
+					if m.known[j] || c.Is01(d, j) {
 						continue
 					}
 					if err := set(j); err != nil {
@@ -183,7 +183,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		set()
 	}
 	for j := range m.known {
-		if !m.known[j] && c.is01(d, j) {
+		if !m.known[j] && c.Is01(d, j) {
 			m.bound(j, 0, 1)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -87,6 +88,9 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	if err := f.Own.check(cmd, name); err != nil {
 		return nil, Usage(err)
+	}
+	if f.Own.private = spec; spec.BoundsEpsilon > 0 && (!OwnFile(name) || f.Own.normalise != "") {
+		return nil, Usage(errors.New("--bounds is for an own file whose columns --normalise does not scale"))
 	}
 	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, f.Locator(cmd))
 	if err == nil {

@@ -16,6 +16,7 @@ import (
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
 	"proactivedp/internal/numpy"
+	"proactivedp/rng"
 	"proactivedp/train"
 )
 
@@ -30,7 +31,8 @@ type OwnFlags struct {
 	Mapped  *data.Affine // how the columns of what was read last were normalised; nil: not at all
 	Kinds   string       // what the columns hold of what was read last, as table.ParseColumns reads it
 
-	unscaled []string // columns of what was read last that have large numbers as they stand
+	private  train.Spec // of the training for which private bounds are found, if it asks for them
+	unscaled []string   // columns of what was read last that have large numbers as they stand
 }
 
 // OwnFlagNames lists the flags.
@@ -217,7 +219,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		}
 		t := TableOptions(o.Form)
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
-		t.Saturate = o.normalise != ""
+		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
 		if errors.Is(err, table.ErrNoNumber) {
 			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
@@ -228,10 +230,13 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = numpy.ParseFile(path, numpy.Options{Features: features, Labels: labels, Test: o.test, Memory: limit})
 	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
-			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "", Memory: limit})
+			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit})
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.private.BoundsEpsilon > 0 {
+		return o.privately(d, columns, limit)
 	}
 	if o.normalise == "" {
 		o.unscaled = nil
@@ -265,6 +270,37 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	d.Note = normalisedNote
 	if m.Clamps() {
 		d.Note += "; values outside of the bounds are clamped to them"
+	}
+	return d, nil
+}
+
+// privately normalises the columns that hold numbers by bounds that are found with noise. The noise is
+// drawn from the seed or, in a release, from the operating system.
+func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*data.Dataset, error) {
+	root := rng.New(o.private.Seed)
+	if o.private.SeedFromOS {
+		var err error
+		if root, err = rng.NewFromOS(); err != nil {
+			return nil, err
+		}
+	}
+	m, hidden, err := d.PrivateBounds(o.private.BoundsEpsilon, func(j int) bool { return c.Is01(d, j) },
+		root.Stream(rng.Bounds, 0, 0))
+	if err != nil {
+		return nil, fmt.Errorf("--bounds: %w", err)
+	}
+	if err := fitsMapped(d, m, limit); err != nil {
+		return nil, err
+	}
+	if d, err = d.Mapped(m); err != nil {
+		return nil, err
+	}
+	o.Mapped = &m
+	d.Note = fmt.Sprintf("normalised by bounds that were found with ε = %v (--bounds), by discrete Laplace noise; values "+
+		"outside of the bounds are clamped to them", o.private.BoundsEpsilon)
+	if hidden > 0 {
+		d.Note += fmt.Sprintf("; the noise hid the numbers of %s, whose bounds are a guess: a larger ε finds them",
+			decimal.Many(hidden, "column"))
 	}
 	return d, nil
 }

@@ -288,5 +288,9 @@ func (p *prediction) WriteStatement(w io.Writer) error {
 		_, err := fmt.Fprintln(w, p.Statement)
 		return err
 	}
-	return p.Privacy.WriteStatement(w)
+	if err := p.Privacy.WriteStatement(w); err != nil || p.DataNote == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", p.DataNote)
+	return err
 }
