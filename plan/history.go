@@ -217,23 +217,23 @@ func readFile(text []byte) (file historyFile, err error) {
 		file.Releases = make([]releaseRow, 1)
 		return file, strictjson.Decode(text, &file.Releases[0].Events)
 	}
-	var beside struct {
+	var top struct {
 		Filter   json.RawMessage `json:"filter"`
 		Releases json.RawMessage `json:"releases"`
 	}
-	if json.Unmarshal(text, &beside) == nil && beside.Releases != nil {
+	if json.Unmarshal(text, &top) == nil && top.Releases != nil {
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
 		if err := errors.Join(strictjson.Check(text, true), refuseMisspelt(text)); err != nil {
 			return file, err
 		}
-		if beside.Filter != nil {
-			if err := decodePart(text, beside.Filter, &file.Filter); err != nil {
+		if top.Filter != nil {
+			if err := decodePart(text, top.Filter, &file.Filter); err != nil {
 				return file, err
 			}
 		}
-		err := decodePart(text, beside.Releases, &file.Releases)
+		err := decodePart(text, top.Releases, &file.Releases)
 		if err == nil && len(file.Releases) == 0 {
 			err = errors.New("no releases, must be at least one")
 		}

@@ -53,10 +53,9 @@ func (f *historyFlags) add(fs *pflag.FlagSet, flag, usage string) {
 		"run, are two releases with noise of their own, and not one given twice")
 }
 
-// read reads the files, JSON or CSV. Rounds that leave it out are of the sampling and
-// adjacency given. One of the files may record a filter. What is wrong with them, which
-// the flag names, is an error of the command line; so are two files with releases of one
-// run, or with the same rounds of none.
+// read reads the files, JSON or CSV. Rounds without a sampling or adjacency have the given ones. One
+// of the files may record a filter. A fault in a file is an error of the command line. So are two
+// files with releases of the same run, and two files with the same rounds and no run.
 func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	var all plan.History
 	var errs []error
@@ -130,8 +129,8 @@ func readHistory(flag, path string, sampling dp.Sampling, adjacency dp.Adjacency
 	return h, nil
 }
 
-// isRound reports whether a text is one object of an array of rounds, by itself: half of its
-// keys at least are those of one, so that what is wrong is the others.
+// isRound reports whether a text is a single round, not in an array: at least half of its keys are
+// keys of a round. Then the error should be about the other keys.
 func isRound(text []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(text, &top) != nil || len(top) == 0 {
@@ -289,8 +288,8 @@ func addEvents(cmd *cobra.Command, files *historyFlags) {
 		"may be given once for each release")
 }
 
-// history returns the rounds of --events, or those that the flags describe. With an error it
-// returns none, so that what is wrong with them is said once.
+// history returns the rounds of --events, or the rounds that the flags describe. With an error it
+// returns no rounds, so that no second error about them follows.
 func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.History, error) {
 	if !cmd.Flags().Changed(eventsFlag) {
 		e, err := r.event(cmd, "")
