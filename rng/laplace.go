@@ -9,7 +9,7 @@ const MaxLaplaceScale = 1 << 40
 // Differential Privacy", NeurIPS 2020. The running time depends on the drawn number. DiscreteLaplace
 // panics if scale is outside [1, MaxLaplaceScale].
 func (s *Stream) DiscreteLaplace(scale int) int {
-	if scale < 1 || scale > MaxLaplaceScale {
+	if scale < 1 || int64(scale) > MaxLaplaceScale {
 		panic("rng: DiscreteLaplace needs a scale in [1, 2^40]")
 	}
 	for {

@@ -32,6 +32,7 @@ type OwnFlags struct {
 	Kinds   string       // what the columns hold of what was read last, as table.ParseColumns reads it
 
 	private  train.Spec // of the training for which private bounds are found, if it asks for them
+	found    bool       // private bounds were found in a release
 	unscaled []string   // columns of what was read last that have large numbers as they stand
 }
 
@@ -279,6 +280,10 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*data.Dataset, error) {
 	root := rng.New(o.private.Seed)
 	if o.private.SeedFromOS {
+		if o.found {
+			return nil, errors.New("--bounds: the bounds were found before, and finding them again would cost their ε again")
+		}
+		o.found = true
 		var err error
 		if root, err = rng.NewFromOS(); err != nil {
 			return nil, err
