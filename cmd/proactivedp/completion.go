@@ -12,6 +12,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/data"
+	"proactivedp/data/table"
 	"proactivedp/data/hog"
 	"proactivedp/dp"
 	"proactivedp/internal/plots"
@@ -98,6 +99,9 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-column":   oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
+		"bounds":         oneOf("private:"),
+		"out-of-bounds":  oneOf("clamp", "refuse"),
+		"number-format":  oneOf(table.NumberForms...),
 		"test":           filesOf(),
 		"columns":        filesOf("csv", "tsv"),
 		"save":           filesOf(),
