@@ -141,6 +141,9 @@ var specFlags = []specFlag{
 			"out other records"},
 	{"metric", SettingFlags, func(s *train.Spec) any { return &s.Metric },
 		"metric by which models are compared and stopped: " + models.MetricsUsage + " (default accuracy)"},
+	{"class-weights", SettingFlags, func(s *train.Spec) any { return &s.ClassWeights },
+		"public weights of the loss by class, as LABEL:WEIGHT,… with weights in [0.001, 1000]; they scale a gradient " +
+			"before it is clipped, so they cost no privacy (default: none)"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
