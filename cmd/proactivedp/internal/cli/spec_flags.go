@@ -148,6 +148,9 @@ var specFlags = []specFlag{
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
 		"take all randomness from the operating system instead of a seed, as a release needs"},
+	{"bounds", RunFlags, func(s *train.Spec) any { return &boundsFlag{&s.BoundsEpsilon} },
+		"private:EPS finds bounds of the numeric columns of an own file with noise, instead of --normalise with public " +
+			"ones; a record pays EPS, in [1e-4, 100], more, which --target-epsilon includes"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
 			"(default: on with --seed-from-os)"},

@@ -270,7 +270,7 @@ func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, err
 
 // ownFigures returns the figures of a file, and has them made from it.
 func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, error) {
-	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds)
+	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds, f.options.Out)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,23 @@
 package training
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
 	"proactivedp/experiments"
+	"proactivedp/internal/bounded"
 	"proactivedp/internal/message"
+	"proactivedp/internal/results"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -72,8 +77,8 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	return true, errors.Join(errs...)
 }
 
-// figures returns the figures of so many seeds, and their data.
-func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int) (
+// figures returns the figures of so many seeds for the folder out, and their data.
+func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int, out string) (
 	[]experiments.Figure, *data.Dataset, error,
 ) {
 	if err := o.flags.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
@@ -102,20 +107,50 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 		return nil, nil, err
 	}
 	o.spec.TargetEpsilon = 0 // σ is known now
-	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name())
+	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name(out))
 	return figures, d, err
 }
 
-// name is what the names of the figures begin with: the file's and the model's.
-func (o *ownFigures) name() string {
+// name is what the names of the figures begin with: the file's and the model's. It has the letters and
+// digits of every alphabet, and no hyphen at its ends. If the folder out has figures of another file
+// under this name, a number is appended.
+func (o *ownFigures) name(out string) string {
 	base := filepath.Base(o.spec.Data)
 	base, _, _ = strings.Cut(base, ".")
-	return strings.Map(func(c rune) rune {
-		if c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' {
-			return c
+	readable := func(text string) string {
+		return strings.Trim(strings.Map(func(c rune) rune {
+			if unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) {
+				return unicode.ToLower(c)
+			}
+			return '-'
+		}, text), "-")
+	}
+	stem, model := cmp.Or(readable(base), "data"), readable(o.spec.Model)
+	for n := 1; ; n++ {
+		name := stem + "-" + model
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d-%s", stem, n, model)
 		}
-		return '-'
-	}, strings.ToLower(base)+"-"+o.spec.Model)
+		if !o.ofAnother(filepath.Join(out, name+"-epsilon", results.ManifestFile)) {
+			return name
+		}
+	}
+}
+
+// maxManifest bounds a manifest that is read, in bytes.
+const maxManifest = 16 << 20
+
+// ofAnother reports whether a manifest is of figures of another file of data.
+func (o *ownFigures) ofAnother(path string) bool {
+	text, err := bounded.File(path, maxManifest)
+	if err != nil {
+		return false // what is no manifest is refused when figures are written
+	}
+	var made struct{ Command string }
+	if err := json.Unmarshal(text, &made); err != nil {
+		return false
+	}
+	return !strings.Contains(made.Command+" ", " --data "+message.Word(o.spec.Data)+" ")
 }
 
 // text states the flags of the figures.

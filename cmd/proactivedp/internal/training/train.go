@@ -116,7 +116,7 @@ continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp 
 	}
 	f.serve.Add(cmd)
 	f.add(cmd)
-	hide(cmd, "runner", "seed-from-os") // which are said to be wrong here
+	hide(cmd, "runner", "seed-from-os", "bounds") // which are said to be wrong here
 	return cmd
 }
 
