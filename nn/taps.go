@@ -18,7 +18,8 @@ type stretch struct {
 // tapAt is a tap along an axis: its index in the kernel, and how far after the first tap it reads.
 type tapAt struct{ kernel, step int }
 
-// reach adds a tap through which the first position reads the place to.
+// reach adds to s the tap with this kernel index, through which the first position reads the place
+// to.
 func (s *stretch) reach(kernel, to int) {
 	if len(s.taps) == 0 {
 		s.start = to

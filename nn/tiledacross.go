@@ -33,7 +33,8 @@ type tiledPlace struct {
 // stays in the second-level cache together with the weights.
 const tiledBytes = 5 << 18
 
-// tiles returns p by matrix tiles, or p itself if its sizes do not fit them.
+// tiles returns the contraction p as one that uses matrix tiles, or p itself if its sizes do not
+// fit tiles.
 func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
 	if !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
 		return p

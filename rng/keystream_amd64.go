@@ -37,7 +37,8 @@ func keyHeadsAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint
 //go:noescape
 func expandKey(keys *[11][16]byte, key *[16]byte)
 
-// vectorFeatures returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.
+// vectorFeatures returns register ECX of CPUID leaf 7. Call it only on machines with AVX2; they all
+// have this leaf.
 //
 //go:noescape
 func vectorFeatures() uint32

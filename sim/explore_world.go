@@ -109,7 +109,8 @@ func (w *world) see(e event, away bool) {
 	}
 }
 
-// send sends a message again, through a network that does one thing with certainty.
+// send sends the message of event e again, through the network n. n loses or duplicates every
+// message, so that the explorer and not chance decides what happens.
 func (x *explorer) send(e event, n clock.Network) {
 	x.virtual.cfg.Network = n
 	x.virtual.send(&e)

@@ -60,8 +60,8 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries bounds how often, on average, a client must begin something until it stays long enough to
-// finish it. length is the mean length of that thing in nanoseconds. One try succeeds with
+// Tries bounds how often, on average, a client must begin a task until it stays long enough to
+// finish the task. length is the task's mean duration in nanoseconds. One try succeeds with
 // probability E[exp(−X/present)] ≥ exp(−E[X]/present), by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
