@@ -50,8 +50,8 @@ const (
 	probeTime  = 200 * time.Millisecond
 )
 
-// sharing is the speed of one of several gradients that are computed at the same time, relative to a
-// gradient that is computed on its own. Clients sometimes wait for each other.
+// sharing is the speed of a gradient while others are computed at the same time, relative to one
+// that is computed on its own. It is below 1 because clients sometimes wait for each other.
 const sharing = 0.92
 
 // programBytes is about how much memory the program takes before it loads anything.

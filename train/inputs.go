@@ -29,8 +29,8 @@ func (in inputs) validate() (errs []error) {
 	return errs
 }
 
-// shown returns the data set as a model sees it: first the features are computed, then they are
-// scaled. It is computed once.
+// shown returns the source's data set as a model sees it: first the features are computed, then
+// they are scaled. The result is computed once and then kept.
 func (s *Source) shown(in inputs) (*data.Dataset, error) {
 	if in == (inputs{}) {
 		return s.data, nil

@@ -79,7 +79,8 @@ type Judgement struct {
 	AUC           *float64 `json:"auc"`       // see models.AUC; null if it is not defined, as for more than two classes
 }
 
-// judgement returns the judgement of a model whose accuracy is known.
+// judgement returns the Judgement of the model params, whose accuracy the caller has already
+// computed.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
 	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share}
@@ -97,7 +98,7 @@ func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// writeText writes the judgement in the line after the accuracy.
+// writeText writes the judgement as a line of a report, to follow the line with the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
 	loss, area := "not finite", "no AUC (only two classes have one)"
 	if j.Loss != nil {

@@ -165,7 +165,8 @@ func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
 	return least, most, theta
 }
 
-// stated returns the spec as a report states it: without a seed that was not used.
+// stated returns the spec for a report. If the noise came from the operating system, it leaves out
+// the seed, which was not used.
 func (s Spec) stated() Spec {
 	if s.SeedFromOS {
 		s.Seed = 0

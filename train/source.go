@@ -64,7 +64,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// dealt has what determines a deal.
+// dealt has the settings of a spec that determine a deal; equal ones share it.
 type dealt struct {
 	seed      uint64
 	split     string
@@ -141,7 +141,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	return p, nil
 }
 
-// configure builds the run of a spec. The caller must check and finish it.
+// configure builds the run of a spec. The caller must call finish, which checks the run.
 func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("no data set")

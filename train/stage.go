@@ -11,7 +11,7 @@ import (
 )
 
 // Stage has what a stage of a training in several stages needs in addition to its spec: the initial
-// model and the participants. The other clients of the spec only receive.
+// model and the participants. The other clients of the spec only receive broadcasts.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients

@@ -57,8 +57,9 @@ type Credentials struct {
 	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
 }
 
-// Check returns an error if the credentials have another role than the one needed. A broker would
-// accept such a connection but refuse everything. nil credentials, as on loopback, fit every role.
+// Check returns an error if the role of the credentials is not the needed one. Without this check,
+// the broker would accept the connection and then refuse every request. nil credentials, as on
+// loopback, fit every role.
 func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil

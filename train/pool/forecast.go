@@ -12,9 +12,9 @@ import (
 // Forecast is what Run would do with cells.
 type Forecast struct {
 	Cells int           // different cells
-	Kept  int           // those that the folder already has
-	Time  time.Duration // about how long the others take, without waits for a real clock
-	Clock int           // those of the others that have a real clock
+	Kept  int           // how many of them the folder already has
+	Time  time.Duration // about how long the cells take that the folder does not have, without waits for a real clock
+	Clock int           // how many of these cells have a real clock
 }
 
 // Plan returns what Run would do with the cells. It computes none, and measures a gradient of each
