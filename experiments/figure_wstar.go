@@ -52,8 +52,8 @@ type wstar struct {
 	stated float64   // fraction of the accuracy that is left there according to the paper
 }
 
-// wstarFigure returns this figure for an experiment. The paper's text must name noise multipliers for
-// the clipping norm.
+// wstarFigure returns the figure of a wstar for an experiment. The paper's text must name noise multipliers for
+// the experiment's clipping norm.
 func (s experiment) wstarFigure() Figure {
 	w := wstar{experiment: s}
 	for _, c := range paper.Claims() {
@@ -80,7 +80,7 @@ type trained struct {
 	specs  []pool.UtilitySpec
 }
 
-// all returns every w* of the figure, by recipe and then by length.
+// all returns every trained w* of the figure, by recipe and then by length.
 func (w wstar) all(f *figureConfig) []trained {
 	var all []trained
 	for _, recipe := range w.recipes() {
@@ -142,7 +142,7 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 	return &content{picture: picture, table: table, config: config}, nil
 }
 
-// rows returns the data of a w*, with a row for each σ.
+// rows returns the data of the w* with one seed, as a row for each σ.
 func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	t := one.specs[seed].Train
 	var rows [][]string
@@ -170,7 +170,7 @@ func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
 }
 
-// caption describes what was tried.
+// caption returns the figure's caption, which describes the recipes and lengths that were tried.
 func (w wstar) caption(f *figureConfig) string {
 	var sigmas []string
 	for _, sigma := range w.sigmas {

@@ -33,7 +33,8 @@ type ClosedFormBeside struct {
 // costing returns the cost of all events of a record, by composition or in a filter.
 type costing func(events []dp.Event) (dp.Bound, error)
 
-// throughFilter sets p.Filter and returns the cost of events in that filter.
+// throughFilter sets p.Filter, and returns a function that computes the cost of events in that
+// filter.
 func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late bool) (costing, error) {
 	p.Filter = &FilterUse{Recorded: recorded != nil && !late}
 	if recorded != nil {
@@ -63,8 +64,8 @@ func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late boo
 	return cost, nil
 }
 
-// setBeside completes a leg that was found. It sets the guarantee, and what the other ways of
-// accounting give.
+// setBeside completes p after a next leg was found. It sets the guarantee, and the costs of the
+// same rounds by other ways of accounting.
 func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	all := p.release(p.Event())
 	p.ClosedForm.All, _ = closedUpper(ctx, all, p.Delta)
@@ -93,7 +94,7 @@ func (p *Next) isInBudget(all []dp.Event) bool {
 	return err == nil && b.Spend("past and next", all) == nil
 }
 
-// closedUpper returns the ε of Theorem simpleF, or nil if it gives none.
+// closedUpper returns the ε of Theorem simpleF for the events, or nil if the theorem gives none.
 func closedUpper(ctx context.Context, events []dp.Event, delta float64) (*float64, error) {
 	b, err := closedform.Accountant{}.Epsilon(ctx, events, delta)
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) {

@@ -9,7 +9,9 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// A recommended batch size leaves enough updates for a training to converge, and not more than help.
+// A recommended batch size keeps at least enoughSignal of the full-batch signal, and leaves from
+// fewestUpdates to mostUpdates updates: enough for a training to converge, and no more than are
+// useful.
 const (
 	fewestUpdates = 100
 	mostUpdates   = 1000
@@ -37,7 +39,7 @@ type Batch struct {
 	Reason       string `json:"reason,omitempty"`    // why it is recommended, or why it has no σ
 }
 
-// batch returns a batch size with its costs, without its noise.
+// batch returns the Batch of size s with everything but its noise.
 func (p *Plan) batch(s, rounds int) Batch {
 	messages := p.Clients * rounds
 	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
@@ -59,7 +61,8 @@ func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
 	return &part
 }
 
-// priced sets the least noise of a batch size by the calculator.
+// priced sets the least noise of b within the calculator's budget, and the signal that b has with
+// it.
 func (c calculator) priced(ctx context.Context, b *Batch) (stop, error) {
 	found, err := c.noise(ctx, b.SampleSize, b.Rounds)
 	if err == nil && found.met {

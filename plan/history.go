@@ -22,7 +22,7 @@ import (
 	"proactivedp/rng"
 )
 
-// History is what was released of a record so far, and the filter that limits further releases.
+// History has the releases so far that used a record, and the filter that limits further releases.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
@@ -31,8 +31,8 @@ type History struct {
 	// only an assumption.
 	Late   bool
 	Events []dp.Event // in the order of release
-	// Notes are warnings from the reports of the rounds that no event expresses, for example data that
-	// ε does not cover. A privacy statement repeats them.
+	// Notes are warnings from the reports of the rounds that the events cannot express, for example
+	// about data that ε does not cover. A privacy statement repeats them.
 	Notes []string
 }
 
@@ -137,7 +137,7 @@ type historyFile struct {
 	Report   report
 }
 
-// report holds the keys of a report or a record that are read in addition to its rounds.
+// report holds those keys of a report or a record, other than its rounds, that are read.
 type report struct {
 	Notes     []string `json:"notes"`
 	DataNote  string   `json:"data_note"`

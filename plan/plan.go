@@ -163,7 +163,8 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// theorem returns what Theorem simpleF says of the same budget or run; nil if nothing.
+// theorem returns the numbers of Theorem simpleF for the same budget or run, or nil if the theorem
+// does not cover it.
 func (p *Plan) theorem(ctx context.Context, r Request) *Theorem {
 	switch {
 	case r.Epsilon != 0 && p.Epochs != 0:

@@ -185,7 +185,7 @@ func (r Request) method() Method {
 	return r.Method
 }
 
-// isJoint reports whether s and T are both sought, for k and one of σ and ε.
+// isJoint reports whether r asks for both s and T, and gives k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }

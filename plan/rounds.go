@@ -31,7 +31,7 @@ func roundsOf(k, s int) int {
 	return (k-1)/s + 1
 }
 
-// largestIn returns the largest size with which k gradients need so many rounds.
+// largestIn returns the largest size with which k gradients need the given number of rounds.
 func largestIn(k, rounds int) int {
 	if rounds <= 1 {
 		return k
@@ -49,7 +49,7 @@ func count(kn float64) (k int, ok bool) {
 	return decimal.Whole(whole)
 }
 
-// epochsCount is count for epochs that were validated.
+// epochsCount returns K as count does, for epochs that were already validated.
 func epochsCount(epochs float64, n int) int {
 	k, _ := count(epochs * float64(n))
 	return k

@@ -125,7 +125,7 @@ var writers = map[Format]writer{
 	},
 }
 
-// shared returns a caveat if several clients hold each record.
+// shared returns a caveat for the code of one client, if several clients hold each record.
 func shared(r Release) []string {
 	if r.Holders <= 1 {
 		return nil
@@ -134,7 +134,7 @@ func shared(r Release) []string {
 		"hold, and counts the rounds of all of them.", r.Holders)}
 }
 
-// federated returns the caveat of shared for code that runs all clients.
+// federated returns the same caveat as shared, for code that runs all clients.
 func federated(r Release) string {
 	if r.Holders <= 1 {
 		return "The ε above is for a record that ONE client holds. If clients have records in common, each of " +
@@ -184,7 +184,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	return c, nil
 }
 
-// all returns the rounds that the bound counts.
+// all returns the rounds that the bound counts, which are those of all holders of a record.
 func (r Release) all() dp.Event {
 	e := r.Event
 	e.Count *= max(r.Holders, 1)
