@@ -37,8 +37,7 @@ func keyHeadsAES(dst *byte, units int, keys *[11][16]byte, low uint64, high uint
 //go:noescape
 func expandKey(keys *[11][16]byte, key *[16]byte)
 
-// vectorFeatures returns register ECX of CPUID leaf 7. Call it only on machines with AVX2; they all
-// have this leaf.
+// vectorFeatures returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.
 //
 //go:noescape
 func vectorFeatures() uint32

@@ -169,7 +169,7 @@ func (t *Tile) check(terms *Terms) {
 	_ = t.C[(t.Rows-1)*t.RowC+maxColumn(t.ColC[:t.Cols])+Lanes-1]
 }
 
-// checkFactors is check without the output and the bias.
+// checkFactors does the same checks as check, except for those of C and Bias.
 func (t *Tile) checkFactors(terms *Terms) {
 	r, c := t.Rows, t.Cols
 	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
@@ -274,7 +274,7 @@ func eachLaneTile(t *LaneTile, patches []Patch) {
 	}
 }
 
-// maxColumn returns the largest offset. It panics if one is negative.
+// maxColumn returns the largest of the offsets in columns. It panics if one of them is negative.
 func maxColumn(columns []int) int {
 	most := 0
 	for _, c := range columns {

@@ -197,7 +197,8 @@ func (r *run) runClient(ctx context.Context, n *node) error {
 	return nil
 }
 
-// read passes the client the broadcasts that have arrived, and waits for those that it needs.
+// read passes the client the broadcasts that have arrived. If the client cannot begin its next
+// round, it waits for more.
 func (r *run) read(ctx context.Context, n *node) error {
 	if err := r.poll(n); err != nil {
 		return err
