@@ -62,8 +62,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads what MarshalJSON writes. If a lower end is null or missing, it becomes 0; any
-// other number becomes +Inf, so that it promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. If a lower end is null or missing, it becomes
+// 0; any other number becomes +Inf, so that it promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {

@@ -40,7 +40,7 @@ func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 
 // share, and then the numbers that each table prints.
 type Case struct {
 	Name      string
-	N         int // N_c; for logistic regression, no data set has that many records
+	N         int // N_c; for logistic regression, more than the training records of any of its data sets
 	GradComps int // K, the gradient computations of a client
 
 	Basic struct {
