@@ -40,7 +40,7 @@ type Finding struct {
 	OneRun            *OneRun        `json:"one_run,omitempty"`
 }
 
-// newFinding returns a Finding that describes what the probe runs. It has no bounds yet.
+// newFinding returns a Finding that describes the probe and its setting. It has no bounds yet.
 func newFinding(probe, about string, s setting) Finding {
 	return Finding{
 		Probe: probe, About: about, Model: s.model.Name(), Partition: s.partition, Clients: s.clients, Rounds: s.rounds,

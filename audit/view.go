@@ -36,8 +36,8 @@ func newLens(s setting) (lens, error) {
 	return lens{canary, dot(others, canary)}, nil
 }
 
-// view is what the adversary saw of one run, by client and round. Each client writes only to its own
-// elements, so clients may write at the same time.
+// view has the numbers that the adversary computes from one run, by client and round. Each client
+// writes only to its own elements, so clients may write at the same time.
 type view struct {
 	lens
 	rounds int

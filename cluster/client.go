@@ -418,7 +418,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resume sends again what the journal still has, and continues with the next round. For example:
+// resume sends the releases again that the journal still has, and continues with the next round.
+// For example:
 //
 //  1. The client has released rounds 0 to 9. The server covers rounds 0 to 5, so the journal
 //     holds the vectors of rounds 6 to 9 and the sample sizes of all ten. The client stops.

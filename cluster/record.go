@@ -65,7 +65,7 @@ const (
 // stateFormat is the format of stateFile.
 var stateFormat = sealed.Format{Magic: "proactivedp distributed server\n", Version: 1, Name: "state of the server"}
 
-// record is what a server keeps on disk.
+// record holds the facts about a run that the server keeps on disk.
 type record struct {
 	dir   string
 	key   []byte
@@ -90,7 +90,7 @@ type tally struct {
 	Clients   []clientRecord `json:"-"` // in clientsFile
 }
 
-// clientRecord is what the server keeps about a client.
+// clientRecord holds the facts about a client that the server keeps on disk.
 type clientRecord struct {
 	// Journal is the public name of the journal that has the client's number. First is its first
 	// round. Replaced lists the journals that had the number before.

@@ -154,7 +154,7 @@ type assembly struct {
 	first uint64 // the number of its oldest message
 }
 
-// peerState is what the server knows about a client in this life.
+// peerState holds the facts that the server has learned about a client in this life.
 type peerState struct {
 	heard   time.Time // by clock; zero if never
 	newest  int

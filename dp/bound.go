@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Kind says how a reported ε relates to the true one.
+// Kind is the relation of a reported ε to the true one.
 type Kind string
 
 // The kinds of statement.
@@ -91,8 +91,8 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// ErrNotCovered is wrapped by accountants if a release is outside what they are proved for. It is
-// an answer, not a fault: no ε is claimed then.
+// ErrNotCovered is wrapped by the errors of accountants that have no proof for a release. It is an
+// answer, not a fault: no ε is claimed then.
 var ErrNotCovered = errors.New("not covered")
 
 // Accountant bounds the ε or δ of a release, which is the composition of all events.

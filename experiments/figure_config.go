@@ -36,8 +36,8 @@ func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
-// figureConfig says how the figures of one data set are made: the data, the number of seeds, and the
-// fraction of the full size.
+// figureConfig has the settings for making the figures of one data set: the data, the number of
+// seeds, and the fraction of the full size.
 type figureConfig struct {
 	source *train.Source
 	set    string // name by which experiments ask for the data

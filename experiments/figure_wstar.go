@@ -15,7 +15,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// recipe says how to train the w* of a utility graph. The paper says little about it.
+// recipe has the settings with which the w* of a utility graph is trained, about which the paper
+// says little.
 type recipe struct {
 	name    string
 	train   train.Spec // without its length and seed
@@ -155,8 +156,8 @@ func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	return rows
 }
 
-// addBorne adds a point to a line: the fraction of the accuracy that is left at the first σ, against
-// the norm of w*, as means over seeds. It returns norm, accuracy and fraction as text.
+// addBorne adds a point to the line l: the fraction of the accuracy of w* that is left at the first
+// σ, over the norm of w*. Both are means over seeds. It returns norm, accuracy and fraction as text.
 func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {

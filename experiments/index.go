@@ -144,7 +144,7 @@ func writeIndex(dir string, figures []Figure) error {
 	})
 }
 
-// writeSummary says how many of the paper's statements hold, and which do not.
+// writeSummary writes how many of the paper's statements hold, and which do not.
 func writeSummary(text *strings.Builder, findings []results.Finding, tables bool) {
 	count := map[results.Verdict]int{}
 	var open []results.Finding
@@ -182,7 +182,7 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 	}
 }
 
-// writeGroup lists figures, and what the paper states of them.
+// writeGroup writes a list of figures, with the paper's statements about them.
 func writeGroup(text *strings.Builder, title string, made []Manifest, findings []results.Finding) error {
 	text.WriteString("\n## " + title + "\n\n| | figure | shows | the paper | data | command | files |\n" +
 		"|---|---|---|---|---|---|---|\n")

@@ -183,7 +183,7 @@ func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds i
 	return out, nil
 }
 
-// PredictionScore says how good predictors are in one case, or in all cases.
+// PredictionScore has the errors of the predictors in one case, or in all cases.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`

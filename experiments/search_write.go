@@ -122,8 +122,8 @@ func (o SearchOptions) winner(f found) string {
 // paper returns the default training of the search.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
-// part says which fraction of the paper's K a training computes. It returns "" for data that the paper
-// does not use.
+// part returns text about the fraction of the paper's K that a training computes. It returns "" for data that the
+// paper does not use.
 func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""

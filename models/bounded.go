@@ -49,8 +49,7 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity says for a privacy statement what is known about the sensitivity of m's computed
-// sums.
+// Sensitivity returns the part of a privacy statement about the sensitivity of m's computed sums.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {

@@ -91,7 +91,7 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	return compile(input, f32.ThreeParts, layers)
 }
 
-// compile is New with the number of parts into which matrix tiles split numbers.
+// compile does the work of New, for matrix tiles that split numbers into the given number of parts.
 func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	var p problems
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")

@@ -88,7 +88,7 @@ func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	return nil
 }
 
-// isInBudget reports whether all rounds fit into one closed-form budget of ε_target and δ.
+// isInBudget reports whether all the events fit into one closedform.Budget of p's target ε and δ.
 func (p *Next) isInBudget(all []dp.Event) bool {
 	b, err := closedform.NewBudget(p.N, p.TargetEpsilon, p.Delta)
 	return err == nil && b.Spend("past and next", all) == nil
@@ -111,7 +111,7 @@ func (p *Next) pastIsTooMuch() bool {
 	return p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon
 }
 
-// alreadySpent says what the past rounds cost, with the tightest number first.
+// alreadySpent returns text about the cost of the past rounds, with the tightest number first.
 func (p *Next) alreadySpent() string {
 	if p.Filter == nil {
 		return fmt.Sprintf("the past rounds already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),

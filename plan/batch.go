@@ -18,10 +18,11 @@ const (
 	enoughSignal  = 0.8
 )
 
-// bytesPerParameter is what a parameter needs in an update, as float32.
+// bytesPerParameter is the size of a parameter in an update, which is a float32.
 const bytesPerParameter = 4
 
-// Batch is a batch size with the noise that the budget asks of it, and what it costs.
+// Batch is a batch size, with the least noise within the budget, and with the amounts of
+// computation and communication.
 type Batch struct {
 	SampleSize int `json:"sample_size"` // s, the mean if θ > 1
 	Rounds     int `json:"rounds"`      // T of one client
@@ -143,8 +144,8 @@ func (p *Plan) Recommend(ctx context.Context) error {
 // MaxSizes is how many batch sizes Compare takes.
 const MaxSizes = 100
 
-// ValidateSizes reports what is wrong with a request and the sizes that Compare is to take
-// for it.
+// ValidateSizes returns an error for every problem of the request r and of the batch sizes that
+// Compare would compare for it.
 func (r Request) ValidateSizes(sizes []int) error {
 	errs := rangeErrors{}
 	if n := len(sizes); n < 1 || n > MaxSizes {

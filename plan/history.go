@@ -89,9 +89,9 @@ func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 	return h.Fixed()
 }
 
-// ReadHistory is like [ReadEvents], but also reads the key "filter" of an object. Its value has the
-// keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If it also
-// has "recorded": false, [History.Late] is set.
+// ReadHistory reads the same forms as [ReadEvents], and also the key "filter" of an object. Its value
+// has the keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If
+// it also has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {

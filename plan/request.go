@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Request is what a client wants. A zero value means that a field is not given. One or two of epochs,
-// sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
+// Request has the numbers of a plan that are given. A zero value means that a field is not given. One or two of
+// epochs, sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
 //
 //	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
@@ -197,7 +197,7 @@ func (r Request) theta() float64 {
 	return r.Theta
 }
 
-// plan returns an unsolved plan, with defaults for what is not given.
+// plan returns an unsolved plan for r, with defaults for fields that are not given.
 func (r Request) plan() *Plan {
 	m := r.method()
 	p := &Plan{

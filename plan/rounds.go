@@ -7,9 +7,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Rounds returns how many rounds like e the epochs are: T = ⌈kN/s⌉, the least number of
-// whole rounds that computes kN gradients. If e has a rate and no sizes, T = ⌈k/q⌉; if it
-// has shuffled batches, T = ⌈k·batches⌉. The report is false if T is above 2^53.
+// Rounds returns the number of rounds like e that make up the given number of epochs: T = ⌈kN/s⌉,
+// the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, T =
+// ⌈k/q⌉; if it has shuffled batches, T = ⌈k·batches⌉. ok is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
 	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))

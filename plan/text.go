@@ -52,8 +52,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict says in one sentence whether there is a run and what it costs a record. If p.Tight is set,
-// the cost is also the one that the tight accountant certifies.
+// Verdict returns a sentence which says whether there is a run, and its cost to a record. If p.Tight
+// is set, the sentence also has the cost that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -492,7 +492,8 @@ func (p *Next) writePast(t *page) {
 	}
 }
 
-// writeBeside writes how much of the filter all rounds use, and what other accountants say of them.
+// writeBeside writes the fraction of the filter that all rounds use, and the costs of these rounds
+// by other accountants.
 func (p *Next) writeBeside(t *page) {
 	closed := closedText(p.ClosedForm.All)
 	if p.Filter == nil {

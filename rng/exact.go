@@ -47,7 +47,8 @@ func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	return dst
 }
 
-// exact draws numbers by digits in base 2^width. width is 64, except in tests.
+// exact draws exactly distributed numbers, digit by digit in base 2^width, only as many digits as a
+// decision needs. width is 64, except in tests.
 type exact struct {
 	stream *Stream
 	width  int

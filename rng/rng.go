@@ -31,8 +31,8 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for. The numbers determine what a seed means: numbers may be added
-// but never changed.
+// Purpose is the purpose of a stream. A stream's bits depend on the purpose's number, so numbers
+// may be added but never changed.
 type Purpose uint8
 
 // The purposes in use.

@@ -39,9 +39,9 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	return v.WriteKeyedCheckpoint(w, header, nil)
 }
 
-// WriteKeyedCheckpoint is like WriteCheckpoint with a secret key of at least MinKey bytes.
-// OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key means no
-// key.
+// WriteKeyedCheckpoint does the same as WriteCheckpoint, with a secret key of at least MinKey
+// bytes. OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key
+// means no key.
 func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err

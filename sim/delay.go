@@ -89,7 +89,7 @@ func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: bef
 
 func (SquareRoot) String() string { return "sqrt" }
 
-// squareRoot is SquareRoot with its sample sizes.
+// squareRoot is the delay SquareRoot for given sample sizes.
 type squareRoot struct {
 	SquareRoot
 	before []int

@@ -35,7 +35,7 @@ type Trace struct {
 	counts  TraceCounts
 }
 
-// TraceCounts counts what is in a trace.
+// TraceCounts has the numbers of rounds, updates and broadcasts in a trace.
 type TraceCounts struct {
 	Rounds     int `json:"rounds"` // completed rounds of all clients
 	Aborted    int `json:"rounds_aborted"`

@@ -8,7 +8,7 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// inputs says how the records are transformed before a model sees them. Each record is transformed
+// inputs has the transformation of records before a model sees them. Each record is transformed
 // independently, so this costs no privacy.
 type inputs struct {
 	features string  // see Spec.FeatureMap

@@ -52,8 +52,8 @@ const (
 	largestShare = 0.1
 )
 
-// Warning returns what is wrong with the test or held-out rows, and what helps. It returns "" if
-// nothing is wrong.
+// Warning returns a warning if the test or held-out rows are too few or too similar, with advice.
+// Otherwise it returns "".
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -69,9 +69,9 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has what is needed to interpret an accuracy. If one class is frequent, a model that has
-// learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
-// or held-out rows, which the ε of the training does not cover.
+// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent,
+// a model that has learnt nothing can have a high accuracy too. Like the accuracy, these numbers
+// depend on the test or held-out rows, which the ε of the training does not cover.
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`

@@ -16,7 +16,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep says where a training run writes its checkpoints, and from which checkpoint it continues.
+// Keep has the file to which a training run writes its checkpoints, and the checkpoint from which
+// it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
 	Key   []byte      // key of the checkpoints, see sim.WriteKeyedCheckpoint; nil if there is none

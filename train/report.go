@@ -80,8 +80,8 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept is Train with checkpoints. If the run has finished and only its last checkpoint could
-// not be written, it returns both a report and an error.
+// TrainKept trains as Train does, and writes checkpoints. If the run has finished and only its last
+// checkpoint could not be written, it returns both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err

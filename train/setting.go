@@ -32,7 +32,8 @@ type Setting struct {
 	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes returns what a reader of the run's results must know about how its setting was found.
+// Notes returns sentences about how the setting was found that a reader of the run's results must
+// know.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
@@ -75,7 +76,7 @@ type proposals struct {
 	} `json:"proposals"`
 }
 
-// searchCost is what private probing cost a record: by itself, and together with the proposed
+// searchCost has the cost of private probing to a record: by itself, and together with the proposed
 // training.
 type searchCost struct {
 	Alone    cost `json:"alone"`

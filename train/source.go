@@ -46,8 +46,8 @@ func (s *Source) Data() *data.Dataset { return s.data }
 // Hash returns the SHA-256 of the data set's content. It is computed once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare is Spec.Prepare with the spec's seed. For the same spec it returns the same value to all
-// callers, so it must not be changed.
+// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. For the same
+// spec it returns the same value to all callers, who must not change it.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ type dealt struct {
 	inputs    inputs
 }
 
-// deal says which rows each client holds, and which rows are used for evaluation.
+// deal has the rows of each client, and the rows for evaluation.
 type deal struct {
 	rows []data.Subset
 	test data.Subset

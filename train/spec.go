@@ -155,7 +155,7 @@ type Prepared struct {
 	stage  *stageID // what a stage has in addition to its spec; nil if this is not a stage
 }
 
-// parsed is a spec whose texts have been parsed.
+// parsed holds the parsed values of a spec's text fields.
 type parsed struct {
 	model            modelKind
 	sizes            dp.Sizes

@@ -21,7 +21,7 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit says whose privacy a statement is about.
+// Unit is the unit that a privacy statement protects.
 type Unit string
 
 // The units of privacy. They differ if several clients hold a record: a record's guarantee then

@@ -208,8 +208,8 @@ func (s simd) vectors(slice string, body func()) {
 	s.loop("next", n, body)
 }
 
-// rest processes what remains of the slice after whole vectors, with a mask of one bit for each
-// float. Classes without masks leave it out.
+// rest processes the floats of the slice after its whole vectors, with a mask of one bit for each
+// float. For classes without masks it writes nothing.
 func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	if !s.wide() {
 		return

@@ -24,7 +24,7 @@ type Codec struct {
 	err   error
 }
 
-// Visitor is a Codec, or a type that embeds one and holds what its visits need.
+// Visitor is a Codec, or a type that embeds one and has more fields for its visits.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }

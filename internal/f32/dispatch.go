@@ -38,8 +38,8 @@ func environmentClass(word string) (cpu.Class, error) {
 	return c, nil
 }
 
-// EnvironmentErr returns what is wrong with the variable EnvKernels, or nil. An invalid variable
-// counts as not set. Programs should check this before they run kernels.
+// EnvironmentErr returns an error if the variable EnvKernels is set to an invalid value. An invalid
+// variable counts as not set. Programs should check this before they run kernels.
 func EnvironmentErr() error { return environmentErr }
 
 // widest returns the widest class that both the machine and the build support.

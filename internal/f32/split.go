@@ -106,7 +106,7 @@ func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	splitPairs(dst, even, odd, row, pairs, parts)
 }
 
-// TransposePairs is Transpose for pairs.
+// TransposePairs does the same as Transpose, for pairs.
 func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")

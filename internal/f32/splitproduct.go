@@ -45,7 +45,7 @@ func pairsOf(p *[]Pair, n int) []Pair {
 	return (*p)[:n]
 }
 
-// mulSplit is Mul by matrix tiles.
+// mulSplit computes the product as Mul does, with matrix tiles.
 func (p *Product) mulSplit(s *splitScratch) {
 	turned := p.ColA != 1
 	if !Splits(p.M, p.K) || p.N%Lanes != 0 || p.K == 0 || turned && (p.Bias != nil || p.Accumulate || p.RowC != Lanes) {
@@ -162,7 +162,8 @@ func (p *Product) splitTurned(s *splitScratch, k, terms, j, blocks int) {
 	s.tile = SplitTile{}
 }
 
-// mulSplit is Mul by matrix tiles. Each run fills its own tiles, with zeros after its end.
+// mulSplit computes the product as Mul does, with matrix tiles. Each run fills its own tiles, with
+// zeros after its end.
 func (p *RunProduct) mulSplit(s *splitScratch) {
 	if p.M%Lanes != 0 || p.N%Lanes != 0 {
 		panic("f32: a product of runs that matrix tiles cannot compute")

@@ -13,7 +13,7 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// The names of arrays, and what may follow them.
+// The names of arrays, and the endings that they may have.
 var (
 	featureNames = []string{"x", "X", "features", "data"}
 	labelNames   = []string{"y", "labels", "target"}

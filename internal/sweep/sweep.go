@@ -278,8 +278,8 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	return nil
 }
 
-// repair restores what a broker may have lost: the streams, their cells, and the watch on the
-// results. It ignores errors of the broker, because it is called again.
+// repair creates again the streams, the cells in them and the watch on the results, all of which a
+// broker may have lost. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
 	if !q.conn.IsConnected() {

@@ -191,7 +191,8 @@ func (r Release) all() dp.Event {
 	return e
 }
 
-// holdsFor says for which batches the ε holds, and for which it does not.
+// holdsFor returns a comment for the code about which batches the ε holds for, and which it does
+// not hold for.
 func holdsFor(e dp.Event) string {
 	if e.Sampling == dp.Shuffle {
 		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
@@ -202,7 +203,8 @@ func holdsFor(e dp.Event) string {
 		e.Sampling)
 }
 
-// constantsOf says which constants the code uses, and what the plan assumes to be public.
+// constantsOf returns a comment for the code about its constants and about the numbers that the
+// plan assumes to be public.
 func constantsOf(e dp.Event) string {
 	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the " +
 		"plan. The code never computes them from the data set, so one more or one less record changes none " +

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Churn says how clients leave and return. Every client is present at the start. Then it is absent
-// and present in turn, for exponentially distributed times with these means. With the zero value no
-// client leaves.
+// Churn has the mean times after which clients leave and return. Every client is present at the
+// start. Then it is absent and present in turn, for exponentially distributed times with these
+// means. With the zero value no client leaves.
 //
 // A client that leaves gives up the round under way. Nothing of that round was released. The client
 // begins it again when it returns, with the same sample and noise. The messages that it has sent

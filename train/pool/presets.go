@@ -129,8 +129,8 @@ func Features(dataset string) train.Spec {
 	return s
 }
 
-// Network returns the settings that all networks share (C = 0.025) and what the paper prints for the
-// data set, mnist or cifar10. δ is 1/N, as in the paper.
+// Network returns the settings that all networks share (C = 0.025), with the numbers that the paper
+// prints for the data set, mnist or cifar10. δ is 1/N, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {

@@ -24,7 +24,7 @@ import (
 // beginning is the first line of every journal file. Raise its number whenever the content changes.
 const beginning = "proactivedp journal 4\n"
 
-// anyBeginning is what journals of every version begin with.
+// anyBeginning is the text with which journals of every version begin.
 const anyBeginning = "proactivedp journal "
 
 // The kinds of records.
