@@ -76,10 +76,11 @@ func (n *Net) predict(labels []int32, s *Scratch, b int) {
 	}
 }
 
-// margins sets scores to the logits of class 1 minus those of class 0 in block b.
-func (n *Net) margins(scores []float64, s *Scratch, b int) {
-	z := s.float(n.logits().act, b)
-	for l := range scores {
-		scores[l] = float64(z[f32.Lanes+l]) - float64(z[l])
+// copyLogits sets out to the logits of the examples of block b, one example after the other. The block
+// itself has all examples of a class after each other.
+func (n *Net) copyLogits(out []float64, s *Scratch, b int) {
+	z, classes := s.float(n.logits().act, b), n.Classes()
+	for i := range out {
+		out[i] = float64(z[i%classes*f32.Lanes+i/classes])
 	}
 }

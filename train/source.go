@@ -170,6 +170,9 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := spec.metric().Check(model, deal.test.Data); err != nil {
+		return nil, err
+	}
 	config := spec.config(in)
 	config.Model, config.Rows, config.Mechanism = model, deal.rows, spec.mechanism(in, n)
 	config.Roots = sim.SharedRoots(root, spec.Clients).ForRun(spec.Run)

@@ -311,9 +311,9 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch 
 	}
 }
 
-// Scores implements models.Scorer. The score is the logit z.
-func (m *Model) Scores(scores []float64, params []float32, b data.Batch, scratch models.Scratch) {
+// Logits implements models.Scorer. Class 0 has the logit 0, and class 1 has z.
+func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
-		scores[i] = z
+		out[2*i], out[2*i+1] = 0, z
 	}
 }

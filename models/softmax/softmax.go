@@ -291,12 +291,14 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 	})
 }
 
-// Scores implements models.Scorer for two classes. The score is the difference of the logits.
-func (m *Model) Scores(scores []float64, params []float32, b data.Batch, given models.Scratch) {
+// Logits implements models.Scorer.
+func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
 	m.blocks(s, params, b, func(from, n int) {
 		for i := range n {
-			scores[from+i] = s.z[1][i] - s.z[0][i]
+			for k := range s.z {
+				out[(from+i)*len(s.z)+k] = s.z[k][i]
+			}
 		}
 	})
 }

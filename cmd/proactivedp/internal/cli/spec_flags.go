@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/internal/message"
+	"proactivedp/models"
 	"proactivedp/models/mlp"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -138,6 +139,8 @@ var specFlags = []specFlag{
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
 		"which part of the records --holdout holds out, in [0, 1/holdout − 1]; each fold holds " +
 			"out other records"},
+	{"metric", SettingFlags, func(s *train.Spec) any { return &s.Metric },
+		"metric by which models are compared and stopped: " + models.MetricsUsage + " (default accuracy)"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
