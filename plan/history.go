@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,10 +246,15 @@ func refuseMisspelt(text []byte) error {
 		return strictjson.Plain(err, text)
 	}
 	const filter = "filter"
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
-			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, filter)
+	misspelt := "" // the first in alphabetical order
+	for key := range all {
+		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" &&
+			(misspelt == "" || key < misspelt) {
+			misspelt = key
 		}
+	}
+	if misspelt != "" {
+		return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", misspelt, filter)
 	}
 	return nil
 }

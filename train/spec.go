@@ -117,6 +117,10 @@ type Spec struct {
 	// means accuracy. It changes no training. What is called accuracy in results for comparison is
 	// then this metric; Report.TestAccuracy remains the accuracy.
 	Metric string `json:"metric,omitempty"`
+	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
+	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
+	// public constants, see models.Weightable.
+	ClassWeights string `json:"class_weights,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
