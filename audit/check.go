@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what information a check needs.
+// Sight is the information that a check needs.
 type Sight string
 
 // The sights of checks.
@@ -50,7 +50,7 @@ func cubeRoot(squares, n float64) float64 {
 	return (math.Cbrt(squares/n) - (1 - v)) / math.Sqrt(v)
 }
 
-// findings collects the checks of a world.
+// findings collects the checks of a training, which is named in each of them.
 type findings struct {
 	world string
 	all   []Check
@@ -61,7 +61,8 @@ func (f *findings) add(name string, sees Sight, value, expected, p float64) {
 		PValue: min(1, p)})
 }
 
-// checks returns the checks of a tally. Which checks there are depends only on the sheet.
+// checks returns the checks of the tally t. The kinds and the number of checks depend only on the
+// sheet.
 func (t *tally) checks(world string) []Check {
 	f := &findings{world: world}
 	t.noiseChecks(f)
@@ -127,7 +128,8 @@ func (t *tally) independenceChecks(f *findings) {
 	}
 }
 
-// sumChecks tests the clipped sum under the noise.
+// sumChecks adds the checks of the sum of clipped gradients: its mean, its variance, and whether
+// the noise depends on it.
 func (t *tally) sumChecks(f *findings) {
 	n := float64(t.runs * t.releases())
 	f.add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))

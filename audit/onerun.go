@@ -29,7 +29,8 @@ const (
 	oneRunGuesses  = 200
 )
 
-// oneRunSetting returns the setting of the probe full-batch, but with every record a canary.
+// oneRunSetting returns the setting of the probe full-batch, with the difference that every record
+// is a canary.
 func oneRunSetting() setting {
 	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries),
 		Start: []int{0}, Synthetic: true}
@@ -43,8 +44,9 @@ func oneRunSetting() setting {
 	}
 }
 
-// oneRun trains once and guesses. δ counts for every canary (see guesses.pValue). Therefore it is
-// chosen so small that it takes at most a tenth of the level.
+// oneRun trains once and guesses for each canary whether it was in the data. In the bound, δ counts
+// once for every canary (see guesses.pValue). Therefore δ is so small that it takes at most a tenth
+// of the level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	start := time.Now()
 	s := oneRunSetting()

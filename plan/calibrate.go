@@ -252,7 +252,8 @@ func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) 
 	}
 }
 
-// infeasible explains that even s, the safest value of q, exceeds the budget.
+// infeasible returns the error which says that even s, the safest value of the quantity q, exceeds
+// the budget.
 func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accountant) error {
 	t = t.with(q, s.value)
 	what := map[quantity]string{

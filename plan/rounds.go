@@ -7,9 +7,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Rounds returns how many rounds like e the epochs are: T = ⌈kN/s⌉, the least number of
-// whole rounds that computes kN gradients. If e has a rate and no sizes, T = ⌈k/q⌉; if it
-// has shuffled batches, T = ⌈k·batches⌉. The report is false if T is above 2^53.
+// Rounds returns the number of rounds like e that make up the given number of epochs: T = ⌈kN/s⌉,
+// the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, T =
+// ⌈k/q⌉; if it has shuffled batches, T = ⌈k·batches⌉. ok is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
 	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))
@@ -31,7 +31,7 @@ func roundsOf(k, s int) int {
 	return (k-1)/s + 1
 }
 
-// largestIn returns the largest size with which k gradients need so many rounds.
+// largestIn returns the largest size with which k gradients need the given number of rounds.
 func largestIn(k, rounds int) int {
 	if rounds <= 1 {
 		return k
@@ -49,7 +49,7 @@ func count(kn float64) (k int, ok bool) {
 	return decimal.Whole(whole)
 }
 
-// epochsCount is count for epochs that were validated.
+// epochsCount returns K as count does, for epochs that were already validated.
 func epochsCount(epochs float64, n int) int {
 	k, _ := count(epochs * float64(n))
 	return k

@@ -21,7 +21,7 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit says whose privacy a statement is about.
+// Unit is the unit that a privacy statement protects.
 type Unit string
 
 // The units of privacy. They differ if several clients hold a record: a record's guarantee then
@@ -45,9 +45,10 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement is [Statement] for rounds that may have been chosen by earlier results, under a
-// Rényi filter with the given orders that guarantees b. recorded says whether the filter was
-// recorded before the first release. If it was not, the paragraph says that this is assumed.
+// AdaptiveStatement returns a [Statement] for rounds that may have been chosen from earlier
+// results, under a Rényi filter with the given orders that guarantees b. recorded says whether the
+// filter was recorded before the first release. If it was not, the paragraph says that this is
+// assumed.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -63,8 +64,8 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
-// Noted adds to a statement what the reports of its rounds say about their ε, if anything. No
-// accountant takes these notes into account.
+// Noted returns the statement with notes added. The notes are warnings about ε from the reports of
+// the statement's rounds, which no accountant takes into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
@@ -72,8 +73,8 @@ func Noted(statement string, notes []string) string {
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
 }
 
-// Line is a Statement on one line, for a record: the bound, adjacency, sampling, the accountant, and
-// what kind of noise it is.
+// Line returns a short form of [Statement] for a record on one line: the bound, adjacency, sampling,
+// the accountant, and the source of the noise.
 func Line(b dp.Bound, events ...dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "Privacy: no ε for a record: " + message.OneLine(err)
@@ -111,8 +112,9 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	return line + "."
 }
 
-// BudgetStatement is [Statement] for tasks that may have been chosen by earlier results, under a
-// closed-form budget that guarantees b.
+// BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
+// and were counted by a closedform.Budget. b is the guarantee of the whole budget, of which the
+// rounds may have spent only a part.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
@@ -129,7 +131,8 @@ func Orders(orders []float64) string {
 	return strings.Join(names, ", ")
 }
 
-// statement is a paragraph that ends with the assumptions about the parameters, which are in taken.
+// statement returns the paragraph for Statement and the like. It ends with taken, the assumptions
+// about the parameters.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
@@ -274,14 +277,14 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes what the report claims for a record on one line. It rounds ε to the safe side.
+// WriteText writes the report's claim for a record on one line. It rounds ε to the safe side.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
 	return err
 }
 
-// Line returns what the report claims for a record: ε, δ, adjacency, sampling, the accountant, and
-// whether the noise is that of a simulation.
+// Line returns the report's claim for a record on one line: ε, δ, adjacency, sampling, the
+// accountant, and whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {
@@ -311,7 +314,7 @@ func (r Report) Line() string {
 		up(r.Delta), by, r.Adjacency, samplingName(r.Sampling), noise)
 }
 
-// noiseLine names the roots of the noise, and says whether it protects.
+// noiseLine returns text that names the roots of the noise and says whether the noise protects.
 func noiseLine(names []rng.Name, simulated bool) string {
 	if simulated {
 		return "; noise from " + roots(names) + ": SIMULATION, anyone who knows the seed can subtract it"
@@ -319,7 +322,7 @@ func noiseLine(names []rng.Name, simulated bool) string {
 	return "; noise from " + roots(names)
 }
 
-// byAccountant says who guarantees a bound.
+// byAccountant returns text about who guarantees a bound, such as "certified by pld".
 func byAccountant(kind dp.Kind, accountant string) string {
 	if kind == dp.Interval || kind == dp.Exact {
 		return "certified by " + accountant
@@ -327,8 +330,8 @@ func byAccountant(kind dp.Kind, accountant string) string {
 	return "upper bound by " + accountant
 }
 
-// WriteStatement writes all that the report claims: per record and per client, by each accountant, and
-// what is known about sums and noise.
+// WriteStatement writes all claims of the report, per record and per client, by each accountant, and what is known
+// about sums and noise.
 func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
@@ -396,9 +399,9 @@ var kindNames = map[dp.Kind]string{
 	dp.Exact: "exact to rounding", dp.Interval: "a certified interval", dp.Upper: "an upper bound",
 }
 
-// sentence writes the bounds of ε. lower may be nil. reason says why no ε is claimed, or why the
-// bound is not better. Files of older programs begin it with the name of a package, which
-// message.Of removes.
+// sentence returns the sentence about the bounds of ε. lower may be nil. reason says why no ε is
+// claimed, or why the bound is not better. Files of older programs begin it with the name of a
+// package, which message.Of removes.
 func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
 		return "no ε claimed: " + message.Of(errors.New(reason))

@@ -80,7 +80,7 @@ func (p *eventParser) at(err error) error {
 
 func (p *eventParser) blank() { p.text = strings.TrimLeft(p.text, " \t\r\n") }
 
-// take consumes the mark if it comes next.
+// take skips the mark and returns true if the mark comes next in the text.
 func (p *eventParser) take(mark string) bool {
 	p.blank()
 	rest, ok := strings.CutPrefix(p.text, mark)
@@ -254,8 +254,8 @@ func (v pyValue) text() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// plain returns a number. NumPy 2 prints it as np.float64(0.01). Other widths are refused, because
-// their printed digits are not the exact number.
+// plain returns v as a number. NumPy 2 prints a number as np.float64(0.01). Other widths are
+// refused, because their printed digits are not the exact number.
 func (v pyValue) plain(name string) (float64, error) {
 	if v.call && (v.name == "float64" || v.name == "int64") && len(v.list) == 1 && v.names[0] == "" {
 		v = v.list[0]

@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// writeLaTeX writes what a paper must state about the privacy of r, as a paragraph and as a table. It
-// needs no LaTeX package.
+// writeLaTeX returns LaTeX with everything that a paper must state about the privacy of r, as a paragraph and as a
+// table. It needs no LaTeX package.
 func writeLaTeX(r Release) Code {
 	e, b := r.Event, r.Bound
 	var text strings.Builder
