@@ -84,7 +84,7 @@ var around = map[string]string{
 	"audit canaries":         "--out coins.csv",
 	"audit guesses":          "--scores scores.csv --delta 1e-5",
 	"predict":                "no.model --data no.csv",
-	"figures":                "--data own.libsvm",
+	"figures":                "--data own.libsvm --public",
 	"figures time-scale":     "--runner hogwild",
 	"delay time-scale":       "--runner hogwild",
 	"figures scale":          "phishing-logreg-utility",
