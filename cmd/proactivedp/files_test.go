@@ -93,7 +93,7 @@ func namedFiles(c *cobra.Command) (written, all []string) {
 		switch isFile := of == "file" || of == "path"; {
 		case isFile && slices.Contains(cli.WrittenFlags(), f.Name):
 			written, all = append(written, f.Name), append(all, f.Name)
-		case slices.Contains(cli.ReadFlags(), f.Name):
+		case slices.Contains(cli.ReadFlags(), f.Name) && f.Value.Type() != "bool":
 			all = append(all, f.Name)
 		}
 	})

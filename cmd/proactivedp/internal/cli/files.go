@@ -54,7 +54,7 @@ func CheckFiles(cmd *cobra.Command) error {
 // files returns the files that a flag names; none where the command does not have it.
 func files(cmd *cobra.Command, name string) []string {
 	flag := cmd.Flags().Lookup(name)
-	if flag == nil || flag.Value.String() == "" {
+	if flag == nil || flag.Value.String() == "" || flag.Value.Type() == "bool" { // as predict's --scores
 		return nil
 	}
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
