@@ -38,10 +38,13 @@ const (
 	maxScoreErrors = 10 // the number of bad lines that are reported at most
 	// Coins that are fair are refused with a probability of at most unfairLevel.
 	unfairLevel = 1e-6
+	// The order of equal scores must not depend on the coins, also if both are drawn with one seed.
+	coinStream, tieStream = 0, 1
 )
 
 // ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a
-// finite number. Other columns are ignored. The error reports the first bad lines together.
+// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice would
+// look like two coins that were guessed. Other columns are ignored. The error reports the first bad lines together.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -61,6 +64,8 @@ func ReadScores(r io.Reader) (Scores, error) {
 	if err := errors.Join(missing, alsoMissing); err != nil {
 		return Scores{}, err
 	}
+	id := slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == "id" })
+	first := map[string]int{}
 	var s Scores
 	var bad []error
 	for len(bad) < maxScoreErrors {
@@ -83,6 +88,13 @@ func ReadScores(r io.Reader) (Scores, error) {
 		v, err := strconv.ParseFloat(number, 64)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			bad = append(bad, fmt.Errorf("scores:%d: score = %.40q, must be a finite number", line, number))
+		}
+		if id >= 0 {
+			name := strings.TrimSpace(record[id])
+			if before, twice := first[name]; twice {
+				bad = append(bad, fmt.Errorf("scores:%d: id = %.40q, must not be that of line %d", line, name, before))
+			}
+			first[name] = line
 		}
 		s.Member, s.Score = append(s.Member, label == "1"), append(s.Score, v)
 	}
@@ -177,7 +189,7 @@ func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	}
 	r := &ScoresReport{
 		Delta: o.Delta, Confidence: o.Confidence, Adjacency: dp.AddOrRemove, LowerKind: "statistical",
-		Canaries: n, Members: s.members(), Attack: s.attack(1 - o.Confidence),
+		Canaries: n, Members: s.members(), Seed: o.Seed, Attack: s.attack(1 - o.Confidence),
 	}
 	tries := choices(n)
 	if o.Guesses > 0 {
@@ -239,7 +251,7 @@ func (s Scores) ranked(seed uint64) []bool {
 	for i := range order {
 		order[i] = i
 	}
-	rng.Shuffle(rng.New(seed).Stream(rng.Synthetic, 0, 0), order)
+	rng.Shuffle(rng.New(seed).Stream(rng.Synthetic, tieStream, 0), order)
 	ascending(order, s.Score)
 	members := make([]bool, len(order))
 	for i, at := range order {
@@ -263,7 +275,7 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if err := root.Check(); err != nil {
 		return err
 	}
-	coins := root.Stream(rng.Synthetic, 0, 0)
+	coins := root.Stream(rng.Synthetic, coinStream, 0)
 	text := []byte("id,member\n")
 	for i := range n {
 		text = fmt.Appendf(text, "%d,%d\n", i, coins.IntN(2))
@@ -283,6 +295,7 @@ type ScoresReport struct {
 	LowerKind         string       `json:"lower_kind"`
 	Canaries          int          `json:"canaries"`
 	Members           int          `json:"members"`
+	Seed              uint64       `json:"seed"` // of the order among equal scores
 	Tests             int          `json:"tests"` // numbers of guesses that share 1 - confidence
 	OneRun            OneRun       `json:"one_run"`
 	Gaussian          GaussianDP   `json:"gaussian"`

@@ -168,6 +168,36 @@ func TestOrderOfTheFileSaysNothing(t *testing.T) {
 	}
 }
 
+// The reported bounds are the largest of all choices, each at its part of the level.
+func TestChoicesShareTheLevel(t *testing.T) {
+	draws := rng.New(5).Stream(rng.Synthetic, 0, 0)
+	s := drawn(300, draws, func(member bool) float64 {
+		if member {
+			return draws.Normal() + 2
+		}
+		return draws.Normal()
+	})
+	r, err := s.Audit(ScoresOptions{Delta: 1e-6, Confidence: 0.95})
+	if err != nil {
+		t.Fatal(err)
+	}
+	epsilon, mu, all := 0.0, 0.0, choices(300)
+	for _, c := range all {
+		o := s.counted(c, s.ranked(0))
+		g := guesses{o.Canaries, o.Guesses, o.Right}
+		e, err := g.epsilon(1e-6, 0.05/float64(len(all)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		epsilon, mu = max(epsilon, e), max(mu, g.mu(0, 0.05/float64(len(all))))
+	}
+	near(t, "ε", r.EpsilonLowerBound, epsilon, 1e-12)
+	near(t, "μ", r.Gaussian.Mu, mu, 1e-8)
+	if r.Tests != len(all) || epsilon < 0.5 {
+		t.Errorf("%d tests of %d choices, ε = %v", r.Tests, len(all), epsilon)
+	}
+}
+
 // Choices depend on the number of canaries only, and never guess a canary twice.
 func TestChoices(t *testing.T) {
 	for _, n := range []int{MinCanaries, 21, 1000, MaxCanaries} {
@@ -235,7 +265,7 @@ func TestReadScores(t *testing.T) {
 	}
 	all := map[int]string{}
 	for i := range 100 {
-		all[i] = "0,1,0.5"
+		all[i] = fmt.Sprintf("%d,1,0.5", i)
 	}
 	for _, c := range []struct{ text, want string }{
 		{"", "the file is empty"},
@@ -251,6 +281,7 @@ func TestReadScores(t *testing.T) {
 		{scoresText(20, map[int]string{3: "3,1"}), "wrong number of fields"},
 		{scoresText(20, map[int]string{3: `3,1,"1`}), "extraneous or missing"},
 		{scoresText(20, map[int]string{3: "3,x,1", 9: "9,1,y"}), `scores:11: score = "y"`},
+		{scoresText(20, map[int]string{3: "3,1,1", 9: " 3 ,1,1"}), `scores:11: id = "3", must not be that of line 5`},
 		{scoresText(19, nil), "canaries = 19, must be in [20, 100000]"},
 		{scoresText(100, all), "all 100 canaries have the same member"},
 		{scoresText(100, halfOf(all)), "100 canaries are members, must be about half"},
@@ -309,6 +340,9 @@ func TestDrawCanaries(t *testing.T) {
 	var text bytes.Buffer
 	if err := DrawCanaries(&text, 1000, rng.New(1)); err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), ",1\n"); n < 420 || n > 580 { // five standard deviations
+		t.Errorf("%d of 1000 coins show a member", n)
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	scored := strings.Join(lines, ",1\n") + ",1"

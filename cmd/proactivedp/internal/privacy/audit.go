@@ -96,7 +96,7 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
 			audit.MinRuns, audit.MaxRuns))
 	fs.Float64Var(&o.Delta, "delta", o.Delta,
-		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller; must be given with --scores")
 	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]; "+
 		"with --scores of each bound, by default 0.95")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers,

@@ -16,11 +16,15 @@ import (
 	"proactivedp/rng"
 )
 
-const scoresHelp = `With --scores, audit bounds the ε of a training that ran anywhere. First draw
-the coins of N canaries with --canaries N --out FILE. Train on the data and on the canaries
-whose member is 1. Then compute a score for every canary, higher for members, such as
-the negative loss, add it as the column score, and give the file to --scores. The columns
-member (0 or 1) and score are read. --out draws the ROC curve on logarithmic axes.`
+const scoresHelp = `With --scores, audit bounds the ε of a training that ran anywhere:
+
+  1. Draw the coins of N canaries: --canaries N --out FILE.
+  2. Train on the data and on the canaries whose member is 1.
+  3. Compute a score for every canary without looking at the coins. A higher score must
+     say member; the negative loss is a score. Add it as the column score.
+  4. Audit the file: --scores FILE --delta δ. --out draws the ROC curve.
+
+The columns member and score are read, and an id must not occur twice.`
 
 // scoresFlags are the flags of an audit of scores.
 type scoresFlags struct {
@@ -65,7 +69,7 @@ func (f *auditFlags) ofScores(cmd *cobra.Command) error {
 		return err
 	}
 	if f.out != "" {
-		if err := files.Write(f.out, func(w io.Writer) error { return ROC(w, r) }); err != nil {
+		if err := files.Write(f.out, func(w io.Writer) error { return drawROC(w, r) }); err != nil {
 			return err
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// ROC draws the ROC curve of an attack by scores as a PNG, on logarithmic axes, where the rates that
+// drawROC draws the ROC curve of an attack by scores as a PNG, on logarithmic axes, where the rates that
 // harm are seen. Points without a false or a true positive have no place on these axes.
-func ROC(w io.Writer, r *audit.ScoresReport) error {
+func drawROC(w io.Writer, r *audit.ScoresReport) error {
 	members, others := float64(r.Members), float64(r.Canaries-r.Members)
 	curve := plots.Line{Name: "attack"}
 	guess := plots.Line{Name: "guessing", Emphasise: true}
