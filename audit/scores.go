@@ -295,7 +295,7 @@ type ScoresReport struct {
 	LowerKind         string       `json:"lower_kind"`
 	Canaries          int          `json:"canaries"`
 	Members           int          `json:"members"`
-	Seed              uint64       `json:"seed"` // of the order among equal scores
+	Seed              uint64       `json:"seed"`  // of the order among equal scores
 	Tests             int          `json:"tests"` // numbers of guesses that share 1 - confidence
 	OneRun            OneRun       `json:"one_run"`
 	Gaussian          GaussianDP   `json:"gaussian"`
