@@ -91,15 +91,28 @@ func guess(scores []float32, absent []bool, made int) guesses {
 	for i := range order {
 		order[i] = i
 	}
+	ascending(order, scores)
+	return countRight(len(order), choice{made / 2, made / 2}, func(rank int) bool { return absent[order[rank]] })
+}
+
+// ascending sorts places by their scores. Places with equal scores keep their order.
+func ascending[F cmp.Ordered](order []int, scores []F) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
+}
+
+// countRight counts the right guesses of a choice. absent says of the canary of each rank, lowest score
+// first, whether it was left out.
+func countRight(canaries int, c choice, absent func(rank int) bool) guesses {
 	right := 0
-	for i := range made / 2 {
-		if absent[order[i]] {
-			right++
-		}
-		if !absent[order[len(order)-1-i]] {
+	for i := range c.low {
+		if absent(i) {
 			right++
 		}
 	}
-	return guesses{canaries: len(scores), made: 2 * (made / 2), right: right}
+	for i := range c.high {
+		if !absent(canaries - 1 - i) {
+			right++
+		}
+	}
+	return guesses{canaries: canaries, made: c.low + c.high, right: right}
 }
