@@ -84,7 +84,7 @@ func sampledAs(e dp.Event) string {
 			sizes)
 	case dp.Shuffle:
 		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled in "+
-			"each epoch%s", e.Batches(), sizes)
+			"%s%s", e.Batches(), map[bool]string{false: "each epoch", true: "the first epoch"}[e.Redraw == dp.Once], sizes)
 	case dp.Poisson:
 	default: // OfEvents refuses any other
 		return fmt.Sprintf("draws its records by the unknown sampling %q", e.Sampling)

@@ -1,0 +1,176 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+)
+
+// measured is ends for allocation, shuffled batches and groups.
+func (q query) measured(lost float64) (least [][]query, most []query, err error) {
+	switch {
+	case q.sampling == dp.Allocation:
+		return q.allocationEnds(lost)
+	case q.sampling == dp.Shuffle:
+		return q.shuffleEnds(lost), []query{q}, nil
+	}
+	return q.groupEnds(lost)
+}
+
+// ofContour is the part of the accuracy that is left for the contour of measures. The other part is
+// for the measures' own width.
+const ofContour = 0.6
+
+// with returns q for other specs, under add-or-remove adjacency.
+func (q query) with(specs ...spec) query {
+	q.directions, q.specs = []direction{remove, add}, specs
+	q.accuracy = max(minAccuracy, ofContour*q.accuracy)
+	return q
+}
+
+// epochsOf returns the epochs of an event, in units of which it is composed: E epochs, or one with
+// σ/√E if the draw is kept. If the draw is kept for all epochs, the mean of a record's E rounds is a
+// sufficient statistic.
+func epochsOf(e dp.Event, epochs int, redraw dp.Redraw) (sigma, count float64) {
+	if redraw == dp.Once {
+		return e.NoiseMultiplier / math.Sqrt(float64(epochs)), 1
+	}
+	return e.NoiseMultiplier, float64(epochs)
+}
+
+// fallback returns the lower end of rounds of t batches for which float64 has no room, from the test
+// that the sum of some choice of one round in each epoch is above a threshold. Under P it has the
+// probability that one given choice has, or more. Under Q it has at most t^E times that of one
+// choice. So ε is at least that of Gaussian rounds less E·log t.
+func (q query) fallback(e epoch, count float64) query {
+	a := q.with(spec{q: 1, sigma: e.sigma, count: count})
+	a.less = count * math.Log(float64(e.batches)) * (1 + 1e-12)
+	return a
+}
+
+// allocationEnds returns the ends of allocation. The upper end is also at most that of Gaussian
+// rounds, because a record is in one round of each epoch; see [dp.Unamplified].
+func (q query) allocationEnds(lost float64) (least [][]query, most []query, err error) {
+	var epochs float64
+	for _, e := range q.events {
+		epochs += float64(e.Epochs())
+	}
+	var below, above []spec
+	ok, finished, attack := true, false, q
+	var fallbacks []query
+	for _, e := range q.events {
+		t := e.Batches()
+		sigma, count := epochsOf(e, e.Epochs(), e.Redraw)
+		one := epoch{batches: t, sigma: sigma, present: 1}
+		if t == 1 {
+			above = append(above, spec{q: 1, sigma: sigma, count: count})
+		} else if m := one.upper(q.ctx, lost, epochs); m != nil {
+			above = append(above, spec{q: 1, count: count, given: m})
+		} else {
+			ok = false
+		}
+		whole := e.Count / t // the others are not known to have used the record
+		if whole == 0 {
+			continue
+		}
+		finished = true
+		one.sigma, count = epochsOf(e, whole, e.Redraw)
+		if t == 1 {
+			below = append(below, spec{q: 1, sigma: one.sigma, count: count})
+		} else if m := one.lower(q.ctx, lost, epochs); m != nil {
+			below = append(below, spec{q: 1, count: count, given: m})
+		} else {
+			fallbacks = append(fallbacks, q.fallback(one, count))
+		}
+	}
+	attack = q.with(below...)
+	most = []query{q}
+	if ok {
+		most = append(most, q.with(above...))
+	}
+	attacks := fallbacks
+	if finished && len(below) > 0 {
+		attacks = append(attacks, attack)
+	}
+	return [][]query{attacks}, most, nil
+}
+
+// shuffleEnds returns attacks on shuffled batches. With drop_last, a record may be in no batch of an
+// epoch. If it is not known whether the permutation is drawn anew, an attack must work for both.
+func (q query) shuffleEnds(lost float64) (least [][]query) {
+	redraws := dp.Redraws()
+	for _, e := range q.events {
+		if e.Redraw != "" {
+			redraws = []dp.Redraw{e.Redraw}
+		}
+	}
+	for _, redraw := range redraws {
+		var attacks []query
+		for kind := itself; kind <= shuffled; kind++ {
+			if kind == shuffled && q.adjacency != dp.ZeroOut {
+				break
+			}
+			var specs []spec
+			for _, e := range q.events {
+				t := e.Batches()
+				whole := e.Count / t
+				if whole == 0 || t > maxBatches {
+					continue
+				}
+				sigma, count := epochsOf(e, whole, redraw)
+				one := epoch{attack: kind, batches: t, sigma: sigma, present: 1}
+				if e.Rate == 0 {
+					one.present = float64(t) * float64(e.SampleSize) / float64(e.DatasetSize)
+				}
+				if q.adjacency == dp.ReplaceOne { // the others are -u, and the record is u or -u
+					one.sigma /= 2
+				}
+				var s spec
+				if m := one.lower(q.ctx, lost, count); m != nil {
+					s = spec{q: 1, count: count, given: m}
+				} else if one.present == 1 && kind == itself {
+					attacks = append(attacks, q.fallback(one, count))
+					continue
+				} else {
+					continue
+				}
+				if len(q.events) > 1 && redraw == dp.Once { // events may share their draw
+					attacks = append(attacks, q.with(s))
+					continue
+				}
+				specs = append(specs, s)
+			}
+			if len(specs) > 0 {
+				attacks = append(attacks, q.with(specs...))
+			}
+		}
+		least = append(least, attacks)
+	}
+	return least
+}
+
+// groupEnds returns the ends of persons with several records.
+func (q query) groupEnds(lost float64) (least [][]query, most []query, err error) {
+	k := q.events[0].Group
+	var rounds float64
+	for _, s := range q.specs {
+		rounds += s.count
+	}
+	var below, above []spec
+	for _, s := range q.specs {
+		if s.q == 1 {
+			s.sigma /= float64(k)
+			below, above = append(below, s), append(above, s)
+			continue
+		}
+		l, m := newCrowd(k, s.q, s.sigma).measures(lost, rounds)
+		if m == nil {
+			return nil, nil, fmt.Errorf("group = %d at noise multiplier %v, must be at most %d: %w", k, s.sigma,
+				int(math.Sqrt(steepestLoss*maxCells)/2*s.sigma), dp.ErrNotCovered)
+		}
+		below = append(below, spec{q: s.q, count: s.count, given: l})
+		above = append(above, spec{q: s.q, count: s.count, given: m})
+	}
+	return [][]query{{q.with(below...)}}, []query{q.with(above...)}, nil
+}
