@@ -178,8 +178,11 @@ func TestShuffledBatches(t *testing.T) {
 	} {
 		for adjacency, want := range map[dp.Adjacency]float64{dp.ZeroOut: c.zeroOut, dp.ReplaceOne: c.replace} {
 			e := dp.Event{Sampling: dp.Shuffle, Adjacency: adjacency, NoiseMultiplier: c.sigma, Rate: 1. / 98,
-				Count: 98 * c.epochs}
+				Count: 98 * c.epochs, Redraw: dp.EachEpoch}
 			for _, acc := range []dp.Accountant{pld.Accountant{}, gdp.Accountant{}, rdp.Accountant{}} {
+				if acc.Name() == (pld.Accountant{}).Name() && c.epochs != 1 {
+					continue // its upper end is that of gdp; its lower end takes time
+				}
 				b, err := acc.Epsilon(t.Context(), []dp.Event{e}, 1e-5)
 				kind, tight := dp.Upper, acc.Name() != (rdp.Accountant{}).Name()
 				if acc.Name() == (pld.Accountant{}).Name() {
