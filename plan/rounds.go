@@ -9,14 +9,15 @@ import (
 
 // Rounds returns how many rounds like e the epochs are: T = ⌈kN/s⌉, the least number of
 // whole rounds that computes kN gradients. If e has a rate and no sizes, T = ⌈k/q⌉; if it
-// has shuffled batches, T = ⌈k·batches⌉. The report is false if T is above 2^53.
+// has shuffled batches or allocation, T = ⌈k·batches⌉. The report is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
-	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
+	batched := e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation
+	if !batched && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))
 		return roundsOf(k, e.SampleSize), ok
 	}
 	perEpoch := 1 / e.SampleRate()
-	if e.Sampling == dp.Shuffle {
+	if batched {
 		perEpoch = float64(e.Batches())
 	}
 	// A quotient may be above a whole number only because it was rounded.

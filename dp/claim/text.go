@@ -88,7 +88,7 @@ func Line(b dp.Bound, events ...dp.Event) string {
 		if b.Kind == dp.Approximation {
 			cost = fmt.Sprintf("δ about %s at ε = %s (no guarantee)", up(b.Delta), up(b.Epsilon))
 		}
-	} else if b.Kind == dp.Interval || b.Kind == dp.Exact {
+	} else if (b.Kind == dp.Interval && b.Sampling != dp.Shuffle) || b.Kind == dp.Exact { // the ends of shuffled batches differ widely
 		cost = fmt.Sprintf("ε ≤ %s at δ = %s", up(b.EpsilonUpper), up(b.Delta))
 	}
 	by := byAccountant(b.Kind, b.Accountant)
@@ -246,9 +246,9 @@ const Shuffled = "The rounds are those of one data loader, which uses each recor
 const Attacked = "The lower end is an attack: there is a data set of whole batches, and a test, that shows it."
 
 // Allocated must be printed with every ε of allocation.
-const Allocated = "In each draw, every record must choose its batch uniformly and independently of all other records, so " +
-	"a batch may be empty or large, and an empty one releases noise. Batches of equal size are shuffled batches, which " +
-	"cost more. The number of batches is fixed before the records are known."
+const Allocated = "Every record must choose its batch on its own, uniformly at random, so a batch may be empty or large; " +
+	"an empty one releases noise. Batches of equal size are shuffled batches, which cost more. The number of batches must " +
+	"not depend on the records."
 
 // drawSentence says what must be known about how the batches were drawn.
 func drawSentence(b dp.Bound) string {

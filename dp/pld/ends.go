@@ -12,6 +12,8 @@ func (q query) measured(lost float64) (least [][]query, most []query, err error)
 	switch {
 	case q.sampling == dp.Allocation:
 		return q.allocationEnds(lost)
+	case q.sampling == dp.Shuffle && q.upperEnd:
+		return nil, []query{q}, nil
 	case q.sampling == dp.Shuffle:
 		return q.shuffleEnds(lost), []query{q}, nil
 	}
@@ -71,7 +73,7 @@ func (q query) allocationEnds(lost float64) (least [][]query, most []query, err 
 			ok = false
 		}
 		whole := e.Count / t // the others are not known to have used the record
-		if whole == 0 {
+		if whole == 0 || q.upperEnd {
 			continue
 		}
 		finished = true

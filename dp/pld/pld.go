@@ -27,6 +27,9 @@ type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
+	// UpperEnd leaves out lower ends that take work of their own: those of fixed-size samples, shuffled
+	// batches, allocation and groups. The Bound is then dp.Upper. It is for searches.
+	UpperEnd bool
 }
 
 var _ dp.Accountant = Accountant{}
@@ -111,7 +114,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 
 // kind returns dp.Upper for rounds of which no attack is known, as before the end of the first epoch.
 func (q query) kind(k dp.Kind, lower float64) dp.Kind {
-	if k == dp.Interval && lower == 0 && len(q.events) > 0 {
+	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd && q.directions[0] == fixed) {
 		return dp.Upper
 	}
 	return k

@@ -19,6 +19,7 @@ type query struct {
 	sampling   dp.Sampling
 	events     []dp.Event // of allocation, shuffled batches and groups
 	shuffles   bool       // specs are rounds that cost at least as much as the events
+	upperEnd   bool       // only the upper end is asked for
 	less       float64    // what a lower end subtracts from ε, see fallback
 	accuracy   float64
 }
@@ -43,7 +44,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.invalid = append(wrong.invalid,
 			fmt.Errorf("accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
-	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy}
+	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy, upperEnd: a.UpperEnd}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
@@ -335,10 +336,19 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 func (q query) ends(lost float64) (least [][]query, most []query, err error) {
 	switch {
 	case len(q.events) > 0:
-		return q.measured(lost)
+		if least, most, err = q.measured(lost); q.upperEnd {
+			least = [][]query{nil}
+		}
+		return least, most, err
 	case q.directions[0] == fixed && q.exact() == nil:
 		// All gradients are -u but that of the record, which is u or -u. The sums differ as those of
 		// Poisson sampling, by 2C.
+		if q.upperEnd {
+			if len(q.specs) > maxSpecs {
+				_, q.specs = grouped(q.ctx, q.specs)
+			}
+			return [][]query{nil}, []query{q}, nil
+		}
 		attack := q
 		attack.directions, attack.specs = []direction{remove, add}, slices.Clone(q.specs)
 		for i := range attack.specs {

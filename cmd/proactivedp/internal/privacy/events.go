@@ -29,7 +29,9 @@ const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 or a single one of these, or CSV with a header of the same names. "sample_size" with
 "dataset_size" may replace "sample_rate", "noise_multiplier" is "sigma", and "count" is
-"steps". "sampling" and "adjacency" override the options.
+"steps". "sampling" and "adjacency" override the options. "redraw" and "group" are as in
+the options. Rounds of another draw of allocation, or of another data loader that
+shuffles, are another element of the array.
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that its noise is from. Several files are composed. Two releases of one run share their
 noise and are refused. So are two files with the same rounds that name no run, unless
@@ -190,6 +192,8 @@ var columns = map[string]func(e *dp.Event, field string) error{
 	"sample_rate":      func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) },
 	"sample_size":      func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) },
 	"dataset_size":     func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) },
+	"redraw":           func(e *dp.Event, field string) error { e.Redraw = dp.Redraw(field); return nil },
+	"group":            func(e *dp.Event, field string) error { return parseInt(&e.Group, field) },
 	"count":            func(e *dp.Event, field string) error { return parseInt(&e.Count, field) },
 }
 
