@@ -11,7 +11,8 @@ import (
 func (q query) measured(lost float64) (least [][]query, most []query, err error) {
 	switch {
 	case q.sampling == dp.Allocation:
-		return q.allocationEnds(lost)
+		least, most = q.allocationEnds(lost)
+		return least, most, nil
 	case q.sampling == dp.Shuffle && q.upperEnd:
 		return nil, []query{q}, nil
 	case q.sampling == dp.Shuffle:
@@ -51,51 +52,79 @@ func (q query) fallback(e epoch, count float64) query {
 	return a
 }
 
+// measures makes each measure of epochs once. For equal epochs, specs are counted together.
+type measures struct {
+	query
+	lost, epochs float64
+	made         map[epoch]*measure // nil for a measure that float64 has no room for
+}
+
+func (q query) measures(lost float64) *measures {
+	m := &measures{q, lost, 0, map[epoch]*measure{}}
+	for _, e := range q.events {
+		m.epochs += float64(e.Epochs())
+	}
+	return m
+}
+
+// add adds epochs to specs, bounded from above or from below. ok is false if there is no such measure.
+func (m *measures) add(specs []spec, one epoch, above bool, count float64) (all []spec, ok bool) {
+	if one.batches == 1 && one.attack == itself && one.present == 1 {
+		return append(specs, spec{q: 1, sigma: one.sigma, count: count}), true
+	}
+	given, seen := m.made[one]
+	if !seen {
+		if above {
+			given = one.upper(m.ctx, m.lost, m.epochs)
+		} else {
+			given = one.lower(m.ctx, m.lost, m.epochs)
+		}
+		m.made[one] = given
+	}
+	if given == nil {
+		return specs, false
+	}
+	for i := range specs {
+		if specs[i].given == given {
+			specs[i].count += count
+			return specs, true
+		}
+	}
+	return append(specs, spec{q: 1, count: count, given: given}), true
+}
+
 // allocationEnds returns the ends of allocation. The upper end is also at most that of Gaussian
 // rounds, because a record is in one round of each epoch; see [dp.Unamplified].
-func (q query) allocationEnds(lost float64) (least [][]query, most []query, err error) {
-	var epochs float64
-	for _, e := range q.events {
-		epochs += float64(e.Epochs())
-	}
+func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
+	up, low := q.measures(lost), q.measures(lost)
 	var below, above []spec
-	ok, finished, attack := true, false, q
-	var fallbacks []query
+	var attacks []query
+	all := true
 	for _, e := range q.events {
-		t := e.Batches()
-		sigma, count := epochsOf(e, e.Epochs(), e.Redraw)
-		one := epoch{batches: t, sigma: sigma, present: 1}
-		if t == 1 {
-			above = append(above, spec{q: 1, sigma: sigma, count: count})
-		} else if m := one.upper(q.ctx, lost, epochs); m != nil {
-			above = append(above, spec{q: 1, count: count, given: m})
-		} else {
-			ok = false
+		one := epoch{batches: e.Batches(), present: 1}
+		var count float64
+		var ok bool
+		one.sigma, count = epochsOf(e, e.Epochs(), e.Redraw)
+		if above, ok = up.add(above, one, true, count); !ok {
+			all = false
 		}
-		whole := e.Count / t // the others are not known to have used the record
+		whole := e.Count / one.batches // the others are not known to have used the record
 		if whole == 0 || q.upperEnd {
 			continue
 		}
-		finished = true
 		one.sigma, count = epochsOf(e, whole, e.Redraw)
-		if t == 1 {
-			below = append(below, spec{q: 1, sigma: one.sigma, count: count})
-		} else if m := one.lower(q.ctx, lost, epochs); m != nil {
-			below = append(below, spec{q: 1, count: count, given: m})
-		} else {
-			fallbacks = append(fallbacks, q.fallback(one, count))
+		if below, ok = low.add(below, one, false, count); !ok {
+			attacks = append(attacks, q.fallback(one, count))
 		}
 	}
-	attack = q.with(below...)
 	most = []query{q}
-	if ok {
+	if all {
 		most = append(most, q.with(above...))
 	}
-	attacks := fallbacks
-	if finished && len(below) > 0 {
-		attacks = append(attacks, attack)
+	if len(below) > 0 {
+		attacks = append(attacks, q.with(below...))
 	}
-	return [][]query{attacks}, most, nil
+	return [][]query{attacks}, most
 }
 
 // shuffleEnds returns attacks on shuffled batches. With drop_last, a record may be in no batch of an
@@ -107,6 +136,7 @@ func (q query) shuffleEnds(lost float64) (least [][]query) {
 			redraws = []dp.Redraw{e.Redraw}
 		}
 	}
+	m := q.measures(lost)
 	for _, redraw := range redraws {
 		var attacks []query
 		for kind := itself; kind <= shuffled; kind++ {
@@ -115,33 +145,27 @@ func (q query) shuffleEnds(lost float64) (least [][]query) {
 			}
 			var specs []spec
 			for _, e := range q.events {
-				t := e.Batches()
-				whole := e.Count / t
-				if whole == 0 || t > maxBatches {
+				one := epoch{attack: kind, batches: e.Batches(), present: 1}
+				whole := e.Count / one.batches
+				if whole == 0 || one.batches > maxBatches {
 					continue
 				}
-				sigma, count := epochsOf(e, whole, redraw)
-				one := epoch{attack: kind, batches: t, sigma: sigma, present: 1}
+				var count float64
+				one.sigma, count = epochsOf(e, whole, redraw)
 				if e.Rate == 0 {
-					one.present = float64(t) * float64(e.SampleSize) / float64(e.DatasetSize)
+					one.present = float64(one.batches) * float64(e.SampleSize) / float64(e.DatasetSize)
 				}
 				if q.adjacency == dp.ReplaceOne { // the others are -u, and the record is u or -u
 					one.sigma /= 2
 				}
-				var s spec
-				if m := one.lower(q.ctx, lost, count); m != nil {
-					s = spec{q: 1, count: count, given: m}
-				} else if one.present == 1 && kind == itself {
+				var ok bool
+				if specs, ok = m.add(specs, one, false, count); !ok && one.present == 1 && kind == itself {
 					attacks = append(attacks, q.fallback(one, count))
-					continue
-				} else {
-					continue
 				}
-				if len(q.events) > 1 && redraw == dp.Once { // events may share their draw
-					attacks = append(attacks, q.with(s))
-					continue
+				if ok && len(q.events) > 1 && redraw == dp.Once { // events may share their draw
+					attacks = append(attacks, q.with(specs...))
+					specs = nil
 				}
-				specs = append(specs, s)
 			}
 			if len(specs) > 0 {
 				attacks = append(attacks, q.with(specs...))

@@ -86,7 +86,7 @@ func (e epoch) upper(ctx context.Context, lost, count float64) *measure {
 		}
 		y, logQ := l.h*float64(l.first+i)-logT, math.Log(q)
 		moved := 8 * (math.Abs(y) + logT + 1)
-		up.add(y+l.bias, logQ+y, moved, l.units+8+4*math.Abs(logQ)+moved)
+		up.add(y+l.bias, logQ+y+l.bias, moved, l.units+8+4*math.Abs(logQ)+moved)
 		down.add(-y+l.bias, logQ, moved, l.units+8+4*math.Abs(logQ))
 	}
 	m.of[remove], m.of[add] = up, down

@@ -318,3 +318,19 @@ func TestFixedSizeFromBelow(t *testing.T) {
 		}
 	}
 }
+
+// Many equal events take no more time than one, and too many different ones are refused by name.
+func TestManyEventsOfAllocation(t *testing.T) {
+	var many, different []dp.Event
+	for i := range 200 {
+		many = append(many, allocated(2, 20, 1, dp.EachEpoch))
+		different = append(different, allocated(2, 20+i, 1, dp.EachEpoch))
+	}
+	together, want := epsilon(t, Accountant{}, 1e-5, many...), epsilon(t, Accountant{}, 1e-5, allocated(2, 20, 200, dp.EachEpoch))
+	if together.EpsilonLower != want.EpsilonLower || together.EpsilonUpper != want.EpsilonUpper {
+		t.Errorf("%+v, want %+v", together, want)
+	}
+	if _, err := (Accountant{}).Epsilon(t.Context(), different, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("200 different events: %v", err)
+	}
+}

@@ -115,12 +115,25 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		}
 		q.specs[index[key]].count += float64(e.Count)
 	}
-	if len(q.specs) > maxMeasures && len(q.events) > 0 {
-		wrong.notCovered("different rounds of %s = %d, must be at most %d", q.sampling, len(q.specs), maxMeasures)
+	if n := q.different(); n > maxMeasures {
+		wrong.notCovered("different rounds of %s = %d, must be at most %d", q.sampling, n, maxMeasures)
 	}
 	if rounds > MaxRounds {
 		wrong.notCovered("rounds = %v, must be at most %v", rounds, MaxRounds)
 	}
+}
+
+// different returns the number of different measures that the events need.
+func (q query) different() int {
+	seen := map[dp.Event]bool{}
+	for _, e := range q.events {
+		if e.Redraw != dp.Once && !(e.Sampling == dp.Shuffle && e.Redraw == "") {
+			e.Count = 0
+		}
+		e.Noise = dp.Noise{}
+		seen[e] = true
+	}
+	return len(seen)
 }
 
 // directionsOf returns the directions whose pairs dominate a round like e.
