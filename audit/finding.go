@@ -19,7 +19,7 @@ import (
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
-	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // of what ran, with the audit's confidence
+	EpsilonLowerBound float64        `json:"epsilon_lower_bound"` // on the cost of the run, with the audit's confidence
 	EpsilonUpper      float64        `json:"epsilon_upper"`       // as claimed per record
 	Violated          bool           `json:"violated"`            // whether the lower bound exceeds the upper bound
 	Delta             float64        `json:"delta"`

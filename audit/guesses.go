@@ -6,8 +6,8 @@ import (
 	"proactivedp/internal/root"
 )
 
-// guesses is the result of one run with many canaries, each of which is in the data by the toss of a
-// fair coin: how many coins were guessed, and how many of the guesses were right.
+// guesses is the result of one run with many canaries. The toss of a fair coin put each canary into
+// the data or left it out. guesses counts the coins that were guessed, and the right guesses.
 type guesses struct {
 	canaries, made, right int
 }

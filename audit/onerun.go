@@ -29,7 +29,7 @@ const (
 	oneRunGuesses  = 200
 )
 
-// oneRunSetting returns a setting like that of the probe full-batch, in which every record is a canary.
+// oneRunSetting returns the setting of the probe full-batch, but with every record a canary.
 func oneRunSetting() setting {
 	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries),
 		Start: []int{0}, Synthetic: true}

@@ -69,7 +69,7 @@ type outcome struct {
 	rate    moments     // of the sample rates of these releases
 }
 
-// watched makes the runs in one world. In both worlds the direction is that of the probe's canary.
+// watched makes the runs in one world. Both worlds look along the direction of the probe's canary.
 func (p probe) watched(
 	ctx context.Context, name string, s setting, absent []bool, runs int, o *Options,
 ) (*outcome, error) {

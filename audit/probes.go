@@ -64,7 +64,7 @@ func probes() ([]probe, error) {
 			about: "samples of two records of four, of a fixed size; the canary is replaced by its opposite",
 			setting: setting{
 				model: linear{2}, data: among(3),
-				neighbour: gradients(2, beside(3, []float32{-loudCanary, 0})...),
+				neighbour: gradients(2, withOthers(3, []float32{-loudCanary, 0})...),
 				partition: data.Replicate, clients: 2, rounds: 3, size: 2, places: 4, sigma: 2, sampling: dp.FixedSize,
 			},
 			share: 5,
@@ -151,10 +151,10 @@ func gradients(features int, rows ...[]float32) *data.Dataset {
 }
 
 // among returns the loud canary and n records whose gradients are orthogonal to it.
-func among(n int) *data.Dataset { return gradients(2, beside(n, []float32{loudCanary, 0})...) }
+func among(n int) *data.Dataset { return gradients(2, withOthers(n, []float32{loudCanary, 0})...) }
 
-// beside returns the canary and n records whose gradients are orthogonal to it.
-func beside(n int, canary []float32) [][]float32 {
+// withOthers returns the canary and n records whose gradients are orthogonal to it.
+func withOthers(n int, canary []float32) [][]float32 {
 	rows := [][]float32{canary}
 	for range n {
 		rows = append(rows, []float32{0, 1})

@@ -139,7 +139,7 @@ func (r *Report) claims() string {
 
 // writeChecks writes how many checks failed, and the first of them.
 func (r *Report) writeChecks(w io.Writer) error {
-	fmt.Fprintf(w, "\n%d of %d checks of what is sent failed.\n", r.Failed, len(r.Checks))
+	fmt.Fprintf(w, "\n%d of %d checks of the messages failed.\n", r.Failed, len(r.Checks))
 	if r.Failed == 0 {
 		return nil
 	}

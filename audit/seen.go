@@ -60,8 +60,8 @@ func (s *seen) see(c *sim.Client, u []float32, ws *sim.Workspace) error {
 }
 
 // replayed returns the distance of a release from the sum of the sample's correctly clipped gradients
-// and the noise of the client's root. This is the only use of what an adversary does not know, the
-// seed.
+// and the noise of the client's root. It alone uses the seed, which an adversary does not
+// know.
 func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 	want := make([]float64, len(u))
 	for _, row := range batch.Rows {

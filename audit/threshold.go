@@ -9,7 +9,7 @@ import (
 // threshold.
 type Test struct {
 	Statistic string  `json:"statistic"`
-	Over      string  `json:"over"` // the world of the numerator, over that of the denominator
+	Over      string  `json:"over"` // "with over without" or the reverse: the worlds of the numerator and of the denominator
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
 	// The hits are among the CountedRuns runs of each world, which do not include the runs that chose

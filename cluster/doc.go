@@ -33,7 +33,7 @@
 //     directly, before the stream has it. It takes other updates from the stream, and also those
 //     that came while it was away. sim.Server drops an update that it already has.
 //  4. From time to time the server saves its state and flushes it to disk.
-//  5. It tells clients which rounds the saved state covers. Their journals forget these rounds.
+//  5. It sends clients the rounds that the saved state covers. Their journals forget these rounds.
 //  6. It deletes the messages of these rounds from the stream.
 //
 // So nobody needs the broker to keep the messages that it has acknowledged. A server that starts

@@ -39,11 +39,16 @@ func (s Subset) MajorityShare() float64 {
 	if s.Len() == 0 {
 		return 0
 	}
+	return float64(slices.Max(s.ClassCounts())) / float64(s.Len())
+}
+
+// ClassCounts returns the number of rows of each class.
+func (s Subset) ClassCounts() []int {
 	counts := make([]int, s.Data.Classes)
 	for _, r := range s.Rows {
 		counts[s.Data.Label[r]]++
 	}
-	return float64(slices.Max(counts)) / float64(s.Len())
+	return counts
 }
 
 // All returns all rows of s as one batch.

@@ -21,7 +21,7 @@ func addChance(p *plots.Picture, f *figureConfig, spec train.Spec) error {
 	if err != nil {
 		return err
 	}
-	share := ready.Test.MajorityShare()
+	share := ready.Baseline(ready.Test)
 	if !slices.ContainsFunc(p.Lines, func(l plots.Line) bool { return l.Y[len(l.Y)-1] < share+nearChance }) {
 		return nil
 	}

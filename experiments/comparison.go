@@ -110,11 +110,12 @@ func (c *comparison) summaries() []Summary {
 	return out
 }
 
-// times returns a series' times to the goal, by seed. NaN means that the seed never reached it.
+// times returns a series' times to the goal, by seed. NaN means that the seed never reached it, or that
+// it lost more than the tolerance again until its end.
 func (c *comparison) times(i int) (seconds []float64, reached int) {
 	for seed, run := range c.runs[i] {
 		at, ok := run.Reaches(c.goal[seed])
-		if !ok {
+		if !ok || run.Accuracy[len(run.Accuracy)-1] < c.goal[seed]-c.tolerance {
 			seconds = append(seconds, math.NaN())
 			continue
 		}

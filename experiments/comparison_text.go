@@ -17,10 +17,11 @@ import (
 
 // goalText defines "time to target".
 func (c *comparison) goalText() string {
-	return fmt.Sprintf("Target, seed by seed: the accuracy that the %s run ends with, less %.4f (%s); the time is "+
+	return fmt.Sprintf("Target, seed by seed: the %s that the %s run ends with, less %.4f (%s); the time is "+
 		"that of the first of %d looks at it or above, mean over seeds. "+
+		"A run that ends more than %.4f below its target has not reached it. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
-		c.all[0].name, c.tolerance, toleranceText, c.looks(), c.all[0].name, c.goalNotes())
+		c.all[0].spec.MetricName(), c.all[0].name, c.tolerance, toleranceText, c.looks(), c.tolerance, c.all[0].name, c.goalNotes())
 }
 
 // goalNotes says if a target does not exist or is met from the start.
@@ -33,8 +34,8 @@ func (c *comparison) goalNotes() string {
 			seedsText(len(c.goal)), first.Name)
 	}
 	if first.ToTarget != nil && *first.ToTarget == 0 {
-		text += fmt.Sprintf(" The %s run itself is there from the start: the accuracy at its end is at most %.4f above "+
-			"the one at its beginning.", first.Name, c.tolerance)
+		text += fmt.Sprintf(" The %s run itself is there from the start: the %s at its end is at most %.4f above "+
+			"the one at its beginning.", first.Name, c.all[0].spec.MetricName(), c.tolerance)
 	}
 	return text
 }
@@ -117,10 +118,14 @@ func (c *comparison) noiseText() string {
 
 // rows returns the summaries as a table, after a header.
 func (c *comparison) rows() [][]string {
-	out := [][]string{{c.noiseText(), "accuracy at the end", "whole run", "to target", "speed-up", "i − k: mean",
+	out := [][]string{{c.noiseText(), c.all[0].spec.MetricName() + " at the end", "whole run", "to target", "speed-up", "i − k: mean",
 		"largest", "idle"}}
 	for _, s := range c.summaries() {
-		out = append(out, s.row(len(c.goal)))
+		row := s.row(len(c.goal))
+		if mean, _ := report.Spread(c.goal); s.Diverged == 0 && s.Accuracy < mean {
+			row[1] += " (below the target)"
+		}
+		out = append(out, row)
 	}
 	return out
 }

@@ -22,7 +22,8 @@ import (
 type DelaySpec struct {
 	Train  train.Spec `json:"train"` // what all runs have in common; its delay and seed are not used
 	Delays []string   `json:"delays"`
-	Seeds  int        `json:"seeds"` // seeds 1 to Seeds are run
+	Seeds  int        `json:"seeds"`  // seeds 1 to Seeds are run
+	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
 }
 
 // DefaultDelays are the delays that are compared by default.
@@ -31,7 +32,8 @@ var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 // DefaultDelaySpec returns the comparison for a model on a data set. It has the paper's parameters, and
 // compute times with stragglers. Either name may be "", which means the usual one for the other.
 func DefaultDelaySpec(model, dataset string) DelaySpec {
-	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3}
+	return DelaySpec{Train: withStragglers(pool.Train(model, dataset)), Delays: DefaultDelays, Seeds: 3,
+		Margin: DefaultMargin}
 }
 
 // UsualTimeScale is the default time scale of comparisons by hogwild. With it, a round of the paper's
@@ -49,6 +51,9 @@ func (s DelaySpec) Validate() error {
 		t := s.Train
 		t.Delay = delay
 		errs = append(errs, t.Validate())
+	}
+	if !(s.Margin > 0 && s.Margin < 1) {
+		errs = append(errs, fmt.Errorf("margin = %v, must be in (0, 1)", s.Margin))
 	}
 	if s.Train.Runner == train.DistributedRunner {
 		errs = append(errs, fmt.Errorf("runner = %q, must be %q or %q: delays are compared in one process",
@@ -82,6 +87,7 @@ type DelayOptions struct {
 
 // DelayReport is the result of a comparison.
 type DelayReport struct {
+	Verdict    DelayVerdict `json:"verdict"`
 	Delays     []Summary    `json:"delays"`           // result of each delay, the synchronous one first
 	Tolerance  float64      `json:"target_tolerance"` // how far the target is below the final accuracy of the synchronous run
 	Looks      int          `json:"looks"`            // how often the accuracy of each run was measured, including its start
@@ -154,8 +160,8 @@ func (s DelaySpec) compare(ctx context.Context, source *train.Source, o DelayOpt
 	}
 	d := source.Data()
 	return &DelayReport{
-		Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
-		TestRows: p.Test.Len(), Majority: p.Test.MajorityShare(), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
+		Verdict: c.verdict(s.Margin, p.Baseline(p.Test)), Delays: c.summaries(), Tolerance: c.tolerance, Looks: c.looks(), Rounds: p.Config.Run().Rounds,
+		TestRows: p.Test.Len(), Majority: p.Baseline(p.Test), JudgedOn: s.Train.JudgedOn(), Privacy: privacy,
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(),
 		Notes: append(s.Train.Notes(), oneOfMany), Spec: s, comparison: c,
 	}, nil

@@ -122,7 +122,7 @@ func axisName(delay string) string {
 // measuredText says how the times of a spec's runs are measured.
 func measuredText(s train.Spec) string {
 	if s.Runner == train.HogwildRunner {
-		return fmt.Sprintf("measured, in seconds of a clock of which each really takes %g s", s.TimeScale)
+		return fmt.Sprintf("measured, in seconds of a clock; each takes %g real seconds", s.TimeScale)
 	}
 	return "simulated"
 }
@@ -131,7 +131,7 @@ func measuredText(s train.Spec) string {
 func timingText(s train.Spec) string {
 	text := "Simulated time"
 	if s.Runner == train.HogwildRunner {
-		text = fmt.Sprintf("Real clock, each second of which really takes %g s", s.TimeScale)
+		text = fmt.Sprintf("Real clock, whose second takes %g real seconds", s.TimeScale)
 	}
 	text += fmt.Sprintf(": a round takes s × %s", s.Compute)
 	if s.Speeds != "" {

@@ -19,8 +19,8 @@ const textWidth = 100
 // WriteText writes the report as text.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
-	if _, err := fmt.Fprintf(w, "%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
-		train.ModelTitle(t.Model), decimal.Many(t.Clients, "client"), t.GradComps, decimal.Many(r.Rounds, "round"),
+	if _, err := fmt.Fprintf(w, "%s\n\n%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",
+		wrapped(r.Verdict.Text), train.ModelTitle(t.Model), decimal.Many(t.Clients, "client"), t.GradComps, decimal.Many(r.Rounds, "round"),
 		seedsText(r.Spec.Seeds), decimal.Many(r.TestRows, "row"), report.Data(t.Data, r.Synthetic, r.DataNote),
 		r.JudgedOn, wrapped(timingText(t))); err != nil {
 		return err
@@ -48,9 +48,9 @@ func (r *DelayReport) WriteText(w io.Writer) error {
 // WriteStatement writes the full privacy statement of the seed that costs most.
 func (r *DelayReport) WriteStatement(w io.Writer) error { return r.Privacy.WriteStatement(w) }
 
-// majorityText states the majority-class baseline.
+// majorityText states the baseline accuracy.
 func (r *DelayReport) majorityText() string {
-	text := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
+	text := fmt.Sprintf("always predicting the same class has %.4f.", r.Majority)
 	if first := r.Delays[0]; first.Accuracy <= r.Majority {
 		text += fmt.Sprintf(" The %s run does NOT beat it: its target, and who is there sooner, show nothing.",
 			first.Name)

@@ -272,7 +272,8 @@ func TestDivergedAdaptiveRunsClaimNothing(t *testing.T) {
 }
 
 func smallDelays() DelaySpec {
-	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2}
+	s := DelaySpec{Train: smallSpec(), Delays: []string{"2", "clients:0,1,0,1,0", "unlimited"}, Seeds: 2,
+		Margin: DefaultMargin}
 	return s
 }
 
@@ -324,7 +325,7 @@ func TestCompareDelays(t *testing.T) {
 	}
 	// So small a training learns nothing: who is at its target sooner shows nothing.
 	const warning = "The synchronous run does NOT beat it: its target, and who is there sooner, show nothing."
-	guess := fmt.Sprintf("guessing the majority class has %.4f.", r.Majority)
+	guess := fmt.Sprintf("always predicting the same class has %.4f.", r.Majority)
 	if text := oneLine(out.String()); r.Delays[0].Accuracy > r.Majority || !strings.Contains(text, guess+" "+warning) {
 		t.Errorf("text %s", text)
 	}
@@ -422,7 +423,7 @@ func TestDelaysOnARealClock(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Real clock, each second of which really takes 10 s", "All times are measured",
+	for _, want := range []string{"Real clock, whose second takes 10 real seconds", "All times are measured",
 		"Another run with the same seed gives another model"} {
 		if !strings.Contains(oneLine(text.String()), want) {
 			t.Errorf("no %q in\n%s", want, &text)

@@ -92,7 +92,7 @@ func (l delayExperiment) delayFigures() []Figure {
 	if train.IsNetwork(l.with.Model) {
 		return all // the other figures show the protocol, for which the model does not matter
 	}
-	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure())
+	return append(all, l.stalenessFigure(), l.idleFigure(), l.adaptiveFigure(), l.timelineFigure(), l.skewedFigure())
 }
 
 // Select returns the figures that match any of the patterns, in the order of the registry. A pattern is

@@ -50,6 +50,19 @@ func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 		timeContent)
 }
 
+// skewedFigure shows the final accuracy against the permissible delay where delay costs accuracy: each
+// client mostly has records of one label, the steps are ten times those of the other figures, and there
+// is no noise that hides the loss.
+func (l delayExperiment) skewedFigure() Figure {
+	spec := l.without
+	spec.Partition, spec.Eta0 = "dirichlet:0.1", 10*l.without.Eta0
+	return l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps",
+		func(f *figureConfig) []series { return l.delays(f, spec, allDelays) },
+		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
+			return delayContent(ctx, f, c)
+		})
+}
+
 // stalenessFigure shows how far behind rounds were computed, for each delay.
 func (l delayExperiment) stalenessFigure() Figure {
 	return l.comparisonFigure("-staleness", "Staleness against its bound",

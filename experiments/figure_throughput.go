@@ -174,7 +174,7 @@ func (l delayExperiment) throughputContent(f *figureConfig, results []json.RawMe
 		}
 		p.Lines, p.Rows = append(p.Lines, line), append(p.Rows, row)
 	}
-	p.Caption = fmt.Sprintf("Training alone, of about as many updates for each number of clients, which share the "+
+	p.Caption = fmt.Sprintf("Only training is timed, of about as many updates for each number of clients, which share the "+
 		"records: s = %s, %s; %s. virtual: the event loop, which computes networks' rounds on all "+
 		"cores; hogwild: a goroutine for each client, which waits for nothing. On %s. No other run has the same.",
 		config[0].SampleSize, behindText(config[0].Delay), spreadText(f.seeds), cpu.Describe())

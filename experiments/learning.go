@@ -137,7 +137,7 @@ func (l *LearningCurve) WriteStatement(w io.Writer) error { return l.Privacy.Wri
 
 // WriteText writes the curve as text, and the guarantee of one training.
 func (l *LearningCurve) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "accuracy on the %s, %s of %s; mean and standard deviation over %s\n", l.JudgedOn,
+	if _, err := fmt.Fprintf(w, "%s on the %s, %s of %s; mean and standard deviation over %s\n", l.Spec.MetricName(), l.JudgedOn,
 		decimal.Many(l.TestRows, "row"), report.Data(l.Spec.Data, l.Synthetic, l.DataNote), decimal.Many(l.Seeds,
 			"seed")); err != nil {
 		return err
@@ -180,8 +180,8 @@ func (l *LearningCurve) picture() plots.Picture {
 		line.Add(float64(at.GradComps), at.Accuracy, at.Accuracy-at.SD, at.Accuracy+at.SD)
 	}
 	p := plots.Picture{
-		Title:  fmt.Sprintf("%s, %s: accuracy of the broadcast models", l.Spec.Data, train.ModelTitle(l.Spec.Model)),
-		XLabel: "gradient computations per client", YLabel: "accuracy (fraction)", Lines: []plots.Line{line},
+		Title:  fmt.Sprintf("%s, %s: %s of the broadcast models", l.Spec.Data, train.ModelTitle(l.Spec.Model), l.Spec.MetricName()),
+		XLabel: "gradient computations per client", YLabel: l.Spec.MetricName() + " (fraction)", Lines: []plots.Line{line},
 		Caption: fmt.Sprintf("%s of s = %s, σ = %s, C = %g, step size %s; %s. Judged by %s of the %s. %s",
 			decimal.Many(l.Spec.Clients, "client"), l.Spec.SampleSize, decimal.Exactly(l.Spec.NoiseMultiplier),
 			l.Spec.Clip, l.Spec.StepText(), "mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"),

@@ -70,9 +70,9 @@ const delayLabel = "permissible delay: rounds behind, at most"
 // accuracyLabel is the label of an axis of accuracies.
 func accuracyLabel(s train.Spec) string {
 	if s.Holdout > 0 {
-		return "held-out accuracy"
+		return "held-out " + s.MetricName()
 	}
-	return "test accuracy"
+	return "test " + s.MetricName()
 }
 
 func (c *comparison) axisNames() []string {

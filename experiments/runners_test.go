@@ -50,7 +50,7 @@ func TestForetoldTimes(t *testing.T) {
 		t.Errorf("%d lines and %d plots below", len(out.picture.Lines), len(out.picture.Below))
 	}
 	for _, text := range []string{"Over all delays and 2 seeds the virtual clock is off by 50.00 %",
-		"no other has the same", "each second of which really takes 8 s"} {
+		"no other has the same", "whose second takes 8 real seconds"} {
 		if !strings.Contains(out.picture.Caption, text) {
 			t.Errorf("no %q in\n%s", text, out.picture.Caption)
 		}

@@ -25,6 +25,7 @@ type SearchReport struct {
 	Notes         []string        `json:"notes,omitempty"`
 	PrivacyReason string          `json:"privacy_reason"`
 	Command       string          `json:"command"` // command that repeats the search
+	metric        string
 }
 
 // SearchRanking holds the candidates with one noise multiplier.
@@ -67,13 +68,14 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 		if err != nil {
 			return nil, err
 		}
-		share += p.Test.MajorityShare() / float64(s.Seeds)
+		share += p.Baseline(p.Test) / float64(s.Seeds)
 		held += float64(p.Test.Len()) / float64(s.Seeds)
 	}
 	r := SearchReport{
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
+		metric: s.Train.MetricName(),
 	}
 	for _, sigma := range s.Sigmas {
 		ranked := best(all, sigma)
@@ -97,6 +99,7 @@ const shownCandidates = 5
 
 // WriteText writes the winners, and their best competitors.
 func (r *SearchReport) WriteText(w io.Writer) error {
+	metric := r.metric
 	var text strings.Builder
 	fmt.Fprintf(&text, "search on %s: judged by about %d held-out training records, not by the test set\n",
 		report.Data(r.Data, r.Synthetic, ""), r.HeldOutRows)
@@ -108,8 +111,8 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 		if best := ranking.Winner; best.Diverged == r.Seeds {
 			fmt.Fprintf(&text, "\n%s: every run diverged\n", noise)
 		} else {
-			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out accuracy %.4f (%.4f by guessing the "+
-				"majority class)\n", noise, best.Model, best.step, best.Accuracy, r.MajorityShare)
+			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out %s %.4f (%.4f by always predicting "+
+				"the same class)\n", noise, best.Model, best.step, metric, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
 				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
 			}
@@ -119,7 +122,7 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "train it whole, on all training records: %s\n", ranking.Winner.Command)
 		}
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-		fmt.Fprint(t, "  model\tη₀\tβ\theld-out accuracy\tstandard deviation\tdiverged\n")
+		fmt.Fprintf(t, "  model\tη₀\tβ\theld-out %s\tstandard deviation\tdiverged\n", metric)
 		for _, c := range ranking.Candidates[:min(shownCandidates, len(ranking.Candidates))] {
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%.4f\t%s\t%d of %d\n", c.Model, report.Number(c.Eta0),
 				report.Number(c.Beta), c.Accuracy, deviationText(c.SD, r.Seeds), c.Diverged, r.Seeds)

@@ -44,7 +44,7 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	}
 	d := source.Data()
 	r := &UtilityReport{
-		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Majority: p.Test.MajorityShare(),
+		TestRows: p.Test.Len(), JudgedOn: s.Train.JudgedOn(), Majority: p.Baseline(p.Test),
 		Synthetic: d.Synthetic, DataNote: d.Note, DataSHA256: source.Hash(), Spec: s,
 	}
 	r.Spec.Train.Clip, r.Notes = 0, append(s.Train.Notes(), "this "+ownPrivacy)
@@ -69,8 +69,8 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 
 // WriteText writes the report as text: accuracies of w* + n over that of w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "accuracy of w* + n over that of w*, on the %s: %s of %s\n",
-		r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
+	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
+		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,
 			r.DataNote)); err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	for i, sigma := range r.Spec.Sigmas {
 		row(fmt.Sprintf("%g", sigma), "%.4f", func(u *pool.Utility) float64 { return u.Points[i].Fraction })
 	}
-	row("accuracy of w*", "%.4f", func(u *pool.Utility) float64 { return u.Accuracy })
-	row("majority class", "%.4f", func(*pool.Utility) float64 { return r.Majority })
+	row(r.Spec.Train.MetricName()+" of w*", "%.4f", func(u *pool.Utility) float64 { return u.Accuracy })
+	row("baseline", "%.4f", func(*pool.Utility) float64 { return r.Majority })
 	row("‖w*‖", "%.4f", func(u *pool.Utility) float64 { return u.Norm })
 	if err := t.Flush(); err != nil {
 		return err

@@ -16,7 +16,7 @@ func TestUtilityTextWarnsOfAGuess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got,
-		"majority class 0.7500 0.7500") ||
+		"baseline 0.7500 0.7500") ||
 		!strings.Contains(got, "WARNING: C = 0.5: "+train.MajorityWarning) || strings.Contains(got, "C = 2: ") {
 		t.Errorf("it says\n%s", got)
 	}

@@ -173,7 +173,7 @@ func (m *Network) Predict(labels []int32, params []float32, b data.Batch, scratc
 	m.net.Predict(labels, params, b, scratch.(*networkScratch).whole())
 }
 
-// Scores implements Scorer for two classes. The score is the difference of the logits.
-func (m *Network) Scores(scores []float64, params []float32, b data.Batch, scratch Scratch) {
-	m.net.Margins(scores, params, b, scratch.(*networkScratch).whole())
+// Logits implements Scorer.
+func (m *Network) Logits(z []float64, params []float32, b data.Batch, scratch Scratch) {
+	m.net.Logits(z, params, b, scratch.(*networkScratch).whole())
 }

@@ -90,9 +90,12 @@ func TestNetworkScoresAsItPredicts(t *testing.T) {
 	m, d := models.NewNetwork("small", net), modeltest.Images(100, 1, 6, 6, 2)
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
 	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
-	labels, scores := make([]int32, d.Len()), make([]float64, d.Len())
+	labels, logits, scores := make([]int32, d.Len()), make([]float64, 2*d.Len()), make([]float64, d.Len())
 	m.Predict(labels, params, all(d), scratch)
-	m.Scores(scores, params, all(d), scratch)
+	m.Logits(logits, params, all(d), scratch)
+	for i := range scores {
+		scores[i] = logits[2*i+1] - logits[2*i]
+	}
 	seen := map[bool]int{}
 	for i, s := range scores {
 		// One example by itself has the loss ln(1 + e^∓s).
@@ -114,7 +117,7 @@ func TestNetworkScoresAsItPredicts(t *testing.T) {
 		t.Errorf("AUC %v, %v", area, ok)
 	}
 	b := all(d)
-	if n := testing.AllocsPerRun(5, func() { m.Scores(scores, params, b, scratch) }); n != 0 {
+	if n := testing.AllocsPerRun(5, func() { m.Logits(logits, params, b, scratch) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }

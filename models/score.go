@@ -2,56 +2,408 @@ package models
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"proactivedp/data"
 )
 
-// Scorer is a Model of two classes that can rank examples, as [AUC] needs.
+// Scorer is a Model that gives the logits of its classes. The probability of a class is its softmax:
+// e^{z_k} / Σ_j e^{z_j}.
 type Scorer interface {
 	Model
-	// Scores sets scores[i] to a number that grows with the probability that example i is of class
-	// 1, such as the logit.
-	Scores(scores []float64, params []float32, b data.Batch, scratch Scratch)
+	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of
+	// the data set. z has the length K·b.Len(). The class that Predict gives has the largest logit;
+	// of equal ones it is the first.
+	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
+}
+
+// Evaluation compares the predictions of a model with the labels of records. It is post-processing for
+// the training records, but it reads the evaluated records, which no noise protects.
+type Evaluation struct {
+	Accuracy float64 // fraction of the records that are labelled correctly
+	// Confusion[c][p] counts the records of class c for which the model predicts class p.
+	Confusion [][]int
+	// BalancedAccuracy is the mean recall of the classes that have records. It does not grow with the
+	// share of a class: always predicting one of K classes has 1/K.
+	BalancedAccuracy float64
+	// F1 is the harmonic mean of precision and recall. With two classes it is that of class 1, with more
+	// the mean over the classes that have records.
+	F1 float64
+	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
+	// Scorer or if the value is not finite.
+	LogLoss *float64
+	// AUC is the area under the ROC curve, see [AUC]. It is nil where that is not defined.
+	AUC *float64
+}
+
+// evaluatedAtOnce is how many examples are evaluated at once. It bounds the scratch.
+const evaluatedAtOnce = 1000
+
+// mostLogits is the largest number of logits that are held at once: 256 MiB.
+const mostLogits = 1 << 25
+
+// logits returns the logits of all examples, see [Scorer]. It returns nil if the model is not a Scorer,
+// if there are fewer than two classes, or if there are more than mostLogits.
+func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 {
+	scorer, ok := m.(Scorer)
+	classes := b.Data.Classes
+	if !ok || classes < 2 || b.Len() > mostLogits/classes {
+		return nil
+	}
+	z := make([]float64, b.Len()*classes)
+	for from := 0; from < b.Len(); from += evaluatedAtOnce {
+		to := min(from+evaluatedAtOnce, b.Len())
+		scorer.Logits(z[from*classes:to*classes], params, data.Batch{Data: b.Data, Rows: b.Rows[from:to]}, scratch)
+	}
+	return z
+}
+
+// Evaluate evaluates a model on the batch. Without examples, all numbers are 0. Above 2²⁵ logits,
+// LogLoss and AUC are nil.
+func Evaluate(m Model, params []float32, b data.Batch, scratch Scratch) *Evaluation {
+	labels := make([]int32, b.Len())
+	if b.Len() > 0 {
+		m.Predict(labels, params, b, scratch)
+	}
+	return EvaluateLogits(logits(m, params, b, scratch), labels, b)
+}
+
+// EvaluateLogits evaluates the predicted classes of the batch and their logits z, see [Scorer]. With a nil
+// z, LogLoss and AUC are nil.
+func EvaluateLogits(z []float64, predicted []int32, b data.Batch) *Evaluation {
+	e := confusion(predicted, b)
+	if len(z) == 0 {
+		return e
+	}
+	loss, classes := 0.0, b.Data.Classes
+	for i := range b.Len() {
+		row := z[i*classes:][:classes]
+		loss += logSum(row) - row[b.Label(i)]
+	}
+	if loss /= float64(b.Len()); !math.IsNaN(loss) && !math.IsInf(loss, 0) {
+		e.LogLoss = &loss
+	}
+	if area, ok := auc(z, b); ok {
+		e.AUC = &area
+	}
+	return e
+}
+
+// confusion returns the evaluation of predicted classes.
+func confusion(predicted []int32, b data.Batch) *Evaluation {
+	e := &Evaluation{Confusion: make([][]int, b.Data.Classes)}
+	for c := range e.Confusion {
+		e.Confusion[c] = make([]int, b.Data.Classes)
+	}
+	for i, class := range predicted {
+		e.Confusion[b.Label(i)][class]++
+	}
+	if b.Len() > 0 {
+		e.count()
+	}
+	return e
+}
+
+// Softmax replaces the logits of one example by the probabilities of its classes.
+func Softmax(z []float64) {
+	sum := logSum(z)
+	for k := range z {
+		z[k] = math.Exp(z[k] - sum)
+	}
+}
+
+// logSum returns ln Σ e^{z_k} without overflow.
+func logSum(z []float64) float64 {
+	most, sum := slices.Max(z), 0.0
+	for _, x := range z {
+		sum += math.Exp(x - most)
+	}
+	return most + math.Log(sum)
+}
+
+// count computes what follows from the confusion matrix.
+func (e *Evaluation) count() {
+	all, right, present := 0, 0, 0.0
+	var recall, f1 float64
+	for c := range e.Confusion {
+		of := e.Class(c)
+		all, right = all+of.Count, right+e.Confusion[c][c]
+		if of.Count > 0 {
+			present++
+			recall += of.Recall
+			f1 += of.F1
+		}
+	}
+	e.Accuracy, e.BalancedAccuracy, e.F1 = float64(right)/float64(all), recall/present, f1/present
+	if len(e.Confusion) == 2 {
+		e.F1 = e.Class(1).F1
+	}
+}
+
+// ClassResult is the result of one class.
+type ClassResult struct {
+	Count     int     `json:"count"`     // records of the class
+	Predicted int     `json:"predicted"` // records that are predicted as the class
+	Precision float64 `json:"precision"` // fraction of Predicted that is right; 0 if there are none
+	Recall    float64 `json:"recall"`    // fraction of Count that is found; 0 if there are none
+	F1        float64 `json:"f1"`        // harmonic mean of both; 0 if no record is right
+}
+
+// Class returns the result of class c.
+func (e *Evaluation) Class(c int) ClassResult {
+	var r ClassResult
+	for other := range e.Confusion {
+		r.Count += e.Confusion[c][other]
+		r.Predicted += e.Confusion[other][c]
+	}
+	if right := float64(e.Confusion[c][c]); right > 0 {
+		r.Precision, r.Recall = right/float64(r.Predicted), right/float64(r.Count)
+		r.F1 = 2 * right / float64(r.Predicted+r.Count)
+	}
+	return r
 }
 
 // AUC returns the area under the ROC curve of a model on the batch. This is the probability that an
-// example of class 1 gets a higher score than one of class 0, where a tie counts half (Mann and
-// Whitney 1947). Guessing gives 0.5. Unlike accuracy, it does not grow with the share of a class.
-// ok is false if there is no such area: the model is not a Scorer, the labels are all of one class
-// or beyond two classes, or a score is NaN.
+// example of class 1 gets a higher score than one of class 0, where a tie counts half (Mann and Whitney
+// 1947). Guessing gives 0.5. Unlike accuracy, it does not grow with the share of a class. With more than
+// two classes it is the mean over the classes that have examples, each against all others, with the
+// probability of the class as the score. ok is false if there is no such area: the model is not a
+// [Scorer], all labels are equal, a score is NaN, or there are more than 2²⁵ logits.
 func AUC(m Model, params []float32, b data.Batch, scratch Scratch) (area float64, ok bool) {
-	scorer, ok := m.(Scorer)
-	if !ok || b.Len() == 0 || b.Data.Classes != 2 {
+	return auc(logits(m, params, b, scratch), b)
+}
+
+// auc is AUC for the logits z of the batch.
+func auc(z []float64, b data.Batch) (float64, bool) {
+	switch classes := b.Data.Classes; {
+	case len(z) == 0:
+		return 0, false
+	case classes == 2:
+		return scoresOf(z, b, 1).area()
+	default:
+		sum, defined := 0.0, 0.0
+		for class := range classes {
+			s := scoresOf(z, b, class)
+			if s.hasNaN() {
+				return 0, false
+			}
+			if area, ok := s.area(); ok {
+				sum += area
+				defined++
+			}
+		}
+		return sum / defined, defined > 0
+	}
+}
+
+// scored is an example with its score for a class.
+type scored struct {
+	score float64
+	in    bool // whether the example is of the class
+}
+
+// scoredList holds the examples of a batch by their score, the lowest first.
+type scoredList []scored
+
+// scoresOf returns the scores of a class, from the logits of the batch: the logarithm of the odds of the
+// class, which for two classes is the difference of the logits.
+func scoresOf(z []float64, b data.Batch, class int) scoredList {
+	if len(z) == 0 {
+		return nil
+	}
+	classes := b.Data.Classes
+	list, others := make(scoredList, b.Len()), make([]float64, classes-1)
+	for i := range list {
+		row := z[i*classes:][:classes]
+		copy(others[copy(others, row[:class]):], row[class+1:])
+		rest := others[0]
+		if classes > 2 {
+			rest = logSum(others)
+		}
+		list[i] = scored{row[class] - rest, int(b.Label(i)) == class}
+	}
+	slices.SortFunc(list, func(x, y scored) int { return cmp.Compare(x.score, y.score) })
+	return list
+}
+
+// hasNaN reports a score that is NaN. Sorting puts these first.
+func (s scoredList) hasNaN() bool { return len(s) > 0 && math.IsNaN(s[0].score) }
+
+// area returns the area under the ROC curve.
+func (s scoredList) area() (float64, bool) {
+	if s.hasNaN() {
 		return 0, false
 	}
-	type scored struct {
-		score float64
-		label int32
-	}
-	scores := make([]float64, b.Len())
-	scorer.Scores(scores, params, b, scratch)
-	all := make([]scored, b.Len())
-	for i, s := range scores {
-		if math.IsNaN(s) {
-			return 0, false
+	below, in, pairs := 0.0, 0.0, 0.0 // examples outside of the class so far, in it, pairs in order
+	for i := 0; i < len(s); {
+		var inside, outside float64 // examples with this score
+		for score := s[i].score; i < len(s) && s[i].score == score; i++ {
+			if s[i].in {
+				inside++
+			} else {
+				outside++
+			}
 		}
-		all[i] = scored{s, b.Label(i)}
+		pairs += inside * (below + outside/2)
+		below += outside
+		in += inside
 	}
-	slices.SortFunc(all, func(x, y scored) int { return cmp.Compare(x.score, y.score) })
-	below, ones, pairs := 0.0, 0.0, 0.0 // examples of class 0 so far, of class 1, pairs in order
-	for i := 0; i < len(all); {
-		var tied [2]float64
-		for score := all[i].score; i < len(all) && all[i].score == score; i++ {
-			tied[all[i].label]++
-		}
-		pairs += tied[1] * (below + tied[0]/2)
-		below += tied[0]
-		ones += tied[1]
-	}
-	if below == 0 || ones == 0 {
+	if below == 0 || in == 0 {
 		return 0, false
 	}
-	return pairs / (below * ones), true
+	return pairs / (below * in), true
+}
+
+// recallAt returns the largest recall of the class over all thresholds of the score at which at least
+// this fraction of the predicted examples is of the class. It returns 0 if no threshold has that.
+func (s scoredList) recallAt(precision float64) (recall float64, ok bool) {
+	if s.hasNaN() {
+		return 0, false
+	}
+	in, found := 0.0, 0.0
+	for _, x := range s {
+		if x.in {
+			in++
+		}
+	}
+	if in == 0 {
+		return 0, false
+	}
+	for i := len(s) - 1; i >= 0; {
+		for score := s[i].score; i >= 0 && s[i].score == score; i-- {
+			if s[i].in {
+				found++
+			}
+		}
+		if predicted := float64(len(s) - 1 - i); found >= precision*predicted {
+			recall = found / in
+		}
+	}
+	return recall, true
+}
+
+// Metric is a number in [0, 1] by which models are compared; a larger one is better. The zero value is
+// the accuracy.
+type Metric struct {
+	name      string
+	precision float64 // of recallMetric
+}
+
+// The names of metrics.
+const (
+	accuracyMetric = "accuracy"
+	balancedMetric = "balanced-accuracy"
+	aucMetric      = "auc"
+	f1Metric       = "f1"
+	recallMetric   = "recall-at-precision" // followed by : and the precision
+)
+
+// MetricsUsage lists the metrics for the help of an option.
+const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of the classes), " + aucMetric +
+	" (area under the ROC curve; with several classes the mean of each against the rest), " + f1Metric +
+	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1])"
+
+// ParseMetric returns the metric that a text names, see [MetricsUsage]. "" is the accuracy.
+func ParseMetric(text string) (Metric, error) {
+	switch text {
+	case "":
+		return Metric{}, nil
+	case accuracyMetric:
+		return Metric{}, nil
+	case balancedMetric, aucMetric, f1Metric:
+		return Metric{name: text}, nil
+	}
+	if number, found := strings.CutPrefix(text, recallMetric+":"); found {
+		p, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(p > 0 && p <= 1) {
+			return Metric{}, fmt.Errorf("metric = %.60q, the precision must be in (0, 1]", text)
+		}
+		return Metric{name: recallMetric, precision: p}, nil
+	}
+	return Metric{}, fmt.Errorf("metric = %.60q, must be %s", text, MetricsUsage)
+}
+
+// String returns the text from which ParseMetric makes the metric.
+func (m Metric) String() string {
+	switch m.name {
+	case "":
+		return accuracyMetric
+	case recallMetric:
+		return fmt.Sprintf("%s:%v", recallMetric, m.precision)
+	}
+	return m.name
+}
+
+// Check returns an error if the metric is not defined for a model on a data set.
+func (m Metric) Check(model Model, d *data.Dataset) error {
+	if _, scores := model.(Scorer); !scores && (m.name == aucMetric || m.name == recallMetric) {
+		return fmt.Errorf("metric = %s: the model %s gives no scores", m, model.Name())
+	}
+	if m.name == recallMetric && d.Classes != 2 {
+		return fmt.Errorf("metric = %s: %d classes, must be 2", m, d.Classes)
+	}
+	return nil
+}
+
+// Of returns the metric of a model on the batch. It is 0 where it is not defined: for an empty batch,
+// for scores that are NaN, and for the AUC and the recall if all labels are equal.
+func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
+	switch m.name {
+	case "":
+		return Accuracy(model, params, b, scratch, nil)
+	case aucMetric:
+		area, _ := AUC(model, params, b, scratch)
+		return area
+	case recallMetric:
+		recall, _ := scoresOf(logits(model, params, b, scratch), b, 1).recallAt(m.precision)
+		return recall
+	}
+	labels := make([]int32, b.Len())
+	if b.Len() > 0 {
+		model.Predict(labels, params, b, scratch)
+	}
+	if e := confusion(labels, b); m.name == f1Metric {
+		return e.F1
+	} else {
+		return e.BalancedAccuracy
+	}
+}
+
+// Baseline returns the largest value of the metric without looking at the features: by always predicting
+// the same class or, where the metric ranks examples, by equal scores. A model has learnt something only
+// if it is above.
+func (m Metric) Baseline(rows data.Subset) float64 {
+	counts, present, best := rows.ClassCounts(), 0.0, 0
+	for _, n := range counts {
+		best = max(best, n)
+		if n > 0 {
+			present++
+		}
+	}
+	if rows.Len() == 0 {
+		return 0
+	}
+	share := func(n int) float64 { return float64(n) / float64(rows.Len()) }
+	switch m.name {
+	case balancedMetric:
+		return 1 / present
+	case aucMetric:
+		return 0.5
+	case f1Metric: // precision p and recall 1
+		if len(counts) == 2 {
+			p := share(counts[1])
+			return 2 * p / (1 + p)
+		}
+		return 2 * share(best) / (1 + share(best)) / present
+	case recallMetric:
+		if len(counts) == 2 && share(counts[1]) >= m.precision {
+			return 1
+		}
+		return 0
+	}
+	return rows.MajorityShare()
 }

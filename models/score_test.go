@@ -9,6 +9,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/models"
 	"proactivedp/models/logreg"
+	"proactivedp/models/softmax"
 )
 
 // The AUC is the share of pairs of two classes in their order, a tie counted half, as the
@@ -62,24 +63,151 @@ func TestNoAUC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	three, err := data.FromRows("three", [][]float32{{1}, {2}, {3}}, []int32{0, 1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
 	nan := []float32{float32(math.NaN()), 0}
 	for name, c := range map[string]struct {
 		m      models.Model
 		params []float32
 		b      data.Batch
 	}{
-		"no rows":       {m, []float32{1, 0}, data.Batch{Data: one}},
-		"one class":     {m, []float32{1, 0}, all(one)},
-		"three classes": {m, []float32{1, 0}, all(three)},
-		"not a number":  {m, nan, all(one)},
-		"no scores":     {struct{ models.Model }{m}, []float32{1, 0}, all(one)},
+		"no rows":      {m, []float32{1, 0}, data.Batch{Data: one}},
+		"one class":    {m, []float32{1, 0}, all(one)},
+		"not a number": {m, nan, all(one)},
+		"no scores":    {struct{ models.Model }{m}, []float32{1, 0}, all(one)},
 	} {
 		if area, ok := models.AUC(c.m, c.params, c.b, m.NewScratch()); ok {
 			t.Errorf("%s: AUC %v", name, area)
+		}
+	}
+}
+
+// evaluated returns a data set with one feature, and a softmax model that gives class k the logit w_k·x + b_k.
+func evaluated(t *testing.T, x []float32, labels []int32, w ...float32) (*data.Dataset, *softmax.Model, []float32) {
+	t.Helper()
+	rows := make([][]float32, len(x))
+	for i := range x {
+		rows[i] = []float32{x[i]}
+	}
+	d, err := data.FromRows("evaluated", rows, labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := softmax.New(1, d.Classes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, m, w
+}
+
+// A worked example of three classes. Predicted is the class with the largest of -x, 0.5 and x.
+func TestEvaluateThreeClasses(t *testing.T) {
+	d, m, w := evaluated(t, []float32{-2, -1, 0, 1, 2, 3}, []int32{0, 1, 1, 1, 2, 2}, -1, 0, 1, 0, 0.5, 0)
+	e := models.Evaluate(m, w, all(d), m.NewScratch())
+	// Predictions: 0 0 1 2 2 2.
+	if want := [][]int{{1, 0, 0}, {1, 1, 1}, {0, 0, 2}}; !slices.EqualFunc(e.Confusion, want, slices.Equal[[]int]) {
+		t.Errorf("confusion %v, must be %v", e.Confusion, want)
+	}
+	near := func(name string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s %v, must be %v", name, got, want)
+		}
+	}
+	near("accuracy", e.Accuracy, 4./6)
+	near("accuracy", e.Accuracy, models.Accuracy(m, w, all(d), m.NewScratch(), nil))
+	near("balanced accuracy", e.BalancedAccuracy, (1+1./3+1)/3)
+	near("F1", e.F1, (2./3+1./2+4./5)/3)
+	near("log loss", *e.LogLoss, m.Loss(w, all(d), m.NewScratch()))
+	// Pairs in order: class 0 has 5 of 5; class 1 has (x = -1, 0, 1 against -2, 2, 3) 9 of 9 by closeness to 0;
+	// class 2 has 8 of 8.
+	near("AUC", *e.AUC, 1)
+	if got, want := e.Class(2), (models.ClassResult{Count: 2, Predicted: 3, Precision: 2. / 3, Recall: 1, F1: 0.8}); got != want {
+		t.Errorf("class 2: %+v, must be %+v", got, want)
+	}
+}
+
+// The value of a metric and that of guessing, for two classes of which a quarter is of class 1.
+func TestMetrics(t *testing.T) {
+	d, m, w := evaluated(t, []float32{1, 2, 3, 4, 5, 6, 7, 8}, []int32{0, 0, 0, 1, 0, 0, 1, 0}, 0, 1, 0, -5.5)
+	// The score is x − 5.5. Predicted 1: x = 6, 7, 8, of which 7 is right.
+	for name, want := range map[string][2]float64{
+		"accuracy":                   {5. / 8, 6. / 8},
+		"balanced-accuracy":          {(4./6 + 1./2) / 2, 0.5},
+		"auc":                        {(3. + 5) / 12, 0.5},
+		"f1":                         {2. / 5, 0.4},
+		"recall-at-precision:0.5":    {0.5, 0}, // x ≥ 7 finds one of two
+		"recall-at-precision:0.25":   {1, 1},
+		"recall-at-precision:0.9999": {0, 0},
+	} {
+		metric, err := models.ParseMetric(name)
+		if err != nil || metric.String() != name {
+			t.Errorf("%s: %v, error %v", name, metric, err)
+			continue
+		}
+		if err := metric.Check(m, d); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := metric.Of(m, w, all(d), m.NewScratch()); math.Abs(got-want[0]) > 1e-12 {
+			t.Errorf("%s: %v, must be %v", name, got, want[0])
+		}
+		if got := metric.Baseline(d.All()); math.Abs(got-want[1]) > 1e-12 {
+			t.Errorf("%s: baseline %v, must be %v", name, got, want[1])
+		}
+	}
+	for _, bad := range []string{"acc", "recall", "recall-at-precision", "recall-at-precision:0", "recall-at-precision:NaN",
+		"recall-at-precision:1.1", "log-loss", "AUC"} {
+		if _, err := models.ParseMetric(bad); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+	if metric, err := models.ParseMetric(""); err != nil || metric != (models.Metric{}) {
+		t.Errorf("no name: %v, %v", metric, err)
+	}
+	three := &data.Dataset{Classes: 3}
+	for _, name := range []string{"recall-at-precision:0.5"} {
+		if metric, _ := models.ParseMetric(name); metric.Check(m, three) == nil {
+			t.Errorf("%s of three classes was accepted", name)
+		}
+	}
+	if metric, _ := models.ParseMetric("auc"); metric.Check(struct{ models.Model }{m}, d) == nil {
+		t.Error("an AUC without scores was accepted")
+	}
+}
+
+// No constant prediction beats the baseline of a metric, and one of them meets it.
+func TestNoConstantBeatsTheBaseline(t *testing.T) {
+	r := rand.New(rand.NewPCG(38, 2))
+	for range 300 {
+		n, classes := 1+r.IntN(20), 2+r.IntN(3)
+		labels, x := make([]int32, n), make([]float32, n)
+		for i := range labels {
+			labels[i] = int32(r.IntN(classes))
+		}
+		labels[0] = int32(classes - 1)
+		for _, name := range []string{"accuracy", "balanced-accuracy", "f1", "auc", "recall-at-precision:0.4"} {
+			metric, err := models.ParseMetric(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := math.Inf(-1)
+			var rows data.Subset
+			for class := range classes {
+				w := make([]float32, 2*classes)
+				w[classes+class] = 1
+				d, m, _ := evaluated(t, x, labels)
+				if metric.Check(m, d) != nil {
+					continue
+				}
+				rows = d.All()
+				most = max(most, metric.Of(m, w, all(d), m.NewScratch()))
+			}
+			if rows.Data == nil {
+				continue
+			}
+			guess := metric.Baseline(rows)
+			undefined := name == "auc" && most == 0 // all labels are equal
+			if !undefined && math.Abs(most-guess) > 1e-12 {
+				t.Fatalf("%s of labels %v: constant predictions have at most %v, the baseline is %v", name, labels, most, guess)
+			}
 		}
 	}
 }

@@ -93,10 +93,12 @@ func (n *Net) Predict(labels []int32, params []float32, batch data.Batch, s *Scr
 	n.evaluate(params, batch, s, func(at, b int) { n.predict(labels[at:min(at+f32.Lanes, len(labels))], s, b) })
 }
 
-// Margins sets scores[i] to the logit of class 1 minus the logit of class 0 of example i.
-func (n *Net) Margins(scores []float64, params []float32, batch data.Batch, s *Scratch) {
-	scores = scores[:batch.Len()]
-	n.evaluate(params, batch, s, func(at, b int) { n.margins(scores[at:min(at+f32.Lanes, len(scores))], s, b) })
+// Logits sets z[i*n.Classes()+k] to the logit of class k for example i.
+func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch) {
+	classes := n.Classes()
+	n.evaluate(params, batch, s, func(at, b int) {
+		n.copyLogits(z[at*classes:min(at+f32.Lanes, batch.Len())*classes], s, b)
+	})
 }
 
 // evaluate runs the forward pass of the batch. It calls f with the first example of every block and

@@ -9,8 +9,7 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// What a recommended batch size must leave: enough updates for a training to converge, and
-// no more than help it.
+// A recommended batch size leaves enough updates for a training to converge, and not more than help.
 const (
 	fewestUpdates = 100
 	mostUpdates   = 1000
@@ -25,11 +24,11 @@ type Batch struct {
 	SampleSize int `json:"sample_size"` // s, the mean if θ > 1
 	Rounds     int `json:"rounds"`      // T of one client
 
-	// Sigma is the least noise multiplier within the budget; nil if there is none, and
+	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
-	// Signal is s√T/σ as a part of what full batches have at the same ε and δ, for any
-	// number of epochs; nil without a σ.
+	// Signal is s√T/σ, divided by its value for full batches at the same ε and δ. The number of epochs
+	// does not change that value. Signal is nil without a σ.
 	Signal *float64 `json:"signal"`
 
 	Computations int    `json:"grad_computations"`   // sT of one client
@@ -38,16 +37,16 @@ type Batch struct {
 	Reason       string `json:"reason,omitempty"`    // why it is recommended, or why it has no σ
 }
 
-// batch returns what is known of a size without its noise.
+// batch returns a batch size with its costs, without its noise.
 func (p *Plan) batch(s, rounds int) Batch {
 	messages := p.Clients * rounds
 	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
 		Bytes: bytesPerParameter * messages}
 }
 
-// signalAt returns s√T/σ of all rounds that use a record, as a part of the signal of full
-// batches at ε: T full batches within (ε, δ) have σ = √T/μ with the μ of one Gaussian
-// release, so that their signal N·μ does not depend on T. It returns nil if there is none.
+// signalAt returns s√T/σ of all rounds that use a record, divided by the signal of full batches at
+// (ε, δ). T full batches have σ = √T/μ, where μ is that of one Gaussian release, so their signal is
+// N·μ for every T. It returns nil if μ cannot be computed.
 func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
 	mu, err := gdp.Mu(eps, p.Delta)
 	if err != nil || !(mu > 0) || !(sigma > 0) {
@@ -71,10 +70,9 @@ func (c calculator) priced(ctx context.Context, b *Batch) (stop, error) {
 }
 
 // recommend returns the batch size for k gradients of each client within the calculator's
-// budget, and its noise. The signal grows with the size, and so do messages shrink; only
-// the number of updates argues for small sizes. So it is the least power of two that keeps
-// 80 % of the full-batch signal, with 100 to 1,000 updates of all clients where that is
-// possible.
+// budget, and its noise. A larger size has more signal and fewer messages. A smaller size has more
+// updates. The recommended size is the least power of two that keeps 80 % of the full-batch signal,
+// with 100 to 1,000 updates of all clients where that is possible.
 func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 	most := min(c.largestMean(), k)
 	if most < 1 {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,23 +202,23 @@ func readFile(text []byte) (file historyFile, err error) {
 		file.Releases = make([]releaseRow, 1)
 		return file, strictjson.Decode(text, &file.Releases[0].Events)
 	}
-	var beside struct {
+	var top struct {
 		Filter   json.RawMessage `json:"filter"`
 		Releases json.RawMessage `json:"releases"`
 	}
-	if json.Unmarshal(text, &beside) == nil && beside.Releases != nil {
+	if json.Unmarshal(text, &top) == nil && top.Releases != nil {
 		if err := json.Unmarshal(text, &file.Report); err != nil {
 			return file, strictjson.Plain(err, text)
 		}
 		if err := errors.Join(strictjson.Check(text, true), refuseMisspelt(text)); err != nil {
 			return file, err
 		}
-		if beside.Filter != nil {
-			if err := decodePart(text, beside.Filter, &file.Filter); err != nil {
+		if top.Filter != nil {
+			if err := decodePart(text, top.Filter, &file.Filter); err != nil {
 				return file, err
 			}
 		}
-		err := decodePart(text, beside.Releases, &file.Releases)
+		err := decodePart(text, top.Releases, &file.Releases)
 		if err == nil && len(file.Releases) == 0 {
 			err = errors.New("no releases, must be at least one")
 		}
@@ -247,10 +246,15 @@ func refuseMisspelt(text []byte) error {
 		return strictjson.Plain(err, text)
 	}
 	const filter = "filter"
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
-			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, filter)
+	misspelt := "" // the first in alphabetical order
+	for key := range all {
+		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" &&
+			(misspelt == "" || key < misspelt) {
+			misspelt = key
 		}
+	}
+	if misspelt != "" {
+		return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", misspelt, filter)
 	}
 	return nil
 }

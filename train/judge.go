@@ -4,22 +4,61 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
 	"proactivedp/models"
 )
 
-// Judge returns a function that computes the accuracy of a model on p.Test.
+// Judge returns a function that computes the metric of the spec for a model on p.Test.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that computes the accuracy of a model on rows of p's data.
+// JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
-	scratch := p.Config.Model.NewScratch()
+	metric, scratch := p.Spec.metric(), p.Config.Model.NewScratch()
+	if metric != (models.Metric{}) {
+		return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
+	}
 	labels := make([]int32, rows.Len())
 	return func(params []float32) float64 {
 		return models.Accuracy(p.Config.Model, params, rows.All(), scratch, labels)
 	}
+}
+
+// Baseline returns the value of the spec's metric on rows that a model has without looking at their
+// features, see [models.Metric.Baseline].
+func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.metric().Baseline(rows) }
+
+// metric returns the metric of a valid spec.
+func (s Spec) metric() models.Metric {
+	metric, _ := models.ParseMetric(s.Metric)
+	return metric
+}
+
+// MetricName returns the name of the spec's metric.
+func (s Spec) MetricName() string { return strings.ReplaceAll(s.metric().String(), "-", " ") }
+
+// MetricValue is the metric of the spec, with the value of guessing.
+type MetricValue struct {
+	Name     string  `json:"name"`
+	Value    float64 `json:"value"`
+	Baseline float64 `json:"baseline"` // see models.Metric.Baseline
+}
+
+// metricValue returns the spec's metric of a model on p.Test. It returns nil if that is the accuracy, which
+// a report has anyway.
+func (p *Prepared) metricValue(params []float32) *MetricValue {
+	if p.Spec.metric() == (models.Metric{}) {
+		return nil
+	}
+	return &MetricValue{p.Spec.Metric, p.Judge()(params), p.Baseline(p.Test)}
+}
+
+// accuracy returns the accuracy of a model on p.Test.
+func (p *Prepared) accuracy(params []float32) float64 {
+	m := p.Config.Model
+	return models.Accuracy(m, params, p.Test.All(), m.NewScratch(), nil)
 }
 
 // JudgedOn describes the records on which the accuracy is computed.
@@ -71,24 +110,48 @@ func (r JudgedRows) Warning(heldOut bool) string {
 
 // Judgement has what is needed to interpret an accuracy. If one class is frequent, a model that has
 // learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
-// or held-out rows, which the ε of the training does not cover.
+// or held-out rows, which the ε of the training does not cover. See [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`
 	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
-	AUC           *float64 `json:"auc"`       // see models.AUC; null if it is not defined, as for more than two classes
+	Metrics
+}
+
+// Metrics are the numbers of a [models.Evaluation] other than the accuracy.
+type Metrics struct {
+	AUC              *float64      `json:"auc"` // see models.AUC; null if it is not defined
+	BalancedAccuracy float64       `json:"balanced_accuracy"`
+	F1               float64       `json:"f1"`
+	LogLoss          *float64      `json:"log_loss"` // null if the model gives no probabilities, or if it is not finite
+	PerClass         []ClassResult `json:"per_class"`
+	// Confusion[c][p] counts the rows of class c for which the model predicts class p.
+	Confusion [][]int `json:"confusion"`
+}
+
+// ClassResult is the result of a class, with its label.
+type ClassResult struct {
+	Label string `json:"label"`
+	models.ClassResult
+}
+
+// MetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
+func MetricsOf(e models.Evaluation, labels []string) Metrics {
+	m := Metrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
+	for c := range e.Confusion {
+		m.PerClass = append(m.PerClass, ClassResult{labels[c], e.Class(c)})
+	}
+	return m
 }
 
 // judgement returns the judgement of a model whose accuracy is known.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
-	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share}
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
+	e := models.Evaluate(m, params, p.Test.All(), scratch)
+	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share, Metrics: MetricsOf(*e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
-	}
-	if area, ok := models.AUC(m, params, p.Test.All(), scratch); ok {
-		j.AUC = &area
 	}
 	return j
 }
@@ -97,22 +160,44 @@ func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// writeText writes the judgement in the line after the accuracy.
+// writeText writes the judgement in the lines after the accuracy.
 func (j Judgement) writeText(w io.Writer) error {
-	loss, area := "not finite", "no AUC (only two classes have one)"
-	if j.Loss != nil {
-		loss = fmt.Sprintf("%.4f", *j.Loss)
-	}
-	if j.AUC != nil {
-		area = fmt.Sprintf("AUC %.4f", *j.AUC)
-	}
-	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; loss %s, %s\n", j.MajorityShare,
-		loss, area); err != nil {
+	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; %s\n", j.MajorityShare,
+		defined("loss", j.Loss)); err != nil {
 		return err
 	}
-	if j.BeatsMajority {
-		return nil
+	if !j.BeatsMajority {
+		if _, err := fmt.Fprintf(w, "WARNING         %s\n", MajorityWarning); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(w, "WARNING         %s\n", MajorityWarning)
-	return err
+	return j.Metrics.WriteText(w)
+}
+
+// mostClassesShown is the largest number of classes that a text lists one by one.
+const mostClassesShown = 10
+
+// WriteText writes one line of metrics and, for at most 10 classes, one line for each class.
+func (m Metrics) WriteText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
+		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {
+		return err
+	}
+	title := "classes"
+	for _, c := range m.PerClass {
+		if _, err := fmt.Fprintf(w, "%-16s%s: %s, recall %.4f, precision %.4f\n", title, data.InList(c.Label),
+			decimal.Many(c.Count, "row"), c.Recall, c.Precision); err != nil {
+			return err
+		}
+		title = ""
+	}
+	return nil
+}
+
+// defined returns a number with its name, or that it is not defined.
+func defined(name string, x *float64) string {
+	if x == nil {
+		return "no " + name
+	}
+	return fmt.Sprintf("%s %.4f", name, *x)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"proactivedp/data"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -25,6 +26,13 @@ func (s Spec) Notes() []string {
 	if s.Averages() {
 		notes = append(notes, "the averaged model is computed from the broadcasts, so it costs no privacy. Which of "+
 			"the two models is better is judged on rows that (ε, δ) does not cover")
+	}
+	if s.metric() != (models.Metric{}) {
+		notes = append(notes, "models are compared by the metric "+s.Metric)
+	}
+	if s.ClassWeights != "" {
+		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+
+			"were computed from the records, for example from their class counts")
 	}
 	if s.TargetEpsilon != 0 {
 		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",

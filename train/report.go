@@ -23,6 +23,7 @@ type Report struct {
 	JudgedRows                // the rows of the accuracy
 	JudgedOn     string       `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
 	RowsWarning  string       `json:"rows_warning,omitempty"` // see JudgedRows.Warning
+	Metric       *MetricValue `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
 	Judgement                 // what is needed to interpret the accuracy
 	Rounds       int          `json:"rounds"` // per client
 	Updates      int          `json:"updates"`
@@ -65,7 +66,7 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil
 	}
-	accuracy := p.Judge()(o.Averaged)
+	accuracy := p.accuracy(o.Averaged)
 	return &Averaged{
 		Rule: p.Spec.Average, Broadcasts: o.Broadcasts,
 		TestAccuracy: accuracy, Judgement: p.judgement(o.Averaged, accuracy),
@@ -116,13 +117,13 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	if err != nil {
 		return nil, err
 	}
-	set, accuracy, rows := p.Test.Data, p.Judge()(result.Params), RowsOf(p.Test)
+	set, accuracy, rows := p.Test.Data, p.accuracy(result.Params), RowsOf(p.Test)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
 		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
-		TestAccuracy: accuracy, Judgement: p.judgement(result.Params, accuracy),
+		TestAccuracy: accuracy, Metric: p.metricValue(result.Params), Judgement: p.judgement(result.Params, accuracy),
 		JudgedRows: rows, JudgedOn: p.Spec.JudgedOn(), RowsWarning: rows.Warning(p.Spec.Holdout > 0),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
@@ -194,6 +195,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	if r.RowsWarning != "" {
 		if _, err := fmt.Fprintf(w, "%-16s%s\n", "WARNING", r.RowsWarning); err != nil {
+			return err
+		}
+	}
+	if m := r.Metric; m != nil {
+		if _, err := fmt.Fprintf(w, "%-16s%s %.4f; %.4f without looking at the features\n", "metric", m.Name, m.Value,
+			m.Baseline); err != nil {
 			return err
 		}
 	}

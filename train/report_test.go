@@ -3,12 +3,18 @@ package train
 import (
 	"strings"
 	"testing"
+
+	"proactivedp/models"
 )
 
 // The text of a report has every number in its place.
 func TestReportText(t *testing.T) {
+	quarter := 0.25
 	r := Report{
-		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true},
+		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true,
+			Metrics: Metrics{BalancedAccuracy: 0.8125, F1: 0.9, LogLoss: &quarter, PerClass: []ClassResult{
+				{"no", models.ClassResult{Count: 100, Recall: 0.75, Precision: 0.6}},
+				{"yes", models.ClassResult{Count: 300, Recall: 0.9, Precision: 0.95}}}}},
 		JudgedRows: JudgedRows{400, 390, 2}, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,
 		GradCompsMin: 100, GradCompsMax: 100,
 		MaxLag: 3, MeanLag: 1.25, VirtualTime: 0.5, ParamsSHA256: "abc", ParamsNorm: 2.5, Seconds: 4,
@@ -18,7 +24,10 @@ func TestReportText(t *testing.T) {
 	const want = `test accuracy   0.8750 on 400 rows of synth (SYNTHETIC data)
 privacy         no ε claimed for a record
 distinct rows   390 of 400
-baseline        0.5500 by always predicting the most frequent class; loss not finite, no AUC (only two classes have one)
+baseline        0.5500 by always predicting the most frequent class; no loss
+other metrics   balanced accuracy 0.8125, F1 0.9000, no AUC, log loss 0.2500
+classes         no: 100 rows, recall 0.7500, precision 0.6000
+                yes: 300 rows, recall 0.9000, precision 0.9500
 rounds          10 per client, 50 updates in all, at most 3 behind, 1.25 on average
 simulated time  0.5 s on the virtual clock
 computations    100 gradients per client, 7 left over

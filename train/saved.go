@@ -63,15 +63,21 @@ type ImageShape struct {
 // NewInputs returns the inputs of a model of the data set. labels is the map of its labels, or "" if
 // none was given. mapped says how its columns were normalised, or is nil if they were not.
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
-	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: slices.Clone(d.Names), Map: labels,
+	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
 	if m := d.Images; m != nil {
 		in.Images = &ImageShape{m.Channels, m.Height, m.Width, m.Mean, m.Std}
 	}
-	for class := len(in.Labels); class < d.Classes; class++ {
-		in.Labels = append(in.Labels, fmt.Sprint(class))
-	}
 	return in
+}
+
+// classNames returns the label of each class of a data set; without names that is its number.
+func classNames(d *data.Dataset) []string {
+	labels := slices.Clone(d.Names)
+	for class := len(labels); class < d.Classes; class++ {
+		labels = append(labels, fmt.Sprint(class))
+	}
+	return labels
 }
 
 // Read returns the data set that the run was prepared on, as it was read.
@@ -314,24 +320,65 @@ func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 // Predict returns the class that the model predicts for each record of a normalised data set. The
 // model must come from OpenModel.
 func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
-	if s == nil || s.model == nil {
-		return nil, errors.New("predict: the model has no parameters, must come from OpenModel")
-	}
-	if err := s.Fits(d); err != nil {
+	if err := s.opened(); err != nil {
 		return nil, err
 	}
-	shown, err := NewSource(d).shown(s.Spec.inputs())
+	labels := make([]int32, d.Len())
+	err := s.each(d, func(from, to int, b data.Batch, scratch models.Scratch) {
+		s.model.Predict(labels[from:to], s.params, b, scratch)
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows := shown.All().Rows
-	labels := make([]int32, d.Len())
-	scratch := s.model.NewScratch()
+	return labels, nil
+}
+
+// Logits returns the logits of a normalised data set, see [models.Scorer]: those of record i are K numbers
+// from i·K on, where K is the number of classes. [models.Softmax] makes probabilities of them. The model
+// must come from OpenModel.
+func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
+	if err := s.opened(); err != nil {
+		return nil, err
+	}
+	scorer, ok := s.model.(models.Scorer)
+	if !ok {
+		return nil, fmt.Errorf("predict: the model %s gives no scores", s.Spec.Model)
+	}
+	classes := len(s.Inputs.Labels)
+	z := make([]float64, d.Len()*classes)
+	err := s.each(d, func(from, to int, b data.Batch, scratch models.Scratch) {
+		scorer.Logits(z[from*classes:to*classes], s.params, b, scratch)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return z, nil
+}
+
+// each calls f with the records of a normalised data set, as the model sees them, in parts: from is the
+// first record of the part, and to the one after its last.
+func (s *Saved) each(d *data.Dataset, f func(from, to int, b data.Batch, scratch models.Scratch)) error {
+	if err := s.Fits(d); err != nil {
+		return err
+	}
+	shown, err := NewSource(d).shown(s.Spec.inputs())
+	if err != nil {
+		return err
+	}
+	rows, scratch := shown.All().Rows, s.model.NewScratch()
 	for from := 0; from < len(rows); from += predictedAtOnce {
 		to := min(from+predictedAtOnce, len(rows))
-		s.model.Predict(labels[from:to], s.params, data.Batch{Data: shown, Rows: rows[from:to]}, scratch)
+		f(from, to, data.Batch{Data: shown, Rows: rows[from:to]}, scratch)
 	}
-	return labels, nil
+	return nil
+}
+
+// opened returns an error if s has no parameters.
+func (s *Saved) opened() error {
+	if s == nil || s.model == nil {
+		return errors.New("predict: the model has no parameters, must come from OpenModel")
+	}
+	return nil
 }
 
 // predictedAtOnce is how many records are predicted at once. It bounds the scratch.

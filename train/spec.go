@@ -25,6 +25,7 @@ import (
 	"proactivedp/dp/closedform"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/realclock"
+	"proactivedp/models"
 	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -112,6 +113,14 @@ type Spec struct {
 	// Average says which mean of the broadcasts is reported in addition to the last model: "" or
 	// "none", "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
+	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
+	// means accuracy. It changes no training. What is called accuracy in results for comparison is
+	// then this metric; Report.TestAccuracy remains the accuracy.
+	Metric string `json:"metric,omitempty"`
+	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
+	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
+	// public constants, see models.Weightable.
+	ClassWeights string `json:"class_weights,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
@@ -251,6 +260,9 @@ func (s Spec) Validate() error {
 	}
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, s.checkLambda())
+	if _, err := models.ParseMetric(s.Metric); err != nil {
+		errs = append(errs, err)
+	}
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
 		sim.CheckMomentum(s.Momentum))
 	switch {

@@ -189,8 +189,8 @@ func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completio
 	return folders(cmd, args, typed)
 }
 
-// probes offers what may be looked at in the place of the data, or by private selection,
-// which propose alone has.
+// probes offers the data sets that may be searched instead of the private data. Only propose
+// also offers private selection.
 func probes(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names := []string{"own", "synthetic"}
 	if cmd.Name() == "propose" {

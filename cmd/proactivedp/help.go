@@ -105,7 +105,7 @@ func shown(flags *pflag.FlagSet) int {
 	return count
 }
 
-// flagGroups are the groups in which --help-all lists flags. What is in none comes last.
+// flagGroups are the groups in which --help-all lists flags. A flag of no group comes last.
 var flagGroups = []struct {
 	title string
 	flags []string

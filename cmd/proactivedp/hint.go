@@ -62,8 +62,9 @@ var hints = []struct {
 	{dp.ErrNotCovered, "method", "--method pld covers the most"},
 }
 
-// goOn says what an interrupted command has kept, and how it goes on from that, or how it would;
-// "" of commands that never keep anything, or say so themselves.
+// goOn returns a sentence about an interrupted command: which work is kept, and how to continue;
+// or how to keep work next time. It returns "" for a command that never keeps work, or that prints
+// its own sentence.
 func goOn(cmd *cobra.Command) string {
 	const (
 		kept     = "the same command continues from what is kept"
@@ -110,8 +111,8 @@ func goOn(cmd *cobra.Command) string {
 	return ""
 }
 
-// unkept states the flags of a training that were given and that no checkpoint holds: without
-// them a file of the user's is not read, and what was asked for beside the training is not done.
+// unkept returns the given flags that a checkpoint does not hold. Without them the resumed training
+// cannot read the user's file, or leaves out a further output, such as --save.
 func unkept(cmd *cobra.Command) string {
 	names := slices.Concat([]string{"data-dir"}, cli.OwnFlagNames,
 		[]string{"checkpoint-every", "checkpoint-key", "memory", "workers", "save", "json"})

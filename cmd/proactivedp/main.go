@@ -26,10 +26,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
-		// The first signal asks, and what has not ended by itself soon is ended: a
-		// file that does not open, a gradient that takes long. What is written to
-		// files then is as after a kill: there whole, or not. The next signal ends
-		// the process at once.
+		// The first signal asks the command to stop. If it does not stop soon, for
+		// example because a file does not open or a gradient takes long, the process
+		// ends. Files are then as after a kill: each is whole or missing. The next
+		// signal ends the process at once.
 		stop()
 		time.AfterFunc(graceTime, func() {
 			said := make(chan bool)
@@ -126,7 +126,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proactivedp",
 		Short: "Plan private training before it runs, and simulate it",
-		Long: `ProactiveDP tells you, before you train, which noise, sample size and number of
+		Long: `ProactiveDP computes, before you train, which noise, sample size and number of
 rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
 accuracy that the plan keeps.
 

@@ -65,8 +65,8 @@ func writeManual(cmd *cobra.Command, folder string) error {
 // escaped keeps what would be markup as it is.
 var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`)
 
-// markdown makes Markdown of the text of a help: its tables, which are indented,
-// stand as they are.
+// markdown makes Markdown of the text of a help. Its tables, which are indented, do not
+// change.
 func markdown(text string) string {
 	var out strings.Builder
 	inTable := false

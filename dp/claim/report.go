@@ -80,7 +80,7 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims of the closed form; without an ε if there are none.
+// Closed returns the claims of the closed form. They have no ε if the closed form does not apply.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c

@@ -286,7 +286,7 @@ func describable(b dp.Bound, events []dp.Event) error {
 			return fmt.Errorf("event %d: %w", i, err)
 		}
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
-			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be that of the bound, %s under %s", i,
+			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be as in the bound, %s under %s", i,
 				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)
 		}
 		if _, err := e.Scheme(); err != nil {

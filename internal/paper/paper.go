@@ -32,7 +32,7 @@ func (p Number) Shows(v float64) bool {
 	return above >= least && above < 1
 }
 
-// IsNear reports whether v may stand as a round number in a table: the sizes
+// IsNear reports whether a table may print v as a round number: the sizes
 // chosen there come within 1 % of it.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 

@@ -251,7 +251,7 @@ func (h *hand) progress(part float64) {
 	h.part = part
 }
 
-// beat tells the queue regularly that the worker is alive.
+// beat informs the queue regularly that the worker is alive.
 func (h *hand) beat(ctx context.Context) {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()

@@ -258,8 +258,8 @@ func (c Case) keepsNothing(t *testing.T) {
 // //go:noinline
 func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool {
 	b, d := c.batch(40), c.Model.NumParams()
-	p, sum, u := alone[float32](d), alone[float32](d), alone[float32](d)
-	wide, labels := alone[float64](d), alone[int32](b.Len())
+	p, sum, u := separate[float32](d), separate[float32](d), separate[float32](d)
+	wide, labels := separate[float64](d), separate[int32](b.Len())
 	copy(p, c.points()[1])
 	err := c.Model.ClippedGradSum(sum, p, b, 0.5, scratch)
 	if m, ok := c.Model.(models.Bounded); ok && err == nil {
@@ -278,8 +278,8 @@ func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool 
 		"the labels are": inUse(labels)}
 }
 
-// alone returns n numbers in their own allocation. A few numbers would otherwise share one.
-func alone[T any](n int) []T { return make([]T, n, n+64) }
+// separate returns n numbers in their own allocation. A few numbers would otherwise share one.
+func separate[T any](n int) []T { return make([]T, n, n+64) }
 
 // inUse returns a function that reports whether the memory of x is still reachable.
 func inUse[T any](x []T) func() bool {

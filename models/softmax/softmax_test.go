@@ -133,17 +133,17 @@ func TestRowsAndPixelsAreAlike(t *testing.T) {
 	}
 }
 
-// Two classes are logistic regression of their difference: the score is the logit.
-func TestScoresRankTwoClasses(t *testing.T) {
+// The logits rank the examples of two classes.
+func TestLogitsRankTwoClasses(t *testing.T) {
 	d, err := data.FromRows("line", [][]float32{{-2}, {-1}, {1}, {3}}, []int32{0, 0, 1, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, scores := newModel(t, 1, 2), make([]float64, 4)
+	m, logits := newModel(t, 1, 2), make([]float64, 8)
 	w := []float32{-1, 1, 0.25, 0} // w₀, w₁, b₀, b₁
-	m.Scores(scores, w, all(d), m.NewScratch())
-	if want := []float64{-4.25, -2.25, 1.75, 5.75}; !slices.Equal(scores, want) {
-		t.Errorf("scores %v, want %v", scores, want)
+	m.Logits(logits, w, all(d), m.NewScratch())
+	if want := []float64{2.25, -2, 1.25, -1, -0.75, 1, -2.75, 3}; !slices.Equal(logits, want) {
+		t.Errorf("logits %v, want %v", logits, want)
 	}
 	if area, ok := models.AUC(m, w, all(d), m.NewScratch()); !ok || area != 1 {
 		t.Errorf("AUC %v, %v, want 1", area, ok)

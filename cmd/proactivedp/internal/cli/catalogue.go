@@ -61,7 +61,7 @@ func PublishedNames() []string {
 func AllDataNames() []string { return slices.Concat(PublishedNames(), synth.Names()) }
 
 // Obtain returns a data set: a published one by name, a synthetic one by name, or
-// a file by path, of as many features; 0: as many as it has.
+// a file by path. The set must have this number of features; 0 takes the number in the file.
 func Obtain(ctx context.Context, name string, features int, own *OwnFlags, l fetch.Locator) (*data.Dataset, error) {
 	d, err := found(ctx, name, features, own, l)
 	if errors.Is(err, memory.ErrTooLittle) {
@@ -94,7 +94,7 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 	return synth.Make(name, rng.New(StandInSeed))
 }
 
-// OwnFile reports whether the name of a data set is that of a user's file.
+// OwnFile reports whether the name of a data set means a user's file.
 func OwnFile(name string) bool {
 	return name != "" && !synth.Is(name) && !slices.Contains(PublishedNames(), name)
 }

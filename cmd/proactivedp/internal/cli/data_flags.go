@@ -58,8 +58,8 @@ func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error)
 	return Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 }
 
-// LoadFor is Load for a training by the spec. What that takes from the records beyond
-// what (ε, δ) covers is said of the data.
+// LoadFor loads the data for a training by the spec. The note of the data set lists what the
+// training learns from the records outside of (ε, δ).
 func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset, error) {
 	d, err := f.LoadAs(cmd, spec, spec.Data)
 	if err == nil {
@@ -79,11 +79,11 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 		return
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %d clients hold all of %s, as in the paper, and a record pays for "+
-		"the rounds of all; --clients 1 is for one who holds it alone\n", s.Clients, s.Data)
+		"the rounds of all; use --clients 1 if only one holds it\n", s.Clients, s.Data)
 }
 
-// LoadAs is LoadFor where the data that the spec names are found under another name now.
-// What is said of them is what was said of those: the content of both is compared.
+// LoadAs is LoadFor for data that now have another name than in the spec. Their note is that of
+// the spec's data, because the contents of both are compared.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	if err := f.Own.check(cmd, name); err != nil {
 		return nil, Usage(err)
@@ -100,18 +100,18 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	return d, err
 }
 
-// checkSplit reports a way to split a file of the user's that has a test set of its own.
+// checkSplit refuses --split for a user's file that already has a test set.
 func checkSplit(cmd *cobra.Command, d *data.Dataset, name string) error {
 	if flag := cmd.Flags().Lookup("split"); d.Train > 0 && OwnFile(name) && flag != nil && flag.Changed {
-		return Usage(fmt.Errorf("--split = %s is for a set published as one, and %s has a test set of its own",
+		return Usage(fmt.Errorf("--split = %s is for a set without a test set, and %s has one",
 			flag.Value, name))
 	}
 	return nil
 }
 
-// uncovered says what one record can change beyond what (ε, δ) is about, or "". A set that
-// was published in two parts has one split for everybody; phishing and mushrooms were not,
-// and are split here; how many records they have is known. Synthetic records are nobody's.
+// uncovered returns what one record can change and (ε, δ) does not cover, or "". A set that
+// was published in two parts has the same split for everybody. Phishing and mushrooms are split
+// here, and their number of records is public. Synthetic records belong to nobody.
 func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	var what []string
 	if d.Synthetic {
@@ -152,8 +152,8 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 // notCovered begins what is said last of a data set.
 const notCovered = "NOT covered by (ε, δ): "
 
-// NotCovered adds to the note of a set, unless it was drawn, what (ε, δ) does not cover,
-// beside what is there.
+// NotCovered adds to the note of a data set what (ε, δ) does not cover. A synthetic set needs no
+// such note.
 func NotCovered(d *data.Dataset, what string) {
 	switch {
 	case d.Synthetic:

@@ -30,7 +30,7 @@ func Usage(err error) error {
 	return UsageError{err}
 }
 
-// Meant returns the question whether name was meant, or "" if there is none.
+// Meant returns the question whether name was meant; "" for an empty name.
 func Meant(name string) string {
 	if name == "" {
 		return ""
@@ -38,7 +38,7 @@ func Meant(name string) string {
 	return ": did you mean " + name + "?"
 }
 
-// FlagError says what is wrong with a flag as it was given.
+// FlagError returns the error of the command line about a flag, in this program's words.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return Usage(unknownFlag(cmd, unknown))
@@ -52,8 +52,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(err)
 }
 
-// elsewhere has names that other libraries and papers give to what is a flag here, in the
-// order in which they are looked for among the flags of a command.
+// elsewhere maps the names of other libraries and papers to flags of this program. A command
+// suggests the first of these flags that it has.
 var elsewhere = map[string][]string{
 	"expected-batch-size":  {"batch-size"},
 	"sampling-rate":        {"sample-rate"},
@@ -85,9 +85,9 @@ var elsewhere = map[string][]string{
 	"num-steps":            {"steps", "grad-computations"},
 }
 
-// likeFlag returns the name among those of a command that is meant by a word: what other
-// libraries call so, what is written most like it, or what other libraries call almost so;
-// "" if there is none. Less than two thirds of one of their names say too little.
+// likeFlag returns the flag of a command that a word probably means, or "". It tries in this order:
+// a name of other libraries; a flag spelled almost like the word; a name of other libraries spelled
+// almost like it, if the word has two thirds of its length.
 func likeFlag(word string, names []string) string {
 	word = string(FieldName(nil, strings.ReplaceAll(strings.ToLower(word), "_", "-")))
 	if name := abroad(word, names); name != "" {
@@ -105,7 +105,7 @@ func likeFlag(word string, names []string) string {
 	return ""
 }
 
-// abroad returns the first of the names that other libraries have a word for; "" if there is none.
+// abroad returns the first of the names that other libraries call by this word, or "".
 func abroad(word string, names []string) string {
 	for _, name := range elsewhere[word] {
 		if slices.Contains(names, name) {
@@ -115,8 +115,8 @@ func abroad(word string, names []string) string {
 	return ""
 }
 
-// unknownFlag names the flag that there is not, and the one that is meant or written most
-// like it. A name after one dash is taken for one after two.
+// unknownFlag returns an error that names the unknown flag and the flag that was probably meant.
+// It reads a name after one dash as after two.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
@@ -154,7 +154,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
 }
 
-// OneArg asks for one argument, which is what.
+// OneArg asks for one argument; what describes it in the error.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -164,13 +164,13 @@ func OneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// commandName is the name of a command without that of the program.
+// commandName returns the name of a command, without the program's name.
 func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Distinct joins errors, each message once: the lines of a utility graph share
-// all settings but one.
+// Distinct joins errors and keeps each message once. The lines of a utility graph, for example,
+// differ in one setting and repeat all other messages.
 func Distinct(errs []error) error {
 	seen := map[string]bool{}
 	var out []error

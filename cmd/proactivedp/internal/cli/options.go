@@ -74,7 +74,7 @@ func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// RefuseWith reports the flags that were given and must not be beside another.
+// RefuseWith refuses each of the named flags that was given together with other.
 func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	var errs []error
 	for _, name := range names {

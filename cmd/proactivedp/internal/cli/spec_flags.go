@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/internal/message"
+	"proactivedp/models"
 	"proactivedp/models/mlp"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
 
-// specFlag is the flag of a field of a training's spec. The library does not know
-// it: which flags there are, and what they mean, is said here alone.
+// specFlag is the flag of a field of a training's spec. Only this file knows the flags; the library
+// knows the fields.
 type specFlag struct {
 	name  string
 	group FlagGroup
@@ -29,9 +30,9 @@ type specFlag struct {
 // FlagGroup says which commands have a flag.
 type FlagGroup int
 
-// The groups: what every command that trains has, what a search tries, of which
-// others have one each, how the model is judged at the end, the mechanism with its
-// statement, and what only one run by itself has.
+// SettingFlags are flags of every command that trains. PointFlags are settings that a search tries
+// several values of. EndFlags say how the final model is judged. NoiseFlags say the mechanism and
+// its statement. RunFlags are for a single training.
 const (
 	SettingFlags FlagGroup = iota
 	PointFlags
@@ -40,13 +41,13 @@ const (
 	RunFlags
 )
 
-// ModelsUsage says which models there are, and how a perceptron's name tells its layers.
+// ModelsUsage lists the models, and how to name a perceptron with its layers.
 func ModelsUsage() string {
 	return fmt.Sprintf("%s; mlp:64:32 has hidden layers of these widths, up to %d of [1, %d], mlp one of %d",
 		strings.Join(train.ModelNames(), ", "), mlp.MaxLayers, mlp.MaxWidth, mlp.DefaultWidth)
 }
 
-// specFlags lists the flags, in the order in which a command states them.
+// specFlags lists the flags, in the order of printed commands.
 var specFlags = []specFlag{
 	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
@@ -138,6 +139,11 @@ var specFlags = []specFlag{
 	{"fold", SettingFlags, func(s *train.Spec) any { return &s.Fold },
 		"which part of the records --holdout holds out, in [0, 1/holdout − 1]; each fold holds " +
 			"out other records"},
+	{"metric", SettingFlags, func(s *train.Spec) any { return &s.Metric },
+		"metric by which models are compared and stopped: " + models.MetricsUsage + " (default accuracy)"},
+	{"class-weights", SettingFlags, func(s *train.Spec) any { return &s.ClassWeights },
+		"public weights of the loss by class, as LABEL:WEIGHT,… with weights in [0.001, 1000]; they scale a gradient " +
+			"before it is clipped, so they cost no privacy (default: none)"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },

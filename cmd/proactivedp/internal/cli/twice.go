@@ -11,9 +11,8 @@ import (
 // lists are the types of flags that may be given several times: each adds to a list.
 var lists = []string{"numbers", "counts", "stringArray", "stringSlice"}
 
-// CheckTwice reports the flags that arguments of the program give two values, of which only
-// the last would count, and those that are given by both of their names. What else is wrong
-// with the arguments is for root to say.
+// CheckTwice refuses a flag that is given twice, also under its two names, because only the last
+// value would count. It leaves other faults of the arguments to root.
 func CheckTwice(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, args, err := root.Find(args)
 	if err != nil {

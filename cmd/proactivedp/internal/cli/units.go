@@ -68,7 +68,7 @@ func Eta0(rate float64, size int) (float64, error) {
 	return rate / float64(size), nil
 }
 
-// BatchSize returns the batch size of a spec, of which flag needs one for all rounds.
+// BatchSize returns the batch size of a spec. flag needs the same size in all rounds.
 func BatchSize(s train.Spec, flag string) (int, error) {
 	size, err := decimal.Count(s.SampleSize)
 	if err != nil || size < 1 || size > math.MaxInt32 {

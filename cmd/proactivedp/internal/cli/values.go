@@ -51,7 +51,7 @@ var valueErrors = map[string]error{
 // ranges matches the range of a number in the help of its flag.
 var ranges = regexp.MustCompile(`in [\[(][^\])]*[\])]|at least [\d.]+`)
 
-// rangeOf returns the range of a number as the help of its flag has it; "" if it has none.
+// rangeOf returns the range in the help of a numeric flag, or "".
 func rangeOf(flag *pflag.Flag) string { return ranges.FindString(flag.Usage) }
 
 // valueError returns what is wrong with the value of a flag.

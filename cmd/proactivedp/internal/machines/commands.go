@@ -1,7 +1,6 @@
-// Package machines has the commands of several machines, who meet at a broker: the clients
-// of a training and its operators, workers that compute for others, and keys. What makes a
-// command elsewhere the server of a training (ServeFlags), or lets it hand out its trainings
-// (SweepFlags), is here, too.
+// Package machines has the commands for several machines, which talk through a broker: host, join
+// and status of a distributed training, workers that compute for others, and keys. Other commands
+// use ServeFlags to be the server of a training, and SweepFlags to give trainings to workers.
 package machines
 
 import "github.com/spf13/cobra"

@@ -178,7 +178,7 @@ func (j *joinFlags) patience() error {
 	return nil
 }
 
-// prepare prepares this client's part of what was announced, unless the client refuses such a run.
+// prepare prepares this client's part of the announced run, unless the client refuses the run.
 func (j *joinFlags) prepare(cmd *cobra.Command, a *cluster.Announcement) (*train.Prepared, error) {
 	p, err := j.load(cmd, a)
 	if err != nil {

@@ -136,9 +136,8 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	return cli.Report(cmd, asJSON, r)
 }
 
-// The garbage of a server of a long model is messages, in which the collector finds nothing to
-// follow: it is cheap to collect, and large. So the heap grows by a part of what is in use, and
-// not, as usual, by all of it.
+// The garbage of a server is mostly messages. They are large, but have no pointers, so collecting
+// them is cheap. The server therefore collects before the heap has doubled, which is Go's default.
 const (
 	longModel   = 1 << 20 // parameters
 	longModelGC = 25      // %

@@ -32,10 +32,10 @@ goes only to a worker of the same architecture and class of kernels, and two dif
 results of one training are an error of the command.
 
 A worker that is killed has its trainings taken by others within ten seconds, the long
-ones as far as they were kept. Published data sets are loaded here by name. What is not
-found here, has another digest, or is a file of the other machine's comes from that
-machine through the broker's memory, is checked by its digest, and is written to no
-disk.`,
+ones as far as they were kept. Published data sets are loaded here by name. All
+other data come from the other machine through the broker's memory: data sets that are
+missing here or differ, and files of that machine. Their digest is checked, and they are
+not written to disk.`,
 		Example: `  proactivedp worker nats://127.0.0.1:4222
   proactivedp worker tls://server:4222 --creds worker.creds --workers 8`,
 		Args: cli.OneArg("the URL of a broker"),

@@ -59,7 +59,7 @@ on other machines: see proactivedp worker. The report is the same, but for times
 
 With --out the audit is made --audits times for every fault, of every size that at
 least half of them find, and what is found how often is written to a folder, which
-says what an audit can see. It goes on where it was interrupted.
+says what an audit can see. An interrupted audit continues where it stopped.
 
 The exit status is 3 if the whole mechanism is found to be another than is claimed,
 or a planted fault is not found.`,

@@ -88,7 +88,7 @@ composition, which is a little tighter.
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.frontier = f.frontier || cli.AnyChanged(cmd, "csv", "png", "points")
-			return f.legs.alone(func() error {
+			return f.legs.locked(func() error {
 				if cmd.Flags().Changed("after") {
 					return f.replan(cmd)
 				}

@@ -70,11 +70,11 @@ func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, erro
 // rateFlags are the flags that say how many records a round uses.
 var rateFlags = []string{"sample-rate", "batch-size", "n", "batches"}
 
-// givesRate are those of which one alone says that the rate is not solved for.
+// givesRate are flags that fix the sample rate: calibrate does not solve for it if one is given.
 var givesRate = []string{"sample-rate", "batch-size", "batches"}
 
-// pairs reports a sample size without a number of records, or the other way round, and a
-// sample rate beside them.
+// pairs refuses a batch size without a number of records, a number of records without a batch size,
+// and both together with a sample rate.
 func pairs(cmd *cobra.Command) error {
 	size, n := cli.AnyChanged(cmd, "batch-size"), cli.AnyChanged(cmd, "n")
 	switch {

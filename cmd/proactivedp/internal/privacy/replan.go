@@ -65,10 +65,10 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// alone calls do while no other process plans with the record: of two who add a leg to
-// one, the second must see the first one's, or both would be the same run. What cannot be
-// locked is no record, and do says so.
-func (l *legFlags) alone(do func() error) error {
+// locked calls do while no other process plans with the record. If two processes add a leg, the
+// second must see the leg of the first; otherwise both legs would be the same run. A path that cannot
+// be locked is not a record, and do reports that.
+func (l *legFlags) locked(do func() error) error {
 	if info, err := os.Stat(l.record); l.record == "" || err == nil && !info.Mode().IsRegular() {
 		return do()
 	}
@@ -82,8 +82,8 @@ func (l *legFlags) alone(do func() error) error {
 	return errors.Join(do(), lock.Release())
 }
 
-// keepFilter refuses to write over a filter that the new record would not go on with,
-// unless the record is the same: a command may be given again.
+// keepFilter refuses to overwrite the record of another filter. The same record may be written
+// again, so a command may be repeated.
 func (l *legFlags) keepFilter(record []byte) error {
 	if slices.ContainsFunc(l.after.paths, func(path string) bool { return cli.SameFile(path, l.record) }) {
 		return nil
@@ -100,8 +100,8 @@ func (l *legFlags) keepFilter(record []byte) error {
 	if err := h.WriteJSON(&there); err == nil && bytes.Equal(there.Bytes(), record) {
 		return nil
 	}
-	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: go on with it by --after, or "+
-		"name another file", l.record, h.Filter.Epsilon)
+	return fmt.Errorf("--record = %q, must not be a record of another filter, of ε = %v: continue that filter with "+
+		"--after, or name another file", l.record, h.Filter.Epsilon)
 }
 
 // namesFilter reports whether a file has the key of a filter, be it damaged elsewhere.
@@ -110,7 +110,7 @@ func namesFilter(path string) bool {
 	return err == nil && bytes.Contains(text, []byte(`"filter"`))
 }
 
-// write writes the history that of returns, if a record is wanted.
+// write writes the record, with the history that of returns, if --record was given.
 func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) error {
 	if l.record == "" {
 		return nil
@@ -130,8 +130,8 @@ func (l *legFlags) write(cmd *cobra.Command, of func() (plan.History, error)) er
 		return err
 	}
 	if _, unnamed := dp.Names(h.Events); unnamed {
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run the noise of every leg is from: train "+
-			"each leg with a --run of its own, or name it by --root, such as --root seed:1\n", l.record)
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s does not say which run made the noise of each leg: train "+
+			"each leg with another --run, or name the runs by --root, such as --root seed:1\n", l.record)
 	}
 	return nil
 }

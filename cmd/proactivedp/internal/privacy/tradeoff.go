@@ -22,7 +22,7 @@ func newTradeoff() *cobra.Command {
 		Use:   "tradeoff",
 		Short: "Trade-off curves of rounds of DP-SGD: what a test can tell from the release",
 		Long: `Trade-off curves (f-DP): the least type II error f(α) of any test, of type I error at
-most α, that tells neighbouring data sets apart. A lower curve is a guarantee.
+most α, that distinguishes neighbouring data sets. A lower curve is a guarantee.
 
   pld lower, pld upper  certified: the release's own curve is between them
                         (farther apart where --accuracy would take over a second)

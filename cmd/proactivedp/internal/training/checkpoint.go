@@ -11,7 +11,7 @@ import (
 	"proactivedp/train"
 )
 
-// keepFlags says where a training run keeps checkpoints and goes on from.
+// keepFlags are the flags about checkpoints: where to write them, and which one to resume.
 type keepFlags struct {
 	path, resume string
 	every        int
@@ -64,8 +64,7 @@ func (k *keepFlags) fits(s train.Spec) error {
 	return s.CanKeep()
 }
 
-// keep returns how the flags ask to keep a run, which goes on from a checkpoint
-// unless that is nil.
+// keep returns how the run keeps checkpoints. It resumes the checkpoint from, unless from is nil.
 func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 	return train.Keep{Path: k.path, Every: k.every, Key: k.key, From: from}
 }

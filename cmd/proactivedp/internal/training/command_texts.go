@@ -42,8 +42,12 @@ func delayCommand(s experiments.DelaySpec) string {
 		delays = `'"` + strings.Join(s.Delays, `","`) + `"'`
 	}
 	usual := experiments.DefaultDelaySpec(s.Train.Model, s.Train.Data).Train
+	margin := ""
+	if s.Margin != experiments.DefaultMargin {
+		margin = fmt.Sprintf(" --margin %v", s.Margin)
+	}
 	return fmt.Sprintf("proactivedp delay --model %s --data %s --delays %s --seeds %d", s.Train.Model,
-		message.Word(s.Train.Data), delays, s.Seeds) +
+		message.Word(s.Train.Data), delays, s.Seeds) + margin +
 		cli.FlagsText(s.Train, usual, "model", "data", "seed")
 }
 

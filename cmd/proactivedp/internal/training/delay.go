@@ -37,6 +37,9 @@ long as --compute-time, --speeds and --latency say, and compare the accuracy at 
 end, the simulated time, the time to a target accuracy with the speed-up over
 synchronous training, the staleness of rounds, and how long clients idle.
 
+The first lines are the verdict: which delays keep the accuracy within --margin of the
+synchronous run, with 95 % confidence, and which of them is fastest.
+
 The target is, seed by seed, what the synchronous run (delay 0, which is always run)
 reaches at its end, less a tolerance that is stated. The defaults are the paper's
 setting for the model and the data, with compute times that have stragglers. Privacy
@@ -49,7 +52,7 @@ which a second takes --time-scale seconds (default 20), and no other run has the
 
 --out writes pictures (accuracy against time and against the delay, staleness, idle
 time, the first rounds as a timeline), each in a folder with its data and a manifest,
-and keeps finished runs there: an interrupted command goes on from them. Without
+and keeps finished runs there: an interrupted command continues from them. Without
 --out nothing is kept.`,
 		Example: `  proactivedp delay
   proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
@@ -76,6 +79,7 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
 			"'0,\"clients:1,1,1,1,8\"'")
 	cli.CountVar(fs, &f.spec.Seeds, "seeds", f.spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
+	fs.Float64Var(&f.spec.Margin, "margin", f.spec.Margin, "how much accuracy a delay may lose in the verdict, in (0, 1)")
 	fs.StringVar(&o.Out, "out", "", "`folder` for pictures and finished runs")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")

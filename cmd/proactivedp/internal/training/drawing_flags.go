@@ -53,7 +53,7 @@ func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
 	return errors.Join(err, is.Validate())
 }
 
-// drawing returns what the flags of cmd say; that it is png alone is not said.
+// drawing returns the drawing that the flags of cmd ask for. Its default, only png, has no flag.
 func (d *drawingFlags) drawing(cmd *cobra.Command) (results.Drawing, error) {
 	is := d.is
 	if err := cli.RefuseZeros(cmd, "font-size", "dpi"); err != nil {

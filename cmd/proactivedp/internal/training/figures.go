@@ -67,7 +67,7 @@ figures *-runners hold both runners side by side.
 records unless they are given. They look at it without noise, too: no (ε, δ) covers that.
 
 An interrupted command keeps its finished runs below --out, and those under way as far
-as they are, and goes on from there. Where these are gone, --redraw draws curves,
+as they are, and continues from there. Where these are gone, --redraw draws curves,
 utility graphs and budgets in another style, from the data beside their pictures.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
@@ -253,8 +253,8 @@ func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// load reads a named data set, or, where it can be had nowhere and that is allowed, draws
-// what stands in for it.
+// load reads a named data set. If the set is not available and the flags allow it, load draws a
+// synthetic one instead.
 func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := f.where.Load(cmd, name)
 	missing := errors.Is(err, fetch.ErrUnavailable) || errors.Is(err, fetch.ErrDamaged)

@@ -33,7 +33,7 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 	c.drawing.add(f)
 }
 
-// notWithCurves are flags of one training alone.
+// notWithCurves are flags for a single training.
 var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key", "resume", "trace", "save", "dry-run",
 	"seed-from-os", "listen", "broker"}
 
@@ -54,7 +54,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 	return experiments.CheckLearning(s, c.seeds)
 }
 
-// run trains and shows the curve. What each seed costs is held against what from says.
+// run trains and shows the curve. It compares the cost of each seed with from.
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {

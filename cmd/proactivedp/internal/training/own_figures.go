@@ -100,7 +100,7 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	if _, err := source.Prepare(o.spec); err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	// The noise of what is no ε sweep is that of ε = 1.
+	// Figures that do not vary ε have the noise of ε = 1.
 	calibrated, err := source.CalibrateSeeds(cmd.Context(), o.spec, seeds, 1)
 	if err != nil {
 		return nil, nil, err

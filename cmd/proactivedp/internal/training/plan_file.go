@@ -77,7 +77,7 @@ func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 }
 
 // holdsOfSeeds reports that one of the runs of the spec with so many seeds is not the one that was
-// planned: a file of one's own is split anew by each, and may leave fewer records.
+// planned: each seed splits a user's file anew, and the training part may have fewer records.
 func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, spec train.Spec, seeds int) error {
 	if p.setting == nil {
 		return nil

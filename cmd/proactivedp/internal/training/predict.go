@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,25 +20,29 @@ import (
 	"proactivedp/internal/files"
 	"proactivedp/internal/numpy"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/train"
 )
 
 // prediction is what a model says of records.
 type prediction struct {
-	Model       string       `json:"model"`
-	Data        string       `json:"data"`
-	Rows        int          `json:"rows"`
-	Predictions []string     `json:"predictions"` // by row, the label
-	Accuracy    *float64     `json:"accuracy"`    // null where the records have no labels
-	Counts      []labelCount `json:"counts"`
-	DataSHA256  string       `json:"data_sha256"`
-	TrainedOn   string       `json:"trained_on_sha256"` // "" where the model's file does not say it
-	Same        bool         `json:"same_data"`         // whether it is known to be trained on these, or a part
-	ParamsHash  string       `json:"params_sha256"`
-	Privacy     claim.Report `json:"privacy"`             // of the training
-	DataNote    string       `json:"data_note,omitempty"` // of the data that it was trained on
-	Notes       []string     `json:"notes,omitempty"`     // of the training
-	Statement   string       `json:"statement,omitempty"`
+	Model       string         `json:"model"`
+	Data        string         `json:"data"`
+	Rows        int            `json:"rows"`
+	Predictions []string       `json:"predictions"`       // by row, the label
+	Accuracy    *float64       `json:"accuracy"`          // null where the records have no labels
+	Metrics     *train.Metrics `json:"metrics,omitempty"` // of records with labels
+	Scores      [][]float64    `json:"scores,omitempty"`  // by row, the probability of each label of counts
+	Threshold   float64        `json:"threshold,omitempty"`
+	Counts      []labelCount   `json:"counts"`
+	DataSHA256  string         `json:"data_sha256"`
+	TrainedOn   string         `json:"trained_on_sha256"` // "" where the model's file does not say it
+	Same        bool           `json:"same_data"`         // whether it is known to be trained on these, or a part
+	ParamsHash  string         `json:"params_sha256"`
+	Privacy     claim.Report   `json:"privacy"`             // of the training
+	DataNote    string         `json:"data_note,omitempty"` // of the data that it was trained on
+	Notes       []string       `json:"notes,omitempty"`     // of the training
+	Statement   string         `json:"statement,omitempty"`
 }
 
 // labelCount is how often a label was predicted.
@@ -46,10 +51,12 @@ type labelCount struct {
 	Count int    `json:"count"`
 }
 
-// predictFlags are those of the command beside where data are.
+// predictFlags are the flags of the command that do not say where data are.
 type predictFlags struct {
 	data, column, out  string
 	unlabelled, asJSON bool
+	scores             bool
+	threshold          float64
 }
 
 func newPredict() *cobra.Command {
@@ -60,14 +67,16 @@ func newPredict() *cobra.Command {
 		Short: "Label records by a model that train --save or auto --save wrote",
 		Long: `Label the rows of a file or of a named data set with a trained model. The model's file
 holds the columns, their scaling and the labels. Data that do not fit are refused. If the
-records have labels, the accuracy is printed.
+records have labels, accuracy, balanced accuracy, F1, AUC, log loss and the results of each
+class are printed.
 
 Labelling costs the training records no privacy (post-processing). The records that are
 labelled are not protected.`,
-		Example: "  proactivedp predict my.model --data new.csv --out labels.csv",
-		Args:    cli.OneArg("the file of a model"),
+		Example: "  proactivedp predict my.model --data new.csv --out labels.csv\n" +
+			"  proactivedp predict my.model --data new.csv --scores --threshold 0.2",
+		Args: cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(cli.CheckForm(cmd), f.check(args[0])); err != nil {
+			if err := errors.Join(cli.CheckForm(cmd), f.check(cmd, args[0])); err != nil {
 				return cli.Usage(err)
 			}
 			m, err := train.OpenModel(args[0])
@@ -78,7 +87,7 @@ labelled are not protected.`,
 			if err != nil {
 				return err
 			}
-			p, err := predict(m, d, labelled)
+			p, err := f.predict(m, d, labelled)
 			if err != nil {
 				return err
 			}
@@ -93,13 +102,16 @@ labelled are not protected.`,
 		"has none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
 		"ignore the label column of a LIBSVM file, and the labels of a .npz file")
+	fs.BoolVar(&f.scores, "scores", false, "also write the probability of each label")
+	fs.Float64Var(&f.threshold, "threshold", 0, "with two labels: predict the second one if its probability is at least "+
+		"this, in (0, 1) (default: the more probable label)")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
 	cli.JSONVar(fs, &f.asJSON)
 	cli.StatementVar(fs)
 	return cmd
 }
 
-func (f *predictFlags) check(model string) error {
+func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 	var errs []error
 	if f.out != "" && cli.SameFile(f.out, model) {
 		errs = append(errs, fmt.Errorf("--out = %s, must not be the file of the model", f.out))
@@ -108,6 +120,9 @@ func (f *predictFlags) check(model string) error {
 		errs = append(errs, errors.New("--data is missing, must name the records to label"))
 	} else {
 		errs = append(errs, cli.CheckData(f.data))
+	}
+	if cmd.Flags().Changed("threshold") && !(f.threshold > 0 && f.threshold < 1) {
+		errs = append(errs, fmt.Errorf("--threshold = %v, must be in (0, 1)", f.threshold))
 	}
 	kind := cli.KindOf(f.data)
 	if f.column != "" && kind != cli.CSVFile {
@@ -182,8 +197,20 @@ func (f *predictFlags) loadArrays(m *train.Saved, labels *data.Labels, most int6
 }
 
 // predict labels the records.
-func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
+func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
 	d, err := m.Normalised(d)
+	if err != nil {
+		return nil, err
+	}
+	labels := m.Inputs.Labels
+	if labelled && d.Classes != len(labels) {
+		return nil, fmt.Errorf("%s has labels of %d classes, the model has %d: %s", f.data, d.Classes, len(labels),
+			strings.Join(labels, ", "))
+	}
+	if f.threshold > 0 && len(labels) != 2 {
+		return nil, cli.Usage(fmt.Errorf("--threshold is for a model of two labels, this one has %d", len(labels)))
+	}
+	logits, err := m.Logits(d)
 	if err != nil {
 		return nil, err
 	}
@@ -192,25 +219,43 @@ func predict(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error
 		return nil, err
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
-		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement}
+		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
+		Threshold: f.threshold}
 	p.Same = p.DataSHA256 == p.TrainedOn
-	counts := make([]int, len(m.Inputs.Labels))
-	right := 0
+	if f.threshold > 0 {
+		for i := range classes {
+			classes[i] = 0
+			if row := slices.Clone(logits[2*i : 2*i+2]); probability(row, 1) >= f.threshold {
+				classes[i] = 1
+			}
+		}
+	}
+	if labelled {
+		e := models.EvaluateLogits(logits, classes, d.All().All())
+		p.Accuracy = &e.Accuracy
+		metrics := train.MetricsOf(*e, labels)
+		p.Metrics = &metrics
+	}
+	counts := make([]int, len(labels))
 	for i, class := range classes {
-		p.Predictions = append(p.Predictions, m.Inputs.Labels[class])
+		p.Predictions = append(p.Predictions, labels[class])
 		counts[class]++
-		if class == d.Label[i] {
-			right++
+		if f.scores {
+			row := logits[i*len(labels):][:len(labels):len(labels)]
+			models.Softmax(row)
+			p.Scores = append(p.Scores, row)
 		}
 	}
 	for class, n := range counts {
-		p.Counts = append(p.Counts, labelCount{m.Inputs.Labels[class], n})
-	}
-	if labelled {
-		accuracy := float64(right) / float64(d.Len())
-		p.Accuracy = &accuracy
+		p.Counts = append(p.Counts, labelCount{labels[class], n})
 	}
 	return p, nil
+}
+
+// probability returns the probability of a class, and overwrites its logits.
+func probability(logits []float64, class int) float64 {
+	models.Softmax(logits)
+	return logits[class]
 }
 
 // print writes the labels, and says of them what there is to say where it is not in the way.
@@ -228,9 +273,21 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 
 func (p *prediction) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"row", "label"}}
+	header := []string{"row", "label"}
+	if p.Scores != nil {
+		for _, c := range p.Counts {
+			header = append(header, "probability of "+c.Label)
+		}
+	}
+	rows := [][]string{header}
 	for i, label := range p.Predictions {
-		rows = append(rows, []string{strconv.Itoa(i + 1), label})
+		row := []string{strconv.Itoa(i + 1), label}
+		if p.Scores != nil {
+			for _, x := range p.Scores[i] {
+				row = append(row, strconv.FormatFloat(x, 'g', 9, 64))
+			}
+		}
+		rows = append(rows, row)
 	}
 	return out.WriteAll(rows)
 }
@@ -247,6 +304,13 @@ func (p *prediction) WriteText(w io.Writer) error {
 	text += "\n"
 	if p.Accuracy != nil {
 		text += fmt.Sprintf("accuracy        %.4f on the labels that they have\n", *p.Accuracy)
+	}
+	if p.Metrics != nil {
+		var out strings.Builder
+		if err := p.Metrics.WriteText(&out); err != nil {
+			return err
+		}
+		text += out.String()
 	}
 	if p.Same {
 		text += "note            the model was trained on some of these records: the accuracy is no test\n"

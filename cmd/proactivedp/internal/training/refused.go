@@ -16,7 +16,7 @@ type refused struct {
 	Epsilon   *float64 `json:"feasible_epsilon,omitempty"`
 }
 
-// refusedOf returns what is told of a request that was refused by err.
+// refusedOf returns the JSON answer to a request that err refuses.
 func refusedOf(err error) refused {
 	r := refused{Refused: message.Of(err)}
 	if target, ok := errors.AsType[*auto.Refusal](err); ok {
@@ -28,7 +28,7 @@ func refusedOf(err error) refused {
 	return r
 }
 
-// known returns a number that is not 0, which stands for none.
+// known returns a pointer to x, or nil for 0, which means unknown.
 func known(x float64) *float64 {
 	if x == 0 {
 		return nil

@@ -48,7 +48,7 @@ has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. A
 of the training records is held out, unless --holdout says otherwise. A hash of each record
 decides which ones.
 
-An interrupted command keeps its finished runs below --out and goes on from there.`,
+An interrupted command keeps its finished runs below --out and continues from there.`,
 		Example: `  proactivedp search --data mnist
   proactivedp search --data mnist --models lenet --eta0 0.01,0.02,0.04 --beta 0.01 --noise-multiplier 12.10881 --seeds 5
   proactivedp search --data mnist --noise-multiplier 12.10881 --schedule zero

@@ -309,7 +309,7 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 	return nil
 }
 
-// zeroIsNone are the flags of a training of which 0 stands for none in a spec.
+// zeroIsNone are the flags whose value 0 means "not set" in a spec.
 var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta"}
 
 // checkTarget reports what is wrong with a target epsilon that was given.

@@ -35,7 +35,7 @@ func newUtility() *cobra.Command {
 		Short: "How much accuracy a trained model keeps under noise, against σ and C",
 		Long: `Train w* with clipping and without noise, add n ~ N(0, C²σ²I) to every coordinate,
 and print the test accuracy of w* + n over that of w*: the paper's utility graph,
-which tells which (σ, C) cannot work before any private training. It looks at the
+which shows which (σ, C) cannot work before any private training. It looks at the
 data without noise and is itself covered by no (ε, δ). The defaults are the paper's,
 but for the step size of networks, as those of train.`,
 		Example: `  proactivedp utility

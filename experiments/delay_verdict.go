@@ -1,0 +1,176 @@
+package experiments
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+)
+
+// DefaultMargin is how much accuracy a delay may lose by default.
+const DefaultMargin = 0.01
+
+// verdictConfidence is the confidence of each judgement of a verdict, one-sided.
+const verdictConfidence = 0.95
+
+// mostSeedsAdvised is the largest number of seeds that a verdict advises.
+const mostSeedsAdvised = 200
+
+// DelayVerdict says which delays a training tolerates. The difference of a delay is its accuracy at the
+// end less that of the synchronous run with the same seed. The verdict judges the mean difference over
+// seeds by Student's t distribution, which assumes that the differences are about normal.
+type DelayVerdict struct {
+	Text       string  `json:"text"`
+	Margin     float64 `json:"margin"`     // how much accuracy a delay may lose
+	Confidence float64 `json:"confidence"` // of the judgement of one delay
+
+	Keeps     []string `json:"keeps"`     // delays whose accuracy is within the margin
+	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
+	Undecided []string `json:"undecided"` // delays for which these seeds do not show it
+
+	// Affordable is the delay of Keeps with the largest mean staleness; "" if Keeps is empty.
+	Affordable string `json:"affordable"`
+	// Fastest is the delay of Keeps that reaches the target first, and SpeedUp how many times sooner
+	// than the synchronous run; "" and null if no delay of Keeps is faster.
+	Fastest string   `json:"fastest"`
+	SpeedUp *float64 `json:"speed_up"`
+	// Resolution is the least loss that these seeds can show for every delay; null with one seed.
+	Resolution *float64 `json:"resolution"`
+	// SeedsAdvised is about how many seeds would show the margin for the undecided delays; 0 if there
+	// are none, or if it is above 200.
+	SeedsAdvised int `json:"seeds_advised,omitempty"`
+}
+
+// verdict judges the delays of a comparison whose first series is synchronous. baseline is the
+// accuracy, or the metric, of always predicting the same class.
+func (c *comparison) verdict(margin, baseline float64) DelayVerdict {
+	v := DelayVerdict{Margin: margin, Confidence: verdictConfidence, Keeps: []string{}, Loses: []string{},
+		Undecided: []string{}}
+	all, seeds := c.summaries(), len(c.goal)
+	base := all[0]
+	if base.Diverged > 0 || base.Accuracy <= baseline {
+		for _, s := range all[1:] {
+			v.Undecided = append(v.Undecided, s.Delay)
+		}
+		v.Text = fmt.Sprintf("No verdict: the synchronous run does not beat always predicting the same class "+
+			"(%.4f). Choose settings with which it learns.", baseline)
+		if base.Diverged > 0 {
+			v.Text = fmt.Sprintf("No verdict: the synchronous run diverged with %d of %s. Choose a smaller step size.",
+				base.Diverged, seedsText(seeds))
+		}
+		return v
+	}
+	var lost []string    // with how much
+	var unclear []string // with the mean loss
+	widest, spread := 0.0, 0.0
+	stale, sooner := math.Inf(-1), 1.0
+	for i, s := range all[1:] {
+		mean, sd := report.Spread(c.differences(i + 1))
+		half := halfWidth(sd, seeds)
+		widest = max(widest, half)
+		switch {
+		case s.Diverged > 0:
+			lost = append(lost, fmt.Sprintf("%s (diverged with %d of %s)", s.Delay, s.Diverged, seedsText(seeds)))
+			v.Loses = append(v.Loses, s.Delay)
+		case mean-half >= -margin:
+			v.Keeps = append(v.Keeps, s.Delay)
+			if s.MeanLag > stale {
+				stale, v.Affordable = s.MeanLag, s.Delay
+			}
+			if s.SpeedUp != nil && *s.SpeedUp > sooner {
+				sooner, v.Fastest, v.SpeedUp = *s.SpeedUp, s.Delay, s.SpeedUp
+			}
+		case mean+half < -margin:
+			lost = append(lost, fmt.Sprintf("%s (%.4f)", s.Delay, -mean))
+			v.Loses = append(v.Loses, s.Delay)
+		default:
+			unclear = append(unclear, fmt.Sprintf("%s (%.4f lower on average)", s.Delay, -mean))
+			v.Undecided, spread = append(v.Undecided, s.Delay), max(spread, sd)
+		}
+	}
+	if seeds > 1 {
+		v.Resolution = &widest
+	}
+	if len(v.Undecided) > 0 {
+		v.SeedsAdvised = seedsFor(spread, margin, seeds)
+	}
+	v.Text = v.words(c.all[0].spec.MetricName(), lost, unclear, seeds)
+	return v
+}
+
+// differences returns the differences of series i from the first, by seed.
+func (c *comparison) differences(i int) []float64 {
+	out := finals(c.runs[i])
+	for seed, base := range finals(c.runs[0]) {
+		out[seed] -= base
+	}
+	return out
+}
+
+// halfWidth returns the distance from the mean of n values with the standard deviation sd to its
+// one-sided confidence limit. It is infinite for one value.
+func halfWidth(sd float64, n int) float64 {
+	if n < 2 {
+		return math.Inf(1)
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(verdictConfidence) * sd / math.Sqrt(float64(n))
+}
+
+// seedsFor returns the least number of seeds, above n, that shows a loss of margin if values have the
+// standard deviation sd. It returns 0 if that takes more than mostSeedsAdvised. One value has no
+// standard deviation, so that the advice after one seed is 5.
+func seedsFor(sd, margin float64, n int) int {
+	if n < 2 {
+		return 5
+	}
+	for more := n + 1; more <= mostSeedsAdvised; more++ {
+		if halfWidth(sd, more) <= margin {
+			return more
+		}
+	}
+	return 0
+}
+
+// words returns the verdict on a metric as text. lost and unclear are v.Loses and v.Undecided with their losses.
+func (v DelayVerdict) words(metric string, lost, unclear []string, seeds int) string {
+	delays := len(v.Keeps) + len(lost) + len(unclear)
+	within := fmt.Sprintf("within %g of the synchronous run", v.Margin)
+	var text []string
+	switch {
+	case delays == 0:
+		return "No verdict: only the synchronous delay was run. List others in --delays."
+	case len(v.Keeps) == delays:
+		text = append(text, "You can afford every delay tried: their "+metric+" stays "+within+".")
+	case len(v.Keeps) > 0:
+		text = append(text, fmt.Sprintf("You can afford delay %s: the %s stays %s.", v.Affordable, metric, within))
+	case len(lost) == delays:
+		text = append(text, "You can afford none of these delays.")
+	default:
+		text = append(text, "No delay is shown to keep the "+metric+" "+within+".")
+	}
+	if v.Fastest != "" {
+		text = append(text, fmt.Sprintf("Delay %s reaches the target first, %.1f times sooner.", v.Fastest, *v.SpeedUp))
+	}
+	if len(lost) > 0 {
+		text = append(text, fmt.Sprintf("More than %g is lost with delay %s.", v.Margin, strings.Join(lost, ", ")))
+	}
+	if len(unclear) > 0 {
+		text = append(text, fmt.Sprintf("Undecided: delay %s.", strings.Join(unclear, ", ")))
+	}
+	if v.Resolution != nil && (*v.Resolution > 0 || len(v.Undecided) > 0) {
+		text = append(text, fmt.Sprintf("With %s, losses below %s cannot be seen.", seedsText(seeds),
+			decimal.Up(*v.Resolution, 2)))
+	}
+	switch {
+	case len(v.Undecided) == 0:
+	case v.SeedsAdvised > 0:
+		text = append(text, fmt.Sprintf("Try --seeds %d.", v.SeedsAdvised))
+	default:
+		text = append(text, fmt.Sprintf("More than %d seeds would be needed; allow more by --margin.", mostSeedsAdvised))
+	}
+	return strings.Join(text, " ")
+}
