@@ -212,7 +212,7 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 		`sampling = "bins", must be`:  func() { b.Sampling, e.Sampling = "bins", "bins" },
 		`adjacency = "near", must be`: func() { b.Adjacency, e.Adjacency = "near", "near" },
 		`sampling = "", must be`:      func() { b.Sampling, e.Sampling = "", "" },
-		"event 0: fixed sampling under replace-one adjacency, must be that of the bound": func() {
+		"event 0: fixed sampling under replace-one adjacency, must be as in the bound": func() {
 			e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
 		},
 	} {

@@ -164,7 +164,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			e.Redraw = given
 		}
 	}
-	if r.group > 1 {
+	if r.group != 1 { // RefuseZeros reports 0
 		e.Group = r.group
 	}
 	for _, q := range []struct {
