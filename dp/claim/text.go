@@ -184,7 +184,7 @@ func Rounds(events []dp.Event) string {
 				of = "batches"
 			}
 			parts[i] = fmt.Sprintf("%s in %s of t = %d %s%s, with noise multiplier σ = %s", manyRounds(e.Count),
-				decimal.Many(e.Epochs(), "epoch"), e.Batches(), of, redrawn[e.Redraw],
+				decimal.Many(e.Epochs(), "epoch"), e.Batches(), of, redrawn(e.Redraw),
 				decimal.Exactly(e.NoiseMultiplier))
 		default:
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
@@ -198,7 +198,15 @@ func Rounds(events []dp.Event) string {
 }
 
 // redrawn says when batches are drawn anew.
-var redrawn = map[dp.Redraw]string{dp.EachEpoch: ", drawn anew in each epoch", dp.Once: ", drawn once and kept for all epochs"}
+func redrawn(r dp.Redraw) string {
+	switch r {
+	case dp.EachEpoch:
+		return ", drawn anew in each epoch"
+	case dp.Once:
+		return ", drawn once and kept for all epochs"
+	}
+	return ""
+}
 
 // Rate writes the sample rate of an event. A rate that was given is written exactly, so that
 // readers see what was accounted for. A rate that follows from s and N is rounded up; print s and N

@@ -78,7 +78,7 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 	}
 	norm := d / (2 * c.sigma * math.Sqrt(2*math.Pi))
 
-	lower = &measure{of: map[direction]*rule{remove: {}, add: {}}, variance: c.variance()}
+	lower = &measure{of: [2]*rule{remove: {}, add: {}}, variance: c.variance()}
 	p := make([]float64, n+1)       // P of the rounded L, by its point
 	weighed := make([]float64, n+1) // in units
 	const quadrature = 256          // the rule's error and sums, in units; see widestCell
@@ -113,7 +113,7 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 			lower.of[add].add(-y, math.Log(inQ), moved, roundQ+8+2*math.Abs(math.Log(inQ)))
 		}
 	}
-	upper = &measure{of: map[direction]*rule{remove: {}, add: {}}, variance: c.variance()}
+	upper = &measure{of: [2]*rule{remove: {}, add: {}}, variance: c.variance()}
 	for i, v := range p {
 		y, moved := c.loss(lo + d*float64(i))
 		logP := math.Log(v)
@@ -124,7 +124,7 @@ func (c crowd) measures(lost, count float64) (lower, upper *measure) {
 	for j, l := range c.logB {
 		above += math.Exp(l) * (upperTail((float64(j)-lo)/c.sigma) + upperTail((hi-float64(j))/c.sigma))
 	}
-	upper.infinite = map[direction]float64{
+	upper.infinite = [2]float64{
 		remove: above * (1 + 1e-9), add: (upperTail(-lo/c.sigma) + upperTail(hi/c.sigma)) * (1 + 1e-9),
 	}
 	return lower, upper

@@ -3,6 +3,7 @@ package pld
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp"
 )
@@ -56,11 +57,12 @@ func (q query) fallback(e epoch, count float64) query {
 type measures struct {
 	query
 	lost, epochs float64
-	made         map[epoch]*measure // nil for a measure that float64 has no room for
+	of           []epoch
+	made         []*measure // for each of them; nil if float64 has no room for it
 }
 
 func (q query) measures(lost float64) *measures {
-	m := &measures{q, lost, 0, map[epoch]*measure{}}
+	m := &measures{query: q, lost: lost}
 	for _, e := range q.events {
 		m.epochs += float64(e.Epochs())
 	}
@@ -72,14 +74,16 @@ func (m *measures) add(specs []spec, one epoch, above bool, count float64) (all 
 	if one.batches == 1 && one.attack == itself && one.present == 1 {
 		return append(specs, spec{q: 1, sigma: one.sigma, count: count}), true
 	}
-	given, seen := m.made[one]
-	if !seen {
+	var given *measure
+	if i := slices.Index(m.of, one); i >= 0 {
+		given = m.made[i]
+	} else {
 		if above {
 			given = one.upper(m.ctx, m.lost, m.epochs)
 		} else {
 			given = one.lower(m.ctx, m.lost, m.epochs)
 		}
-		m.made[one] = given
+		m.of, m.made = append(m.of, one), append(m.made, given)
 	}
 	if given == nil {
 		return specs, false

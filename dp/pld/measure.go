@@ -3,7 +3,6 @@ package pld
 import (
 	"context"
 	"math"
-	"slices"
 
 	"proactivedp/internal/root"
 )
@@ -11,9 +10,9 @@ import (
 // measure is a pair of discrete distributions (P, Q) that bounds one epoch of allocation, or one
 // round of a group, from above or from below at every order, and so after composition.
 type measure struct {
-	of       map[direction]*rule
-	infinite map[direction]float64 // the probability under P of an infinite loss; for an upper end
-	variance float64               // a guess of the loss's variance
+	of       [2]*rule   // of remove and add
+	infinite [2]float64 // the probability under P of an infinite loss; for an upper end
+	variance float64    // a guess of the loss's variance
 }
 
 // A measure is made for a δ of at least leastDelta; for smaller δ it is wider.
@@ -73,7 +72,7 @@ func (e epoch) upper(ctx context.Context, lost, count float64) *measure {
 	if !ok {
 		return nil
 	}
-	m := &measure{of: map[direction]*rule{}, infinite: map[direction]float64{}, variance: e.variance()}
+	m := &measure{variance: e.variance()}
 	logT := math.Log(t)
 	top := math.Exp(l.h*float64(l.first+len(l.usual)-1) - logT)
 	const underflow = 1e-290
@@ -145,9 +144,7 @@ func lowerMeasure(p, q []float64, units, variance float64) *measure {
 		up.add(y, logP, moved, units+8+2*math.Abs(logP))
 		down.add(-y, logQ, moved, units+8+2*math.Abs(logQ))
 	}
-	return &measure{
-		of: map[direction]*rule{remove: up, add: down}, infinite: map[direction]float64{}, variance: variance,
-	}
+	return &measure{of: [2]*rule{remove: up, add: down}, variance: variance}
 }
 
 // round returns the round of a release that has the measure's losses; see newRound.
@@ -206,7 +203,11 @@ func (m *measure) delta(d direction, eps float64) (lower, upper float64) {
 // epsilon returns the ends of the ε of one round or epoch at delta: the least ε at which the upper
 // bound of δ is at most delta, and the largest at which the lower bound is at least delta.
 func (m *measure) epsilon(d direction, delta float64) (lower, upper float64) {
-	most := math.Log(max(1, slices.Max(append([]float64{1}, m.of[d].y...)))) // of log(1+ε)
+	largest := 1.0
+	for _, y := range m.of[d].y {
+		largest = max(largest, y)
+	}
+	most := math.Log(largest) // of log(1+ε)
 	at := func(x float64) float64 { return math.Expm1(x) }
 	find := func(bound func(eps float64) float64, safe float64) (float64, bool) {
 		if bound(0) <= delta {

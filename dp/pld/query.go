@@ -116,22 +116,26 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		q.specs[index[key]].count += float64(e.Count)
 	}
 	if n := q.different(); n > maxMeasures {
-		wrong.notCovered("different rounds of %s = %d, must be at most %d", q.sampling, n, maxMeasures)
+		wrong.notCovered("more than %d different rounds of %s", maxMeasures, q.sampling)
 	}
 	if rounds > MaxRounds {
 		wrong.notCovered("rounds = %v, must be at most %v", rounds, MaxRounds)
 	}
 }
 
-// different returns the number of different measures that the events need.
+// different returns the number of different measures that the events need, up to one too many.
 func (q query) different() int {
-	seen := map[dp.Event]bool{}
+	var seen []dp.Event
 	for _, e := range q.events {
 		if e.Redraw != dp.Once && !(e.Sampling == dp.Shuffle && e.Redraw == "") {
 			e.Count = 0
 		}
 		e.Noise = dp.Noise{}
-		seen[e] = true
+		if !slices.Contains(seen, e) {
+			if seen = append(seen, e); len(seen) > maxMeasures {
+				break
+			}
+		}
 	}
 	return len(seen)
 }
