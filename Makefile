@@ -45,7 +45,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale auto-against-plain results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -164,6 +164,9 @@ bench: ## Run the benchmarks and write results/bench.md.
 
 scale: ## Measure the cost for different numbers of clients and model sizes, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
+
+auto-against-plain: ## Compare auto with plain stages on four tables, and write results/auto-against-plain (a quarter of an hour).
+	$(GO) run -buildvcs=auto ./cmd/bench -own results/auto-against-plain
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
 	$(BIN) figures --out results --seeds $(SEEDS)

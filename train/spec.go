@@ -127,6 +127,10 @@ type Spec struct {
 	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see
 	// Source.Calibrate. 0 means none. A run that would cost more is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
+	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before
+	// they were given to Prepare, see data.Dataset.PrivateBounds. It is part of what a record pays. 0
+	// means that there are no private bounds.
+	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
 // These are the ways to split a data set into training and test rows.
@@ -290,6 +294,17 @@ func (s Spec) Validate() error {
 		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
 	case s.Fold != 0:
 		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
+	}
+	if s.BoundsEpsilon != 0 {
+		errs = append(errs, data.CheckBoundsEpsilon(s.BoundsEpsilon))
+		if dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove {
+			errs = append(errs, fmt.Errorf("sampling = %q, must be %q with private bounds, whose ε is for a record that is "+
+				"added or removed", s.Sampling, dp.Poisson))
+		}
+		if s.Runner == DistributedRunner {
+			errs = append(errs, errors.New("private bounds need all records in one place, must not be asked for if "+
+				"clients keep their own"))
+		}
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("run = %d, must be 0 with the operating system's randomness: every "+
