@@ -24,6 +24,14 @@ func (q query) measured(lost float64) (least [][]query, most []query, err error)
 	return q.groupEnds(lost)
 }
 
+// sole returns the measure of a release that is a single round or epoch, whose δ is a sum.
+func (q query) sole() *measure {
+	if len(q.specs) == 1 && q.specs[0].count == 1 {
+		return q.specs[0].given
+	}
+	return nil
+}
+
 // ofContour is the part of the accuracy that is left for the contour of measures. The other part is
 // for the measures' own width.
 const ofContour = 0.6

@@ -15,3 +15,6 @@ func (q query) measured(float64) (least [][]query, most []query, err error) {
 	return nil, nil, fmt.Errorf("%s sampling and groups are answered by proactivedp account, not in a browser: %w",
 		q.sampling, dp.ErrNotCovered)
 }
+
+// sole returns nil: no release is a single measure here.
+func (q query) sole() *measure { return nil }

@@ -246,14 +246,6 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 	return lower, upper, nil
 }
 
-// sole returns the measure of a release that is a single round or epoch, whose δ is a sum.
-func (q query) sole() *measure {
-	if len(q.specs) == 1 && q.specs[0].count == 1 {
-		return q.specs[0].given
-	}
-	return nil
-}
-
 // unknownDelta is the δ that may be lost if it is not known how small δ is.
 const unknownDelta = 1e-32
 
