@@ -59,6 +59,13 @@ func (r NextRequest) Validate() error {
 		errs.fail("there are no past rounds, must be at least one event")
 	}
 	errs.add(checkEvents(r.Past))
+	for i, e := range r.Past {
+		if scheme, _ := e.Scheme(); scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+			errs.add(fmt.Errorf("event %d: %v, no further legs can be planned after it: no filter has an upper bound of it: %w",
+				i, scheme, dp.ErrNotCovered))
+			break
+		}
+	}
 	n := r.n()
 	goodClients := errs.clients(r.Clients)
 	switch {

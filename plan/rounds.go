@@ -9,14 +9,15 @@ import (
 
 // Rounds returns the number of rounds like e that make up the given number of epochs: T = ⌈kN/s⌉,
 // the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, T =
-// ⌈k/q⌉; if it has shuffled batches, T = ⌈k·batches⌉. ok is false if T is above 2^53.
+// ⌈k/q⌉; if it has shuffled batches or allocation, T = ⌈k·batches⌉. ok is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
-	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
+	batched := e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation
+	if !batched && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))
 		return roundsOf(k, e.SampleSize), ok
 	}
 	perEpoch := 1 / e.SampleRate()
-	if e.Sampling == dp.Shuffle {
+	if batched {
 		perEpoch = float64(e.Batches())
 	}
 	// A quotient may be above a whole number only because it was rounded.

@@ -89,15 +89,15 @@ func Line(b dp.Bound, events ...dp.Event) string {
 		if b.Kind == dp.Approximation {
 			cost = fmt.Sprintf("δ about %s at ε = %s (no guarantee)", up(b.Delta), up(b.Epsilon))
 		}
-	} else if b.Kind == dp.Interval || b.Kind == dp.Exact {
+	} else if (b.Kind == dp.Interval && b.Sampling != dp.Shuffle) || b.Kind == dp.Exact { // the ends of shuffled batches differ widely
 		cost = fmt.Sprintf("ε ≤ %s at δ = %s", up(b.EpsilonUpper), up(b.Delta))
 	}
 	by := byAccountant(b.Kind, b.Accountant)
 	if b.Kind == dp.Approximation {
 		by = "approximation by " + b.Accountant
 	}
-	line := fmt.Sprintf("Privacy: %s for a record (%s), under %s adjacency with %s", cost, by, b.Adjacency,
-		samplingName(b.Sampling))
+	line := fmt.Sprintf("Privacy: %s for %s (%s), under %s adjacency with %s", cost, ofWhom("a record", events), by,
+		b.Adjacency, samplingName(b.Sampling))
 	if names, unnamed := dp.Names(events); len(names) == 0 {
 		line += "; noise assumed to be independent"
 	} else if line += noiseLine(names, slices.ContainsFunc(names, rng.Name.Simulated)); unnamed {
@@ -106,10 +106,7 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	if WeakDelta(b, events...) {
 		line += "; WEAK: δ is not below 1/N"
 	}
-	if b.Sampling == dp.Shuffle {
-		return line + ". " + Shuffled
-	}
-	return line + "."
+	return line + "." + strings.TrimSuffix(" "+drawSentence(b), " ")
 }
 
 // BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
@@ -146,14 +143,14 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	}
 	if math.IsInf(upper, 1) && b.Kind != dp.Approximation {
 		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s.",
-			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
+			name, ofWhom(string(unit), events), b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
 	s.WriteString("Every round releases the sum of clipped gradients with noise, " +
 		"and with it every intermediate model and the final model")
 	if len(events) > 0 {
 		s.WriteString(": " + Rounds(events))
 	}
-	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", unit)
+	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", ofWhom(string(unit), events))
 	switch b.Kind {
 	case dp.Exact:
 		fmt.Fprintf(&s, "with %s = %s at %s (exact, by the %s accountant)", name, up(upper), given, b.Accountant)
@@ -168,7 +165,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
 	fmt.Fprintf(&s, ", under %s adjacency with %s. %s%s", b.Adjacency, samplingName(b.Sampling),
-		shuffleSentence(b.Sampling), taken)
+		drawSentence(b), taken)
 	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
@@ -183,10 +180,16 @@ func Rounds(events []dp.Event) string {
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
-		if e.Sampling == dp.Shuffle {
-			parts[i] = fmt.Sprintf("%s in %s of t = %d whole batches, with noise multiplier σ = %s",
-				manyRounds(e.Count), decimal.Many(e.Epochs(), "epoch"), e.Batches(), decimal.Exactly(e.NoiseMultiplier))
-		} else {
+		switch e.Sampling {
+		case dp.Shuffle, dp.Allocation:
+			of := "whole batches"
+			if e.Sampling == dp.Allocation {
+				of = "batches"
+			}
+			parts[i] = fmt.Sprintf("%s in %s of t = %d %s%s, with noise multiplier σ = %s", manyRounds(e.Count),
+				decimal.Many(e.Epochs(), "epoch"), e.Batches(), of, redrawn(e.Redraw),
+				decimal.Exactly(e.NoiseMultiplier))
+		default:
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		}
@@ -195,6 +198,17 @@ func Rounds(events []dp.Event) string {
 		}
 	}
 	return strings.Join(parts, ", and ")
+}
+
+// redrawn says when batches are drawn anew.
+func redrawn(r dp.Redraw) string {
+	switch r {
+	case dp.EachEpoch:
+		return ", drawn anew in each epoch"
+	case dp.Once:
+		return ", drawn once and kept for all epochs"
+	}
+	return ""
 }
 
 // Rate writes the sample rate of an event. A rate that was given is written exactly, so that
@@ -228,20 +242,48 @@ func samplingName(s dp.Sampling) string {
 		return "fixed-size sampling"
 	case dp.Shuffle:
 		return "shuffled batches"
+	case dp.Allocation:
+		return "random allocation"
 	}
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
 // Shuffled must be printed with every ε of shuffled batches.
 const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
-	"Clients that shuffle independently each cost as much. No amplification by shuffling is counted, because " +
+	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
-func shuffleSentence(s dp.Sampling) string {
-	if s != dp.Shuffle {
-		return ""
+// Attacked explains the lower end of shuffled batches.
+const Attacked = "The lower end is an attack: there is a data set of whole batches, and a test, that shows it."
+
+// Allocated must be printed with every ε of allocation.
+const Allocated = "Every record must choose its batch on its own, uniformly at random, so a batch may be empty or large; " +
+	"an empty one releases noise. Batches of equal size are shuffled batches, which cost more. The number of batches must " +
+	"not depend on the records."
+
+// drawSentence says what must be known about how the batches were drawn.
+func drawSentence(b dp.Bound) string {
+	switch {
+	case b.Sampling == dp.Shuffle && b.Kind == dp.Interval:
+		return Shuffled + " " + Attacked + " "
+	case b.Sampling == dp.Shuffle:
+		return Shuffled + " "
+	case b.Sampling == dp.Allocation:
+		return Allocated + " "
 	}
-	return Shuffled + " "
+	return ""
+}
+
+// ofWhom replaces "record" in unit if the events are for persons with several records.
+func ofWhom(unit string, events []dp.Event) string {
+	if len(events) == 0 || events[0].Group <= 1 {
+		return unit
+	}
+	person := fmt.Sprintf("a person with up to %d records", events[0].Group)
+	if rest, ok := strings.CutPrefix(unit, "one record"); ok {
+		return person + strings.ReplaceAll(rest, "hold it", "hold them")
+	}
+	return person
 }
 
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
@@ -257,6 +299,12 @@ func describable(b dp.Bound, events []dp.Event) error {
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
 			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be as in the bound, %s under %s", i,
 				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)
+		}
+		if _, err := e.Scheme(); err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		if max(e.Group, 1) != max(events[0].Group, 1) {
+			return fmt.Errorf("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
 		}
 	}
 	return nil

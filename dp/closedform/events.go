@@ -39,7 +39,11 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 			faults.add(i, err)
 			continue
 		}
-		if scheme, _ := e.Scheme(); scheme != dp.PoissonAddOrRemove {
+		switch scheme, _ := e.Scheme(); scheme {
+		case dp.PoissonAddOrRemove:
+		case dp.GroupAddOrRemove:
+			refusals.add(i, fmt.Errorf("group = %d, the theorem is for single records: %w", e.Group, dp.ErrNotCovered))
+		default:
 			refusals.add(i, fmt.Errorf("%s sampling under %s adjacency, the theorem needs %s under %s: %w", e.Sampling,
 				e.Adjacency, dp.Poisson, dp.AddOrRemove, dp.ErrNotCovered))
 		}

@@ -157,6 +157,9 @@ func muOf(e dp.Event) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+		return 0, fmt.Errorf("%v has no central limit theorem here: %w", scheme, dp.ErrNotCovered)
+	}
 	sigma /= scheme.Sensitivity()
 	switch {
 	case q == 1 && (scheme == dp.PoissonAddOrRemove || scheme == dp.PoissonReplaceOne || scheme == dp.FixedReplaceOne):

@@ -51,7 +51,7 @@ func newPair(e dp.Event) (pair, error) {
 		p.shape = symmetric
 		p.sigma /= 2
 	default:
-		refuse("%s sampling under %s adjacency has no dominating pair here", e.Sampling, e.Adjacency)
+		refuse("%v has no dominating pair here", scheme)
 	}
 	switch {
 	case sigma == 0:

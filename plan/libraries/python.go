@@ -194,6 +194,10 @@ func (r Release) all() dp.Event {
 // holdsFor returns a comment for the code about which batches the ε holds for, and which it does
 // not hold for.
 func holdsFor(e dp.Event) string {
+	if e.Sampling == dp.Shuffle && e.Redraw == dp.Once {
+		return "This ε holds for batches that are cut from one permutation of the records, which all epochs keep. A " +
+			"DataLoader with shuffle=True draws a new one in each epoch."
+	}
 	if e.Sampling == dp.Shuffle {
 		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
 			"DataLoader makes them with shuffle=True and drop_last=True."
