@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
@@ -256,8 +257,13 @@ func (a *Announcement) fits(p *train.Prepared) error {
 // names returns the run's subjects.
 func (a *Announcement) names() names { return names{a.Run} }
 
-// peerOf returns how a user connects to the broker.
-func peerOf(role broker.Role, client int, creds *broker.Credentials, again func()) broker.Peer {
-	return broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
+// peerOf returns how a user connects to the broker. log, unless it is nil, receives why the broker
+// cannot be reached.
+func peerOf(role broker.Role, client int, creds *broker.Credentials, log *slog.Logger, again func()) broker.Peer {
+	p := broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
 		Inbox: inbox(role, client), Reconnected: again}
+	if log != nil {
+		p.Unreachable = func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+	}
+	return p
 }

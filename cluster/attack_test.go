@@ -140,7 +140,7 @@ func (r *testRun) attack(keys string, want map[string]int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	dial := func(creds *broker.Credentials) (*nats.Conn, error) {
-		return broker.Dial(ctx, r.broker.URL(), peerOf(broker.Client, 1, creds, nil))
+		return broker.Dial(ctx, r.broker.URL(), peerOf(broker.Client, 1, creds, nil, nil))
 	}
 	if _, err := dial(nil); err == nil {
 		t.Error("connected without credentials")
@@ -163,7 +163,7 @@ func (r *testRun) attack(keys string, want map[string]int) {
 	plain, cancelPlain := context.WithTimeout(ctx, time.Second)
 	defer cancelPlain()
 	if _, err := broker.Dial(plain, strings.Replace(r.broker.URL(), "tls://", "nats://", 1),
-		peerOf(broker.Client, 1, nil, nil)); err == nil {
+		peerOf(broker.Client, 1, nil, nil, nil)); err == nil {
 		t.Error("connected without TLS")
 	}
 	c, err := dial(r.creds(keys, "client-1"))

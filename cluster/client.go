@@ -246,7 +246,7 @@ func (c *client) owns() error {
 // connectTo connects to the broker.
 func (c *client) connectTo(ctx context.Context) error {
 	var err error
-	c.conn, err = c.connect(ctx, peerOf(broker.Client, c.Client, c.Creds, c.reconnected))
+	c.conn, err = c.connect(ctx, peerOf(broker.Client, c.Client, c.Creds, c.log, c.reconnected))
 	return err
 }
 

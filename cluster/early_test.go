@@ -19,7 +19,7 @@ import (
 // stream alone.
 func TestShortReleasesGoPastTheStream(t *testing.T) {
 	for _, features := range []int{20, 5000} {
-		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestWithoutLeaveToGoPastTheStream(t *testing.T) {
 			may := Allow(u)
 			may.Publish = slices.DeleteFunc(may.Publish, func(s string) bool { return strings.Contains(s, earlyKind) })
 			return may
-		}}.Start()
+		}}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ import (
 func TestARunIsFoundBesideServersOfOtherVersions(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	conn, err := b.Connect(ctx, peerOf(broker.Client, 0, nil, nil))
+	conn, err := b.Connect(ctx, peerOf(broker.Client, 0, nil, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

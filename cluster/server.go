@@ -232,7 +232,7 @@ func (s *server) connect(ctx context.Context) error {
 	engine := s.Engine
 	engine.Allow = s.names.allow
 	var err error
-	if s.broker, err = engine.Start(); err != nil {
+	if s.broker, err = engine.Start(ctx); err != nil {
 		return err
 	}
 	reconnected := func() {
@@ -241,7 +241,7 @@ func (s *server) connect(ctx context.Context) error {
 		default: // one is already waiting
 		}
 	}
-	if s.conn, err = s.broker.Connect(ctx, peerOf("server", 0, s.Creds, reconnected)); err != nil {
+	if s.conn, err = s.broker.Connect(ctx, peerOf(broker.Server, 0, s.Creds, s.log, reconnected)); err != nil {
 		s.broker.Close()
 		return err
 	}

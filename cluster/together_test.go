@@ -116,7 +116,7 @@ func TestUpdatesTravelTogether(t *testing.T) {
 // What came while the server was away it reads from the stream, at a broker that runs elsewhere.
 func TestWhatCameWhileTheServerWasAway(t *testing.T) {
 	for _, features := range []int{20, 2000} {
-		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -173,7 +173,7 @@ func TestCredentialsAreOfOneRole(t *testing.T) {
 // Somebody who has subscribed and takes nothing, as a machine that is asleep, does not hold the
 // broker's end up.
 func TestABrokerLeavesWhoTakesNothing(t *testing.T) {
-	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,11 +121,11 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		o.Engine.StoreDir = q.store
 	}
 	o.Engine.Allow = Allow
-	if q.broker, err = o.Engine.Start(); err != nil {
+	if q.broker, err = o.Engine.Start(ctx); err != nil {
 		return nil, err
 	}
 	if q.conn, err = q.broker.Connect(ctx, broker.Peer{Name: "proactivedp sweep", Creds: o.Creds,
-		Inbox: "_INBOX_sweep"}); err != nil {
+		Inbox: "_INBOX_sweep", Unreachable: unreachable(q.log)}); err != nil {
 		return nil, err
 	}
 	if q.js, err = jetstream.New(q.conn); err != nil {
@@ -139,6 +139,11 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	}
 	q.log.Info("waiting for workers", "url", q.broker.URL(), "class", class())
 	return q, nil
+}
+
+// unreachable returns a function that logs why the broker cannot be reached.
+func unreachable(log *slog.Logger) func(error) {
+	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
 
 // URL returns the URL at which workers reach the broker.

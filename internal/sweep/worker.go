@@ -63,7 +63,7 @@ func Work(ctx context.Context, o WorkOptions) error {
 	}
 	var err error
 	if w.conn, err = broker.Dial(ctx, o.URL, broker.Peer{Name: "proactivedp worker " + o.Name, Creds: o.Creds,
-		Inbox: workerInbox}); err != nil {
+		Inbox: workerInbox, Unreachable: unreachable(w.log)}); err != nil {
 		return err
 	}
 	defer w.conn.Close()
