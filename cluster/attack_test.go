@@ -71,7 +71,7 @@ func (a *attacker) update(round int, change func(h *wire.Header, u []float32)) [
 	if h.Digest == 0 {
 		h.Digest = wire.Digest(u)
 	}
-	return h.Append(nil, u)
+	return wire.MaxChunk.Append(nil, h, u)
 }
 
 // send publishes under a subject, and waits until the broker has it, if it takes it.
@@ -235,7 +235,7 @@ func (a *attacker) forbidden() {
 func (a *attacker) dishonest() {
 	own := func(round int) string { return a.names.up(a.me, round, 0) }
 	a.refused(NoUpdate, own(5), []byte("short"))
-	a.refused(NoUpdate, own(6), make([]byte, wire.MaxMessage))
+	a.refused(NoUpdate, own(6), make([]byte, wire.MaxChunk.MaxMessage()))
 	a.refused(OtherRun, own(7), a.update(7, func(h *wire.Header, _ []float32) { h.Run++ }))
 	a.refused(OtherSubject, own(8), a.update(8, func(h *wire.Header, _ []float32) { h.Client = 0 }))
 	a.refused(OtherSubject, own(9), a.update(8, nil))

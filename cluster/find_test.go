@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/cluster/broker"
+	"proactivedp/cluster/internal/wire"
 )
 
 // A client that says which run it means finds it beside a server of another version, which
@@ -28,7 +29,7 @@ func TestARunIsFoundBesideServersOfOtherVersions(t *testing.T) {
 	}
 	defer conn.Close()
 	const run = "0123456789abcdef"
-	about, err := announce(run, prepare(t, smallSpec(12), drawn()))
+	about, err := announce(run, prepare(t, smallSpec(12), drawn()), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}

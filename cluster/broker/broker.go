@@ -7,11 +7,13 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -73,6 +75,44 @@ func (e Engine) Replicas() int {
 		return 3
 	}
 	return 1
+}
+
+// startedMaxMessage is the longest message of a broker that Start starts, in bytes.
+const startedMaxMessage = 1 << 20
+
+// checkFree returns an error if nobody can listen at e.Listen now, because another program does, for
+// example. The broker would find that out only after it has read its streams.
+func (e Engine) checkFree(ctx context.Context) error {
+	if e.Listen == "" {
+		return nil
+	}
+	var at net.ListenConfig
+	l, err := at.Listen(ctx, "tcp", e.Listen)
+	if err == nil {
+		return l.Close()
+	}
+	if why, ok := errors.AsType[syscall.Errno](err); ok {
+		err = why
+	}
+	err = fmt.Errorf("listen %s: %w", e.Listen, err)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: stop the program that listens there, or use another port", err)
+	}
+	return err
+}
+
+// MaxMessage returns the longest message that the broker takes, in bytes. If it runs elsewhere, p asks
+// it, and waits for it as Dial does. If Start is to start it, it must be able to listen.
+func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
+	if e.URL == "" {
+		return startedMaxMessage, e.checkFree(ctx)
+	}
+	c, err := Dial(ctx, e.URL, p)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return c.MaxPayload(), nil
 }
 
 // MinKey is the length of the shortest key, in bytes.

@@ -42,6 +42,7 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	o.JetStream, o.StoreDir = true, t.TempDir()
 	ns, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,14 +3,13 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -62,9 +61,10 @@ func (e Engine) Start(ctx context.Context) (*Broker, error) {
 		b.Close()
 		return nil, fmt.Errorf("the broker was starting: %w", context.Cause(ctx))
 	}
-	if !b.ns.ReadyForConnections(readyTimeout) {
+	if why := log.failure(); why != "" || !b.ns.ReadyForConnections(readyTimeout) {
 		b.Close()
-		return nil, fmt.Errorf("the broker did not start: %s", log.failure())
+		return nil, fmt.Errorf("the broker did not start, with its streams in %s: %s", e.StoreDir,
+			cmp.Or(why, "it accepts no connections"))
 	}
 	if e.Listen != "" {
 		b.url = "nats://" + b.ns.Addr().String()
@@ -78,27 +78,6 @@ func (e Engine) Start(ctx context.Context) (*Broker, error) {
 // readyTimeout is how long a broker that has started may take to say so.
 const readyTimeout = time.Second
 
-// checkFree returns an error if nobody can listen at e.Listen now, because another program does, for
-// example. The broker would find that out only after it has read its streams.
-func (e Engine) checkFree(ctx context.Context) error {
-	if e.Listen == "" {
-		return nil
-	}
-	var at net.ListenConfig
-	l, err := at.Listen(ctx, "tcp", e.Listen)
-	if err == nil {
-		return l.Close()
-	}
-	if why, ok := errors.AsType[syscall.Errno](err); ok {
-		err = why
-	}
-	err = fmt.Errorf("listen %s: %w", e.Listen, err)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w: stop the program that listens there, or use another port", err)
-	}
-	return err
-}
-
 // options returns the broker's options.
 func (b *Broker) options() (*server.Options, error) {
 	e := b.engine
@@ -106,7 +85,7 @@ func (b *Broker) options() (*server.Options, error) {
 		ServerName: "proactivedp", DontListen: e.Listen == "", JetStream: true, StoreDir: e.StoreDir,
 		NoSigs: true, NoSystemAccount: false,
 		SyncAlways: e.Sync == 0, SyncInterval: e.Sync,
-		MaxPending: 256 << 20, WriteDeadline: time.Minute,
+		MaxPayload: startedMaxMessage, MaxPending: 256 << 20, WriteDeadline: time.Minute,
 	}
 	if len(e.Key) > 0 {
 		o.JetStreamKey, o.JetStreamCipher = hex.EncodeToString(e.Key), server.AES
@@ -233,12 +212,12 @@ func (l logger) Fatalf(format string, v ...any) {
 	}
 }
 
-// failure returns why the broker did not start.
+// failure returns why the broker did not start, or "".
 func (l logger) failure() string {
 	select {
 	case why := <-l.fatal:
 		return why
 	default:
-		return "no reason is known"
+		return ""
 	}
 }

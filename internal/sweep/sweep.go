@@ -56,6 +56,9 @@ const (
 // maxResult is the largest result of a cell in bytes. A result is one message.
 const maxResult = 1000 << 10
 
+// maxMessage is the longest message of a sweep in bytes: a result with its header.
+const maxMessage = maxResult + 4<<10
+
 // class returns the name of the class of machines that compute the same bits.
 func class() string {
 	name := strings.Map(func(r rune) rune {
@@ -128,6 +131,9 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		Inbox: "_INBOX_sweep", Unreachable: unreachable(q.log)}); err != nil {
 		return nil, err
 	}
+	if err = checkBroker(q.conn); err != nil {
+		return nil, err
+	}
 	if q.js, err = jetstream.New(q.conn); err != nil {
 		return nil, err
 	}
@@ -144,6 +150,19 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 // unreachable returns a function that logs why the broker cannot be reached.
 func unreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+}
+
+// checkBroker returns an error if a connection cannot be used for sweeps: if it will not return, or the
+// broker takes only shorter messages than a sweep's.
+func checkBroker(c *nats.Conn) error {
+	if c.IsClosed() {
+		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
+	}
+	if c.MaxPayload() < maxMessage {
+		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, must be at least %d: raise max_payload in "+
+			"its configuration", c.ConnectedUrlRedacted(), c.MaxPayload(), maxMessage)
+	}
+	return nil
 }
 
 // URL returns the URL at which workers reach the broker.
@@ -287,6 +306,9 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 // results. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
+	if err := checkBroker(q.conn); err != nil {
+		return watcher, err
+	}
 	if !q.conn.IsConnected() {
 		return watcher, nil
 	}
@@ -311,6 +333,9 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 			return watcher, err
 		}
 		if _, err := q.js.Publish(ctx, cellSubject+"."+class()+"."+tasks[i].Key, text); err != nil && !taken(err) {
+			if errors.Is(err, nats.ErrMaxPayload) {
+				return watcher, fmt.Errorf("cell %s has %d bytes: %w", tasks[i].Key, len(text), err)
+			}
 			q.log.Warn("a cell was not taken", "key", tasks[i].Key, "error", err)
 			return watcher, nil
 		}
