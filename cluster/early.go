@@ -39,7 +39,7 @@ func (w *writer) sendEarly(all []outgoing) {
 }
 
 // At most mostEarly messages wait for the server, or fewer if that many would be longer than
-// earlyBytes together. A client may send messages up to the broker's limit of 1 MiB.
+// earlyBytes together. A client may send messages up to the broker's limit.
 const (
 	earlyBytes = 16 << 20
 	mostEarly  = 64

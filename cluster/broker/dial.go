@@ -68,7 +68,7 @@ func (p Peer) options() []nats.Option {
 	return []nats.Option{
 		nats.Name(p.Name), nats.CustomInboxPrefix(p.Inbox), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
-		nats.ReconnectBufSize(-1),
+		nats.ReconnectBufSize(-1), nats.SkipHostLookup(), // the dialer looks names up, and can be interrupted
 		nats.Timeout(dialTimeout), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			if p.Reconnected != nil {
@@ -257,6 +257,9 @@ func explained(err error) error {
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		advice = "give the credentials that were made together with its certificate (--creds)"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		advice = "use a name that its keys were made for (proactivedp keys --host)"
 	}
 	if advice == "" {
 		return err
