@@ -308,7 +308,7 @@ func (s *server) respond(subject string, v any) {
 		return
 	}
 	if err := s.conn.Publish(subject, text); errors.Is(err, nats.ErrMaxPayload) {
-		s.log.Error("an answer", "bytes", len(text), "error", err)
+		s.log.Error("an answer", "error", fmt.Errorf("%d bytes: %w", len(text), err))
 	} // a client that misses it for another reason asks again
 }
 

@@ -15,9 +15,19 @@ type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
 	// Low and High bound the values of each column before they are mapped. They are compared as
-	// float32, like the values. nil means no bounds.
+	// float32, like the values. A value outside counts as the nearer bound. nil means no bounds.
+	//
+	// Clamping looks at one record at a time, so it costs no privacy. A refusal is an outcome that one
+	// record decides, which no (ε, δ) covers.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
+	// Refuse makes a value outside the bounds an error.
+	Refuse bool `json:"refuse,omitempty"`
+}
+
+// Clamps reports whether values outside of bounds count as the nearer bound.
+func (m Affine) Clamps() bool {
+	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
 // Dense reports whether mapped rows are dense: if a Shift is not 0, no entry stays 0.
@@ -25,10 +35,10 @@ func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns the mapped rows of d, which are dense if m is. A value outside its bounds and a
-// result that is not finite are errors; for each column the first one is reported. Entries that are
-// not stored are 0. In columns with a Shift they are checked against the bounds. In other columns
-// the bounds must include 0.
+// Mapped returns the mapped rows of d, which are dense if m is. A result that is not finite is an
+// error, and so is a value outside its bounds if m.Refuse is set; for each column the first one is
+// reported. Errors do not have the value. Entries that are not stored are 0. In columns with a Shift
+// they are compared with the bounds. In other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, must have rows to be normalised column by column", d.Name)
@@ -89,13 +99,16 @@ func (m Affine) mapped(d *Dataset, bad *misfits) *Dataset {
 // row maps the values of the columns in row i.
 func (m Affine) row(i int, columns []int32, from, to []float32, bad *misfits) {
 	for j, c := range columns {
-		x := from[j]
-		to[j] = float32((float64(x) - m.Shift[c]) * m.Scale[c])
-		switch {
-		case m.Low != nil && !(x >= float32(m.Low[c]) && x <= float32(m.High[c])):
-			bad.add(i, c, "%v, must be in the given bounds [%v, %v]", x, m.Low[c], m.High[c])
-		case !finite(to[j]):
-			bad.add(i, c, "%v, must be in the range of float32 after normalisation", x)
+		x := float64(from[j])
+		if m.Low != nil && !(from[j] >= float32(m.Low[c]) && from[j] <= float32(m.High[c])) {
+			if m.Refuse {
+				bad.add(i, c, "the value must be in the given bounds [%v, %v]", m.Low[c], m.High[c])
+			}
+			x = min(max(x, m.Low[c]), m.High[c])
+		}
+		to[j] = float32((x - m.Shift[c]) * m.Scale[c])
+		if !finite(to[j]) {
+			bad.add(i, c, "the value must be in the range of float32 after normalisation")
 		}
 	}
 }
@@ -110,7 +123,7 @@ type misfits struct {
 	errs []error
 }
 
-// add records a problem in row i.
+// add adds a problem in row i.
 func (f *misfits) add(i int, c int32, format string, args ...any) {
 	if len(f.errs) == mostMisfits || f.of[c] {
 		return

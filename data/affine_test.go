@@ -38,7 +38,8 @@ func TestMapped(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := d.Mapped(Affine{Shift: []float64{0, 0, 0}, Scale: []float64{1, 1, 1}, Low: []float64{0, 0, 0},
-			High: []float64{1, 2, 3}}); err == nil || !strings.Contains(err.Error(), "row 1: column 3: 4, must be in") {
+			High: []float64{1, 2, 3}, Refuse: true}); err == nil ||
+			!strings.Contains(err.Error(), "row 1: column 3: the value must be in the given bounds [0, 3]") {
 			t.Errorf("beyond a bound: %v", err)
 		}
 		for _, bad := range []Affine{
@@ -61,13 +62,40 @@ func TestBoundsAreWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := Affine{Shift: []float64{0, -0.8}, Scale: []float64{10, 1 / 1.1}, Low: []float64{0, -0.8},
-		High: []float64{0.1, 0.3}}
+		High: []float64{0.1, 0.3}, Refuse: true}
 	if out, err := d.Mapped(m); err != nil || !reflect.DeepEqual(wide(out, 0), []float32{1, wide(out, 0)[1]}) {
 		t.Errorf("%v, %v", out, err)
 	}
 	m.Low[1] = float64(math.Nextafter32(-0.8, 0))
-	if _, err := d.Mapped(m); err == nil || !strings.Contains(err.Error(), "column 2: -0.8, must be in") {
+	if _, err := d.Mapped(m); err == nil || !strings.Contains(err.Error(), "column 2: the value must be in") {
 		t.Errorf("the next float32: %v", err)
+	}
+}
+
+// A value outside its bounds counts as the nearer bound, in rows with and without zeros that are not
+// stored, so that a record changes nothing but itself.
+func TestClamped(t *testing.T) {
+	d, err := FromRows("own", [][]float32{{7, -1, 5}, {0, math.MaxFloat32, -math.MaxFloat32}, {1, 2, 3}}, []int32{0, 1, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shift := range []float64{0, 1} {
+		m := Affine{Shift: []float64{shift, 0, 0}, Scale: []float64{0.5, 1, 1}, Low: []float64{0, 0, -10},
+			High: []float64{2, 3, 4}}
+		out, err := d.Mapped(m)
+		if err != nil || out.Validate() != nil || !m.Clamps() {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		half := float32(shift) / 2
+		for i, want := range [][]float32{{1 - half, 0, 4}, {-half, 3, -10}, {.5 - half, 2, 3}} {
+			if got := wide(out, i); !reflect.DeepEqual(got, want) {
+				t.Errorf("row %d is %v, want %v", i, got, want)
+			}
+		}
+	}
+	none := Affine{Low: []float64{-math.MaxFloat64}, High: []float64{math.MaxFloat64}}
+	if none.Clamps() || (Affine{Low: []float64{0}, High: []float64{1}, Refuse: true}).Clamps() {
+		t.Error("values that have no bounds are clamped, or are refused and clamped")
 	}
 }
 
@@ -80,15 +108,14 @@ func TestMisfitsOfAllColumns(t *testing.T) {
 	}
 	for _, shift := range []float64{0, 1} { // as it is, and made dense
 		m := Affine{Shift: []float64{0, 0, shift}, Scale: []float64{1, 1e38, 1}, Low: []float64{0, 0, 0},
-			High: []float64{2, 100, 5}}
+			High: []float64{2, 100, 5}, Refuse: true}
 		for _, names := range [][]string{nil, {"age", "sex", "ward"}} {
-			want := []string{`own: row 1: column 2: 98, must be in the range of float32 after normalisation`,
-				`own: row 2: column 3: -5, must be in the given bounds [0, 5]`,
-				`own: row 3: column 1: 7, must be in the given bounds [0, 2]`}
+			want := []string{`own: row 1: column 2: the value must be in the range of float32 after normalisation`,
+				`own: row 2: column 3: the value must be in the given bounds [0, 5]`,
+				`own: row 3: column 1: the value must be in the given bounds [0, 2]`}
 			if d.Columns = names; names != nil {
-				for i, c := range []string{`2: 98`, `3: -5`, `1: 7`} {
-					j := c[0] - '1'
-					want[i] = strings.Replace(want[i], c, fmt.Sprintf("%q%s", names[j], c[1:]), 1)
+				for i, c := range []string{"column 2:", "column 3:", "column 1:"} {
+					want[i] = strings.Replace(want[i], c, fmt.Sprintf("column %q:", names[c[7]-'1']), 1)
 				}
 			}
 			if out, err := d.Mapped(m); out != nil || err == nil || err.Error() != strings.Join(want, "\n") {
@@ -104,7 +131,7 @@ func TestMisfitsOfAllColumns(t *testing.T) {
 	if d, err = FromRows("own", [][]float32{ten, ten}, []int32{0, 1}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = d.Mapped(Affine{Shift: zero, Scale: one, Low: zero, High: one})
+	_, err = d.Mapped(Affine{Shift: zero, Scale: one, Low: zero, High: one, Refuse: true})
 	if err == nil || strings.Count(err.Error(), "\n")+1 != mostMisfits {
 		t.Errorf("%d columns do not fit: %v", many, err)
 	}

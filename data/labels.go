@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MaxClasses is the largest number of classes of a data set that is read from files.
@@ -189,13 +191,23 @@ func canonical(label string) string {
 // ErrLabel is wrapped for a label that is not one of the given labels.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
-// Class returns the class of a label. The error wraps ErrLabel if l does not have the label.
+// Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows
+// the label only if that is short and printable, and not binary content.
 func (l *Labels) Class(label string) (int32, error) {
 	class, ok := l.class[canonical(label)]
-	if !ok {
-		return 0, fmt.Errorf("label %.40q, %w: %v", label, ErrLabel, l)
+	if ok {
+		return class, nil
 	}
-	return class, nil
+	if !isShort(label) {
+		return 0, fmt.Errorf("the label %w: %v", ErrLabel, l)
+	}
+	return 0, fmt.Errorf("label %q, %w: %v", label, ErrLabel, l)
+}
+
+func isShort(text string) bool {
+	const most = 40
+	return len(text) <= most && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
 // Names returns the first label of each class.

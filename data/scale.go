@@ -40,3 +40,24 @@ func (d *Dataset) Scaled(x float64) (*Dataset, error) {
 	}
 	return &out, nil
 }
+
+// Large returns the columns in which a row has a value outside [-10, 10], in increasing order. Such a
+// column can outweigh all others in a gradient that is clipped. Images have none.
+func (d *Dataset) Large() []int {
+	if d.Images != nil {
+		return nil
+	}
+	var large []int
+	seen := make([]uint64, d.Features/64+1)
+	for i := range d.Len() {
+		r := d.Row(i)
+		for j, v := range r.Value {
+			if c := r.Index[j]; (v > 10 || v < -10) && seen[c/64]&(1<<(c%64)) == 0 {
+				seen[c/64] |= 1 << (c % 64)
+				large = append(large, int(c))
+			}
+		}
+	}
+	slices.Sort(large)
+	return large
+}

@@ -25,8 +25,10 @@ type Net struct {
 
 	layers []LayerInfo
 	params int
-	parts  int // number of parts into which matrix tiles split numbers
-	tiled  bool
+	// weights multiplies the loss of an example, by class; nil means 1.
+	weights []float64
+	parts   int // number of parts into which matrix tiles split numbers
+	tiled   bool
 
 	floats []slot // a scratch's memory of float32 …
 	ints   []slot // … of int32 …

@@ -34,5 +34,10 @@ func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	for _, l := range n.layers {
 		layers = append(layers, l.Layer)
 	}
-	return compile(n.Input(), parts, layers)
+	precise, err := compile(n.Input(), parts, layers)
+	if err != nil {
+		return nil, err
+	}
+	precise.weights = n.weights
+	return precise, nil
 }

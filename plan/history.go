@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,6 +115,7 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 		errs = append(errs, err)
 	}
 	notes, err := file.Report.notes()
+	err = errors.Join(err, file.Report.checkBounds())
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return History{}, err
 	}
@@ -139,13 +139,26 @@ type historyFile struct {
 
 // report holds the keys of a report or a record that are read in addition to its rounds.
 type report struct {
-	Notes     []string `json:"notes"`
-	DataNote  string   `json:"data_note"`
-	Synthetic bool     `json:"synthetic_data"`
-	SHA256    string   `json:"sha256"` // of a record, see History.WriteJSON
+	Notes     []string        `json:"notes"`
+	DataNote  string          `json:"data_note"`
+	Synthetic bool            `json:"synthetic_data"`
+	SHA256    string          `json:"sha256"` // of a record, see History.WriteJSON
+	Config    json.RawMessage `json:"config"`
 	Privacy   struct {
 		Sum string `json:"sum"`
 	} `json:"privacy"`
+}
+
+// checkBounds refuses the report of a training whose private bounds cost more than its rounds say.
+func (r report) checkBounds() error {
+	var config struct {
+		BoundsEpsilon float64 `json:"bounds_epsilon"`
+	}
+	if json.Unmarshal(r.Config, &config) != nil || config.BoundsEpsilon == 0 { // other reports have another config
+		return nil
+	}
+	return fmt.Errorf("bounds_epsilon = %v: the bounds of the columns cost this ε, which is not among the rounds: give the "+
+		"rounds without the rest of the report, and add it to their ε", config.BoundsEpsilon)
 }
 
 // maxNote and maxNotes limit the notes of a file: bytes of each, and how many.
@@ -247,10 +260,15 @@ func refuseMisspelt(text []byte) error {
 		return strictjson.Plain(err, text)
 	}
 	const filter = "filter"
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
-			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, filter)
+	misspelt := "" // the first in alphabetical order
+	for key := range all {
+		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" &&
+			(misspelt == "" || key < misspelt) {
+			misspelt = key
 		}
+	}
+	if misspelt != "" {
+		return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", misspelt, filter)
 	}
 	return nil
 }

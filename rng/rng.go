@@ -53,6 +53,7 @@ const (
 	Presence     Purpose = 14 // when a client leaves and returns
 	Labels       Purpose = 15 // which classes a client holds
 	HoldOut      Purpose = 16 // which training records are held out
+	Bounds       Purpose = 17 // the noise of private bounds of columns
 )
 
 // Root derives streams from one secret: a numbered seed, bytes from the caller, or bytes from the

@@ -14,7 +14,7 @@ import (
 // Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the
 // run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The ε counts all rounds
 // of all clients that hold the record. It is the upper end of the interval that package pld
-// certifies. The returned spec records the target. The noise multiplier and target of spec itself
+// certifies, plus the ε of private bounds if the spec has them. The returned spec records the target. The noise multiplier and target of spec itself
 // are ignored.
 //
 // If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
@@ -43,7 +43,14 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	if p.stage != nil {
 		return nil, errors.New("a stage of a training has no target epsilon, because each participant has its own sigma")
 	}
-	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), targetEpsilon, p.Delta, pld.Accountant{},
+	left := targetEpsilon - p.Spec.BoundsEpsilon
+	if p.Spec.BoundsEpsilon > 0 {
+		if left *= 1 - 1e-9; plan.CheckEpsilon(left) != nil { // the sum is rounded, too
+			return nil, fmt.Errorf("target epsilon = %v, must be above the ε of the private bounds, %v", targetEpsilon,
+				p.Spec.BoundsEpsilon)
+		}
+	}
+	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), left, p.Delta, pld.Accountant{},
 		pld.Accountant{Accuracy: roughAccuracy})
 	if err != nil {
 		return nil, err
@@ -84,9 +91,9 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
+	if !(b.EpsilonUpper+p.Spec.BoundsEpsilon <= p.Spec.TargetEpsilon) {
 		return fmt.Errorf("sigma = %v costs a record up to ε = %s with this data, must be at most the target %v: "+
-			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
+			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper+p.Spec.BoundsEpsilon, 5),
 			p.Spec.TargetEpsilon)
 	}
 	return nil

@@ -199,5 +199,9 @@ func (f *Forecast) WriteStatement(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
-	return f.Privacy.WriteStatement(w)
+	if err := f.Privacy.WriteStatement(w); err != nil || f.DataNote == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(f.Spec.Data, f.Synthetic, f.DataNote))
+	return err
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
@@ -56,7 +57,14 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 			sigma = own.NoiseMultiplier
 		}
 	}
-	r, err := claim.NewReport(sigma, names, account)
+	r, err := claim.NewReport(sigma, names, func(acc dp.Accountant) (claim.Privacy, error) {
+		training, err := account(acc)
+		if err != nil || p.Spec.BoundsEpsilon == 0 {
+			return training, err
+		}
+		return training.Plus(p.Spec.BoundsEpsilon, fmt.Sprintf("including ε = %v for the private bounds of columns",
+			p.Spec.BoundsEpsilon)), nil
+	})
 	r.Sum, r.Drawn = models.Sensitivity(p.Config.Model), claim.Drawn(p.Config.Mechanism.Exact, names)
 	return r, err
 }

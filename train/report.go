@@ -235,7 +235,11 @@ func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	return r.Privacy.WriteStatement(w)
+	if err := r.Privacy.WriteStatement(w); err != nil || r.DataNote == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(r.Spec.Data, r.Synthetic, r.DataNote))
+	return err
 }
 
 // simulated returns a line about how long the run took on its clock, if it had one.

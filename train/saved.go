@@ -41,6 +41,17 @@ type Inputs struct {
 	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
 	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
+	// Form says in which form the file had the records. Other files to be labelled have the same form
+	// unless something else is said.
+	Form FileForm `json:"form,omitzero"`
+}
+
+// FileForm says in which form a text file has records, where it is not the usual one.
+type FileForm struct {
+	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
+	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
+	Numbers    string `json:"number_format,omitempty"`
+	ZeroBased  bool   `json:"zero_based,omitempty"` // indices of a LIBSVM file count from 0
 }
 
 // LabelMap returns the labels in Map, or nil if there is no map.

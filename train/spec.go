@@ -117,12 +117,20 @@ type Spec struct {
 	// means accuracy. It changes no training. What is called accuracy in results for comparison is
 	// then this metric; Report.TestAccuracy remains the accuracy.
 	Metric string `json:"metric,omitempty"`
+	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
+	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
+	// public constants, see models.Weightable.
+	ClassWeights string `json:"class_weights,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
 	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see
 	// Source.Calibrate. 0 means none. A run that would cost more is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
+	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before
+	// they were given to Prepare, see data.Dataset.PrivateBounds. It is part of what a record pays. 0
+	// means that there are no private bounds.
+	BoundsEpsilon float64 `json:"bounds_epsilon,omitempty"`
 }
 
 // These are the ways to split a data set into training and test rows.
@@ -286,6 +294,17 @@ func (s Spec) Validate() error {
 		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
 	case s.Fold != 0:
 		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
+	}
+	if s.BoundsEpsilon != 0 {
+		errs = append(errs, data.CheckBoundsEpsilon(s.BoundsEpsilon))
+		if dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove {
+			errs = append(errs, fmt.Errorf("sampling = %q, must be %q with private bounds, whose ε is for a record that is "+
+				"added or removed", s.Sampling, dp.Poisson))
+		}
+		if s.Runner == DistributedRunner {
+			errs = append(errs, errors.New("private bounds need all records in one place, must not be asked for if "+
+				"clients keep their own"))
+		}
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("run = %d, must be 0 with the operating system's randomness: every "+

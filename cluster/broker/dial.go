@@ -77,7 +77,7 @@ func (p Peer) options() []nats.Option {
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil means that this process closes the connection
-				p.unreachable(err)
+				p.unreachable(fmt.Errorf("the connection is lost: %w", err))
 			}
 		}),
 		// A refused operation returns an error to its caller, so it is not logged here.

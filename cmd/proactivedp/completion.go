@@ -13,6 +13,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/data"
 	"proactivedp/data/hog"
+	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/internal/plots"
 	"proactivedp/plan"
@@ -98,6 +99,9 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-column":   oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
+		"bounds":         oneOf("private:"),
+		"out-of-bounds":  oneOf("clamp", "refuse"),
+		"number-format":  oneOf(table.NumberForms...),
 		"test":           filesOf(),
 		"columns":        filesOf("csv", "tsv"),
 		"save":           filesOf(),

@@ -82,7 +82,7 @@ var around = map[string]string{
 	"plan points":            "--n 50000 --epochs 5 --frontier",
 	"audit":                  "--out survey",
 	"predict":                "no.model --data no.csv",
-	"figures":                "--data own.libsvm",
+	"figures":                "--data own.libsvm --public",
 	"figures time-scale":     "--runner hogwild",
 	"delay time-scale":       "--runner hogwild",
 	"figures scale":          "phishing-logreg-utility",

@@ -60,7 +60,7 @@ func TestLoadTakesTheSourceThatVerifies(t *testing.T) {
 	if !errors.Is(err, fetch.ErrUnavailable) {
 		t.Errorf("error %v, want ErrUnavailable", err)
 	}
-	for _, part := range []string{":2:6: value \"\"", "all 1 rows have label 1", "content hash = "} {
+	for _, part := range []string{":2:6: the value must", "all 1 rows have label 1", "content hash = "} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error does not mention %q: %v", part, err)
 		}
@@ -95,8 +95,8 @@ func TestLoadFromAFolder(t *testing.T) {
 	for text, part := range map[string]string{
 		small: "phishing: rows = 2, expected 11055\nphishing: label counts = [1 1], expected " +
 			"[4898 6157]",
-		"1 1:1 x": path + `:1:7: "x" has no colon`,
-		"1 69:1":  path + `:1:3: index "69": must be a whole number from 1 to 68, the number of features (--features)`,
+		"1 1:1 x": path + `:1:7: an entry must be index:value`,
+		"1 69:1":  path + `:1:3: index 69: must be a whole number from 1 to 68, because there are 68 features (--features)`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package libsvm
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map"
@@ -15,27 +17,33 @@ func (p *parser) label(text []byte, at int) error {
 	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
+		if err != nil && bytes.ContainsAny(text, ",;:") {
+			return p.fault(at, "the line must begin with a label and a blank (a CSV file has a name that ends in .csv or .tsv)")
+		}
 		if err != nil {
 			return p.fault(at, "%w", err)
 		}
 		p.set.Label = append(p.set.Label, class)
 		return nil
 	}
-	v, ok := smallInteger(text)
-	if !ok || v < -1 || v > 2 {
+	v, ok := binaryLabel(text)
+	if !ok {
 		if bytes.IndexByte(text, ':') >= 0 {
-			return p.fault(at, "label missing: the line starts with %.40q", text)
+			return p.fault(at, "label missing: the line starts with an entry index:value")
+		}
+		if bytes.ContainsAny(text, ",;") {
+			return p.fault(at, "the line must begin with a label and a blank (a CSV file has a name that ends in .csv or .tsv)")
 		}
 		if _, err := parseFloat(text); err != nil {
-			return p.fault(at, "label %v", err)
+			return p.fault(at, "the label %w", err)
 		}
-		return p.fault(at, "label %.40s%s: %s", text, p.after(), pairs)
+		return p.fault(at, "label %.40s%s: %s%s", text, p.after(), pairs, p.suchAs(string(text)))
 	}
 	known := len(p.labels)
 	switch {
 	case known > 0 && v == p.labels[0], known > 1 && v == p.labels[1]:
 	case known == 2, known == 1 && !isPair(v, p.labels[0]):
-		return p.fault(at, "label %d%s: %s", v, p.after(), pairs)
+		return p.fault(at, "label %d%s: %s%s", v, p.after(), pairs, p.suchAs(strconv.Itoa(int(v))))
 	default:
 		p.labels = append(p.labels, v)
 	}
@@ -59,26 +67,42 @@ func isPair(a, b int32) bool {
 	return b == 1 && a == 0 || b == 1 && a == -1 || b == 2 && a == 1
 }
 
-// smallInteger reads [+-]digits[.zeros] exactly, because a label such as 0.99999999999 must not
-// count as 1. For numbers outside [-9, 9] ok is false.
-func smallInteger(text []byte) (v int32, ok bool) {
-	negative := false
-	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
-		negative = text[0] == '-'
-		text = text[1:]
+// suchAs returns an example of --label-map with the labels so far and another one.
+func (p *parser) suchAs(label string) string {
+	if len(p.labels) != 1 {
+		return ""
 	}
-	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
-	if len(whole) == 0 || len(bytes.Trim(fraction, "0")) != 0 {
+	return fmt.Sprintf(", such as --label-map=%d,%.40s", p.labels[0], label)
+}
+
+// binaryLabel reads -1, 0, 1 or 2 in any form of a decimal number, such as +1, 1.0 or
+// 1.000000000000000000e+00. It is exact: a label such as 0.99999999999999999999 must not count as 1.
+// For other numbers ok is false.
+func binaryLabel(text []byte) (v int32, ok bool) {
+	switch string(text) {
+	case "1", "+1":
+		return 1, true
+	case "0":
+		return 0, true
+	case "-1":
+		return -1, true
+	case "2":
+		return 2, true
+	}
+	number, err := parseFloat(text)
+	if err != nil || number != -1 && number != 0 && number != 1 && number != 2 {
 		return 0, false
 	}
-	for _, c := range whole {
-		if c < '0' || c > '9' || v != 0 {
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(string(text)), "e")
+	places := 0
+	if scientific {
+		if places, err = strconv.Atoi(exponent); err != nil {
 			return 0, false
 		}
-		v = int32(c - '0')
 	}
-	if negative {
-		v = -v
-	}
-	return v, true
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(mantissa, "+-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	significant := strings.TrimRight(digits, "0")
+	places += len(digits) - len(significant) - len(fraction)
+	return int32(number), significant == "" || len(significant) == 1 && places == 0
 }

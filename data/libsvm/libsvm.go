@@ -10,11 +10,13 @@
 //	[label {index:value}] [# comment]
 //
 // Blanks or tabs separate fields and may surround them. Lines end in \n or \r\n; the last line
-// needs no end. Empty lines are skipped. Indices are decimal integers from 1, and they increase
-// along a line. Values are finite decimal numbers, rounded once to the nearest float32. A value
+// needs no end. Empty lines are skipped. A byte order mark may begin the file. Indices are decimal
+// integers from 1, or from 0 with Options.ZeroBased, and they increase along a line. Values are finite decimal numbers, rounded once to the nearest float32. A value
 // that is then zero is checked and counts for the number of features, but is not stored. Without
-// Options.Labels there are two labels: 0 and 1, -1 and 1, or 1 and 2, which may also be written as
-// +1 or 1.0. Options.Labels allows any labels and any number of classes.
+// Options.Labels there are two labels: 0 and 1, -1 and 1, or 1 and 2, in any form of a decimal number,
+// such as +1, 1.0 or 1.000000e+00. Options.Labels allows any labels and any number of classes.
+//
+// Errors name the file, the line and the byte. They never have a value of a record.
 package libsvm
 
 import (
@@ -40,8 +42,8 @@ const (
 	MaxIndex = math.MaxInt32 - 1
 	// MaxLine is the largest length of a line, in bytes.
 	MaxLine = 64 << 20
-	// MaxSize bounds the number of rows plus stored entries.
-	MaxSize = 1 << 28
+	// MaxRows is the largest number of rows. The number of entries is bounded by the memory.
+	MaxRows = math.MaxInt32
 )
 
 // ParseError is an error in the text of a file.
@@ -99,7 +101,12 @@ type Options struct {
 	Test string
 	// Unlabelled means that labels are not read. All rows then have class 0, which has no meaning.
 	Unlabelled bool
-	Memory     int64 // bytes that the process may use; 0 means all available memory
+	// ZeroBased means that indices count from 0, not from 1.
+	ZeroBased bool
+	// Saturate reads a number beyond the range of float32 as the largest one. It is for values that
+	// will be clamped.
+	Saturate bool
+	Memory   int64 // bytes that the process may use; 0 means all available memory
 }
 
 // ParseFile parses the file at path like Parse. The name of the data set is the last element of
@@ -158,30 +165,35 @@ type parser struct {
 	line     int
 	maxIndex int
 	maxLine  int
-	maxSize  int
+	maxRows  int
 	width    int // largest index seen
 	set      *data.Dataset
 	labels   []int32 // labels found so far, in order of appearance, at most two; not used if labels are given
 	given    *data.Labels
-	blind    bool   // labels are not read
-	spill    []byte // holds a line that is longer than the reader's buffer
-	limit    memory.Limit
-	left     int64 // remaining bytes that the rows may use
+	blind    bool // labels are not read
+
+	zeroBased bool // indices count from 0
+	saturate  bool
+
+	spill []byte // holds a line that is longer than the reader's buffer
+	limit memory.Limit
+	left  int64 // remaining bytes that the rows may use
 }
 
 // newParser returns a parser for the file's rows, into a data set of the given name.
 func newParser(name, file string, o Options) *parser {
 	limit := memory.Given(o.Memory)
 	p := &parser{
-		limit:    limit,
-		left:     limit.Left(),
-		file:     file,
-		maxIndex: MaxIndex,
-		maxLine:  MaxLine,
-		maxSize:  MaxSize,
-		given:    o.Labels,
-		blind:    o.Unlabelled,
-		set:      &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
+		limit:     limit,
+		left:      limit.Left(),
+		file:      file,
+		maxIndex:  MaxIndex,
+		maxLine:   MaxLine,
+		maxRows:   MaxRows,
+		given:     o.Labels,
+		blind:     o.Unlabelled,
+		zeroBased: o.ZeroBased, saturate: o.Saturate,
+		set: &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
 	}
 	if o.Features > 0 {
 		p.maxIndex = o.Features
@@ -199,8 +211,18 @@ func (p *parser) fault(i int, format string, args ...any) error {
 	return &ParseError{p.file, p.line, i + 1, err.Error(), errors.Unwrap(err)}
 }
 
+// byteOrder is the byte order mark with which some programs begin a file.
+const byteOrder = "\ufeff"
+
 // rows reads the rows of a file.
 func (p *parser) rows(in *bufio.Reader) error {
+	if start, _ := in.Peek(len(byteOrder)); string(start) == byteOrder {
+		if _, err := in.Discard(len(byteOrder)); err != nil {
+			return err
+		}
+	} else if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
+		return &ParseError{File: p.file, Line: 1, Msg: "the text is UTF-16, must be UTF-8"}
+	}
 	for {
 		p.line++
 		line, end := p.read(in)

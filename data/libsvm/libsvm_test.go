@@ -68,6 +68,10 @@ func TestParseFormsOfTheSame(t *testing.T) {
 		"labels +1 and -1":    "+1 1:0.5 3:-2\n-1 2:1e-3\n",
 		"labels with a point": "1.0 1:0.5 3:-2\n-0.000 2:1e-3\n",
 		"labels with zeros":   "02 1:0.5 3:-2\n+001. 2:1e-3\n",
+		"labels of HIGGS":     "1.000000000000000000e+00 1:0.5 3:-2\n0.000000000000000000e+00 2:1e-3\n",
+		"labels with powers":  "20e-1 1:0.5 3:-2\n0.01E2 2:1e-3\n",
+		"labels with a sign":  "+1e0 1:0.5 3:-2\n-.1e+1 2:1e-3\n",
+		"a byte order mark":   "\ufeff1 1:0.5 3:-2\n-1 2:1e-3\n",
 		"other numbers":       "1 1:.5 3:-2.\n-1 2:+1000.00E-6\n",
 		"indices with zeros":  "1 001:0.5 03:-2\n-1 2:1e-3\n",
 		"explicit zeros":      "1 1:0.5 2:0 3:-2\n-1 1:-0.0 2:1e-3 3:1e-99\n",
@@ -99,57 +103,63 @@ func TestParseEmptyRowAndWidth(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	const indexRange = "must be a whole number from 1 to 2147483646"
+	const entry = "an entry must be index:value, and its index " + indexRange
 	long := strings.Repeat("9", 100)
 	for _, c := range []struct{ text, want string }{
 		// Entries.
 		{"1 7:1 5:1", "f:1:7: index 5 after 7: indices must increase"},
 		{"1 5:1\n0 2:1 2:1", "f:2:7: index 2 after 2: indices must increase"},
 		{"1 5:0 5:1", "f:1:7: index 5 after 5: indices must increase"},
-		{"1 0:1", `f:1:3: index "0": ` + indexRange},
-		{"1 -3:1", `f:1:3: index "-3": ` + indexRange},
-		{"1 +3:1", `f:1:3: index "+3": ` + indexRange},
-		{"1 1.0:1", `f:1:3: index "1.0": ` + indexRange},
-		{"1 qid:1", `f:1:3: index "qid": ` + indexRange},
-		{"1 2147483647:1", `f:1:3: index "2147483647": ` + indexRange},
-		{"1 " + long + ":1", `f:1:3: index "` + long[:40] + `": ` + indexRange},
-		{"1 :1", `f:1:3: index missing in ":1": entries are index:value`},
-		{"1 5", `f:1:3: "5" has no colon: entries are index:value`},
-		{"1 1:1 x", `f:1:7: "x" has no colon: entries are index:value`},
-		{"1 1 :1", `f:1:3: "1" has no colon: entries are index:value`},
-		{"1 1:", `f:1:5: value "": must be a finite decimal number`},
-		{"1 1: 2", `f:1:5: value "": must be a finite decimal number`},
-		{"1 1:2:3", `f:1:5: value "2:3": must be a finite decimal number`},
-		{"1 1:NaN", `f:1:5: value "NaN": must be a finite decimal number`},
-		{"1 1:-Inf", `f:1:5: value "-Inf": must be a finite decimal number`},
-		{"1 1:infinity", `f:1:5: value "infinity": must be a finite decimal number`},
-		{"1 1:0x1p-2", `f:1:5: value "0x1p-2": must be a finite decimal number`},
-		{"1 1:1_000", `f:1:5: value "1_000": must be a finite decimal number`},
-		{"1 1:1,5", `f:1:5: value "1,5": must be a finite decimal number`},
-		{"1 1:.", `f:1:5: value ".": must be a finite decimal number`},
-		{"1 1:1.2.3", `f:1:5: value "1.2.3": must be a finite decimal number`},
-		{"1 1:--1", `f:1:5: value "--1": must be a finite decimal number`},
-		{"1 1:1e", `f:1:5: value "1e": must be a finite decimal number`},
-		{"1 1:1e39", `f:1:5: value "1e39": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1 0:1", "f:1:3: index 0: " + indexRange + "; --zero-based reads a file that counts from 0, as scikit-learn and " +
+			"LightGBM may write it"},
+		{"1 -3:1", "f:1:3: " + entry},
+		{"1 +3:1", "f:1:3: " + entry},
+		{"1 1.0:1", "f:1:3: " + entry},
+		{"1 qid:1", "f:1:3: " + entry},
+		{"1 2147483647:1", "f:1:3: index 2147483647: " + indexRange},
+		{"1 " + long + ":1", "f:1:3: index " + long[:40] + ": " + indexRange},
+		{"1 :1", "f:1:3: " + entry},
+		{"1 5", "f:1:3: " + entry},
+		{"1 1:1 x", "f:1:7: " + entry},
+		{"1 1 :1", "f:1:3: " + entry},
+		{"1 1:", `f:1:5: the value must be a finite decimal number`},
+		{"1 1: 2", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:2:3", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:NaN", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:-Inf", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:infinity", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:0x1p-2", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1_000", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1,5", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:.", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1.2.3", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:--1", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1e", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1e39", `f:1:5: the value must be at most 3.4028235e+38 in size, the range of float32`},
 		{"1 1:-" + long,
-			`f:1:5: value "-` + long[:39] + `": must be at most 3.4028235e+38 in size, the range of float32`},
-		{"1 1:1\r 2:1", `f:1:5: value "1\r": must be a finite decimal number`},
-		{"1 1:1\n\n \t0\t 3:bad # x", `f:3:8: value "bad": must be a finite decimal number`},
+			`f:1:5: the value must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1 1:1\r 2:1", `f:1:5: the value must be a finite decimal number`},
+		{"1 1:1\n\n \t0\t 3:bad # x", `f:3:8: the value must be a finite decimal number`},
 		// Labels.
-		{"1:1 2:1", `f:1:1: label missing: the line starts with "1:1"`},
-		{"1 1:1\n  2:1", `f:2:3: label missing: the line starts with "2:1"`},
-		{"one 1:1", `f:1:1: label "one": must be a finite decimal number`},
-		{"\ufeff1 1:1", `f:1:1: label "\ufeff1": must be a finite decimal number`},
-		{"nan 1:1", `f:1:1: label "nan": must be a finite decimal number`},
-		{"- 1:1", `f:1:1: label "-": must be a finite decimal number`},
-		{"1e99 1:1", `f:1:1: label "1e99": must be at most 3.4028235e+38 in size, the range of float32`},
+		{"1:1 2:1", "f:1:1: label missing: the line starts with an entry index:value"},
+		{"1 1:1\n  2:1", "f:2:3: label missing: the line starts with an entry index:value"},
+		{"one 1:1", `f:1:1: the label must be a finite decimal number`},
+		{"\ufeffx 1:1", `f:1:1: the label must be a finite decimal number`},
+		{"\xff\xfe1\x00 1", "f:1: the text is UTF-16, must be UTF-8"},
+		{"nan 1:1", `f:1:1: the label must be a finite decimal number`},
+		{"- 1:1", `f:1:1: the label must be a finite decimal number`},
+		{"1e99 1:1", `f:1:1: the label must be at most 3.4028235e+38 in size, the range of float32`},
 		{"3 1:1", "f:1:1: label 3: " + pairs},
 		{"10 1:1", "f:1:1: label 10: " + pairs},
 		{"0.5 1:1", "f:1:1: label 0.5: " + pairs},
+		{"1e-60 1:1", "f:1:1: label 1e-60: " + pairs},
+		{"1000000000000000000001e-21 1:1", "f:1:1: label 1000000000000000000001e-21: " + pairs},
+		{"12e-1 1:1", "f:1:1: label 12e-1: " + pairs},
 		{"0.99999999999999999999 1:1", "f:1:1: label 0.99999999999999999999: " + pairs},
-		{"1 1:1\n\n 3 1:1", "f:3:2: label 3 after 1: " + pairs},
-		{"0 1:1\n2 1:1", "f:2:1: label 2 after 0: " + pairs},
-		{"-1 1:1\n0 1:1", "f:2:1: label 0 after -1: " + pairs},
-		{"-1 1:1\n+2 1:1", "f:2:1: label 2 after -1: " + pairs},
+		{"1 1:1\n\n 3 1:1", "f:3:2: label 3 after 1: " + pairs + ", such as --label-map=1,3"},
+		{"0 1:1\n2 1:1", "f:2:1: label 2 after 0: " + pairs + ", such as --label-map=0,2"},
+		{"-1 1:1\n0 1:1", "f:2:1: label 0 after -1: " + pairs + ", such as --label-map=-1,0"},
+		{"-1 1:1\n+2 1:1", "f:2:1: label 2 after -1: " + pairs + ", such as --label-map=-1,2"},
 		{"1 1:1\n0 1:1\n1 1:1\n2 1:1", "f:4:1: label 2 after 1 and 0: " + pairs},
 		{"1 1:1\n-1 1:1\n0.25 1:1", "f:3:1: label 0.25 after 1 and -1: " + pairs},
 		// The whole.
@@ -261,8 +271,8 @@ func TestLongLines(t *testing.T) {
 		t.Errorf("%d features, %d rows, %d entries; want %d, 3, %d", d.Features, d.Len(), len(d.Index), n, n+1)
 	}
 	_, err := Parse("f", strings.NewReader(text.String()+"1"+strings.Repeat(" ", 2*unpack.BufferSize)+"x"))
-	if want := fmt.Sprintf("f:4:%d: \"x\" has no colon: entries are index:value",
-		2*unpack.BufferSize+2); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("f:4:%d: an entry must be index:value", 2*unpack.BufferSize+2); err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -283,9 +293,9 @@ func TestLimits(t *testing.T) {
 	}
 
 	p = newParser("f", "f", Options{})
-	p.maxSize = 1000
+	p.maxRows = 1000
 	err = p.rows(bufio.NewReader(endless("1 1:1\n0 1:1\n")))
-	if want := "f:501:1: more than 1000 rows and entries"; err == nil || err.Error() != want {
+	if want := "f:1001:1: more than 1000 rows"; err == nil || err.Error() != want {
 		t.Errorf("endless file: %v, want %s", err, want)
 	}
 }
@@ -340,7 +350,7 @@ func TestParseFile(t *testing.T) {
 		}
 	}
 	for features, want := range map[int]string{
-		2:            path + `:1:9: index "3": must be a whole number from 1 to 2, the number of features (--features)`,
+		2:            path + `:1:9: index 3: must be a whole number from 1 to 2, because there are 2 features (--features)`,
 		-1:           path + ": features = -1, must be in [0, 2147483646]",
 		MaxIndex + 1: path + ": features = 2147483647, must be in [0, 2147483646]",
 	} {
@@ -510,5 +520,41 @@ func BenchmarkParse(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A file that counts from 0 gives the same rows, once that is said. One that begins so is refused
+// with the option that says it.
+func TestZeroBased(t *testing.T) {
+	want := mustParse(t, small)
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, text := range []string{"1 0:0.5 2:-2\n-1 1:1e-3\n", "\ufeff1 00:0.5 02:-2\n-1 1:1e-3\n", "1 0:.5 2:-2\n-1 0:0 1:.001\n"} {
+		d, err := ParseFile(write(text), Options{ZeroBased: true, Features: 3})
+		if err != nil || d.Hash() != want.Hash() {
+			t.Errorf("%q: %+v, %v", text, d, err)
+		}
+		if _, err = ParseFile(write(text), Options{Features: 3}); err == nil || !strings.Contains(err.Error(), "--zero-based") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for text, must := range map[string]string{
+		"1 3:1\n-1 1:1":     ":1:3: index 3: must be a whole number from 0 to 2, because there are 3 features",
+		"1 1:1 1:1\n-1 1:1": ":1:7: index 1 after 1",
+		"1 -1:1\n-1 1:1":    "must be index:value, and its index must be a whole number from 0 to 2",
+	} {
+		if _, err := ParseFile(write(text), Options{ZeroBased: true, Features: 3}); err == nil ||
+			!strings.Contains(err.Error(), must) {
+			t.Errorf("%q: %v, must say %s", text, err, must)
+		}
+	}
+	d, err := ParseFile(write("1 1:1e39 2:-1e99\n-1 1:1"), Options{Saturate: true})
+	if err != nil || d.Value[0] != math.MaxFloat32 || d.Value[1] != -math.MaxFloat32 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

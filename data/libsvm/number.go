@@ -61,22 +61,27 @@ func parseShort(text []byte) (float32, bool) {
 	return float32(q), true
 }
 
-// parseFloat parses any finite decimal number to the nearest float32. Its error begins with the
-// quoted text.
+// parseFloat parses any finite decimal number to the nearest float32. Its error does not have the
+// text, which is a record's. If the number is beyond the range of float32, the error is errRange.
 func parseFloat(text []byte) (float32, error) {
 	for _, c := range text {
 		switch {
 		case c-'0' <= 9, c == '+', c == '-', c == '.', c == 'e', c == 'E':
 		default: // strconv.ParseFloat would also accept hexadecimal, underscores, infinities and NaN
-			return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
+			return 0, errNoNumber
 		}
 	}
 	v, err := strconv.ParseFloat(string(text), 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%.40q: must be at most %v in size, the range of float32", text, float32(math.MaxFloat32))
+		return float32(math.Copysign(math.MaxFloat32, v)), errRange
 	case err != nil:
-		return 0, fmt.Errorf("%.40q: must be a finite decimal number", text)
+		return 0, errNoNumber
 	}
 	return float32(v), nil
 }
+
+var (
+	errNoNumber = errors.New("must be a finite decimal number")
+	errRange    = fmt.Errorf("must be at most %v in size, the range of float32", float32(math.MaxFloat32))
+)

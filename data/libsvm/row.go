@@ -3,6 +3,7 @@ package libsvm
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 
 	"proactivedp/internal/memory"
 )
@@ -30,7 +31,7 @@ func (p *parser) row(line []byte) error {
 			return err
 		}
 		if index <= prev {
-			return p.fault(start, "index %d after %d: indices must increase", index, prev)
+			return p.fault(start, "index %d after %d: indices must increase", p.shown(index), p.shown(prev))
 		}
 		if prev = index; value != 0 {
 			d.Index = append(d.Index, int32(index-1))
@@ -39,8 +40,8 @@ func (p *parser) row(line []byte) error {
 	}
 	p.width = max(p.width, prev)
 	d.Start = append(d.Start, len(d.Index))
-	if n := d.Len() + len(d.Index); n > p.maxSize {
-		return p.fault(0, "more than %d rows and entries", p.maxSize)
+	if d.Len() > p.maxRows {
+		return p.fault(0, "more than %d rows", p.maxRows)
 	}
 	return p.fits()
 }
@@ -76,36 +77,50 @@ func field(line []byte, i int) (start, end int) {
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
 
-// entry parses an entry index:value that begins at byte at of its line.
+// entry parses an entry index:value that begins at byte at of its line. The returned index counts
+// from 1.
 func (p *parser) entry(text []byte, at int) (index int, value float32, err error) {
 	i := 0
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
 		// Once it is too large, an index stays too large without overflow.
 		index = min(10*index+int(text[i]-'0'), MaxIndex+1)
 	}
+	if p.zeroBased {
+		index++
+	}
 	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
 		return 0, 0, p.badIndex(text, at)
 	}
 	value, ok := parseShort(text[i+1:])
 	if !ok {
-		if value, err = parseFloat(text[i+1:]); err != nil {
-			return 0, 0, p.fault(at+i+1, "value %v", err)
+		if value, err = parseFloat(text[i+1:]); err != nil && !(p.saturate && err == errRange) {
+			return 0, 0, p.fault(at+i+1, "the value %w", err)
 		}
 	}
 	return index, value, nil
 }
 
-// badIndex returns the error for an entry whose index is invalid.
+// shown returns an index as the file has it.
+func (p *parser) shown(index int) int {
+	if p.zeroBased {
+		return index - 1
+	}
+	return index
+}
+
+// badIndex returns the error for an entry whose index is invalid. It shows only what is an index.
 func (p *parser) badIndex(text []byte, at int) error {
 	index, _, colon := bytes.Cut(text, []byte{':'})
-	switch {
-	case !colon:
-		return p.fault(at, "%.40q has no colon: entries are index:value", text)
-	case len(index) == 0:
-		return p.fault(at, "index missing in %.40q: entries are index:value", text)
-	case p.maxIndex < MaxIndex:
-		return p.fault(at, "index %.40q: must be a whole number from 1 to %d, the number of features (--features)", index,
-			p.maxIndex)
+	must := fmt.Sprintf("must be a whole number from %d to %d", p.shown(1), p.shown(p.maxIndex))
+	if p.maxIndex < MaxIndex {
+		must += ", because there are " + strconv.Itoa(p.maxIndex) + " features (--features)"
 	}
-	return p.fault(at, "index %.40q: must be a whole number from 1 to %d", index, p.maxIndex)
+	switch {
+	case !colon || len(index) == 0 || len(bytes.Trim(index, "0123456789")) > 0:
+		return p.fault(at, "an entry must be index:value, and its index %s", must)
+	case len(bytes.Trim(index, "0")) == 0:
+		return p.fault(at, "index 0: %s; --zero-based reads a file that counts from 0, as scikit-learn and LightGBM may "+
+			"write it", must)
+	}
+	return p.fault(at, "index %.40s: %s", index, must)
 }

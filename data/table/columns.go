@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
@@ -18,25 +19,39 @@ import (
 // Columns says what the columns of a table hold that are not simply numbers. Like labels and
 // constants it is public, and not found in the records.
 type Columns struct {
-	text  string
-	kinds map[string]column
-	named map[string]bool // the features that are 1 or 0
+	text     string
+	kinds    map[string]column
+	patterns []string // the names in kinds with a *, in the order of the text
 }
 
 // column describes the content of one column.
 type column struct {
-	kind    string
-	values  []string // for oneOf the allowed values, each a feature; for a number, see filled
-	missing float32  // for a number, if filled: the number that an empty field and values stand for
-	filled  bool
+	kind string
+	// values are for oneOf and ordered the allowed values. For others they are the texts that stand
+	// for missing, next to the empty field.
+	values  []string
+	others  int // the position in values of *, which stands for all other texts; -1 if there is none
+	missing float32
+	filled  bool // missing and values are given
+	since   time.Time
+	layout  string // of dates, for package time
+
+	numbers  Numbers // how numbers are written
+	saturate bool    // numbers beyond the range of float32 become the largest ones
 }
 
 // The kinds of columns.
 const (
 	number  = "number"
+	logged  = "log"
+	date    = "date"
 	oneOf   = "one-of"
+	ordered = "ordered"
 	ignored = "ignored"
 )
+
+// anything is the value that stands for all texts that are not listed.
+const anything = "*"
 
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
@@ -55,15 +70,25 @@ func ReadColumns(path string) (*Columns, error) {
 }
 
 // ParseColumns reads what columns hold. The text is CSV with the header column,kind,values; its
-// fields may be separated as in [ParseFile]. Columns that are not listed hold numbers. The kinds
-// are
+// fields may be separated as in [ParseFile]. Columns that are not listed hold numbers. In the name
+// of a column, * stands for any text, so that s* lists s1, s2 and so on. A column has the kind that
+// is listed for its own name, otherwise the kind of the first line whose name fits. The kinds are
 //
-//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
-//     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
-//     value is the empty field.
-//   - ignored: the column is left out.
 //   - number: if values are given, the first is the number that an empty field stands for. Texts
 //     with the same meaning may follow: with 75|NA|999, a field that is empty, NA or 999 means 75.
+//     With 75|*, everything that is not a finite number means 75.
+//   - log: a number x that becomes sign(x)·ln(1 + |x|), for columns that range over powers of ten.
+//     Values are as for number.
+//   - date: becomes the number of days since the first value, which is written YYYY-MM-DD. If the
+//     file writes dates differently, a value such as DD.MM.YYYY follows. Then follow the date that
+//     an empty field stands for and the texts with the same meaning, as for number. A time of day
+//     after a date is not read.
+//   - one-of: a field has one of the values, which are separated by |. Each value becomes a feature
+//     COLUMN=VALUE, which is 1 in the records that have it and 0 in others. In no|yes| the third
+//     value is the empty field. In no|yes|* the third value stands for all other texts.
+//   - ordered: values as for one-of, from the lowest to the highest. They become one feature from 0
+//     to 1, in equal steps.
+//   - ignored: the column is left out.
 //
 // The error reports all problems.
 func ParseColumns(text string) (*Columns, error) {
@@ -74,7 +99,7 @@ func ParseColumns(text string) (*Columns, error) {
 	if !slices.Equal(header, []string{"column", "kind", "values"}) {
 		return nil, fmt.Errorf("header %.200q, must be column,kind,values", header)
 	}
-	c := &Columns{text: text, kinds: map[string]column{}, named: map[string]bool{}}
+	c := &Columns{text: text, kinds: map[string]column{}}
 	var errs []error
 	for {
 		row, err := r.Read()
@@ -99,57 +124,104 @@ func (c *Columns) add(name, kind, values string) error {
 	if err := message.CheckText("column and values", name+values, len(name)+len(values)); err != nil {
 		return err
 	}
-	k := column{kind: kind}
+	parts := strings.Split(values, "|")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	k, must := column{kind: kind, others: -1}, ""
 	switch kind {
-	case oneOf:
-		seen := map[string]bool{}
-		for value := range strings.SplitSeq(values, "|") {
-			value = strings.TrimSpace(value)
-			if seen[value] {
-				return fmt.Errorf("values %.200q of column %.40q: %.40q occurs twice", values, name, value)
-			}
-			seen[value], c.named[name+"="+value] = true, true
-			k.values = append(k.values, value)
+	case oneOf, ordered:
+		if k.values, must = parts, k.list(parts); must == "" && len(parts) < 2 {
+			must = "at least two, as in no|yes"
 		}
-		if len(k.values) < 2 {
-			return fmt.Errorf("values %.200q of column %.40q, must be at least two, as in no|yes", values, name)
-		}
-	case number:
-		if strings.TrimSpace(values) != "" {
-			var ok bool
-			if k, ok = filledBy(strings.Split(values, "|")); !ok {
-				return fmt.Errorf("values %.200q of column %.40q, must be empty, or a number that an empty field "+
-					"stands for, followed by other texts that stand for it, each once, as in 75|NA", values, name)
+	case number, logged:
+		if len(parts) > 1 || parts[0] != "" {
+			if must = k.fill(parts, k.number); must != "" {
+				must = "empty, or a number that an empty field stands for, followed by other texts that stand for it, " +
+					"each once, as in 75|NA"
 			}
 		}
+	case date:
+		must = k.dates(parts)
 	case ignored:
-		if strings.TrimSpace(values) != "" {
-			return fmt.Errorf("values %.40q of column %.40q, must be empty, because the column is ignored", values, name)
+		if len(parts) > 1 || parts[0] != "" {
+			must = "empty, because the column is ignored"
 		}
 	default:
-		return fmt.Errorf("kind %.40q of column %.40q, must be number, one-of or ignored", kind, name)
+		return fmt.Errorf("kind %.40q of column %.40q, must be number, log, date, one-of, ordered or ignored", kind, name)
+	}
+	if must != "" {
+		return fmt.Errorf("values %.200q of column %.40q, must be %s", values, name, must)
 	}
 	c.kinds[name] = k
+	if strings.Contains(name, anything) {
+		c.patterns = append(c.patterns, name)
+	}
 	return nil
 }
 
-// filledBy returns a column of numbers in which an empty field and the other values stand for the
-// first value. ok is false if the first value is no number, or if another one is empty or occurs
+// list finds the value that stands for all others, and returns what values must be if one occurs
 // twice.
-func filledBy(values []string) (column, bool) {
-	k := column{kind: number, filled: true}
-	seen := map[string]bool{"": true}
-	for _, text := range values[1:] {
-		text = strings.TrimSpace(text)
-		if seen[text] {
-			return k, false
+func (k *column) list(values []string) string {
+	seen := map[string]bool{}
+	for i, value := range values {
+		if seen[value] {
+			return fmt.Sprintf("different from each other: %.40q occurs twice", value)
 		}
-		seen[text] = true
-		k.values = append(k.values, text)
+		seen[value] = true
+		if value == anything {
+			k.others = i
+		}
 	}
-	var ok bool
-	k.missing, ok = numberOf(strings.TrimSpace(values[0]))
-	return k, ok
+	return ""
+}
+
+// fill sets what an empty field and other texts stand for: the first of the values, which read
+// reads. It returns what the values must be if they are something else.
+func (k *column) fill(values []string, read func(string) (float32, bool)) string {
+	missing, ok := read(values[0])
+	if !ok || slices.Contains(values[1:], "") || k.list(values[1:]) != "" {
+		return "a value that an empty field stands for, followed by other texts that stand for it, each once"
+	}
+	k.filled, k.missing, k.values = true, missing, values[1:]
+	return ""
+}
+
+// dates sets since when days are counted, how dates are written, and what stands for a missing date.
+func (k *column) dates(values []string) string {
+	const must = "a date from which days are counted, as in 2000-01-31, then how the file writes dates if not as " +
+		"YYYY-MM-DD, then a date that an empty field stands for and other texts that stand for it, each once, as in " +
+		"2000-01-31|DD.MM.YYYY|2010-06-30|NA"
+	var err error
+	if k.since, err = time.Parse(time.DateOnly, values[0]); err != nil {
+		return must
+	}
+	k.layout = time.DateOnly
+	values = values[1:]
+	if len(values) > 0 {
+		if layout := strings.NewReplacer("YYYY", "2006", "MM", "01", "DD", "02").Replace(values[0]); layout != values[0] {
+			if day, err := time.Parse(layout, k.since.Format(layout)); err != nil || !day.Equal(k.since) {
+				return must
+			}
+			k.layout, values = layout, values[1:]
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	if k.fill(values, func(text string) (float32, bool) { return k.days(text, time.DateOnly) }) != "" {
+		return must
+	}
+	return ""
+}
+
+// days returns the number of days from k.since to a date.
+func (k column) days(field, layout string) (float32, bool) {
+	if end := len(layout); len(field) > end && (field[end] == ' ' || field[end] == 'T') {
+		field = field[:end] // a time of day follows
+	}
+	day, err := time.Parse(layout, field)
+	return float32(day.Sub(k.since) / (24 * time.Hour)), err == nil
 }
 
 // Text returns the text from which the columns were read.
@@ -166,30 +238,74 @@ func (c *Columns) of(name string) column {
 		if k, listed := c.kinds[name]; listed {
 			return k
 		}
-	}
-	return column{kind: number}
-}
-
-// is01 reports whether a feature is 1 or 0 because it stands for a value.
-func (c *Columns) is01(d *data.Dataset, j int) bool {
-	return c != nil && d.Columns != nil && c.named[d.Columns[j]]
-}
-
-// Numbers returns the names of the columns of d that hold numbers. These are all columns except
-// those that c, which may be nil, turns into features of 1 or 0.
-func (c *Columns) Numbers(d *data.Dataset) []string {
-	var names []string
-	for j, name := range d.Columns {
-		if !c.is01(d, j) {
-			names = append(names, name)
+		for _, pattern := range c.patterns {
+			if fits(pattern, name) {
+				return c.kinds[pattern]
+			}
 		}
 	}
-	return names
+	return column{kind: number, others: -1}
 }
 
+// fits reports whether a name fits a pattern, in which * stands for any text.
+func fits(pattern, name string) bool {
+	first, rest, wild := strings.Cut(pattern, anything)
+	name, ok := strings.CutPrefix(name, first)
+	if !wild || !ok {
+		return ok && name == ""
+	}
+	for {
+		part, after, more := strings.Cut(rest, anything)
+		if !more {
+			return strings.HasSuffix(name, part)
+		}
+		at := strings.Index(name, part)
+		if at < 0 {
+			return false
+		}
+		name, rest = name[at+len(part):], after
+	}
+}
+
+// Is01 reports whether feature j is from 0 to 1 because it stands for values that are listed.
+func (c *Columns) Is01(d *data.Dataset, j int) bool {
+	if c == nil || d.Columns == nil {
+		return false
+	}
+	feature := d.Columns[j]
+	for i := range len(feature) {
+		if feature[i] != '=' {
+			continue
+		}
+		if k := c.of(feature[:i]); k.kind == oneOf && slices.Contains(k.values, feature[i+1:]) {
+			return true
+		}
+	}
+	return c.of(feature).kind == ordered
+}
+
+// bound returns the feature that a bound of a column becomes: bounds are given as the file has the
+// column.
+func (c *Columns) bound(feature, text string) (float64, error) {
+	k := c.of(feature)
+	if k.kind == date {
+		if days, ok := k.days(text, time.DateOnly); ok {
+			return float64(days), nil
+		}
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if k.kind == logged {
+		v = symmetricLog(v)
+	}
+	return v, err
+}
+
+// symmetricLog returns sign(v)·ln(1 + |v|), which is defined for all numbers.
+func symmetricLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
+
 // check returns an error for columns that the header does not have. If the features are known by
-// name, an ignored column may be missing.
-func (c *Columns) check(header []string, label string, known bool) error {
+// name, an ignored column may be missing. shown are the names that an error may have.
+func (c *Columns) check(header, shown []string, label string, known bool) error {
 	if c == nil {
 		return nil
 	}
@@ -197,13 +313,16 @@ func (c *Columns) check(header []string, label string, known bool) error {
 	if _, ok := c.kinds[label]; ok && slices.Contains(header, label) {
 		errs = append(errs, fmt.Errorf("column %.40q has the labels, must not be in the list of columns", label))
 	}
-	missing := without(slices.Sorted(maps.Keys(c.kinds)), header)
-	if known {
-		missing = slices.DeleteFunc(missing, func(name string) bool { return c.kinds[name].kind == ignored })
-	}
+	missing := slices.DeleteFunc(without(slices.Sorted(maps.Keys(c.kinds)), header), func(name string) bool {
+		return known && c.kinds[name].kind == ignored || strings.Contains(name, anything) &&
+			slices.ContainsFunc(header, func(column string) bool { return column != label && fits(name, column) })
+	})
 	for _, name := range missing[:min(len(missing), mostNames)] {
-		errs = append(errs, fmt.Errorf("the list of columns has %.40q, must be one of %s%s", name, few(header),
-			meant(name, header)))
+		among := fmt.Sprintf("one of the %d columns", len(header))
+		if shown != nil {
+			among = "one of " + few(shown) + meant(name, shown)
+		}
+		errs = append(errs, fmt.Errorf("the list of columns has %.40q, must be %s", name, among))
 	}
 	if more := len(missing) - mostNames; more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more that do not exist", more))
@@ -229,36 +348,68 @@ func (k column) features(name string) []string {
 // ErrNoNumber is wrapped for a field that is not a number.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
-// take appends the features of a field.
+// take appends the features of a field. Its errors do not have the field: it is a record's.
 func (k column) take(to []float32, field string) ([]float32, error) {
-	switch {
-	case k.kind == ignored:
+	switch k.kind {
+	case ignored:
 		return to, nil
-	case k.kind == oneOf:
+	case oneOf, ordered:
 		at := slices.Index(k.values, field)
 		if at < 0 {
-			return to, fmt.Errorf("must be one of the values that --columns gives: %s", few(k.values))
+			at = k.others
 		}
-		for i := range k.values {
-			if i == at {
-				to = append(to, 1)
-			} else {
-				to = append(to, 0)
-			}
+		if at < 0 {
+			return to, fmt.Errorf("must be one of the values that --columns gives: %s (an additional value * stands for "+
+				"all others)", few(k.values))
 		}
+		if k.kind == ordered {
+			return append(to, float32(at)/float32(len(k.values)-1)), nil
+		}
+		whole := len(to)
+		to = append(to, make([]float32, len(k.values))...)
+		to[whole+at] = 1
 		return to, nil
-	case k.filled && (field == "" || slices.Contains(k.values, field)):
+	}
+	if k.filled && (field == "" || slices.Contains(k.values, field)) {
 		return append(to, k.missing), nil
 	}
-	v, ok := numberOf(field)
-	if !ok {
-		return to, fmt.Errorf("%w%s", ErrNoNumber, wrongPoint(field))
+	var v float32
+	var ok bool
+	if k.kind == date {
+		v, ok = k.days(field, k.layout)
+	} else {
+		v, ok = k.number(field)
 	}
-	return append(to, v), nil
+	switch {
+	case ok:
+		return append(to, v), nil
+	case k.others >= 0:
+		return append(to, k.missing), nil
+	case field == "":
+		return to, fmt.Errorf("is empty, %w", ErrNoNumber)
+	case k.kind == date:
+		return to, fmt.Errorf("must be a date written like %s", k.since.Format(k.layout))
+	}
+	return to, fmt.Errorf("%w%s", ErrNoNumber, k.numbers.hint(field))
 }
 
-// numberOf reads a finite decimal number.
-func numberOf(field string) (float32, bool) {
+// number reads a number as a feature.
+func (k column) number(field string) (float32, bool) {
+	if k.numbers != "" {
+		var ok bool
+		if field, ok = k.numbers.plain(field); !ok {
+			return 0, false
+		}
+	}
 	v, err := strconv.ParseFloat(field, 32)
-	return float32(v), err == nil && v-v == 0 && math.Abs(v) <= math.MaxFloat32 && !strings.ContainsAny(field, "xX_")
+	if err != nil && k.saturate && errors.Is(err, strconv.ErrRange) {
+		v, err = math.Copysign(math.MaxFloat32, v), nil
+	}
+	if err != nil || v-v != 0 || strings.ContainsAny(field, "xX_") {
+		return 0, false
+	}
+	if k.kind == logged {
+		v = symmetricLog(v)
+	}
+	return float32(v), true
 }

@@ -96,7 +96,7 @@ func TestMissingNumbers(t *testing.T) {
 func TestFaultsOfAllColumns(t *testing.T) {
 	_, _, err := parseMixed(t, "column,kind,values\nd,one-of,x|y\n",
 		"a,b,c,d,back\n1,2,3,x,no\nu,2,3,x,no\nv,2,,x,no\n1,w,3,z,maybe\n5,6,7,y,never\n")
-	want := []string{`:3: column "a": "u"`, `:4: column "c": ""`, `:5: column "b": "w"`, `:5: column "d": "z"`,
+	want := []string{`:3: column "a": the field`, `:4: column "c": the field is empty`, `:5: column "b"`, `:5: column "d"`,
 		`:5: label "maybe"`}
 	if err == nil || strings.Count(err.Error(), "\n")+1 != len(want) {
 		t.Fatalf("error %v, must have %d lines", err, len(want))
@@ -156,12 +156,12 @@ func TestManyColumnsAreSaidToHold(t *testing.T) {
 func TestColumnsThatDoNotFit(t *testing.T) {
 	const header = "id,age,sex,smoker,weight,back\n"
 	for _, c := range []struct{ columns, text, want string }{
-		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": "D", must be one of the values that ` +
-			`--columns gives: ["F" "M"]`},
+		{mixed, header + "1,40,D,no,60,no\n", `t.csv:2: column "sex": the field must be one of the values ` +
+			`that --columns gives: ["F" "M"] (an additional value * stands for all others)`},
 		{"column,kind,values\na,one-of,\"\"\"b, c\"\"|\"\n", "a,back\n\"b, c\",no\n",
-			`column "a": "b, c", must be one of the values that --columns gives: ["\"b, c\"" ""]`},
-		{mixed, header + "1,,F,no,60,no\n", `column "age": "", must be a finite decimal number`},
-		{mixed, header + "1,40,F,no,heavy,no\n", `column "weight": "heavy", must be a finite`},
+			`column "a": the field must be one of the values that --columns gives: ["\"b, c\"" ""]`},
+		{mixed, header + "1,,F,no,60,no\n", `column "age": the field is empty, must be a finite decimal number`},
+		{mixed, header + "1,40,F,no,heavy,no\n", `column "weight": the field must be a finite`},
 		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `the list of columns has "agee"`},
 		{"column,kind,values\nagee,ignored,\n", header + "1,40,1,1,60,no\n", `did you mean "age"?`},
 		{"column,kind,values\nback,ignored,\n", header + "1,40,1,1,60,no\n", `column "back" has the labels`},

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +24,13 @@ func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	}
 	m := newAffine(d.Features)
 	for j := range m.Scale {
-		m.bound(j, low, high)
-		if c.is01(d, j) {
+		switch {
+		case c.Is01(d, j):
 			m.bound(j, 0, 1)
+		case d.Columns != nil && c.of(d.Columns[j]).kind == logged:
+			m.bound(j, symmetricLog(low), symmetricLog(high))
+		default:
+			m.bound(j, low, high)
 		}
 	}
 	return m.Affine, nil
@@ -70,11 +73,13 @@ func (a affine) missing(d *data.Dataset) []error {
 const maxConstants = 64 << 20
 
 // ReadConstants reads the constants of each column of d from a CSV file. With the header
-// column,low,high, [low, high] becomes [0, 1] and values outside are refused. With the header
-// column,mean,deviation, x becomes (x − mean)/deviation. Fields may be separated as in [ParseFile].
-// A column is given by its name in d.Columns or, if it has no name, by its number from 1. Features
-// that are 1 or 0 according to c, which may be nil, need no constants. The error reports all
-// problems.
+// column,low,high, [low, high] becomes [0, 1]; see [data.Affine] for values outside. Both are given
+// as the file has the column, also if c, which may be nil, makes it a logarithm or a date. With the
+// header column,mean,deviation, a feature x becomes (x − mean)/deviation. Fields may be separated as
+// in [ParseFile]. A column is given by its name in d.Columns or, if it has no name, by its number
+// from 1. A name in which * stands for any text is for all columns that no other line gives; the
+// first such line counts. Features that are 1 or 0 according to c need no constants. The error
+// reports all problems.
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {
@@ -98,6 +103,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 	}
 	m, places := newAffine(d.Features), placesOf(d)
 	var errs []error
+	var later []func() // for columns that no other line gives
 	for {
 		if len(errs) == maxFaults {
 			errs = append(errs, fmt.Errorf("errors in %d lines: the rest was not read", maxFaults))
@@ -112,30 +118,72 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		}
 		line, _ := r.FieldPos(0)
 		trim(row)
-		j := columnOf(row[0], places, d.Features)
-		a, errA := strconv.ParseFloat(row[1], 64)
-		b, errB := strconv.ParseFloat(row[2], 64)
+		pattern := ""
+		columns := []int{columnOf(row[0], places, d.Features)}
+		if columns[0] < 0 && strings.Contains(row[0], anything) {
+			pattern, columns = row[0], nil
+			for j := range d.Features {
+				if name := strconv.Itoa(j + 1); d.Columns != nil && fits(pattern, d.Columns[j]) ||
+					d.Columns == nil && fits(pattern, name) {
+					columns = append(columns, j)
+				}
+			}
+		}
+		set := func(j int) error {
+			name := ""
+			if d.Columns != nil {
+				name = d.Columns[j]
+			}
+			var of *Columns // deviations are of features
+			if bounds {
+				of = c
+			}
+			a, errA := of.bound(name, row[1])
+			b, errB := of.bound(name, row[2])
+			switch {
+			case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
+				return fmt.Errorf("line %d: %s, %s, must be finite numbers, with low below high or a deviation above 0", line,
+					row[1], row[2])
+			case bounds:
+				m.bound(j, a, b)
+			default:
+				m.standard(j, a, b)
+			}
+			return nil
+		}
 		switch {
-		case j < 0:
+		case len(columns) == 0 || columns[0] < 0:
 			named := ""
 			if _, err := strconv.Atoi(row[0]); err == nil && places != nil {
 				named = ", which have names and no numbers"
 			}
 			errs = append(errs, fmt.Errorf("line %d: column %q is none of the %d%s%s", line, row[0], d.Features, named,
 				meant(row[0], d.Columns)))
-		case m.known[j]:
+		case pattern != "":
+			later = append(later, func() {
+				for _, j := range columns {
+					if m.known[j] || c.Is01(d, j) {
+						continue
+					}
+					if err := set(j); err != nil {
+						errs = append(errs, err)
+						return
+					}
+				}
+			})
+		case m.known[columns[0]]:
 			errs = append(errs, fmt.Errorf("line %d: column %q occurs twice", line, row[0]))
-		case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
-			errs = append(errs, fmt.Errorf("line %d: %s, %s, must be finite numbers, with low below high or a deviation "+
-				"above 0", line, row[1], row[2]))
-		case bounds:
-			m.bound(j, a, b)
 		default:
-			m.standard(j, a, b)
+			if err := set(columns[0]); err != nil {
+				errs = append(errs, err)
+			}
 		}
 	}
+	for _, set := range later {
+		set()
+	}
 	for j := range m.known {
-		if !m.known[j] && c.is01(d, j) {
+		if !m.known[j] && c.Is01(d, j) {
 			m.bound(j, 0, 1)
 		}
 	}
@@ -143,21 +191,6 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 		errs = m.missing(d)
 	}
 	return m.Affine, errors.Join(errs...)
-}
-
-// headed returns the header of a CSV text, whose fields may be separated as in [ParseFile], and a
-// reader of the lines after it.
-func headed(text string) (*csv.Reader, []string, error) {
-	text = strings.TrimPrefix(text, byteOrder)
-	first, _, _ := strings.Cut(text, "\n")
-	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.TrimLeadingSpace = separator([]byte(first)), true
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, nil, errors.New("the file is empty")
-	}
-	trim(header)
-	return r, header, err
 }
 
 // trim removes the blanks around fields, because fields of records have none.

@@ -1,44 +1,45 @@
 package table
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"proactivedp/internal/message"
 )
 
-// names reads the header.
-func (p *parser) names() error {
-	if p.header != nil {
-		if !slices.Equal(p.fields, p.header) {
-			from, is, must := differing(p.fields, p.header)
-			return p.fault("the header%s is %s, must be that of the first file, %s", from, is, must)
-		}
-		return nil
+// names reads the header. in has the lines after it, for a hint.
+func (p *parser) names(in *bufio.Reader) error {
+	if err := p.validHeader(); err != nil {
+		return err
+	}
+	if last := len(p.fields) - 1; last > 0 && p.fields[last] == "" {
+		p.fields, p.ending = p.fields[:last], true
+	} else {
+		p.ending = false
 	}
 	p.header = slices.Clone(p.fields)
-	seen := map[string]bool{}
-	var errs []error
-	for i, name := range p.header {
-		switch {
-		case name == "" && i == 0:
-			errs = append(errs, p.fault("column 1 has no name, must have one (is it an index of pandas, which "+
-				"to_csv(…, index=False) leaves out?)"))
-		case name == "":
-			errs = append(errs, p.fault("column %d has no name, must have one", i+1))
-		case seen[name]:
-			errs = append(errs, p.fault("column %d is named %q like an earlier column, must have another name", i+1, name))
-		}
-		if err := message.CheckText(fmt.Sprintf("the name of column %d", i+1), name, len(name)); err != nil {
-			errs = append(errs, p.fault("%w", err))
-		}
-		seen[name] = true
+	if !p.NoHeader && p.HeaderLine == 0 && !slices.ContainsFunc(p.header, func(name string) bool { return !p.isNumber(name) }) {
+		return p.fault("the first line has only numbers, must name the columns: if it is a record, --no-header names the " +
+			"columns 1, 2, …; if these are names, --header-line 1 says so")
 	}
 	p.label = slices.Index(p.header, p.Label)
-	if err := p.Columns.check(p.header, p.Label, p.Named != nil); err != nil {
+	if p.label < 0 && !p.Unlabelled && !p.NoHeader && p.HeaderLine == 0 {
+		if line := p.labelLine(in); line > 0 {
+			return p.fault("no column %q of labels, but line %d has this name: --header-line %d reads the names there", p.Label,
+				line, line)
+		}
+	}
+	errs := p.checkNames()
+	shown := p.header
+	if p.maybeRecord() {
+		shown = nil // errors must not have what a record has
+	}
+	if err := p.Columns.check(p.header, shown, p.Label, p.Named != nil); err != nil {
 		errs = append(errs, p.fault("%w", err))
 	}
 	named := len(errs) == 0
@@ -46,8 +47,11 @@ func (p *parser) names() error {
 		errs = append(errs, p.nameFeatures())
 	}
 	if p.label < 0 && !p.Unlabelled {
-		errs = append(errs, p.fault("no column %q of labels among %s%s", p.Label, few(p.header),
-			meant(p.Label, p.header)))
+		among := fmt.Sprintf("the %d columns%s", len(p.header), isRecord)
+		if shown != nil {
+			among = few(shown) + meant(p.Label, shown)
+		}
+		errs = append(errs, p.fault("no column %q of labels among %s", p.Label, among))
 	}
 	if p.set.Features = len(p.set.Columns); named && p.set.Features == 0 {
 		errs = append(errs, p.fault("the only column is that of the labels, must have features"))
@@ -61,6 +65,94 @@ func (p *parser) names() error {
 	return p.arrange()
 }
 
+// isRecord is a hint of errors in the first line.
+const isRecord = " (if the first line is a record, --no-header names the columns 1, 2, …)"
+
+// number puts the names of the columns of a file without a header in the place of its first record.
+func (p *parser) number() {
+	n, skipped := 0, p.Named == nil || !p.Unlabelled || p.Label != ""
+	for i := range p.fields {
+		n++
+		if name := strconv.Itoa(n); !skipped && p.isLabelOf(name) {
+			skipped = true
+			n++
+		}
+		p.fields[i] = strconv.Itoa(n)
+	}
+}
+
+// isLabelOf reports whether a column without a name must be that of the labels, which this file
+// does not have: it is no feature and is not ignored.
+func (p *parser) isLabelOf(name string) bool {
+	k := p.Columns.of(name)
+	return k.kind != ignored && !slices.ContainsFunc(k.features(name), func(feature string) bool {
+		return slices.Contains(p.Named, feature)
+	})
+}
+
+// checkNames returns the errors of the names themselves. It does not show equal names: the line may
+// be a record.
+func (p *parser) checkNames() (errs []error) {
+	first := map[string]int{}
+	for i, name := range p.header {
+		before, twice := first[name]
+		switch {
+		case name == "" && i == 0:
+			errs = append(errs, p.fault("column 1 has no name, must have one (is it an index of pandas, which "+
+				"to_csv(…, index=False) leaves out?)"))
+		case name == "":
+			errs = append(errs, p.fault("column %d has no name, must have one", i+1))
+		case twice:
+			errs = append(errs, p.fault("columns %d and %d have the same name, must have different ones%s", before+1, i+1,
+				isRecord))
+		default:
+			first[name] = i
+		}
+		if err := message.CheckText(fmt.Sprintf("the name of column %d", i+1), name, len(name)); err != nil {
+			errs = append(errs, p.fault("%w", err))
+		}
+		if len(errs) == maxFaults {
+			return append(errs, p.fault("errors of %d names: the rest was not read", maxFaults))
+		}
+	}
+	return errs
+}
+
+func (p *parser) isNumber(text string) bool {
+	_, plain := column{kind: number, saturate: true}.number(text)
+	_, given := column{kind: number, saturate: true, numbers: p.Numbers}.number(text)
+	return plain || given
+}
+
+// maybeRecord reports whether the header may be a record, because a name is a number or occurs
+// twice.
+func (p *parser) maybeRecord() bool {
+	seen := map[string]bool{}
+	for _, name := range p.header {
+		if seen[name] || !p.NoHeader && p.HeaderLine == 0 && p.isNumber(name) {
+			return true
+		}
+		seen[name] = true
+	}
+	return false
+}
+
+// labelLine returns the number of one of the next lines that has the name of the labels, or 0.
+func (p *parser) labelLine(in *bufio.Reader) int {
+	header, at := p.header, p.line
+	defer func() { p.fields, p.line = header, at }()
+	const lines = 10
+	for range lines {
+		if p.record(in) != nil {
+			return 0
+		}
+		if p.Label != "" && slices.Contains(p.fields, p.Label) {
+			return p.line
+		}
+	}
+	return 0
+}
+
 // ErrOtherColumns is wrapped if a header does not have the required columns.
 var ErrOtherColumns = errors.New("not the required columns")
 
@@ -68,14 +160,20 @@ var ErrOtherColumns = errors.New("not the required columns")
 // features are not the required ones.
 func (p *parser) arrange() error {
 	var wrong []string
-	if more := without(p.set.Columns, p.Named); len(more) > 0 {
+	if more := without(p.set.Columns, p.Named); len(more) > 0 && p.maybeRecord() {
+		wrong = append(wrong, fmt.Sprintf("%d too many", len(more)))
+	} else if len(more) > 0 {
 		wrong = append(wrong, few(more)+" too many")
 	}
 	if missing := without(p.Named, p.set.Columns); len(missing) > 0 {
 		wrong = append(wrong, few(missing)+" missing")
 	}
 	if len(wrong) > 0 {
-		return p.fault("%w: %s", ErrOtherColumns, strings.Join(wrong, ", "))
+		hint := ""
+		if p.maybeRecord() {
+			hint = isRecord
+		}
+		return p.fault("%w: %s%s", ErrOtherColumns, strings.Join(wrong, ", "), hint)
 	}
 	at := make(map[string]int, len(p.Named))
 	for i, name := range p.Named {
@@ -136,7 +234,9 @@ func (p *parser) nameFeatures() error {
 	seen := map[string]bool{}
 	p.holds, p.order, p.set.Columns, p.faulty = nil, nil, nil, make([]bool, len(p.header))
 	for i, name := range p.header {
-		p.holds, p.order = append(p.holds, p.Columns.of(name)), append(p.order, i)
+		k := p.Columns.of(name)
+		k.numbers, k.saturate = p.Numbers, p.Saturate
+		p.holds, p.order = append(p.holds, k), append(p.order, i)
 		for _, feature := range p.featuresOf(i) {
 			if seen[feature] {
 				return p.fault("two columns have the feature %.80q, must have different features", feature)

@@ -7,89 +7,203 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"proactivedp/internal/unpack"
 )
 
-// read returns the next line without its end. With the last line it returns io.EOF.
-func (p *parser) read(in *bufio.Reader) ([]byte, error) {
-	p.spill = p.spill[:0]
+// read appends the next line, without its end, to p.spill. With the last line it returns io.EOF.
+func (p *parser) read(in *bufio.Reader) error {
+	p.next++
+	from := len(p.spill)
 	for {
 		part, err := in.ReadSlice('\n')
 		if len(p.spill)+len(part) > MaxLine {
-			return nil, p.fault("a line of more than %d bytes", MaxLine)
+			return p.fault("a line of more than %d bytes", MaxLine)
 		}
 		p.spill = append(p.spill, part...)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("read %s: line %d: %w", p.file, p.line, err)
+			return fmt.Errorf("read %s: line %d: %w", p.file, p.next, err)
 		}
-		return bytes.TrimRight(p.spill, "\r\n"), err
+		p.spill = append(p.spill[:from], bytes.TrimRight(p.spill[from:], "\r\n")...)
+		return err
 	}
 }
+
+// record reads the fields of the next record, which may have several lines. It skips empty lines.
+// At the end of the file it returns io.EOF.
+func (p *parser) record(in *bufio.Reader) error {
+	for {
+		p.spill, p.line = p.spill[:0], p.next+1
+		end := p.read(in)
+		if end != nil && end != io.EOF {
+			return end
+		}
+		if len(bytes.TrimSpace(p.spill)) == 0 {
+			if end == io.EOF {
+				return io.EOF
+			}
+			continue
+		}
+		quotes := bytes.Count(p.spill, quote)
+		for quotes%2 == 1 && end == nil { // a field in quotes continues on the next line
+			p.spill = append(p.spill, '\n')
+			whole := len(p.spill)
+			if end = p.read(in); end != nil && end != io.EOF {
+				return end
+			}
+			quotes += bytes.Count(p.spill[whole:], quote)
+		}
+		return p.split(p.spill, quotes)
+	}
+}
+
+var quote = []byte{'"'}
 
 // byteOrder is the byte order mark with which some spreadsheets begin a file.
 const byteOrder = "\ufeff"
 
-// begin determines the separator of the file from the header, and returns the header without a byte
-// order mark.
-func (p *parser) begin(header []byte) ([]byte, error) {
-	if bytes.HasPrefix(header, []byte("\xff\xfe")) || bytes.HasPrefix(header, []byte("\xfe\xff")) {
-		return nil, p.fault("the text is UTF-16, must be UTF-8")
+// begin determines the separator of the file, and leaves the header to be read next.
+func (p *parser) begin(in *bufio.Reader) error {
+	p.line = 1
+	start, err := in.Peek(len(byteOrder))
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", p.file, err)
 	}
-	if !utf8.Valid(header) {
-		return nil, p.fault("the header %.200q is not UTF-8, must be", header)
+	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
+		return p.fault("the text is UTF-16, must be UTF-8")
 	}
-	header = bytes.TrimPrefix(header, []byte(byteOrder))
-	p.comma = separator(header)
-	if kind(p.file) == ".tsv" {
-		p.comma = '\t'
-	}
-	return header, nil
-}
-
-// separator returns the separator of a header's fields: a comma or, if no comma is outside quotes,
-// a semicolon or tab. Only a quoted name can have these characters.
-func separator(header []byte) rune {
-	var bare []byte // the header without what is in quotes
-	for i, part := range bytes.Split(header, []byte{'"'}) {
-		if i%2 == 0 {
-			bare = append(bare, part...)
+	if string(start) == byteOrder {
+		if _, err := in.Discard(len(byteOrder)); err != nil {
+			return err
 		}
 	}
-	for _, c := range []byte(",;\t") {
+	start, err = in.Peek(unpack.BufferSize)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", p.file, err)
+	}
+	first, _, _ := bytes.Cut(start, []byte{'\n'})
+	given := separatorLine(string(first))
+	for skipped := 1; skipped < p.HeaderLine || given != 0 && skipped == 1; skipped++ {
+		p.spill = p.spill[:0]
+		if err := p.read(in); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	p.spill = p.spill[:0]
+	if start, err = in.Peek(unpack.BufferSize); err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", p.file, err)
+	}
+	whole, comma := separator(start)
+	switch {
+	case given != 0:
+		comma = given
+	case kind(p.file) == ".tsv":
+		comma = '\t'
+	case comma == ' ' && (whole == p.Label || slices.Contains(p.Named, whole)):
+		comma = ',' // the only name has blanks
+	}
+	p.comma = comma
+	return nil
+}
+
+// separatorLine returns the separator that a line sep=; gives, or 0 if it is another line.
+func separatorLine(line string) rune {
+	line = strings.Trim(strings.TrimRight(line, "\r"), `"`)
+	if len(line) == 5 && strings.EqualFold(line[:4], "sep=") && strings.ContainsAny(line[4:], ",;\t|") {
+		return rune(line[4])
+	}
+	return 0
+}
+
+// separator returns the first line of text that is not empty, and the separator of its fields: a
+// comma or, if no comma is outside quotes, a semicolon, a tab or a blank. Only a quoted name can have
+// these characters.
+func separator(text []byte) (line string, comma rune) {
+	text = bytes.TrimLeft(text, "\r\n")
+	var bare []byte // the line without what is in quotes
+	quoted, end := false, len(text)
+	for i, c := range text {
+		if c == '"' {
+			quoted = !quoted
+		} else if c == '\n' && !quoted {
+			end = i
+			break
+		} else if !quoted {
+			bare = append(bare, c)
+		}
+	}
+	line = strings.TrimSpace(string(text[:end]))
+	bare = bytes.TrimSpace(bytes.TrimRight(bare, "\r"))
+	for _, c := range []byte(",;\t ") {
 		if bytes.IndexByte(bare, c) >= 0 {
-			return rune(c)
+			return line, rune(c)
 		}
 	}
-	return ','
+	return line, ','
 }
 
-// split splits a line into fields.
-func (p *parser) split(line []byte) error {
+// split splits a record into fields.
+func (p *parser) split(text []byte, quotes int) error {
 	p.fields = p.fields[:0]
-	if bytes.IndexByte(line, '"') < 0 {
-		for field := range strings.SplitSeq(string(line), string(p.comma)) {
+	switch {
+	case quotes == 0 && p.comma == ' ':
+		p.fields = append(p.fields, strings.Fields(string(text))...)
+	case quotes == 0:
+		for field := range strings.SplitSeq(string(text), string(p.comma)) {
 			p.fields = append(p.fields, strings.TrimSpace(field))
 		}
-	} else {
-		r := csv.NewReader(bytes.NewReader(line))
-		r.Comma, r.TrimLeadingSpace = p.comma, true
+	default:
+		r := csv.NewReader(bytes.NewReader(text))
+		r.Comma, r.TrimLeadingSpace = p.comma, p.comma != '\t' // which is a space, too
 		fields, err := r.Read()
 		if err != nil {
 			if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 				err = bad.Err
 			}
-			return p.fault("%w (a field in quotes must end on the same line)", err)
+			return p.fault("%w (a double quote in a field must be written twice, and the field must be in double quotes)",
+				err)
 		}
-		for _, field := range fields {
-			p.fields = append(p.fields, strings.TrimSpace(field))
+		for i, field := range fields {
+			if p.comma != ' ' || field != "" || i < len(fields)-1 { // blanks may end a line
+				p.fields = append(p.fields, strings.TrimSpace(field))
+			}
 		}
 	}
 	if len(p.fields) > MaxColumns {
 		return p.fault("%d columns, must be at most %d", len(p.fields), MaxColumns)
+	}
+	return nil
+}
+
+// headed returns the header of a CSV text, whose fields may be separated as in [ParseFile], and a
+// reader of the lines after it.
+func headed(text string) (*csv.Reader, []string, error) {
+	text = strings.TrimPrefix(text, byteOrder)
+	r := csv.NewReader(strings.NewReader(text))
+	_, r.Comma = separator([]byte(text))
+	r.TrimLeadingSpace = r.Comma != '\t' // which is a space, too
+	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("the file is empty")
+	}
+	trim(header)
+	return r, header, err
+}
+
+// validHeader returns an error if a name is not UTF-8.
+func (p *parser) validHeader() error {
+	for i, name := range p.fields {
+		if !utf8.ValidString(name) {
+			return p.fault("the name of column %d is not UTF-8, must be", i+1)
+		}
 	}
 	return nil
 }

@@ -1,14 +1,14 @@
 package table
 
 import (
-	"strconv"
-	"strings"
-
 	"proactivedp/internal/memory"
 )
 
 // row adds a row.
 func (p *parser) row() error {
+	if n := len(p.header); p.ending && len(p.fields) == n+1 && p.fields[n] == "" {
+		p.fields = p.fields[:n]
+	}
 	if len(p.fields) != len(p.header) {
 		return p.fault("%d fields, must be %d as in the header", len(p.fields), len(p.header))
 	}
@@ -22,7 +22,7 @@ func (p *parser) row() error {
 		if i == p.label {
 			class, err = p.class(field)
 		} else if p.value, err = p.holds[i].take(p.value, field); err != nil {
-			err = p.fault("column %q: %.40q, %w", p.header[i], field, err)
+			err = p.fault("column %q: the field %w", p.header[i], err)
 		}
 		if err != nil {
 			p.faulty[i] = true
@@ -58,13 +58,4 @@ func (p *parser) class(label string) (int32, error) {
 		return 0, p.fault("%w", err)
 	}
 	return class, nil
-}
-
-// wrongPoint returns a hint if a field is a number with a decimal comma.
-func wrongPoint(field string) string {
-	whole, part, comma := strings.Cut(field, ",")
-	if _, err := strconv.ParseFloat(whole+"."+part, 32); comma && err == nil {
-		return ", with a decimal point instead of a comma"
-	}
-	return ""
 }

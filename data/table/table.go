@@ -1,23 +1,28 @@
-// Package table reads data sets of numbers in columns from CSV files with a header.
+// Package table reads data sets of numbers in columns from CSV files.
 //
 //	d, err := table.ParseFile("my.csv", table.Options{Label: "class", Labels: labels})
 //
-// The first line names the columns; all names differ. One column has the labels. The other columns
-// have finite decimal numbers, rounded once to the nearest float32, or what [Columns] says; they
-// are the features, in the order of the file. Commas separate fields. If the first line has no
-// comma but semicolons or tabs, these do, and in a file named .tsv tabs do. Fields may be in double
-// quotes, and end on the same line. Blanks around them are removed. Lines end in \n or \r\n, and
-// empty lines are skipped. The text is UTF-8. An empty field, as of a missing value, is an error
-// unless Columns says what it stands for.
+// The first line names the columns; all names differ. If the file has no such line, the columns are
+// named 1, 2 and so on, see [Options]. One column has the labels. The other columns have finite
+// decimal numbers, rounded once to the nearest float32, or what [Columns] says; they are the
+// features, in the order of the file. Commas separate fields. If the first line has no comma but
+// semicolons, tabs or blanks, these do; blanks may be several. In a file named .tsv tabs do. A line
+// sep=; before the header sets the separator, as Excel writes it. Fields may be in double quotes, and
+// may then have separators and ends of lines. Blanks around fields are removed. Lines end in \n or
+// \r\n, and empty lines are skipped. If the header ends in a separator, lines may, too. The text is
+// UTF-8. An empty field, as of a missing value, is an error unless Columns says what it stands for.
+//
+// Errors name the file, the line and the column. They never have a value of a record, except a label
+// that is not one of those given.
 package table
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +35,8 @@ import (
 const (
 	MaxLine    = 16 << 20 // largest length of a line, in bytes
 	MaxColumns = 1 << 20
+	// MaxHeaderLine is the largest number of a line that names the columns.
+	MaxHeaderLine = 1000
 )
 
 // maxFaults is the number of columns with an error after which the rest of a file is not read.
@@ -46,8 +53,19 @@ type Options struct {
 	// Named are the names of the required features. The data set has them in this order, whatever
 	// the order of the columns. nil means any features, in the order of the columns.
 	Named []string
-	// Test is the path of a second file with the same header, whose rows are the test set. "" means
-	// no second file: the set then counts as published as one.
+	// NoHeader means that the first line is a record. The columns are named 1, 2 and so on. If
+	// Unlabelled files lack the column of labels, its number is left out.
+	NoHeader bool
+	// HeaderLine is the number of the line that names the columns. The lines before it are not read.
+	// 0 means the first line; names that are all numbers are then refused, because the line is
+	// probably a record.
+	HeaderLine int
+	Numbers    Numbers // how numbers are written
+	// Saturate reads a number beyond the range of float32 as the largest one. It is for columns that
+	// will be clamped.
+	Saturate bool
+	// Test is the path of a second file, whose rows are the test set. It has the same columns by
+	// name, in any order. "" means no second file: the set then counts as published as one.
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
@@ -73,6 +91,10 @@ func kind(path string) string {
 // ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the file and
 // the line. For each column, the first invalid field is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
+	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
+		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",
+			o.HeaderLine, MaxHeaderLine)
+	}
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
 	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
@@ -86,7 +108,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		if file == "" {
 			continue
 		}
-		p.file, p.line = file, 0
+		p.file, p.line, p.next = file, 0, 0
 		before := p.set.Len()
 		p.set.Train = before
 		end := p.parseFile()
@@ -96,6 +118,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		if p.set.Len() == before {
 			return nil, p.fault("no rows below the header")
 		}
+		p.Named = slices.Clone(p.set.Columns)
 	}
 	return p.set.WithDense(p.set.Features, p.value), nil
 }
@@ -103,9 +126,11 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 type parser struct {
 	Options
 	file   string
-	line   int
+	line   int // the line at which the current record begins
+	next   int // the number of lines that were read
 	comma  rune
-	header []string // of the first file
+	header []string
+	ending bool     // the header ends in a separator
 	label  int      // the column of labels, or -1 if there is none
 	holds  []column // the content of each column
 	order  []int    // the columns, in the order of the features
@@ -138,35 +163,36 @@ func (p *parser) parseFile() error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", p.file, err)
 	}
-	seen := false
-	for {
-		p.line++
-		line, end := p.read(in)
-		if end != nil && end != io.EOF {
-			return end
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			take := p.row
+	if err := p.begin(in); err != nil {
+		return err
+	}
+	for seen := false; ; seen = true {
+		err := p.record(in)
+		if err == io.EOF {
+			p.line = 0
 			if !seen {
-				take, seen = p.names, true
-				if line, err = p.begin(line); err != nil {
-					return err
-				}
-			}
-			if err := p.split(line); err != nil {
-				return err
-			}
-			if err := take(); err != nil {
-				return err
-			}
-		}
-		if end == io.EOF {
-			if !seen {
-				p.line = 0
 				return p.fault("no header: the first line must name the columns")
 			}
-			p.line = 0
 			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case seen:
+			err = p.row()
+		case p.NoHeader:
+			record := slices.Clone(p.fields)
+			p.number()
+			if err = p.names(in); err == nil {
+				p.fields = record
+				err = p.row()
+			}
+		default:
+			err = p.names(in)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

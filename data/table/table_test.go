@@ -73,15 +73,21 @@ func TestParseFile(t *testing.T) {
 	}
 }
 
-// A second file with the same header is the test set.
+// A second file is the test set. Its columns may be in another order.
 func TestTestFile(t *testing.T) {
 	o := Options{Label: "y", Labels: labels(t, "0,1"), Test: written(t, "test.csv", "x,y\n3,1\n")}
 	d, err := ParseFile(written(t, "train.csv", "x,y\n1,0\n2,1\n"), o)
 	if err != nil || d.Len() != 3 || d.Train != 2 {
 		t.Fatalf("%+v, %v", d, err)
 	}
+	want := d.Hash()
+	o.Test = written(t, "test.csv", "y;x\n1;3\n")
+	if d, err = ParseFile(written(t, "train.csv", "x,y\n1,0\n2,1\n"), o); err != nil || d.Hash() != want {
+		t.Errorf("columns in another order: %+v, %v", d, err)
+	}
 	for text, want := range map[string]string{
-		"y,x\n3,1\n": "must be that of the first file", "x,y\n": "no rows below the header", "": "no header",
+		"y,z\n1,3\n": `not the required columns: ["z"] too many, ["x"] missing`, "x,y\n": "no rows below the header",
+		"": "no header",
 	} {
 		o.Test = written(t, "other.csv", text)
 		if _, err := ParseFile(written(t, "train.csv", "x,y\n1,0\n2,1\n"), o); err == nil ||
@@ -94,25 +100,27 @@ func TestTestFile(t *testing.T) {
 func TestFaultsAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"x,y\n1,2\n":                             `:2: label "2", must be one of the labels that --label-map gives: 0, 1`,
-		"x,y\n1,0\n,1\n":                         `:3: column "x": "", must be a finite decimal number`,
-		"x,y\nred,0\n":                           `column "x": "red"`,
-		"x,y\nNaN,0\n":                           `column "x": "NaN"`,
-		"x,y\n1e39,0\n":                          `column "x": "1e39"`,
-		"x,y\n0x10,0\n":                          `column "x": "0x10"`,
+		"x,y\n1,0\n,1\n":                         `:3: column "x": the field is empty, must be a finite decimal number`,
+		"x,y\nred,0\n":                           `:2: column "x": the field must be a finite decimal number`,
+		"x,y\nNaN,0\n":                           `:2: column "x": the field must be a finite decimal number`,
+		"x,y\n1e39,0\n":                          `:2: column "x": the field must be a finite decimal number`,
+		"x,y\n0x10,0\n":                          `:2: column "x": the field must be a finite decimal number`,
 		"x,y\n1,0,3\n":                           ":2: 3 fields, must be 2 as in the header",
-		"x,x,y\n1,2,0\n":                         `:1: column 2 is named "x" like an earlier column`,
+		"x,x,y\n1,2,0\n":                         `:1: columns 1 and 2 have the same name, must have different ones (if the first line is a`,
 		"x,,y\n1,2,0\n":                          `:1: column 2 has no name, must have one`,
 		",x,y\n0,1,0\n":                          "column 1 has no name, must have one (is it an index of pandas",
 		"x,Y\n1,0\n":                             `no column "y" of labels among ["x" "Y"]`,
 		"y\n1\n":                                 "the only column is that of the labels",
 		"":                                       "no header",
 		"x,y\n":                                  "no rows below the header",
-		"x,y\n\"1,0\n2\",1\n":                    "a field in quotes must end on the same line",
-		"x;y\n1,5;0\n":                           "in the range of float32, with a decimal point instead of a comma",
+		"x,y\n\"1\n2\",1\n3":                     ":4: 1 fields, must be 2",
+		"x,y\n\"1,0\n2,1\n":                      `:2: extraneous or missing " in quoted-field`,
+		"3,1\n1,0\n":                             "f.csv:1: the first line has only numbers, must name the columns: if it is a",
+		"x;y\n1,5;0\n":                           "it is one if the file writes numbers like 1234,5 (--number-format)",
 		"\"x;\";y\n1,0\n":                        ":2: 1 fields, must be 2 as in the header",
 		"\"x,\";z\n1;0\n":                        `no column "y" of labels among ["x," "z"]`,
 		"\xff\xfex\x00,\x00y\x00\n\x00":          ":1: the text is UTF-16, must be UTF-8",
-		"gr\xf6\xdfe,y\n1,0\n":                   `:1: the header "gr\xf6\xdfe,y" is not UTF-8, must be`,
+		"gr\xf6\xdfe,y\n1,0\n":                   ":1: the name of column 1 is not UTF-8, must be",
 		"x,y\n1," + strings.Repeat("0", MaxLine): "a line of more than",
 	} {
 		_, err := ParseFile(written(t, "f.csv", text), Options{Label: "y", Labels: labels(t, "0,1")})
@@ -139,7 +147,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	// A file that has a fault, and no end, is read no further than one without.
 	path = written(t, "f.csv", "x,y\nno,0\n"+strings.Repeat("1,0\n", 9))
 	_, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Memory: 1})
-	if err == nil || !strings.Contains(err.Error(), `column "x": "no"`) ||
+	if err == nil || !strings.Contains(err.Error(), `column "x": the field`) ||
 		!strings.Contains(err.Error(), "f.csv:2: not enough memory") {
 		t.Errorf("a fault, and no memory: %v", err)
 	}
@@ -153,7 +161,7 @@ func TestNamedColumns(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"a,y,c,d\n1,0,2,3\n": `f.csv:1: not the required columns: ["c" "d"] too many, ["b"] missing`,
-		"a,a,y\n1,2,0\n":     "must have another name",
+		"a,a,y\n1,2,0\n":     "must have different ones",
 	} {
 		if _, err := ParseFile(written(t, "f.csv", text), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
@@ -182,7 +190,7 @@ func TestNamedColumnsInAnyOrder(t *testing.T) {
 		t.Errorf("columns in another order: %v, %v", got, err)
 	}
 	if _, err := ParseFile(written(t, "f.csv", "b,colour,y,a\n1,red,0,no\n"), o); err == nil ||
-		!strings.Contains(err.Error(), `column "a": "no"`) {
+		!strings.Contains(err.Error(), `f.csv:2: column "a": the field`) {
 		t.Errorf("a field that is no number: %v", err)
 	}
 	o.Columns = kinds("blue|red")
@@ -217,27 +225,24 @@ func TestIgnoredColumnsMayBeMissing(t *testing.T) {
 	}
 }
 
-// Of thousands of columns an error has a few, and among them those that differ.
+// Of thousands of columns an error has a few.
 func TestManyColumnsAreNotAllNamed(t *testing.T) {
 	var names []string
 	for i := range 3000 {
 		names = append(names, fmt.Sprintf("c%d", i))
 	}
-	exchanged := slices.Clone(names)
-	exchanged[2998], exchanged[2999] = "c2999", "c2998"
 	rows := func(names []string) string {
 		return strings.Join(names, ",") + ",y\n" + strings.Repeat("1,", len(names)) + "0\n"
 	}
-	path, other := written(t, "f.csv", rows(names)), written(t, "g.csv", rows(exchanged))
+	path := written(t, "f.csv", rows(names))
 	o := Options{Label: "y", Labels: labels(t, "0,1")}
-	second, unknown, fewer := o, o, o
-	second.Test, unknown.Label, fewer.Named = other, "z", names[:10]
+	unknown, fewer := o, o
+	unknown.Label, fewer.Named = "z", names[:10]
 	for want, o := range map[string]Options{
-		`from column 2999 on is ["c2999" "c2998" "y"], must be that of`: second,
-		`of labels among ["c0" "c1"`:                                    unknown,
-		`"c19"] and 2981 more`:                                          unknown,
-		`["c10" "c11"`:                                                  fewer,
-		`"c29"] and 2970 more too many`:                                 fewer,
+		`of labels among ["c0" "c1"`:    unknown,
+		`"c19"] and 2981 more`:          unknown,
+		`["c10" "c11"`:                  fewer,
+		`"c29"] and 2970 more too many`: fewer,
 	} {
 		if _, err := ParseFile(path, o); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.1000v, must say %q", err, want)

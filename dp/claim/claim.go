@@ -88,6 +88,17 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
+// Plus returns the claim about a release and a second release that is (epsilon, 0)-differentially
+// private, by basic composition. why describes the second release and becomes the Reason.
+func (c Claim) Plus(epsilon float64, why string) Claim {
+	c = c.AtMost(why)
+	if c.EpsilonUpper != nil {
+		sum := math.Nextafter(*c.EpsilonUpper+epsilon, math.Inf(1))
+		c.Epsilon, c.EpsilonUpper = &sum, &sum
+	}
+	return c
+}
+
 // Least returns c with the ε of o, if that is the better one. Both claims must be about the same
 // release.
 func (c Claim) Least(o Claim) Claim {

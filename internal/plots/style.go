@@ -120,14 +120,15 @@ func (s Style) text(usual vg.Length, c color.Color) text.Style {
 		variant = "Sans"
 	}
 	return text.Style{
-		Color: c, Handler: plot.DefaultTextHandler,
+		Color: c, Handler: marking{plot.DefaultTextHandler},
 		Font: font.Font{Typeface: "Liberation", Variant: variant, Size: s.points(usual)},
 	}
 }
 
 // styled returns the given style of text in the picture's typeface and a default size.
 func (s Style) styled(t text.Style, usual vg.Length) text.Style {
-	t.Font = s.text(usual, t.Color).Font
+	of := s.text(usual, t.Color)
+	t.Font, t.Handler = of.Font, of.Handler
 	return t
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -88,6 +89,9 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 	if err := f.Own.check(cmd, name); err != nil {
 		return nil, Usage(err)
 	}
+	if f.Own.private = spec; spec.BoundsEpsilon > 0 && (!OwnFile(name) || f.Own.normalise != "") {
+		return nil, Usage(errors.New("--bounds is for an own file whose columns --normalise does not scale"))
+	}
 	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, f.Locator(cmd))
 	if err == nil {
 		err = checkSplit(cmd, d, name)
@@ -124,6 +128,9 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	}
 	if inferred && o.LabelMap == "" {
 		what = append(what, "which labels there are, because they are found in the records (give --label-map)")
+	}
+	if o.Mapped != nil && o.Mapped.Refuse {
+		what = append(what, "that no value is outside of its bounds, which is refused (--out-of-bounds clamp clamps it)")
 	}
 	if OwnFile(s.Data) && addOrRemove {
 		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")

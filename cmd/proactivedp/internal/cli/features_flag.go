@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"proactivedp/data"
 	"proactivedp/data/hog"
 	"proactivedp/data/libsvm"
 	"proactivedp/internal/decimal"
@@ -49,3 +52,30 @@ func (f *featuresFlag) String() string {
 
 // Type is the word for the value in the help.
 func (*featuresFlag) Type() string { return "features" }
+
+// boundsFlag is the value of --bounds.
+type boundsFlag struct{ epsilon *float64 }
+
+const privateBounds = "private:"
+
+// Set reads what was given.
+func (f *boundsFlag) Set(text string) error {
+	given, ok := strings.CutPrefix(text, privateBounds)
+	epsilon, err := strconv.ParseFloat(given, 64)
+	if !ok || err != nil {
+		return errors.New("must be private:EPS, such as private:0.1")
+	}
+	*f.epsilon = epsilon
+	return data.CheckBoundsEpsilon(epsilon)
+}
+
+// String is the value as it may be given.
+func (f *boundsFlag) String() string {
+	if f.epsilon == nil || *f.epsilon == 0 {
+		return ""
+	}
+	return privateBounds + strconv.FormatFloat(*f.epsilon, 'g', -1, 64)
+}
+
+// Type is the word for the value in the help.
+func (*boundsFlag) Type() string { return "bounds" }

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
@@ -14,6 +16,8 @@ import (
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
 	"proactivedp/internal/numpy"
+	"proactivedp/rng"
+	"proactivedp/train"
 )
 
 // OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
@@ -21,15 +25,20 @@ import (
 type OwnFlags struct {
 	labelColumn, LabelMap, normalise, test, columns string
 
-	Run    *data.Labels // labels of the run that a client joins, used without --label-map; nil without a run
-	Mapped *data.Affine // how the columns of what was read last were normalised; nil: not at all
-	Kinds  string       // what the columns hold of what was read last, as table.ParseColumns reads it
+	outside Outside
+	Form    train.FileForm
+	Run     *data.Labels // labels of the run that a client joins, used without --label-map; nil without a run
+	Mapped  *data.Affine // how the columns of what was read last were normalised; nil: not at all
+	Kinds   string       // what the columns hold of what was read last, as table.ParseColumns reads it
 
-	unscaled []string // columns of what was read last whose numbers are taken as they stand
+	private  train.Spec // of the training for which private bounds are found, if it asks for them
+	found    bool       // private bounds were found in a release
+	unscaled []string   // columns of what was read last that have large numbers as they stand
 }
 
 // OwnFlagNames lists the flags.
-var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns"}
+var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
+	"number-format", "no-header", "zero-based"}
 
 // Add gives cmd the flags.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
@@ -40,12 +49,84 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"file: -1 and 1, 0 and 1, or 1 and 2)")
 	f.StringVar(&o.normalise, "normalise", "", "scale the columns of an own file by public constants, not taken "+
 		"from the data: bounds:LOW,HIGH maps this range to [0, 1] in all columns; a CSV `file` with the header "+
-		"column,low,high or column,mean,deviation has constants for each column, by its name or its number from 1 "+
-		"(for images: mean and deviation of p/255 for each channel)")
+		"column,low,high or column,mean,deviation has constants for each column, by its name or its number from 1, "+
+		"or for several by a name such as s* (for images: mean and deviation of p/255 for each channel)")
 	f.StringVar(&o.columns, "columns", "", "what columns of a CSV file hold if not numbers, in a CSV `file` with the "+
-		"header column,kind,values: one-of with A|B|C (each becomes 0 or 1), ignored, or number with 75|NA (75 where "+
-		"the field is empty or NA); public, not taken from the data")
+		"header column,kind,values: one-of with A|B|* (each becomes 0 or 1; * is anything else), ordered with "+
+		"low|mid|high, log, date with 2000-01-31|DD.MM.YYYY, ignored, or number with 75|NA|* (75 where the field is "+
+		"empty, NA or no number); s* lists all columns that begin with s; public, not taken from the data")
 	f.StringVar(&o.test, "test", "", "a second `file` with the test set; then all of --data is for training")
+	OutsideVar(f, &o.outside, "clamp")
+	FormVars(f, &o.Form)
+}
+
+const outsideFlag = "out-of-bounds"
+
+// Outside says what becomes of a value outside its bounds.
+type Outside string
+
+// OutsideVar adds the flag that says it.
+func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
+	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise: clamp "+
+		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
+		usual+")")
+}
+
+// Check reports a wrong value.
+func (o Outside) Check() error {
+	if o != "" && o != "clamp" && o != refuse {
+		return fmt.Errorf("--%s = %q, must be clamp or refuse", outsideFlag, string(o))
+	}
+	return nil
+}
+
+const refuse = "refuse"
+
+// Set sets what a map does, unless nothing was given.
+func (o Outside) Set(m *data.Affine) {
+	if o != "" && m != nil {
+		m.Refuse = o == refuse
+	}
+}
+
+// formFlags lists the flags of FormVars.
+var formFlags = []string{"no-header", "header-line", "number-format", "zero-based"}
+
+// FormVars adds the flags that say in which form a file has records.
+func FormVars(f *pflag.FlagSet, form *train.FileForm) {
+	f.BoolVar(&form.NoHeader, "no-header", false, "the first line of a CSV file is a record; columns are named 1, 2, …")
+	CountVar(f, &form.HeaderLine, "header-line", 0, "`number` of the line of a CSV file that names the columns; lines above "+
+		"it are not read (default: the first line)")
+	f.StringVar(&form.Numbers, "number-format", "", "the `number` 1234.5 as a CSV file writes it, such as 1234,5 or 1.234,5 "+
+		"or 1,234.5")
+	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
+	f.Lookup("header-line").DefValue = ""
+}
+
+// CheckFormOf reports what is wrong with the flags of FormVars for a file.
+func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
+	var errs []error
+	for _, name := range formFlags {
+		kind := CSVFile
+		if name == "zero-based" {
+			kind = LIBSVMFile
+		}
+		if cmd.Flags().Changed(name) && KindOf(path) != kind {
+			errs = append(errs, fmt.Errorf("--%s is for a %s file, which %s is not by its name", name, kind, path))
+		}
+	}
+	if n := form.HeaderLine; cmd.Flags().Changed("header-line") && (n < 1 || n > table.MaxHeaderLine) {
+		errs = append(errs, fmt.Errorf("--header-line = %d, must be in [1, %d]", n, table.MaxHeaderLine))
+	}
+	if form.NoHeader && form.HeaderLine != 0 {
+		errs = append(errs, errors.New("--no-header and --header-line contradict each other: give one"))
+	}
+	if cmd.Flags().Changed("number-format") {
+		if _, err := table.ParseNumbers(form.Numbers); err != nil {
+			errs = append(errs, fmt.Errorf("--number-format = %q, %w", form.Numbers, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // check reports what is wrong with the flags for a data set.
@@ -74,6 +155,10 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels a %s file has, such as no,yes "+
 			"or 0..9: that is public, and not found in the data", kind))
 	}
+	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
+	if o.outside != "" && o.normalise == "" {
+		errs = append(errs, fmt.Errorf("--%s is for --normalise, which gives the bounds", outsideFlag))
+	}
 	if kind != CSVFile && o.columns != "" {
 		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
 			name))
@@ -91,10 +176,21 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 // Text states the flags that were given, each after a blank.
 func (o *OwnFlags) Text() string {
 	text := ""
-	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns} {
+	line := ""
+	if o.Form.HeaderLine > 0 {
+		line = strconv.Itoa(o.Form.HeaderLine)
+	}
+	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
+		o.Form.Numbers} {
 		if value != "" {
 			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
 		}
+	}
+	if o.Form.NoHeader {
+		text += " --no-header"
+	}
+	if o.Form.ZeroBased {
+		text += " --zero-based"
 	}
 	return text
 }
@@ -120,25 +216,35 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
 		}
-		d, err = table.ParseFile(path, table.Options{Label: o.labelColumn, Labels: labels, Columns: columns,
-			Features: features, Test: o.test, Memory: limit})
+		t := TableOptions(o.Form)
+		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
+		d, err = table.ParseFile(path, t)
 		if errors.Is(err, table.ErrNoNumber) {
 			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
-				"column,kind,values and lines such as sex,one-of,F|M and weight,number,75|NA, where 75 is what an "+
+				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
 				"empty field and NA stand for, and id,ignored,", err)
 		}
 	case NumPyFile:
 		d, err = numpy.ParseFile(path, numpy.Options{Features: features, Labels: labels, Test: o.test, Memory: limit})
 	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
-			Memory: limit})
+			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit})
 	}
 	if err != nil {
 		return nil, err
 	}
+	if o.private.BoundsEpsilon > 0 {
+		return o.privately(d, columns, limit)
+	}
 	if o.normalise == "" {
-		if KindOf(path) == CSVFile {
-			o.unscaled = columns.Numbers(d)
+		o.unscaled = nil
+		for _, j := range d.Large() {
+			name := d.ColumnName(j)
+			if d.Columns == nil {
+				name = "column " + name
+			}
+			o.unscaled = append(o.unscaled, name)
 		}
 		return d, nil
 	}
@@ -152,20 +258,70 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	if err := fitsMapped(d, m, limit); err != nil {
 		return nil, err
 	}
-	if d, err = d.Mapped(m); err == nil {
-		o.Mapped = &m
-		d.Note = normalisedNote
+	o.outside.Set(&m)
+	if d, err = d.Mapped(m); err != nil {
+		if m.Refuse {
+			err = fmt.Errorf("%w\n--%s clamp makes a value outside the bounds the nearer bound", err, outsideFlag)
+		}
+		return nil, err
 	}
-	return d, err
+	o.Mapped = &m
+	d.Note = normalisedNote
+	if m.Clamps() {
+		d.Note += "; values outside of the bounds are clamped to them"
+	}
+	return d, nil
 }
 
-// sayUnscaled says which columns were read without --normalise, before a budget is spent on
-// them: what they hold is not looked at, and one of large values can be all that is learned.
+// privately normalises the columns that hold numbers by bounds that are found with noise. The noise is
+// drawn from the seed or, in a release, from the operating system.
+func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*data.Dataset, error) {
+	root := rng.New(o.private.Seed)
+	if o.private.SeedFromOS {
+		if o.found {
+			return nil, errors.New("--bounds: the bounds were found before, and finding them again would cost their ε again")
+		}
+		o.found = true
+		var err error
+		if root, err = rng.NewFromOS(); err != nil {
+			return nil, err
+		}
+	}
+	m, hidden, err := d.PrivateBounds(o.private.BoundsEpsilon, func(j int) bool { return c.Is01(d, j) },
+		root.Stream(rng.Bounds, 0, 0))
+	if err != nil {
+		return nil, fmt.Errorf("--bounds: %w", err)
+	}
+	if err := fitsMapped(d, m, limit); err != nil {
+		return nil, err
+	}
+	if d, err = d.Mapped(m); err != nil {
+		return nil, err
+	}
+	o.Mapped = &m
+	d.Note = fmt.Sprintf("normalised by bounds that were found with ε = %v (--bounds), by discrete Laplace noise; values "+
+		"outside of the bounds are clamped to them", o.private.BoundsEpsilon)
+	if hidden > 0 {
+		d.Note += fmt.Sprintf("; the noise hid the numbers of %s, whose bounds are a guess: a larger ε finds them",
+			decimal.Many(hidden, "column"))
+	}
+	return d, nil
+}
+
+// TableOptions returns the options of a CSV file of this form, which has been checked.
+func TableOptions(form train.FileForm) table.Options {
+	numbers, _ := table.ParseNumbers(form.Numbers)
+	return table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine, Numbers: numbers}
+}
+
+// sayUnscaled says which columns with large numbers were read without --normalise, before a budget is
+// spent on them: one of large numbers can be all that is learned. This is told to whoever has the
+// records, and is in no report.
 func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 	if len(o.unscaled) == 0 {
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the numbers of %s of %s are taken as they stand, such as %.40q: "+
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: the numbers of %s of %s are taken as they stand, such as %.40s: "+
 		"large ones outweigh all else in a gradient that is clipped; --normalise takes columns to [0, 1] by public "+
 		"bounds\n",
 		decimal.Many(len(o.unscaled), "column"), path, o.unscaled[0])

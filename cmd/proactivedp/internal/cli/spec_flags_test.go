@@ -23,6 +23,9 @@ func TestSpecFlagsAreTheFields(t *testing.T) {
 		if two, ok := fields[0].(*featuresFlag); ok {
 			fields = []any{two.columns, two.mapped}
 		}
+		if one, ok := fields[0].(*boundsFlag); ok {
+			fields[0] = one.epsilon
+		}
 		for _, p := range fields {
 			flags[p] = append(flags[p], f.name)
 		}

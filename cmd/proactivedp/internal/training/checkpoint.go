@@ -53,6 +53,9 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 	if k.resume != "" {
 		errs = append(errs, cli.RefuseWith(cmd, "resume", "epochs", "seed-from-os", "dry-run"))
 	}
+	if cmd.Flags().Changed("bounds") {
+		errs = append(errs, cli.RefuseWith(cmd, "bounds", "checkpoint", "resume", "seeds", "plan"))
+	}
 	return cli.Usage(errors.Join(errs...))
 }
 

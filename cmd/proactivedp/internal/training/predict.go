@@ -54,6 +54,8 @@ type labelCount struct {
 // predictFlags are the flags of the command that do not say where data are.
 type predictFlags struct {
 	data, column, out  string
+	outside            cli.Outside
+	form               train.FileForm
 	unlabelled, asJSON bool
 	scores             bool
 	threshold          float64
@@ -102,6 +104,8 @@ labelled are not protected.`,
 		"has none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
 		"ignore the label column of a LIBSVM file, and the labels of a .npz file")
+	cli.OutsideVar(fs, &f.outside, "as in the training")
+	cli.FormVars(fs, &f.form)
 	fs.BoolVar(&f.scores, "scores", false, "also write the probability of each label")
 	fs.Float64Var(&f.threshold, "threshold", 0, "with two labels: predict the second one if its probability is at least "+
 		"this, in (0, 1) (default: the more probable label)")
@@ -125,6 +129,7 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 		errs = append(errs, fmt.Errorf("--threshold = %v, must be in (0, 1)", f.threshold))
 	}
 	kind := cli.KindOf(f.data)
+	errs = append(errs, f.outside.Check(), cli.CheckFormOf(cmd, f.form, f.data))
 	if f.column != "" && kind != cli.CSVFile {
 		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
 	}
@@ -135,32 +140,44 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 }
 
 // load reads the records as those were read that the model was trained on, but for the
-// constants that normalise them, and reports whether they have labels.
+// constants that normalise them, and reports whether they have labels. The labels are the model's,
+// whichever reader reads the file: records may be of one class only.
 func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.Saved) (*data.Dataset, bool, error) {
+	f.outside.Set(m.Inputs.Mapped)
 	if !cli.OwnFile(f.data) {
 		d, err := where.Load(cmd, f.data)
 		return d, true, err
 	}
 	labels, err := m.Inputs.LabelMap()
+	if err == nil && labels == nil {
+		labels, err = data.LabelsOf(m.Inputs.Labels)
+	}
 	if err != nil {
 		return nil, false, err
+	}
+	form, scaled := m.Inputs.Form, m.Inputs.Mapped != nil
+	for name, set := range map[string]func(){
+		"no-header":     func() { form.NoHeader, form.HeaderLine = f.form.NoHeader, 0 },
+		"header-line":   func() { form.HeaderLine, form.NoHeader = f.form.HeaderLine, false },
+		"number-format": func() { form.Numbers = f.form.Numbers },
+		"zero-based":    func() { form.ZeroBased = f.form.ZeroBased },
+	} {
+		if cmd.Flags().Changed(name) {
+			set()
+		}
 	}
 	switch cli.KindOf(f.data) {
 	case cli.NumPyFile:
 		return f.loadArrays(m, labels, int64(where.Memory))
 	case cli.CSVFile:
-		if labels == nil {
-			return nil, false, errors.New("the model was trained on a file without a label map, must be on a CSV " +
-				"file to take one")
-		}
-		var columns *table.Columns
+		o := cli.TableOptions(form)
 		if m.Inputs.Kinds != "" {
-			if columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
+			if o.Columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
 				return nil, false, fmt.Errorf("the model's columns: %w", err)
 			}
 		}
-		o := table.Options{Label: f.column, Labels: labels, Columns: columns, Named: m.Inputs.Columns,
-			Memory: int64(where.Memory), Unlabelled: f.column == ""}
+		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
+		o.Saturate, o.Memory = scaled, int64(where.Memory)
 		if o.Named == nil {
 			o.Features = m.Inputs.Features
 		}
@@ -171,19 +188,16 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 		return d, f.column != "", err
 	}
 	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
-		Unlabelled: f.unlabelled, Memory: int64(where.Memory)})
+		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: int64(where.Memory)})
+	if errors.Is(err, data.ErrLabel) {
+		err = fmt.Errorf("%w (--unlabelled does not read labels)", err)
+	}
 	return d, !f.unlabelled, err
 }
 
 // loadArrays reads what NumPy saved. An array by itself has no labels, and an archive need not have
 // any.
 func (f *predictFlags) loadArrays(m *train.Saved, labels *data.Labels, most int64) (*data.Dataset, bool, error) {
-	if labels == nil {
-		var err error
-		if labels, err = data.LabelsOf(m.Inputs.Labels); err != nil {
-			return nil, false, err
-		}
-	}
 	o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Memory: most}
 	if m.Inputs.Images != nil {
 		o.Mean, o.Std = m.Inputs.Images.Mean, m.Inputs.Images.Std
@@ -338,5 +352,9 @@ func (p *prediction) WriteStatement(w io.Writer) error {
 		_, err := fmt.Fprintln(w, p.Statement)
 		return err
 	}
-	return p.Privacy.WriteStatement(w)
+	if err := p.Privacy.WriteStatement(w); err != nil || p.DataNote == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", p.DataNote)
+	return err
 }

@@ -13,7 +13,7 @@ import (
 func TestCheckRefusesWhatItWouldIgnore(t *testing.T) {
 	for _, name := range slices.Concat([]string{"target-epsilon"}, givenFlags, cli.OwnFlagNames) {
 		cmd := newPropose()
-		cmd.SetArgs([]string{"--check", "--" + name, "1", "--format", "gif"}) // of which no picture is made
+		cmd.SetArgs([]string{"--check", "--" + name + "=1", "--format", "gif"}) // of which no picture is made
 		cmd.SetErr(io.Discard)
 		cmd.SetOut(io.Discard)
 		if err := cmd.ExecuteContext(t.Context()); err == nil ||

@@ -1,0 +1,155 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/internal/memory"
+	"proactivedp/rng"
+)
+
+// The range of ε of private bounds.
+const (
+	MinBoundsEpsilon = 1e-4
+	MaxBoundsEpsilon = 1e2
+)
+
+// CheckBoundsEpsilon returns an error for an ε out of range.
+func CheckBoundsEpsilon(epsilon float64) error {
+	if !(epsilon >= MinBoundsEpsilon && epsilon <= MaxBoundsEpsilon) {
+		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, MinBoundsEpsilon, MaxBoundsEpsilon)
+	}
+	return nil
+}
+
+// The bins of a column. Bin 0 has the numbers nearest to 0. The bins n and −n, from 1 on, have
+// positive and negative numbers x with 2^(n+minExponent−1) ≤ |x| < 2^(n+minExponent). The first and the
+// last also have those that are nearer to 0 and further away.
+const (
+	minExponent = -40
+	maxExponent = 60
+	mostBin     = maxExponent - minExponent
+	binsOf      = 2*mostBin + 1
+)
+
+// bin returns the bin of a number, from −mostBin to mostBin.
+func bin(x float32) int {
+	_, e := math.Frexp(math.Abs(float64(x))) // |x| is in [2^(e−1), 2^e)
+	n := min(max(e-minExponent, 0), mostBin)
+	switch {
+	case x == 0:
+		return 0
+	case x < 0:
+		return -n
+	}
+	return n
+}
+
+// ends returns the numbers between which those of a bin are.
+func ends(n int) (low, high float64) {
+	if n < 0 {
+		low, high = ends(-n)
+		return -high, -low
+	}
+	high = math.Ldexp(1, n+minExponent)
+	if n == 0 {
+		return 0, 0
+	}
+	return high / 2, high
+}
+
+// PrivateBounds returns a map to [0, 1] of columns that have no public bounds. Bounds are found with
+// ε-differential privacy for one record, under add-or-remove adjacency. Columns for which known
+// returns true are not looked at; they are mapped from [0, 1]. Rows of a published test set are not
+// looked at either. hidden is the number of columns in which the noise hid nearly all records; their
+// bounds are a guess.
+//
+// For each of d columns, a histogram counts the records by powers of two. Each of its counts gets
+// discrete Laplace noise of the whole-numbered scale t = ⌈d/ε⌉. A record is in one bin of each
+// histogram. So adding or removing it changes d counts by 1, and the probability of any outcome by a
+// factor of at most exp(d/t) ≤ exp(ε) (Dwork, McSherry, Nissim and Smith, "Calibrating Noise to
+// Sensitivity in Private Data Analysis", TCC 2006, Proposition 1; Ghosh, Roughgarden and Sundararajan,
+// "Universally Utility-Maximizing Privacy Mechanisms", STOC 2009, for whole numbers). The bounds are
+// the ends of the outer bins whose noisy counts exceed what noise alone reaches anywhere with
+// probability 1 %. They depend on the records only by the noisy counts, and nothing else is
+// released. This is the method of Wilson et al., "Differentially Private SQL with Bounded User
+// Contribution", PoPETs 2020, section 5.1.1.
+func (d *Dataset) PrivateBounds(epsilon float64, known func(j int) bool, s *rng.Stream) (m Affine, hidden int, err error) {
+	if err := CheckBoundsEpsilon(epsilon); err != nil {
+		return Affine{}, 0, err
+	}
+	if d.Images != nil {
+		return Affine{}, 0, fmt.Errorf("%s has images, must have rows for bounds of columns", d.Name)
+	}
+	place, n := make([]int, d.Features), 0
+	for j := range place {
+		if place[j] = -1; !known(j) {
+			place[j] = n
+			n++
+		}
+	}
+	if n == 0 {
+		return Affine{}, 0, errors.New("no column needs bounds")
+	}
+	if err := memory.Known().Check(8 * binsOf * int64(n)); err != nil {
+		return Affine{}, 0, fmt.Errorf("histograms of %d columns: %w", n, err)
+	}
+	counts := make([]int, binsOf*n)
+	at := func(column, bin int) *int { return &counts[binsOf*column+mostBin+bin] }
+	rows := d.Len()
+	if d.Train > 0 {
+		rows = d.Train
+	}
+	for k := range n {
+		*at(k, 0) = rows // entries that are not stored are 0
+	}
+	for i := range rows {
+		r := d.Row(i)
+		for j, x := range r.Value {
+			if k := place[r.Index[j]]; k >= 0 {
+				*at(k, 0)--
+				*at(k, bin(x))++
+			}
+		}
+	}
+	scale := int(math.Ceil(math.Nextafter(float64(n)/epsilon, math.Inf(1))))
+	for i := range counts {
+		counts[i] += s.DiscreteLaplace(scale)
+	}
+	const chance = 0.01 // that noise alone exceeds the threshold anywhere
+	threshold := float64(scale) * math.Log(float64(len(counts))/chance)
+	m = Affine{Shift: make([]float64, d.Features), Scale: make([]float64, d.Features), Low: make([]float64, d.Features),
+		High: make([]float64, d.Features)}
+	for j := range m.Scale {
+		low, high := 0.0, 1.0
+		if k := place[j]; k >= 0 {
+			first, last, best := mostBin+1, -mostBin-1, -mostBin
+			for b := -mostBin; b <= mostBin; b++ {
+				if float64(*at(k, b)) > threshold {
+					first, last = min(first, b), b
+				}
+				if *at(k, b) > *at(k, best) {
+					best = b
+				}
+			}
+			if first > last {
+				hidden++
+				first, last = best, best
+			}
+			low, _ = ends(first)
+			_, high = ends(last)
+			if !d.Dense() || low == high { // zeros are not stored, so 0 must stay 0
+				low, high = min(low, 0), max(high, 0)
+			}
+			if low == high {
+				high = 1
+			}
+		}
+		m.Low[j], m.High[j], m.Scale[j] = low, high, 1/(high-low)
+		if d.Dense() {
+			m.Shift[j] = low
+		}
+	}
+	return m, hidden, nil
+}

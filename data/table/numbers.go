@@ -1,0 +1,71 @@
+package table
+
+import (
+	"errors"
+	"strings"
+)
+
+// Numbers says how a file writes numbers: as one of NumberForms. "" is 1234.5.
+type Numbers string
+
+// NumberForms are the forms in which a file may write numbers.
+var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
+
+// ParseNumbers reads an example from NumberForms.
+func ParseNumbers(example string) (Numbers, error) {
+	for _, form := range NumberForms {
+		if example == form {
+			if example == NumberForms[0] {
+				return "", nil
+			}
+			return Numbers(example), nil
+		}
+	}
+	return "", errors.New("must be the number 1234.5 as the file writes it: " + strings.Join(NumberForms, " or "))
+}
+
+// marks returns the separator of thousands, or "", and the decimal separator.
+func (n Numbers) marks() (thousands, point string) {
+	text := strings.TrimPrefix(string(n), "1")
+	at := strings.Index(text, "234")
+	return text[:at], text[at+3 : at+4]
+}
+
+// sameMarks replaces characters that some programs write as separators of thousands.
+var sameMarks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "’", "'")
+
+// plain returns a number with a decimal point and without separators of thousands. ok is false if
+// the separators are not where this form has them, because 1,5 must not be read as 15.
+func (n Numbers) plain(field string) (plain string, ok bool) {
+	thousands, point := n.marks()
+	whole, fraction, hasFraction := strings.Cut(field, point)
+	if thousands != "" {
+		groups := strings.Split(sameMarks.Replace(whole), thousands)
+		digits := len(strings.TrimLeft(groups[0], "+-"))
+		for i, group := range groups[1:] {
+			if i == 0 && (digits < 1 || digits > 3) || len(group) != 3 || strings.Trim(group, "0123456789") != "" {
+				return "", false
+			}
+		}
+		whole = strings.Join(groups, "")
+	}
+	if strings.ContainsAny(whole+fraction, ".,") {
+		return "", false
+	}
+	if hasFraction {
+		whole += "." + fraction
+	}
+	return whole, true
+}
+
+// hint returns a hint if a field is a number in another form.
+func (n Numbers) hint(field string) string {
+	for _, form := range NumberForms {
+		other, _ := ParseNumbers(form)
+		k := column{kind: number, numbers: other}
+		if _, ok := k.number(field); ok && other != n {
+			return "; it is one if the file writes numbers like " + form + " (--number-format)"
+		}
+	}
+	return ""
+}
