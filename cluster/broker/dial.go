@@ -26,9 +26,9 @@ type Peer struct {
 	// Reconnected, unless it is nil, is called from a goroutine of the connection each time the
 	// connection returns after a loss.
 	Reconnected func()
-	// Unreachable, unless it is nil, is called with the reason while the broker cannot be reached: at
-	// most three seconds after Dial begins, again when the reason changes, and when a connection is
-	// lost. The calls come from several goroutines.
+	// Unreachable, unless it is nil, is called with the reason when the broker cannot be reached: at most
+	// three seconds after Dial begins, when the connection is lost, and later if the reason has changed.
+	// The calls come from several goroutines, but one at a time.
 	Unreachable func(error)
 }
 
@@ -75,19 +75,57 @@ func (p Peer) options() []nats.Option {
 				p.Reconnected()
 			}
 		}),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil { // nil means that this process closes the connection
-				p.unreachable(fmt.Errorf("the connection is lost: %w", err))
-			}
-		}),
 		// A refused operation returns an error to its caller, so it is not logged here.
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 	}
 }
 
-func (p Peer) unreachable(why error) {
-	if p.Unreachable != nil {
-		p.Unreachable(why)
+// teller calls Peer.Unreachable, but not again with the same reason, and not often.
+type teller struct {
+	url  string
+	tell func(error) // may be nil
+
+	mu   sync.Mutex
+	why  error // the reason that was told; nil if none was
+	when time.Time
+}
+
+// tellAgain is the shortest time between two reasons. Some reasons differ in each attempt, because they
+// name a port of this machine.
+const tellAgain = 5 * time.Second
+
+func (t *teller) unreachable(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.why != nil && (t.why.Error() == why.Error() || time.Since(t.when) < tellAgain) {
+		return
+	}
+	t.why, t.when = why, time.Now()
+	if t.tell != nil {
+		t.tell(fmt.Errorf("%s: %w", t.url, why))
+	}
+}
+
+// last returns the reason that was told last, or nil.
+func (t *teller) last() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.why
+}
+
+// options returns options that tell about a connection that is lost.
+func (t *teller) options(d *dialer) []nats.Option {
+	return []nats.Option{
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err == nil { // this process closes the connection
+				return
+			}
+			t.mu.Lock()
+			t.why = nil // it was connected
+			t.mu.Unlock()
+			t.unreachable(fmt.Errorf("the connection is lost: %w", err))
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { t.unreachable(d.reason(err)) }),
 	}
 }
 
@@ -109,17 +147,10 @@ var errNoAnswer = errors.New("no answer yet")
 
 // connect tries to connect until it succeeds, waiting does not help, or the context ends.
 func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*nats.Conn, error) {
-	dialer := newDialer(ctx)
-	options = append(options, nats.SetCustomDialer(dialer))
-	var why error
-	tell := func(err error) {
-		if why == nil || why.Error() != err.Error() {
-			p.unreachable(fmt.Errorf("%s: %w", url, err))
-		}
-		why = err
-	}
+	dialer, t := newDialer(ctx), &teller{url: url, tell: p.Unreachable}
+	options = append(append(options, nats.SetCustomDialer(dialer)), t.options(dialer)...)
 	for {
-		c, err := attempt(url, options, tell)
+		c, err := attempt(url, options, t.unreachable)
 		if err == nil {
 			dialer.release()
 			return c, nil
@@ -128,11 +159,12 @@ func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*n
 			if err = dialer.reason(err); final(err) {
 				return nil, fmt.Errorf("the broker at %s: %w: %w", url, ErrRefused, explained(err))
 			}
-			tell(err)
+			t.unreachable(err)
 		}
 		select {
 		case <-time.After(reconnectWait):
 		case <-ctx.Done():
+			why := t.last()
 			if why == nil {
 				return nil, fmt.Errorf("the broker at %s: %w", url, context.Cause(ctx))
 			}

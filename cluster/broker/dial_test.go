@@ -171,6 +171,29 @@ func TestDialTellsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// A connection that is lost is told.
+func TestALostConnectionIsTold(t *testing.T) {
+	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 100)
+	c, err := broker.Dial(t.Context(), b.URL(), broker.Peer{Inbox: "inbox", Unreachable: func(err error) { told <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	b.Close()
+	select {
+	case err := <-told:
+		if !strings.Contains(err.Error(), b.URL()+": the connection is lost: ") {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing is told")
+	}
+}
+
 // A port that somebody else has, and a folder that cannot be used, end Start at once, as the end of
 // the context does. Then the port can be used.
 func TestStartSaysWhyItCannot(t *testing.T) {
