@@ -7,7 +7,9 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// pushed reports whether the run's broadcasts are pushed to clients. Clients fetch longer ones. Otherwise broadcasts that a slow client has not read would fill the broker's buffers.
+// pushed reports whether the broker pushes the run's broadcasts to clients. Clients fetch longer
+// broadcasts themselves. Otherwise broadcasts that a slow client has not read would fill the broker's
+// buffers.
 func (a *Announcement) pushed() bool { return a.chunks() <= 4 }
 
 // broadcast publishes v̂_k, unless it is already published. If that fails, the server tries again

@@ -17,7 +17,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// LoopRequest is the request to a Loop.
+// LoopRequest has the training, the strategy and the clients of a run of a Loop.
 type LoopRequest struct {
 	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
 	Train    train.Spec     `json:"config"`

@@ -12,7 +12,7 @@ import (
 // simulation.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
-// Notes returns what a reader of the run's results must know about its settings.
+// Notes returns sentences about the settings that a reader of the run's results must know.
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {

@@ -48,8 +48,8 @@ func (s *Source) Data() *data.Dataset { return s.data }
 // Hash returns the SHA-256 of the data set's content. It is computed once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare is Spec.Prepare with the spec's seed. For the same spec it returns the same value to all
-// callers, so it must not be changed.
+// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. For the same
+// spec it returns the same value to all callers, who must not change it.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// dealt has what determines a deal.
+// dealt has the settings of a spec that determine a deal; equal ones share it.
 type dealt struct {
 	seed      uint64
 	split     string
@@ -77,7 +77,7 @@ type dealt struct {
 	inputs    inputs
 }
 
-// deal says which rows each client holds, and which rows are used for evaluation.
+// deal has the rows of each client, and the rows for evaluation.
 type deal struct {
 	rows []data.Subset
 	test data.Subset
@@ -143,7 +143,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	return p, nil
 }
 
-// configure builds the run of a spec. The caller must check and finish it.
+// configure builds the run of a spec. The caller must call finish, which checks the run.
 func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("no data set")

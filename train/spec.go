@@ -168,7 +168,7 @@ type Prepared struct {
 	stage  *stageID // what a stage has in addition to its spec; nil if this is not a stage
 }
 
-// parsed is a spec whose texts have been parsed.
+// parsed holds the parsed values of a spec's text fields.
 type parsed struct {
 	model            modelKind
 	sizes            dp.Sizes
@@ -182,8 +182,8 @@ type parsed struct {
 	steps            sim.StepSize
 }
 
-// parse parses the texts of the spec and checks each by itself. A text that could not be parsed has
-// its default in the result, so that the rest can be checked too.
+// parse parses the spec's text fields and checks each on its own. For a text that cannot be parsed,
+// the result has the default, so that the rest can be checked too.
 func (s Spec) parse() (parsed, error) {
 	timing := clock.DefaultTiming()
 	p := parsed{
@@ -318,7 +318,8 @@ func (s Spec) Validate() error {
 	return errors.Join(append(errs, m.Validate(1))...)
 }
 
-// checkHogwild reports settings that goroutines do not support, free-running or on a real clock.
+// checkHogwild reports settings that the hogwild runner does not support, neither free-running nor
+// on a real clock.
 func (s Spec) checkHogwild(cfg sim.Config) error {
 	if s.TimeScale == 0 {
 		return cfg.CheckFreeRunning()
@@ -373,10 +374,11 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set. A Source does that for many specs. If
-// root is nil, the spec's seed is used; a run that has SeedFromOS needs a root. The clients' streams
-// are those of the root's run number s.Run. Prepare reads the files of traces and puts their hashes
-// into the spec of the result. All errors are reported together.
+// Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set,
+// use a [Source], which shares the data among them. If root is nil, Prepare uses the root of the
+// spec's seed; a run with SeedFromOS needs a root. The clients draw from root.ForRun(s.Run). Prepare
+// reads the files of traces and puts their hashes into the spec of the result. All errors are
+// reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	if root == nil {
 		root = rng.New(s.Seed)

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// Engine says which broker the processes use.
+// Engine describes the broker that the processes use: one that runs elsewhere, or one that Start
+// starts.
 type Engine struct {
 	// URL is a broker that runs elsewhere, such as nats://host:4222. If it is "", Start starts a
 	// broker as the other fields say.

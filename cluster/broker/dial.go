@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Peer says who connects and how.
+// Peer has the name, the credentials and the callbacks of a connection to a broker.
 type Peer struct {
 	Name  string       // the connection's name in the broker's lists
 	Creds *Credentials // nil means no credentials

@@ -66,6 +66,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"data-dir":       folders,
 		"out":            outputs,
 		"events":         filesOf("json", "csv"),
+		"scores":         filesOf("csv"),
 		"event-log":      filesOf("jsonl", "log"),
 		"after":          filesOf("json", "csv"),
 		"record":         filesOf("json"),
@@ -187,7 +188,7 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 
 // outputs offers folders, or files where a command writes one.
 func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what == "file" {
+	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what != "folder" {
 		return filesOf()(cmd, args, typed)
 	}
 	return folders(cmd, args, typed)

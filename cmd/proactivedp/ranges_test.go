@@ -81,6 +81,8 @@ var around = map[string]string{
 	"plan orders":            "--n 50000 --epochs 5 --record rounds.json",
 	"plan points":            "--n 50000 --epochs 5 --frontier",
 	"audit":                  "--out survey",
+	"audit canaries":         "--out coins.csv",
+	"audit guesses":          "--scores scores.csv --delta 1e-5",
 	"predict":                "no.model --data no.csv",
 	"figures":                "--data own.libsvm --public",
 	"figures time-scale":     "--runner hogwild",

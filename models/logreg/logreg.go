@@ -134,7 +134,7 @@ func (m *Model) vector(at *[]float64) []float64 {
 	return *at
 }
 
-// own returns the given scratch, or a new one for nil.
+// own returns s as a scratch of this package, or a new scratch if s is nil.
 func own(s models.Scratch) *scratch {
 	if s == nil {
 		return &scratch{}
@@ -157,7 +157,7 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 // Ahead implements models.Reader.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
-// logits yields the number of each example of the batch with its z.
+// logits yields each example's number in the batch and its logit z.
 func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		s := own(given)
@@ -274,8 +274,8 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	return total, nil
 }
 
-// steps sets the scratch's factors to the clip factors of some rows, at most a block, and its steps
-// to factor·a, by which each row is multiplied.
+// steps sets s.factor to the clip factors of the rows in numbers, at most a block, and s.step to
+// factor·a, by which each row is multiplied in the sum.
 func (m *Model) steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 	for i, row := range numbers {
 		s.factor[i] = rows.Squares(row) + 1
@@ -307,7 +307,8 @@ func (m *Model) steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 	s.step, s.factor = s.steps, s.factors
 }
 
-// diverged returns the error for the first of some rows whose gradient has no norm.
+// diverged returns the error for the first of the rows in numbers whose gradient has no finite
+// norm.
 func diverged(numbers []int32, s *scratch) error {
 	i := slices.IndexFunc(s.factor[:len(numbers)], math.IsNaN)
 	return &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged}

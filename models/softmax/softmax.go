@@ -110,7 +110,7 @@ const block = 64
 type scratch struct {
 	wide   []float64        // for ClippedGradSum; nil until it is needed
 	w, sum []float64        // weights, and sums of rows: [class][columns]
-	z      [][block]float64 // for a block of examples, by class: logits, and results of them
+	z      [][block]float64 // for a block of examples, by class: the logits, then their exponentials, then the residuals
 	set    bySet
 	pixels pixels
 }

@@ -20,7 +20,9 @@ const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 or a single one of these, or CSV with a header of the same names. "sample_size" with
 "dataset_size" may replace "sample_rate", "noise_multiplier" is "sigma", and "count" is
-"steps". "sampling" and "adjacency" override the options.
+"steps". "sampling" and "adjacency" override the options. "redraw" and "group" are as in
+the options. Rounds of another draw of allocation, or of another data loader that
+shuffles, are another element of the array.
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that its noise is from. Several files are composed. Two releases of one run share their
 noise and are refused. So are two files with the same rounds that name no run, unless
