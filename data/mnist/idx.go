@@ -46,7 +46,7 @@ const (
 )
 
 // Parse reads a data set of ten classes from a file of images and a file of labels, each plain or
-// compressed by gzip or bzip2. It is normalised like MNIST. It is an error if a file breaks the
+// compressed by gzip, bzip2, xz or zstd. It is normalised like MNIST. It is an error if a file breaks the
 // format of the package comment or a limit, if a label is above 9, if there are no images, if the
 // numbers of images and labels differ, or if a reader fails.
 func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/unpack"
 )
 
 // The names of arrays, and what may follow them.
@@ -43,8 +44,17 @@ func (p *parser) openFile(path string, r role) error {
 	if err != nil {
 		return err
 	}
-	if strings.ToLower(filepath.Ext(path)) == arrayEnd {
+	start := make([]byte, 512)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	named := strings.ToLower(filepath.Ext(path)) == arrayEnd
+	switch k := unpack.Recognise(start[:n]); {
+	case k == unpack.Array, k == unpack.Unknown && named:
 		return p.addArray(path, f, info.Size())
+	case k != unpack.Archive && k != unpack.Zip && k != unpack.Unknown:
+		return fmt.Errorf("%s: this is %s, not of NumPy: %s", path, k, k.Advice())
 	}
 	a, err := openArchive(path, f, info.Size())
 	if err != nil {

@@ -118,5 +118,5 @@ func CheckData(name string) error {
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
 			strings.Join(AllDataNames(), ", "), Meant(message.Nearest(name, AllDataNames())))
 	}
-	return nil
+	return checkReadable(name)
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"fmt"
+
 	"proactivedp/data/table"
 	"proactivedp/internal/numpy"
+	"proactivedp/internal/unpack"
 )
 
 // FileKind is what a file of the user's own is.
@@ -15,13 +18,24 @@ const (
 	NumPyFile  FileKind = "NumPy"
 )
 
-// KindOf returns what a file is, as the end of its name says.
+// KindOf returns what a file is: as its first bytes say or, if it is text, as the end of its name says.
 func KindOf(path string) FileKind {
-	switch {
+	switch k := unpack.KindOf(path); {
+	case k == unpack.Array, k == unpack.Archive:
+		return NumPyFile
 	case table.Is(path):
 		return CSVFile
 	case numpy.Is(path):
 		return NumPyFile
 	}
 	return LIBSVMFile
+}
+
+// checkReadable refuses a file of a kind that no reader reads.
+func checkReadable(path string) error {
+	k := unpack.KindOf(path)
+	if k == unpack.Unknown || k == unpack.Array || k == unpack.Archive || k == unpack.Zip && numpy.Is(path) {
+		return nil
+	}
+	return fmt.Errorf("%s is %s, which is not read: %s", path, k, k.Advice())
 }
