@@ -232,7 +232,7 @@ func TestTestSet(t *testing.T) {
 			[]testkit.Member{x, y, testX}, nil},
 		"labels y_test without features, whose name must be x_test":                {[]testkit.Member{x, y, testY}, nil},
 		"features x_train and labels labels, must have names with the same ending": {[]testkit.Member{x, plainY}, nil},
-		`its name must be x, X, features or data, optionally followed by _train; there are "x_test", "y_test"`: {
+		`its name must be x, X, features, data or images, optionally followed by _train, or be given (--arrays x=NAME,y=NAME); there are "x_test", "y_test"`: {
 			[]testkit.Member{testX, testY}, nil},
 	} {
 		o := Options{}
@@ -344,8 +344,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		"x: shape (3,), must be (N, d)":                    testkit.Of("<f4", []int{3}, 1, 2, float32(3)),
 		"x: shape (), must be (N, d)":                      testkit.Of("<f4", nil, float32(3)),
 		"x: shape (3, 0), must not have a 0":               testkit.Of[float32]("<f4", []int{3, 0}),
-		"x: shape (3, 1, 2) of elements <f4, must be uint8 for images; for rows save x.reshape": blank("<f4", 24,
-			3, 1, 2),
+		"x: image 1: a number is not a pixel: must be in [0, 1]": testkit.Of("<f4", []int{3, 1, 1}, 2, 0, float32(0)),
 		"x: shape (3, 1, 1, 1), must be (N, d)":                 blank("|u1", 3, 3, 1, 1, 1),
 		"x: shape (3, 2, 2, 2), must be (N, d)":                 blank("|u1", 24, 3, 2, 2, 2),
 		"x: images of 1×5000 pixels, each must be in [1, 4096]": blank("|u1", 5000, 1, 1, 5000),
