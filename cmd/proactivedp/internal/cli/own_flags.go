@@ -182,7 +182,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 			o.labelColumn, name))
 	}
 	if kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil {
-		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels a %s file has, such as no,yes "+
+		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels this %s file has, such as no,yes "+
 			"or 0..9: that is public, and not found in the data", kind))
 	}
 	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
