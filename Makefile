@@ -30,7 +30,14 @@ RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|S
 # TestWorkersChangeNothing also runs.
 SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
-TEST         = $(GO) test -timeout 60m
+# The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
+# build, with everything that they import.
+TEST         = $(GO) test -vet=off -timeout 60m
+# Packages with assembly, and those with files for other systems than Linux. Only these are vetted for
+# other systems. A test of internal/lint checks the types of all packages for the other systems.
+ASSEMBLY     = ./internal/cpu ./internal/f32 ./rng
+SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles
+RACE         = $(TEST) -race -short -tags invariants
 # The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
@@ -38,13 +45,22 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale auto-against-plain results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## Build bin/proactivedp, stamped with the revision it is built from.
-	$(GO) build -buildvcs=auto -o $(BIN) ./cmd/proactivedp
+build: web/made/planner.html ## Build bin/proactivedp with the planner page inside, stamped with the revision it is built from.
+	$(GO) build -buildvcs=auto -tags page -o $(BIN) ./cmd/proactivedp
+
+install: web/made/planner.html ## Install the same program where go install puts it.
+	$(GO) install -buildvcs=auto -tags page ./cmd/proactivedp
+
+# The page is made anew each time: Go's cache knows what has changed.
+web/made/planner.html: FORCE
+	@mkdir -p $(@D)
+	@$(GO) run -buildvcs=auto ./cmd/proactivedp page --out $@
+FORCE:
 
 run: build ## Make figures into out/: logistic regression at the paper's size, MNIST at a twentieth.
 	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
@@ -68,16 +84,16 @@ test-noasm: ## Run the tests of the kernels, and of the packages that use them, 
 test-page: build site ## Run the tests of the planner page, the report and the site in a browser, if node and chromium are installed.
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
-test-invariants: ## Run the tests of sim, and of the packages that use it, with the protocol's invariants asserted.
-	$(TEST) -tags invariants ./sim ./train/... ./experiments
+test-invariants: ## Run the tests of sim with the protocol's invariants asserted. The target race asserts them too.
+	$(TEST) -tags invariants ./sim
 
 explore: ## Check small runs in every order of their events, and count the states.
 	$(GO) run ./cmd/explore
 
-race: ## Run the tests of all concurrent code under the race detector.
-	$(TEST) -race -short -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
-	$(TEST) -race -short ./propose -run '^TestInfeasible$$'
-	$(TEST) -race -short ./cmd/proactivedp -run '$(RACED)'
+race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
+	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
+	$(RACE) ./propose -run '^TestInfeasible$$'
+	$(RACE) ./cmd/proactivedp -run '$(RACED)'
 
 load: ## Stress the hogwild runner for LOADTIME under the race detector.
 	PROACTIVEDP_LOAD=$(LOADTIME) $(GO) test -race ./sim -run 'Hogwild|Load|Workspaces' -timeout 0 -count 1 -v
@@ -87,9 +103,8 @@ lint: ## Check the format, vet, staticcheck, the rules about the source, and vet
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	GOAMD64=v3 $(GO) vet ./internal/cpu
-	GOOS=darwin GOARCH=arm64 $(GO) vet -tags nobroker ./... # this covers every file for arm64
-	GOOS=windows $(GO) vet -tags nobroker ./...
-	GOOS=js GOARCH=wasm $(GO) vet ./web/internal/planner
+	GOARCH=arm64 $(GO) vet $(ASSEMBLY)
+	GOOS=windows $(GO) vet $(SYSTEMS)
 	$(GO) vet -tags noasm ./internal/f32 ./rng
 	$(GO) vet -tags invariants ./sim
 	$(TEST) ./internal/lint -skip '^TestDocs'
@@ -107,26 +122,32 @@ generate-check: ## Check that the committed assembly is what the generators writ
 		cmp "$$made/$$file" "$$file" || exit 1; \
 	done
 
-# Because of golang/go#75804, about one in some hundreds of runs ends with "context deadline
-# exceeded" although nothing was found. Such a target runs again, up to four times in all.
+# The program of a package's tests is built once, and fuzzes one target after the other. Because of
+# golang/go#75804, about one in some hundreds of runs that last a given time ends with "context
+# deadline exceeded" although nothing was found. Such a target runs again, up to four times in all.
+# If FUZZTIME is a count, such as 300x, that does not happen.
 fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	targets=$$(grep -rHo '^func Fuzz[A-Za-z0-9_]*' --include='*_test.go' $(FUZZED) | sed 's|/[^/]*:func |:|' | sort -u); \
-	[ -n "$$targets" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
-	for target in $$targets; do \
-		for try in 1 2 3 4; do \
-			$(GO) test "$${target%:*}" -run '^$$' -fuzz "^$${target#*:}\$$" -fuzztime $(FUZZTIME) >"$$log" 2>&1 && status=0 || status=$$?; \
-			cat "$$log"; \
-			[ $$status = 0 ] && break; \
-			grep -q 'context deadline exceeded' "$$log" && ! grep -q 'Failing input written' "$$log" || exit 1; \
-			[ $$try != 4 ] || exit 1; \
+	@made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; found=$$($(GO) env GOCACHE)/fuzz/made; root=$$PWD; \
+	packages=$$(grep -rl '^func Fuzz' --include='*_test.go' $(FUZZED) | xargs -r -n 1 dirname | sort -u); \
+	[ -n "$$packages" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
+	for package in $$packages; do \
+		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c -fuzz . -o "$$made/fuzz" . || exit 1; \
+		for target in $$("$$made/fuzz" -test.list '^Fuzz'); do \
+			for try in 1 2 3 4; do \
+				"$$made/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+					-test.fuzzcachedir "$$found/$$package" >"$$made/log" 2>&1 && status=0 || status=$$?; \
+				echo "$$package $$target"; cat "$$made/log"; \
+				[ $$status = 0 ] && break; \
+				grep -q 'context deadline exceeded' "$$made/log" && ! grep -q 'Failing input written' "$$made/log" || exit 1; \
+				[ $$try != 4 ] || exit 1; \
+			done; \
 		done; \
 	done
 
 test-arm64: ## Run the core tests for arm64 under an emulator, if one is installed.
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
-	GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
-	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -vet=off -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
+	GOARCH=arm64 $(TEST) -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
+	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
 
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile command lines and files, full disks, two processes at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
@@ -143,6 +164,9 @@ bench: ## Run the benchmarks and write results/bench.md.
 
 scale: ## Measure the cost for different numbers of clients and model sizes, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
+
+auto-against-plain: ## Compare auto with plain stages on four tables, and write results/auto-against-plain (a quarter of an hour).
+	$(GO) run -buildvcs=auto ./cmd/bench -own results/auto-against-plain
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
 	$(BIN) figures --out results --seeds $(SEEDS)
@@ -169,7 +193,7 @@ search: build ## Search the networks' step sizes again (an hour or less).
 
 .PHONY: examples release site
 examples: ## Vet and test the programs in examples/, a separate module that uses the library.
-	cd examples && $(GO) vet ./... && $(GO) test ./...
+	cd examples && $(GO) vet ./... && $(TEST) ./...
 
 site: ## Make the home page in out/site, and follow every link in it.
 	$(GO) run -buildvcs=auto ./internal/tools/site -out out/site

@@ -21,6 +21,7 @@ const MostEvents = 500
 // AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
 type AccountQuestion struct {
 	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
+	File       string     `json:"file,omitempty"`       // text of a file of rounds instead of events, see ReadRounds
 	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, instead of delta: gives δ
 	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all"; "" means "all"
@@ -64,6 +65,24 @@ func (q AccountQuestion) Validate() error {
 	return errors.Join(append(errs, err, checkEvents(q.Events))...)
 }
 
+// read sets the events and the notes from the file, if there is one. Rounds that do not give their
+// sampling are of Poisson samples.
+func (q *AccountQuestion) read() error {
+	if q.File == "" {
+		return nil
+	}
+	if len(q.Events) > 0 {
+		return errors.New("events and file, only one may be given")
+	}
+	h, err := ReadRounds([]byte(q.File), dp.Poisson, "")
+	if err != nil {
+		return err
+	}
+	q.File, q.Events, q.Notes = "", h.Events, h.Notes
+	_, err = h.Fixed()
+	return err
+}
+
 // checkEvents reports every invalid event.
 func checkEvents(events []dp.Event) error {
 	var errs []error
@@ -78,7 +97,7 @@ func checkEvents(events []dp.Event) error {
 // Account answers an AccountQuestion. It returns one Accounting for each accountant that was asked. If
 // none of them covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
-	if err := q.Validate(); err != nil {
+	if err := errors.Join(q.read(), q.Validate()); err != nil {
 		return nil, err
 	}
 	accs, err := accountants(q.Accountant, q.Accuracy)

@@ -21,7 +21,7 @@ import (
 )
 
 // MaxQuestionBytes is the largest size of a question in JSON, in bytes.
-const MaxQuestionBytes = 64 << 10
+const MaxQuestionBytes = 256 << 10
 
 // Question is one question. Exactly one of its fields is set.
 type Question struct {
@@ -142,6 +142,9 @@ func (q Question) answer(ctx context.Context) (a Answer, err error) {
 	case q.Plan != nil:
 		a.Plan, err = Solve(ctx, *q.Plan)
 	case q.Account != nil:
+		if err = q.Account.read(); err != nil {
+			return a, err
+		}
 		if err = errors.Join(countEvents(q.Account.Events), q.Account.Validate()); err == nil {
 			a.Account, err = Account(ctx, *q.Account)
 		}

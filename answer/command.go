@@ -65,6 +65,8 @@ func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	if e.Sampling != dp.Poisson {
 		flags.text("sampling", string(e.Sampling))
 	}
+	flags.text("redraw", string(e.Redraw))
+	flags.count("group", e.Group)
 	if e.Adjacency != dp.NaturalAdjacency(e.Sampling) {
 		flags.text("adjacency", string(e.Adjacency))
 	}

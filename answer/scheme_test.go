@@ -25,7 +25,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 		set  func(*dp.Sampling, *dp.Adjacency)
 		want string
 	}{
-		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = "allocation" }, `sampling = "allocation", must be`},
+		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = "bins" }, `sampling = "bins", must be`},
 		{func(_ *dp.Sampling, a *dp.Adjacency) { *a = "near" }, `adjacency = "near", must be`},
 		{func(s *dp.Sampling, _ *dp.Adjacency) { *s = "" }, `sampling = "", must be`},
 		{func(_ *dp.Sampling, a *dp.Adjacency) { *a = "" }, `adjacency = "", must be`},

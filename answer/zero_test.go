@@ -12,7 +12,8 @@ func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
 			new(Accounting), new(AccountQuestion), new(CalibrateQuestion), new(PlanQuestion), new(Tradeoff),
-			new(TradeoffQuestion), Account, Calibrate, CheckAccuracy, Compare, Solve,
+			new(TradeoffQuestion), Account, Calibrate, CheckAccuracy, Compare, ReadRounds,
+			Solve,
 		},
 		Given:    []any{gdp.Accountant{}},
 		Unusable: map[string]string{"Tradeoff": "Compare"},

@@ -11,8 +11,8 @@ type Alarm struct {
 	Replayed bool   // whether the check that knows the seeds failed before that
 }
 
-// Alarms makes the given number of audits, at least 1, with seeds from o.Seed on. Each audit ends at
-// its first alarm.
+// Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on.
+// Each audit ends at its first alarm.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

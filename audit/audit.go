@@ -33,7 +33,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return newReport(o, a, all, checks, time.Since(start)), nil
 }
 
-// audit holds the parts of an audit, and the probability of error that each test may have.
+// audit holds the probes and watches of an audit, and the probability of error that each test may
+// have.
 type audit struct {
 	o       *Options
 	watches []watch
@@ -42,7 +43,7 @@ type audit struct {
 	level   float64
 }
 
-// newAudit returns the parts that the runner can run. By the union bound, all tests together err with a
+// newAudit returns the probes and watches that o.Runner can run. By the union bound, all tests together err with a
 // probability of at most 1 - confidence.
 func newAudit(o *Options) (*audit, error) {
 	battery, err := probes()
@@ -73,7 +74,7 @@ func newAudit(o *Options) (*audit, error) {
 	return a, nil
 }
 
-// watch makes the checks of a watch.
+// watch runs the trainings of w and returns its checks.
 func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 	checks, err := w.run(ctx, a.o)
 	if err != nil {
@@ -85,7 +86,8 @@ func (a *audit) watch(ctx context.Context, w watch) ([]Check, error) {
 	return checks, nil
 }
 
-// probe makes the tests of a probe, and its check.
+// probe runs the trainings of p, and returns the bounds of its tests and the check of how far the
+// canary moves releases.
 func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	found, check, err := p.run(ctx, a.o, a.level)
 	if err != nil {
@@ -95,7 +97,7 @@ func (a *audit) probe(ctx context.Context, p probe) (Finding, Check, error) {
 	return found, check, nil
 }
 
-// oneRun makes the one-run probe.
+// oneRun runs the one-run probe and returns its bounds.
 func (a *audit) oneRun(ctx context.Context) (Finding, error) {
 	found, err := oneRun(ctx, a.o, a.level)
 	if err != nil {

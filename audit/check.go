@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight says what information a check needs.
+// Sight is the information that a check needs.
 type Sight string
 
 // The sights of checks.
@@ -50,7 +50,7 @@ func cubeRoot(squares, n float64) float64 {
 	return (math.Cbrt(squares/n) - (1 - v)) / math.Sqrt(v)
 }
 
-// findings collects the checks of a world.
+// findings collects the checks of a training, which is named in each of them.
 type findings struct {
 	world string
 	all   []Check
@@ -61,7 +61,8 @@ func (f *findings) add(name string, sees Sight, value, expected, p float64) {
 		PValue: min(1, p)})
 }
 
-// checks returns the checks of a tally. Which checks there are depends only on the sheet.
+// checks returns the checks of the tally t. The kinds and the number of checks depend only on the
+// sheet.
 func (t *tally) checks(world string) []Check {
 	f := &findings{world: world}
 	t.noiseChecks(f)
@@ -127,7 +128,8 @@ func (t *tally) independenceChecks(f *findings) {
 	}
 }
 
-// sumChecks tests the clipped sum under the noise.
+// sumChecks adds the checks of the sum of clipped gradients: its mean, its variance, and whether
+// the noise depends on it.
 func (t *tally) sumChecks(f *findings) {
 	n := float64(t.runs * t.releases())
 	f.add("sum", Releases, t.sum/n, 0, twoSided(t.sum/math.Sqrt(n)))
@@ -226,6 +228,9 @@ func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
 	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 if unknown: the sensitivity is NaN, which fails
 	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
+	if m.Sampling.CheckDrawn() != nil {
+		allowed = math.NaN()
+	}
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()
 	// The variances are estimated. With the degrees of freedom of the world with fewer runs, Student's

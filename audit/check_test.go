@@ -25,7 +25,7 @@ func TestChecksOfTheWholeMechanismAreCalm(t *testing.T) {
 	}
 	low, all := 0, 0
 	for seed := range 3 {
-		o := options(NoFault, 500)
+		o := options(NoFault, 200)
 		o.Seed = uint64(100 + seed)
 		r, err := Run(t.Context(), o)
 		if err != nil {

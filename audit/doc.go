@@ -53,6 +53,11 @@
 // To measure what an audit finds, plant faults and call [Alarms]. The survey in package experiments does
 // this for every fault.
 //
+// # Scores
+//
+// Scores audits a training that ran elsewhere, by the rule of the one-run probe, from the scores that an
+// attack gave to canaries. If the training is assumed to be Gaussian-DP, a tighter bound holds.
+//
 // # Claims
 //
 // Package pld computes the claimed ε, per record, from the ledgers of the runs. A planted
@@ -70,4 +75,5 @@
 //     differentially private machine learning", USENIX Security 2023: canary gradients. (Their tightest
 //     bounds assume the form of the trade-off curve; no bound here does.)
 //   - Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023.
+//   - Mahloujifar, Melis, Chaudhuri, "Auditing f-differential privacy in one run", arXiv 2410.22235, 2024.
 package audit

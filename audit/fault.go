@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism without changing what it claims. Most faults have a size, see
-// Sizes.
+// Fault is a way to break the mechanism without changing the ε that it claims. Most faults have a size, see Sizes.
 type Fault string
 
 // The faults that can be planted, with the meaning of their size.
@@ -140,8 +139,8 @@ func ParseFault(name string) (Fault, error) {
 	return "", fmt.Errorf("fault = %q, must be one of %s", name, strings.Join(names, ", "))
 }
 
-// plant changes what a world runs. Except for AddRemoveClaim, it does not change what the ledgers
-// claim.
+// plant makes the trainings of world w run with the fault. Except for AddRemoveClaim, their ledgers
+// stay those of the correct mechanism.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
 // OnWire reports whether the fault concerns messages that are lost or duplicated, which the runner

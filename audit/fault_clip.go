@@ -7,7 +7,7 @@ import (
 	"proactivedp/models"
 )
 
-// clipped is a model with its own way of clipping.
+// clipped is a model whose way of clipping is replaced by a faulty one.
 type clipped struct {
 	models.Bounded
 	sum clipping
@@ -32,7 +32,7 @@ func looselyClipped(size float64) clipping {
 	}
 }
 
-// batchClipped clips only the sum.
+// batchClipped clips only the sum of the batch, not each gradient.
 func batchClipped(m models.Bounded, sum []float64, w []float32, b data.Batch, clip float64, s models.Scratch) error {
 	if err := m.WideGradSum(sum, w, b, noClip, s); err != nil {
 		return err

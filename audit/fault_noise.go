@@ -10,7 +10,7 @@ import (
 	"proactivedp/sim"
 )
 
-// std returns the standard deviation that the noise should have.
+// std returns the standard deviation that the noise of a release should have.
 func (w *world) std() float64 { return w.cfg.Mechanism.ClipNorm * w.cfg.Mechanism.NoiseMultiplier }
 
 // stream returns the stream that a client's noise of a round should come from.
@@ -18,7 +18,7 @@ func (w *world) stream(roots sim.Roots, client, round int) *rng.Stream {
 	return roots.Clients[client].Stream(rng.Noise, uint32(client), round)
 }
 
-// noisedBy makes the clients add noise to the sum by add.
+// noisedBy makes the clients call add to add noise to their sums.
 func (w *world) noisedBy(add func(c *sim.Client, sum []float64, batch data.Batch)) {
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		sum, batch := ws.Sum(), c.Sample(ws)
@@ -31,7 +31,7 @@ func (w *world) noisedBy(add func(c *sim.Client, sum []float64, batch data.Batch
 	}
 }
 
-// own adds the prescribed noise times a factor.
+// own adds the noise that the mechanism prescribes for client c, times a factor, to the sum.
 func (w *world) own(c *sim.Client, sum []float64, factor float64) {
 	addNormals(sum, factor*w.std(), w.stream(w.cfg.Roots, c.ID(), c.Round()), w.o.Exact)
 }
@@ -82,7 +82,8 @@ func silentEmptyBatch(w *world, _ float64) {
 	})
 }
 
-// mixed adds noise that consists partly of the noise of another release.
+// mixed makes the clients add noise of which a part, given by size, is the noise from the stream
+// other(c) of another release.
 func (w *world) mixed(size float64, other func(c *sim.Client) *rng.Stream) {
 	w.noisedBy(func(c *sim.Client, sum []float64, _ data.Batch) {
 		theirs := other(c)

@@ -9,7 +9,7 @@ import (
 	"proactivedp/sim"
 )
 
-// sampledBy makes the clients draw their samples by sample.
+// sampledBy makes the clients call sample to draw their samples.
 func (w *world) sampledBy(sample func(c *sim.Client, ws *sim.Workspace) data.Batch) {
 	w.cfg.Substitute = func(c *sim.Client, u []float32, ws *sim.Workspace) error {
 		if err := c.GradSum(ws.Sum(), sample(c, ws), ws); err != nil {
@@ -20,7 +20,8 @@ func (w *world) sampledBy(sample func(c *sim.Client, ws *sim.Workspace) data.Bat
 	}
 }
 
-// drawn returns a sample of another size, or with the places of another client or round.
+// drawn returns a sample of c's records of the given size, drawn from the stream of the given
+// client and round, which may be those of another release.
 func (w *world) drawn(c *sim.Client, size, client, round int) data.Batch {
 	m := &w.cfg.Mechanism
 	s := w.cfg.Roots.Clients[client].Stream(rng.Sampling, uint32(client), round)
@@ -40,7 +41,7 @@ func largeSample(w *world, size float64) {
 	})
 }
 
-// by reports whether a fault that affects a fraction of the rounds affects this one.
+// by reports whether a fault that affects the given share of the rounds affects c's current round.
 func (w *world) by(c *sim.Client, share float64) bool {
 	return w.cfg.Roots.Clients[c.ID()].Stream(rng.Perturbation, uint32(c.ID()), c.Round()).Float64() < share
 }

@@ -14,8 +14,8 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result of one probe: the bounds on ε, what it ran, and what gave the lower bound: the
-// Tests of many runs, or the guesses of OneRun.
+// Finding is the result of one probe. It has the bounds on ε, a description of the training, and the origin of the
+// lower bound: Tests of many runs, or the guesses of OneRun.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
@@ -40,7 +40,7 @@ type Finding struct {
 	OneRun            *OneRun        `json:"one_run,omitempty"`
 }
 
-// newFinding returns a Finding that describes what the probe runs. It has no bounds yet.
+// newFinding returns a Finding that describes the probe and its setting. It has no bounds yet.
 func newFinding(probe, about string, s setting) Finding {
 	return Finding{
 		Probe: probe, About: about, Model: s.model.Name(), Partition: s.partition, Clients: s.clients, Rounds: s.rounds,
@@ -48,8 +48,8 @@ func newFinding(probe, about string, s setting) Finding {
 	}
 }
 
-// claim sets the upper bound. It is what the ledgers guarantee to a record, or, if the ledgers of runs
-// differ, the guarantee that was given before.
+// claim sets f's upper bound on ε. It is computed from the ledgers of the first run. If clients adapt their sample
+// sizes, ledgers of runs differ, and the bound is the planned one, which holds for all runs.
 func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error {
 	var p claim.Privacy
 	var err error
@@ -85,7 +85,7 @@ func (f *Finding) conclude(runs int, took time.Duration) {
 	f.Violated = f.EpsilonLowerBound > f.EpsilonUpper
 }
 
-// by describes what gave the lower bound.
+// by names the test or the guesses that gave the lower bound.
 func (f *Finding) by() string {
 	if g := f.OneRun; g != nil {
 		return fmt.Sprintf("%d of %d guesses right", g.Right, g.Guesses)

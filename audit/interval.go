@@ -54,8 +54,8 @@ func atMost(hits, runs int, level float64) float64 {
 	return outwards(p, 1, func(p float64) bool { return excess(p) > 0 })
 }
 
-// outwards moves an end p of an interval down (side -1) or up (side 1) until it is outside of the
-// interval, by little more than necessary.
+// outwards moves p, a computed end of an interval, down (side -1) or up (side 1) until inside(p) is
+// false, by little more than necessary. So rounding does not make the interval too short.
 func outwards(p, side float64, inside func(p float64) bool) float64 {
 	end := p
 	for step := 0x1p-53; end > 0 && end < 1 && inside(end); step *= 1.25 {
@@ -64,14 +64,15 @@ func outwards(p, side float64, inside func(p float64) bool) float64 {
 	return end
 }
 
-// counts is how often an event occurred in the runs of each world.
+// counts has the number of runs, with the canary and without, in which an event occurred.
 type counts struct {
 	numerator, denominator int // hits in the world where the event is more likely, and in the other one
 	runs                   int // number of runs in each world
 }
 
-// epsilon returns a lower bound on ε at the given δ, from P(event) ≤ e^ε·P'(event) + δ and the counts.
-// It is wrong with a probability of at most level, half of it for each end. It is 0 if nothing follows.
+// epsilon returns a lower bound on ε at the given δ, from P(event) ≤ e^ε·P'(event) + δ and the counts. It is wrong
+// with a probability of at most level, half of it for each end of an interval. It is 0 if the counts show no
+// larger ε.
 func (c counts) epsilon(delta, level float64) float64 {
 	more := atLeast(c.numerator, c.runs, level/2) - delta
 	if more <= 0 {

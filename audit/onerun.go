@@ -29,7 +29,8 @@ const (
 	oneRunGuesses  = 200
 )
 
-// oneRunSetting returns the setting of the probe full-batch, but with every record a canary.
+// oneRunSetting returns the setting of the probe full-batch, with the difference that every record
+// is a canary.
 func oneRunSetting() setting {
 	rows := &data.Dataset{Name: "gradients", Features: oneRunCanaries, Classes: 2, Label: make([]int32, oneRunCanaries),
 		Start: []int{0}, Synthetic: true}
@@ -43,8 +44,9 @@ func oneRunSetting() setting {
 	}
 }
 
-// oneRun trains once and guesses. δ counts for every canary (see guesses.pValue). Therefore it is
-// chosen so small that it takes at most a tenth of the level.
+// oneRun trains once and guesses for each canary whether it was in the data. In the bound, δ counts
+// once for every canary (see guesses.pValue). Therefore δ is so small that it takes at most a tenth
+// of the level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	start := time.Now()
 	s := oneRunSetting()
@@ -89,15 +91,28 @@ func guess(scores []float32, absent []bool, made int) guesses {
 	for i := range order {
 		order[i] = i
 	}
+	ascending(order, scores)
+	return countRight(len(order), choice{made / 2, made / 2}, func(rank int) bool { return absent[order[rank]] })
+}
+
+// ascending sorts places by their scores. Places with equal scores keep their order.
+func ascending[F cmp.Ordered](order []int, scores []F) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
+}
+
+// countRight counts the right guesses of a choice. absent says of the canary of each rank, lowest score
+// first, whether it was left out.
+func countRight(canaries int, c choice, absent func(rank int) bool) guesses {
 	right := 0
-	for i := range made / 2 {
-		if absent[order[i]] {
-			right++
-		}
-		if !absent[order[len(order)-1-i]] {
+	for i := range c.low {
+		if absent(i) {
 			right++
 		}
 	}
-	return guesses{canaries: len(scores), made: 2 * (made / 2), right: right}
+	for i := range c.high {
+		if !absent(canaries - 1 - i) {
+			right++
+		}
+	}
+	return guesses{canaries: canaries, made: c.low + c.high, right: right}
 }

@@ -17,7 +17,7 @@ const (
 	Hogwild Runner = "hogwild"
 )
 
-// Options say what is audited, and how thoroughly.
+// Options determine the audited mechanism, the planted fault, and the amount of work.
 type Options struct {
 	Fault      Fault
 	FaultSize  float64 // see Fault.Unit; 0: the first of Fault.Sizes

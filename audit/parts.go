@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the kind in the JSON of a part of an audit. It distinguishes these parts from other work
-// that a process is given.
+// PartKind is the value of the key "kind" in the JSON of a part of an audit. It distinguishes these parts from
+// other work that a process is given.
 const PartKind = "audit"
 
 // Elsewhere computes parts of audits in other processes, which call Do. It calls done with the result
@@ -54,7 +54,7 @@ type made struct {
 	Replayed bool     `json:"replayed,omitempty"`
 }
 
-// describe returns the part with that name, for these options.
+// describe returns the part of an audit with these options that has the given name.
 func (o *Options) describe(name string) part {
 	p := part{Kind: PartKind, Program: version.Get().Source(), Part: name, Fault: o.Fault, FaultSize: o.FaultSize,
 		Runner: o.Runner, Seed: o.Seed, Runs: o.Runs, Delta: o.Delta, Confidence: o.Confidence,
@@ -121,7 +121,7 @@ func (a *audit) parts() []string {
 	return append(names, onePart)
 }
 
-// make computes a part of the audit.
+// make computes the part of the audit with this name.
 func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	var found Finding
 	if rest, ok := strings.CutPrefix(name, watchPart); ok {
@@ -160,7 +160,7 @@ func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	return m, fmt.Errorf("no part %q", name)
 }
 
-// away computes parts elsewhere.
+// away computes the parts in other processes, by e.
 func away(ctx context.Context, e Elsewhere, parts []part) ([]made, error) {
 	texts := make([]json.RawMessage, len(parts))
 	for i, p := range parts {

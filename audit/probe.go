@@ -60,7 +60,8 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 // chunk is the number of runs that a worker takes at a time.
 const chunk = 200
 
-// outcome is what was seen in all runs in one world.
+// outcome has what the adversary saw in all runs of one world: all with the canary, or all without
+// it.
 type outcome struct {
 	values  [][]float64 // by statistic, then by run
 	cfg     sim.Config  // configuration of the runs
@@ -69,7 +70,8 @@ type outcome struct {
 	rate    moments     // of the sample rates of these releases
 }
 
-// watched makes the runs in one world. Both worlds look along the direction of the probe's canary.
+// watched runs the trainings of one world, with or without the canary. In both worlds, the releases
+// are read along the direction of the probe's canary.
 func (p probe) watched(
 	ctx context.Context, name string, s setting, absent []bool, runs int, o *Options,
 ) (*outcome, error) {

@@ -98,7 +98,8 @@ func probes() ([]probe, error) {
 	}, nil
 }
 
-// network returns a setting for a network: three images of random pixels, all of them in every round.
+// network returns the setting that trains a network, with three images of random pixels, all of them in every
+// round.
 func network() setting {
 	const images, side = 3, 28
 	d := &data.Dataset{
@@ -150,10 +151,12 @@ func gradients(features int, rows ...[]float32) *data.Dataset {
 	return d
 }
 
-// among returns the loud canary and n records whose gradients are orthogonal to it.
+// among returns a data set of a canary of length loudCanary and n records whose gradients are
+// orthogonal to it.
 func among(n int) *data.Dataset { return gradients(2, withOthers(n, []float32{loudCanary, 0})...) }
 
-// withOthers returns the canary and n records whose gradients are orthogonal to it.
+// withOthers returns the rows of the given canary and of n records whose gradients are orthogonal
+// to it.
 func withOthers(n int, canary []float32) [][]float32 {
 	rows := [][]float32{canary}
 	for range n {

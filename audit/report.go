@@ -41,7 +41,8 @@ type Report struct {
 	Seconds           float64      `json:"seconds"`
 }
 
-// Alarm reports whether the mechanism is not what is claimed: an ε is refuted, or a check failed.
+// Alarm reports whether the audit shows that the mechanism is not the claimed one: a claimed ε is
+// refuted, or a check failed.
 func (r *Report) Alarm() bool { return r.Violated || r.Failed > 0 }
 
 // newReport returns the report of all findings and checks.

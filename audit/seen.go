@@ -8,8 +8,8 @@ import (
 	"proactivedp/sim"
 )
 
-// seen is what was seen of one run, by client and round. Each client writes only to its own elements,
-// so clients may write at the same time.
+// seen has the numbers that the checks need of one run, by client and round. Each client writes only to its own
+// elements, so clients may write at the same time.
 type seen struct {
 	*sheet
 	noise [][]float32 // noise coordinates, divided by the standard deviation that they should have
@@ -34,7 +34,7 @@ func newSeen(h *sheet) *seen {
 	return s
 }
 
-// clear resets what is not overwritten in every run.
+// clear resets the fields that a run does not always overwrite.
 func (s *seen) clear() {
 	s.other, s.w = 0, nil
 	clear(s.wire)
@@ -59,9 +59,8 @@ func (s *seen) see(c *sim.Client, u []float32, ws *sim.Workspace) error {
 	return nil
 }
 
-// replayed returns the distance of a release from the sum of the sample's correctly clipped gradients
-// and the noise of the client's root. It alone uses the seed, which an adversary does not
-// know.
+// replayed returns the distance of a release from the sum of the sample's correctly clipped gradients and the
+// noise of the client's root. Only this check uses the seed, which an adversary does not know.
 func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 	want := make([]float64, len(u))
 	for _, row := range batch.Rows {
@@ -78,7 +77,8 @@ func (s *seen) replayed(c *sim.Client, u []float32, batch data.Batch) float64 {
 	return worst
 }
 
-// sent compares an update that is sent again with the first one.
+// sent compares an update that is sent a second time with the first copy, and counts it in s.other
+// if they differ.
 func (s *seen) sent(u sim.Update) {
 	at := u.Client*s.rounds + u.Round
 	h := hashed(u.U)

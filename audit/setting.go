@@ -56,8 +56,8 @@ func (s setting) holders() int {
 	return s.clients
 }
 
-// rows returns the rows of each client. With Replicate all clients hold the same first rows; with Shard
-// each holds the next ones.
+// rows returns the rows of each client. With the partition Replicate, all clients hold the first places rows. With
+// Shard, each client holds the rows after those of the client before it.
 func (s setting) rows() []data.Subset {
 	rows := s.data.All().Rows
 	held := make([]data.Subset, s.clients)
@@ -103,8 +103,9 @@ func (m pinned) Init(params []float32, _ *rng.Stream) {
 	m.Bounded.Init(params, rng.New(0).Stream(rng.Init, 0, 0))
 }
 
-// gradients returns the gradients of single records at the start, to compare the sums with. They are
-// clipped here and not by the model.
+// gradients returns the clipped gradient of each record at the initial parameters. Checks compare
+// the clients' sums with them. They are clipped here and not by the model, because the model's
+// clipping is among the things that are audited.
 func (s setting) gradients() ([][]float64, error) {
 	m := s.model
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()

@@ -11,8 +11,8 @@ import (
 	"proactivedp/sim"
 )
 
-// sheet is what is known about a setting's releases in advance: which coordinates are pure noise, and
-// the mean of the others.
+// sheet has the facts about a setting's releases that are known before a run, such as the coordinates that are
+// pure noise, and the mean of the others.
 type sheet struct {
 	setting
 	of        [][]float64 // gradients by record, correctly clipped
@@ -91,7 +91,8 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 // releases returns the number of releases in a run.
 func (h *sheet) releases() int { return h.clients * h.rounds }
 
-// watch is a setting whose releases are compared with what they should be.
+// watch is a setting whose releases are checked against the sum of clipped gradients plus
+// independent noise.
 type watch struct {
 	name string
 	setting
@@ -139,7 +140,7 @@ func (p watch) run(ctx context.Context, o *Options) ([]Check, error) {
 	return all.checks(p.name), nil
 }
 
-// chunk makes some of the runs.
+// chunk makes the runs of chunk number at, and returns their tally.
 func (p watch) chunk(ctx context.Context, o *Options, h *sheet, at int) (*tally, error) {
 	t := newTally(h)
 	now, before := newSeen(h), newSeen(h)

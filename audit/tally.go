@@ -17,7 +17,7 @@ const (
 	lastBin    = 40 // bins from −5 to 5
 )
 
-// tally accumulates what many runs show.
+// tally accumulates the numbers that checks need over many runs.
 type tally struct {
 	*sheet
 	runs   int
@@ -48,7 +48,7 @@ func newTally(h *sheet) *tally {
 	return t
 }
 
-// add adds a run. before is the first leg of the same root, or nil.
+// add adds the run s. before is the first leg of the same root, or nil if s is a first leg.
 func (t *tally) add(s, before *seen) {
 	t.runs++
 	for a, z := range s.noise {

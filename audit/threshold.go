@@ -52,8 +52,8 @@ func test(numerator, denominator []float64, delta, level float64) Test {
 	}
 }
 
-// choose returns the threshold with the largest bound. It tries thresholds that are exceeded by 0, 1,
-// 2, … of the denominator's values, with steps that grow in proportion to the rank.
+// choose returns the threshold that gives the largest lower bound on ε. It tries thresholds that are exceeded by
+// 0, 1, 2, … of the denominator's values, with steps that grow in proportion to the rank.
 func choose(num, den []float64, delta, level float64) float64 {
 	best, threshold := math.Inf(-1), 0.0
 	for rank := 0; rank < len(den); rank += 1 + rank/8 {

@@ -17,8 +17,8 @@ type lens struct {
 	background float64   // mean of all other records together
 }
 
-// newLens uses the setting's gradients at the start. The steps are so small that they stay the same
-// until the end.
+// newLens returns the lens for the setting's gradients at the initial parameters. The steps are so
+// small that the gradients stay the same until the end.
 func newLens(s setting) (lens, error) {
 	m := s.model
 	params, scratch := make([]float32, m.NumParams()), m.NewScratch()
@@ -36,8 +36,8 @@ func newLens(s setting) (lens, error) {
 	return lens{canary, dot(others, canary)}, nil
 }
 
-// view is what the adversary saw of one run, by client and round. Each client writes only to its own
-// elements, so clients may write at the same time.
+// view has the numbers that the adversary computes from one run, by client and round. Each client
+// writes only to its own elements, so clients may write at the same time.
 type view struct {
 	lens
 	rounds int

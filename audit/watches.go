@@ -5,7 +5,7 @@ import (
 	"proactivedp/dp"
 )
 
-// watches returns the settings whose releases are compared with what they should be.
+// watches returns all watches, see watch.
 func watches() ([]watch, error) {
 	logistic, err := logistic()
 	if err != nil {
@@ -54,9 +54,9 @@ func watches() ([]watch, error) {
 // quietRecord is the length of a record in two coordinates that needs no clipping.
 const quietRecord = 0.5
 
-// crowd completes a setting. The gradients of all records have a common direction, and each record has
-// one coordinate that no other has. free further coordinates are only noise. Every second gradient is
-// shorter than C.
+// crowd returns the setting s with a data set of this many records. All gradients have a common direction, and
+// each record has one coordinate in which no other record is different from 0. In free further coordinates all
+// gradients are 0, so releases have only noise there. Every second gradient is shorter than C.
 func crowd(records, free int, s setting) setting {
 	features := 1 + records + free
 	rows := make([][]float32, records)

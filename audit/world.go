@@ -28,8 +28,8 @@ type world struct {
 	first  sim.Roots         // roots of the first of two legs; the current run is one of them
 }
 
-// newWorld prepares runs without the absent records (by row of the data). see is called with everything
-// that is released.
+// newWorld prepares runs of the setting s without its absent records (by row of the data). see is called in place
+// of Client.Release, and so sees everything that is released.
 func newWorld(probe, name string, s setting, absent []bool, o *Options, see sim.Substitute) *world {
 	w := &world{name: name, probe: probe, o: o, cfg: s.config(absent), s: s, absent: absent}
 	w.cfg.Mechanism.Exact = o.Exact

@@ -27,10 +27,10 @@ func Course(ctx context.Context) (audit.Course, error) {
 	spec := train.DefaultSpec()
 	spec.Model, spec.Clients, spec.Holdout, spec.NoiseMultiplier = train.Plain, 1, train.UsualHoldout, 0
 	spec.Partition, spec.Schedule, spec.Beta = string(data.Replicate), string(sim.NoDecay), 0
-	task := Task{Spec: spec, Strategy: Tight, Clients: []Client{{Epsilon: 6, Delta: 1e-3, Accuracy: 0.5}}}
+	task := Task{Spec: spec, Strategy: Tight, Stages: 3, Clients: []Client{{Epsilon: 6, Delta: 1e-3, Accuracy: 0.5}}}
 	public := Public{Data: "drawn", Records: auditedRecords, HeldOut: []int{2}, Features: 2, Classes: 2}
 	accounts := accountsOf(task, public)
-	if err := accounts[0].fixOrder(ctx, auditedSize, auditedRounds); err != nil {
+	if _, _, err := accounts[0].fixOrder(ctx, auditedSize, auditedRounds); err != nil {
 		return audit.Course{}, err
 	}
 	l, err := newLedger(accounts[0])

@@ -46,8 +46,9 @@ const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
 	// It uses the budget of the closed form.
 	Paper Strategy = "paper"
-	// Tight takes as many rounds as training needs, the largest sample size that the budget can use,
-	// and the least noise that a Rényi filter admits.
+	// Tight takes as many rounds as training needs, a sample size with nearly the largest signal s√T/σ
+	// within the budget, and the least noise that a Rényi filter admits. It uses the whole budget in one
+	// stage unless the target is known to need less.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: samples of 256 for 15 epochs, with the noise that
 	// uses the whole budget of a Rényi filter.
@@ -85,7 +86,17 @@ type Task struct {
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
+	// Stages, for strategy Tight, is the number of stages in which the whole budget is spent, each with
+	// twice as much as the one before; 0 means one, or more if the first one may be enough with less.
+	Stages int `json:"stages,omitempty"`
+	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
+	// graph finds them.
+	Clip float64 `json:"clip,omitempty"`
+	Eta0 float64 `json:"eta0,omitempty"`
 }
+
+// mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
+const mostPlanned = 6
 
 // NewTask returns the task of these clients. The step sizes of spec are for spec.Clients clients.
 // NewTask adjusts them, so that the new clients together compute as many gradients as spec.Clients
@@ -122,6 +133,18 @@ func (t Task) Validate() error {
 	}
 	if dp.Sampling(s.Sampling) != dp.Poisson {
 		fail("sampling = %q, must be %q: the filters are proved for no other", s.Sampling, dp.Poisson)
+	}
+	if t.Stages < 0 || t.Stages > mostPlanned {
+		fail("stages = %d, must be in [1, %d], or 0 for as many as are needed", t.Stages, mostPlanned)
+	}
+	if t.Stages > 0 && t.Strategy != Tight {
+		fail("stages = %d, must not be given for strategy %q: only %q spends its budget in so many", t.Stages, t.Strategy, Tight)
+	}
+	if t.Clip != 0 {
+		errs = append(errs, dp.CheckRange("clip", t.Clip, 1e-30, 1e30))
+	}
+	if t.Eta0 != 0 {
+		errs = append(errs, dp.CheckRange("eta0", t.Eta0, 1e-30, 1e30))
 	}
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)

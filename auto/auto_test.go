@@ -517,27 +517,94 @@ func TestTasksOfTooManyGradients(t *testing.T) {
 	}
 }
 
-// Each stage takes twice as much as all before it together, and the one after which less than
-// another such stage would be left takes everything.
+// The whole budget is spent in as many stages as are asked for, each with twice as much as the one
+// before, and the last one with everything that is left. If nothing is known of how much the target needs,
+// that is one stage: earlier ones would only add noise.
 func TestLastStageTakesAllThatIsLeft(t *testing.T) {
-	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9})
-	o := optionsOf(t.TempDir(), task, 5000, &fake{clients: 1, judge: never})
-	o.Utility = func(ctx context.Context, q Question) (Outlook, error) {
-		outlook, err := linear(ctx, q)
-		outlook.Same = false // nothing is known of how much the target needs
-		return outlook, err
+	for stages, want := range map[int][]float64{0: {1}, 1: {1}, 2: {0.25, 1}, 3: {0.125, 0.375, 1},
+		4: {0.0625, 0.1875, 0.4375, 1}} {
+		task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9})
+		task.Stages = stages
+		o := optionsOf(t.TempDir(), task, 5000, &fake{clients: 1, judge: never})
+		o.Utility = func(ctx context.Context, q Question) (Outlook, error) {
+			outlook, err := linear(ctx, q)
+			outlook.Same = false // nothing is known of how much the target needs
+			return outlook, err
+		}
+		r, err := Run(t.Context(), task, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var used []float64
+		for _, s := range r.Stages {
+			used = append(used, s.Used[0])
+		}
+		if !slices.EqualFunc(used, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-4 }) {
+			t.Errorf("%d stages used %v of the budget after each, must be %v", stages, used, want)
+		}
 	}
-	r, err := Run(t.Context(), task, o)
+}
+
+// The sample size has nearly the largest signal s√T/σ of all sizes within the filter, at small ε as at
+// large ones. At σ = 2, the size was far too small at small ε.
+func TestSampleSizeHasTheSignal(t *testing.T) {
+	for _, epsilon := range []float64{0.05, 0.5, 3} {
+		a := Account{Clients: []int{0}, Records: 5000, Epsilon: epsilon, Delta: 1e-5}
+		signal := func(size int) float64 {
+			sigma, ok, err := a.fixOrder(t.Context(), size, tightRounds)
+			if err != nil || !ok {
+				t.Fatalf("ε = %v: s = %d: %v, error %v", epsilon, size, ok, err)
+			}
+			return float64(size) / sigma
+		}
+		size, err := a.tightSize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, most := signal(size), signal(a.Records); got < enoughSignal*most {
+			t.Errorf("ε = %v: the signal of s = %d is %v, of full batches %v", epsilon, size, got, most)
+		}
+		if size > 1 && signal(size/2) >= enoughSignal*signal(a.Records) {
+			t.Errorf("ε = %v: s = %d has that signal, too", epsilon, size/2)
+		}
+	}
+}
+
+// Without a utility graph the settings follow from the noise, and a clipping norm and a step size that are
+// given hold for all stages. No record is looked at for that.
+func TestUsualSteps(t *testing.T) {
+	task := taskOf(Tight, data.Replicate, Client{Epsilon: 1, Delta: 1e-3, Accuracy: 0.9})
+	source := train.NewSource(auditedData())
+	task.Spec.Holdout = 0
+	q := Question{Task: task, SampleSize: 10, Rounds: 100, Least: 2}
+	o, err := UsualSteps(source)(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var used []float64
-	for _, s := range r.Stages {
-		used = append(used, s.Used[0])
+	task.Spec.SampleSize = "1"
+	p, err := source.Prepare(task.Spec)
+	if err != nil {
+		t.Fatal(err)
 	}
-	// 1/8, and 2/8 more; after another 4/8 only 1/8 would be left.
-	if want := []float64{0.125, 0.375, 1}; len(used) != len(want) || math.Abs(used[0]-want[0]) > 1e-4 ||
-		math.Abs(used[1]-want[1]) > 1e-4 || math.Abs(used[2]-want[2]) > 1e-4 {
-		t.Errorf("used %v of the budget after each stage, must be %v", used, want)
+	first := o.Points[0]
+	if want := train.UsualStep(task.Spec.Model, p.Config.Model.NumParams(), train.UsualClip, 2, 10, 100); o.Same ||
+		first != (Point{Clip: train.UsualClip, Sigma: 2, Eta0: want}) {
+		t.Errorf("%+v, want a step of %v", first, want)
+	}
+	q.Task.Clip, q.Task.Eta0 = 0.7, 0.02
+	if o, err = UsualSteps(source)(t.Context(), q); err != nil || o.pick(3, 0, false).Clip != 0.7 || o.pick(3, 0, false).Eta0 != 0.02 {
+		t.Errorf("%+v, error %v", o, err)
+	}
+	q.Task.Strategy = Paper
+	if _, err := UsualSteps(source)(t.Context(), q); err == nil {
+		t.Error("the strategy paper has no graph")
+	}
+	for _, change := range []func(*Task){func(t *Task) { t.Stages = 7 }, func(t *Task) { t.Stages = -1 },
+		func(t *Task) { t.Clip = math.NaN() }, func(t *Task) { t.Eta0 = -1 },
+		func(t *Task) { t.Stages, t.Strategy = 2, Default }} {
+		wrong := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.9})
+		if change(&wrong); wrong.Validate() == nil {
+			t.Errorf("%+v is taken", wrong)
+		}
 	}
 }

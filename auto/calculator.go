@@ -12,13 +12,16 @@ import (
 	"proactivedp/plan"
 )
 
-// The number of rounds of a stage of strategy Tight, and the noise for which its sample size is chosen.
-// If σ is not much below 2 and T is large enough to converge, the accuracy depends only on s√T/σ.
-// Larger samples with more noise would only take more time.
-const (
-	tightRounds = 1000
-	tightSigma  = 2
-)
+// tightRounds is the number of rounds of a stage of strategy Tight. With enough rounds to converge, the
+// accuracy depends only on the signal s√T/σ.
+const tightRounds = 1000
+
+// enoughSignal is the part of the largest signal that a stage of strategy Tight must have. Its sample
+// size is about the least with that signal: larger samples take more time for nearly the same accuracy.
+const enoughSignal = 0.98
+
+// startSigma is the noise multiplier with which the search of a filter's order begins.
+const startSigma = 2
 
 // The common practice that strategy Default uses.
 const (
@@ -26,10 +29,8 @@ const (
 	defaultEpochs = 15
 )
 
-// firstShare is the share of the budget that the first stage uses if nobody knows how much noise the
-// target allows. growth is the ratio of the shares of consecutive stages.
+// growth is the ratio of the shares of the budget that consecutive stages use.
 const (
-	firstShare = 0.125
 	growth     = 2
 	leastShare = 0.01 // a smaller share of a budget is not worth a stage
 )
@@ -70,7 +71,7 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	for i := range accounts {
 		a := &accounts[i]
 		if !fixed {
-			if err := a.fixOrder(ctx, size, rounds); err != nil {
+			if _, _, err := a.fixOrder(ctx, size, rounds); err != nil {
 				return 0, 0, 0, err
 			}
 		}
@@ -89,53 +90,54 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	return size, rounds, least, nil
 }
 
-// tightSize returns the largest sample size, at least 1 and at most half of the records, for which a
-// stage of all clients at tightSigma fits into a filter of the best order.
+// tightSize returns a sample size for which a stage that uses the whole budget, with a filter of the
+// best order, has nearly the largest signal s√T/σ. It tries N and its halves. At small ε the filter
+// punishes noise multipliers around 2, because its single order must then be large; so no noise
+// multiplier is best for every budget.
 func (a Account) tightSize(ctx context.Context) (int, error) {
-	lo, hi := 1, max(1, a.Records/2)
-	for lo < hi {
-		mid := lo + (hi-lo+1)/2
-		e := a.event(tightSigma, mid, tightRounds, len(a.Clients))
-		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta, []dp.Event{e})
+	best, chosen := 0.0, 0
+	for size := a.Records; size >= 1; size /= 2 {
+		sigma, ok, err := a.fixOrder(ctx, size, tightRounds)
 		if err != nil {
 			return 0, err
 		}
-		a.Orders = []float64{order}
-		u, err := a.limits().Used(ctx, []dp.Event{e})
-		if err != nil {
-			return 0, err
+		signal := 0.0
+		if ok {
+			signal = float64(size) / sigma
 		}
-		if u <= 1 {
-			lo = mid
-		} else {
-			hi = mid - 1
+		if best = max(best, signal); signal < enoughSignal*best {
+			break // a smaller sample has less signal
 		}
+		chosen = size
 	}
-	return lo, nil
+	return max(chosen, 1), nil
 }
 
 // fixOrder sets the order of the account's filter. It is the order at which a stage that uses the whole
-// budget needs the least noise.
-func (a *Account) fixOrder(ctx context.Context, size, rounds int) error {
-	sigma := float64(tightSigma)
+// budget needs the least noise, which it returns. The report is false if no noise is enough.
+func (a *Account) fixOrder(ctx context.Context, size, rounds int) (sigma float64, ok bool, err error) {
+	sigma = startSigma
 	for range 4 { // the best order depends on the noise, and the noise depends only a little on the order
 		order, err := rdp.PlannedOrder(ctx, a.Epsilon, a.Delta,
 			[]dp.Event{a.event(sigma, size, rounds, len(a.Clients))})
 		if err != nil {
-			return err
+			return 0, false, err
 		}
 		a.Orders = []float64{order}
 		l, err := newLedger(*a)
 		if err != nil {
-			return err
+			return 0, false, err
 		}
 		next, ok, err := l.noiseFor(ctx, 1, size, rounds, len(a.Clients))
 		if err != nil || !ok {
-			return err
+			return 0, false, err
+		}
+		if sigma == next {
+			break
 		}
 		sigma = next
 	}
-	return nil
+	return sigma, true, nil
 }
 
 // stagePlan is the calculator's plan of the next stage for the clients of one account. It has the noise
@@ -221,8 +223,10 @@ func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 	return best
 }
 
-// tight uses as much of the filter as the target is expected to need, and twice as much in each further
-// stage. The last stage uses everything that is left.
+// tight uses the whole filter in one stage, because earlier stages that are too noisy would be paid for
+// nothing. It only uses less if the utility graph of the task's own data says that the target needs less,
+// or if the task asks for more stages. Each further stage uses twice as much as the one before, and the
+// last one everything that is left.
 func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
 	stagePlan, error,
 ) {
@@ -231,7 +235,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 		return stagePlan{}, err
 	}
 	left, sigmaBefore := 1-used, math.Inf(1)
-	share := firstShare * left
+	share := left
 	if mine := stagesOf(past, l.Account); len(mine) > 0 {
 		last := mine[len(mine)-1]
 		events := last.events(l.Account, c.task.Spec.Seed)
@@ -241,6 +245,8 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 		}
 		share = growth * spent
 		sigmaBefore = events[0].NoiseMultiplier
+	} else if n := c.task.Stages; n > 0 { // what is left for the last stage is more than its share
+		share = left * math.Pow(growth, -float64(n))
 	} else if c.outlook.Same {
 		sigma := c.outlook.reach(min(1, target+margin))
 		if sigma == 0 {

@@ -341,32 +341,38 @@ func reasons(why []string) string {
 	return strings.Join(all, "; ")
 }
 
-// WriteText writes the report as text.
+// WriteText writes the report as text: first whether the clients are satisfied, the accuracy and the
+// privacy in one line, then the stages. The privacy statement in full is Privacy.Statement.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	verdict := "SATISFIED"
-	if !r.Satisfied {
-		verdict = "NOT satisfied"
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-16s"+format+"\n", append([]any{name}, args...)...)
 	}
-	fmt.Fprintf(&b, "%-16s%s: %s\n", "loop", verdict, r.End)
+	if r.Satisfied {
+		line("loop", "SATISFIED: %s", r.End)
+	} else {
+		line("loop", "NOT satisfied: %s: %s", r.End, r.Unsatisfied())
+	}
 	whose := ""
 	if len(r.Clients) > 1 {
 		whose = " (the worst client's)"
 	}
-	fmt.Fprintf(&b, "%-16s%.4f on test records, which decided no stage%s\n", "test accuracy", r.TestAccuracy, whose)
-	fmt.Fprintf(&b, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows)
-	fmt.Fprintf(&b, "%-16s%.4f by always predicting the most frequent class\n", "baseline", r.MajorityShare)
+	line("test accuracy", "%.4f on test records, which decided no stage%s: %s of %s", r.TestAccuracy, whose,
+		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
+	line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
 	if r.TestAccuracy <= r.MajorityShare {
-		fmt.Fprintf(&b, "%-16s%s\n", "WARNING", train.MajorityWarning)
+		line("WARNING", "%s", train.MajorityWarning)
 	}
-	fmt.Fprintf(&b, "%-16s%s\n", "data", report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
-	fmt.Fprintf(&b, "%-16s%s: %d gradients of all clients, %d rounds\n", "strategy", r.Strategy, r.Gradients, r.Rounds)
+	line("privacy", "%s", r.within.Line())
+	line("not protected", "held-out records, which decide the stages, and test records (--statement says all)")
+	line("distinct rows", "%d of %d", r.DistinctRows, r.TestRows)
+	line("strategy", "%s: %d gradients of all clients, %d rounds", r.Strategy, r.Gradients, r.Rounds)
 	if o := r.Outlook; o.Of != "" {
-		fmt.Fprintf(&b, "%-16s%d points, of %s\n", "utility graph", len(o.Points), o.Of)
+		line("utility graph", "%d points, of %s", len(o.Points), o.Of)
 	}
 	for _, s := range r.Stages {
-		fmt.Fprintf(&b, "%-16s%s\n%-16sheld-out accuracy %s; %s of the budget spent\n",
-			fmt.Sprintf("stage %d", s.Number), &s.Stage, "", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
+		line(fmt.Sprintf("stage %d", s.Number), "%s", &s.Stage)
+		line("", "held-out accuracy %s; %s of the budget spent", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
 	}
 	for i, c := range r.Clients {
 		if len(r.Clients) > 1 || !c.Satisfied {
@@ -377,31 +383,27 @@ func (r *Report) WriteText(w io.Writer) error {
 					state += "; " + c.Refused
 				}
 			}
-			fmt.Fprintf(&b, "%-16starget %v, held-out %.4f of %d (baseline %.4f), test %.4f of %d (baseline %.4f): %s\n",
-				fmt.Sprintf("client %d", i), c.Accuracy, c.HeldOut, c.HeldOutRows, c.Baseline, c.TestAccuracy, c.TestRows,
-				c.MajorityShare, state)
+			line(fmt.Sprintf("client %d", i), "target %v, held-out %.4f of %d (baseline %.4f), test %.4f of %d (baseline %.4f): %s",
+				c.Accuracy, c.HeldOut, c.HeldOutRows, c.Baseline, c.TestAccuracy, c.TestRows, c.MajorityShare, state)
 		}
-		for _, w := range c.Warnings {
-			if i == 0 || !slices.Contains(r.Clients[0].Warnings, w) {
-				fmt.Fprintf(&b, "%-16s%s\n", "WARNING", w)
+		for _, text := range c.Warnings {
+			if i == 0 || !slices.Contains(r.Clients[0].Warnings, text) {
+				line("WARNING", "%s", text)
 			}
 		}
-	}
-	p := r.Privacy
-	fmt.Fprintf(&b, "%-16sε ≤ %s at δ = %s, %s adjacency, %s sampling, by %s\n", "privacy",
-		decimal.Up(p.EpsilonUpper, 5), decimal.Up(p.Delta, 5), p.Adjacency, p.Sampling, p.Accountant)
-	if p.Simulation {
-		fmt.Fprintf(&b, "%-16snoise comes from a numbered seed: this is a simulation, nothing is protected\n", "")
 	}
 	averaged := ""
 	if spec := r.Config.Spec; spec.Averages() {
 		averaged = ", averaged (" + spec.Average + ")"
 	}
-	model := cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)")
-	fmt.Fprintf(&b, "%-16s%s%s, sha256 %s\n\n%s\n", "model", model, averaged, r.Params, p.Statement)
+	line("model", "%s%s, sha256 %s", cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)"), averaged, r.Params)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// Guarantee returns the claim about everything that the ledgers admitted. Privacy.Statement is its
+// statement in full.
+func (r *Report) Guarantee() claim.Report { return r.within }
 
 // percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.
 func percentUsed(used float64) string { return decimal.Up(100*used, 4) + " %" }

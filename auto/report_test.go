@@ -15,9 +15,9 @@ func TestReportSaysWhatGuessingGives(t *testing.T) {
 		clients   int
 		says, not string
 	}{
-		{0.9, 1, "0.9000 on test records, which decided no stage\ndistinct rows   0 of 0\nbaseline        0.5500 by always predicting", "WARNING"},
+		{0.9, 1, "0.9000 on test records, which decided no stage: 0 rows of \nbaseline        0.5500 by always predicting", "WARNING"},
 		{0.55, 1, "WARNING         " + train.MajorityWarning, "worst client"},
-		{0.9, 2, "0.9000 on test records, which decided no stage (the worst client's)\n", "WARNING"},
+		{0.9, 2, "0.9000 on test records, which decided no stage (the worst client's): ", "WARNING"},
 	} {
 		r := Report{Tested: Tested{TestAccuracy: c.accuracy, MajorityShare: 0.55},
 			Clients: make([]ClientReport, c.clients)}

@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -187,16 +186,21 @@ func (o Outlook) check() error {
 	return nil
 }
 
-// expect refuses a task if its own utility graph shows that no client can be satisfied. At that point
-// nothing was charged and no record was used.
+// expect refuses a task if its own utility graph shows that no client can be satisfied, by more than the
+// sampling error of its held-out records. At that point nothing was charged and no record was used.
 func (j *Journal) expect(q Question) error {
 	e := j.Tasks[len(j.Tasks)-1]
 	if !e.Outlook.Same {
 		return nil
 	}
 	best := mostAccurate(e.Outlook.Points)
-	lowest := slices.MinFunc(e.Clients, func(a, b Client) int { return cmp.Compare(a.Accuracy, b.Accuracy) }).Accuracy
-	if best.Accuracy >= lowest {
+	lowest, within := math.Inf(1), 0.0
+	for i, c := range e.Clients {
+		if c.Accuracy < lowest {
+			lowest, within = c.Accuracy, marginOf(c.Accuracy, j.Public.HeldOut[i])
+		}
+	}
+	if best.Accuracy >= lowest-within { // the held-out records of the client cannot tell the two apart
 		return nil
 	}
 	r := &Refusal{Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}

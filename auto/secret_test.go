@@ -23,7 +23,7 @@ import (
 func secretTask(t *testing.T) (Task, *train.Source, Options) {
 	t.Helper()
 	task := taskOf(Tight, data.Replicate, Client{Epsilon: 2, Accuracy: 1})
-	task.Spec.SeedFromOS, task.Spec.Average = true, "tail:0.5"
+	task.Spec.SeedFromOS, task.Spec.Average, task.Stages = true, "tail:0.5", 3
 	source := train.NewSource(synth.OneHot(rng.New(3), 1200))
 	public, err := PublicOf(source, task)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -42,8 +43,11 @@ func NewProbe(source *train.Source, t Task) Probe {
 	return p
 }
 
-// publicly makes the probes of a release draw as simulations do, from a numbered seed and in floating point,
-// because their records are public. That takes a fraction of the time.
+// publicly makes the probes of a release draw as simulations do, from a numbered seed and in floating
+// point. That takes a fraction of the time and reveals nothing. Low bits of floating-point noise can only
+// tell something of the records that are summed, and those of a probe are public, so that no ε is claimed
+// of it. Its numbered seed is known to everybody and shares no stream with the secrets of the stages. What
+// a probe finds is a function of public records, so the stages may depend on it.
 func (p *Probe) publicly() {
 	if p.Spec.SeedFromOS {
 		p.Spec.SeedFromOS, p.Spec.Exact = false, false
@@ -71,12 +75,40 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	p.say("utility graph: trainings on %s", p.Of)
 	var err error
 	if q.Task.Strategy == Paper {
-		o.Points, err = p.graph(ctx)
+		o.Points, err = p.graph(ctx, q)
 	} else {
 		o.GradComps = q.SampleSize * q.Rounds
 		o.Points, err = p.ladder(ctx, q)
 	}
 	return o, err
+}
+
+// UsualSteps returns the [Utility] that looks at no records: it knows no accuracies, and takes the
+// clipping norm and the step sizes that [train.UsualStep] gives the model for the noise of a stage.
+// source has the task's data, of which only the number of the model's parameters is used. It is not for
+// strategy Paper, which needs a graph.
+func UsualSteps(source *train.Source) Utility {
+	return func(_ context.Context, q Question) (Outlook, error) {
+		if q.Task.Strategy == Paper || !(q.Least > 0) {
+			return Outlook{}, fmt.Errorf("strategy = %q, must be another one: it needs a utility graph", q.Task.Strategy)
+		}
+		spec := q.Task.Spec
+		spec.SampleSize, spec.GradComps = "1", q.Rounds
+		p, err := source.Prepare(spec)
+		if err != nil {
+			return Outlook{}, err
+		}
+		o := Outlook{Of: "the usual steps, for which no records were used", GradComps: q.SampleSize * q.Rounds}
+		for i := range rungs + 1 {
+			at := Point{Clip: cmp.Or(q.Task.Clip, train.UsualClip), Sigma: q.Least * math.Pow(rung, float64(i)), Eta0: q.Task.Eta0}
+			if at.Eta0 == 0 {
+				at.Eta0 = train.UsualStep(spec.Model, p.Config.Model.NumParams(), at.Clip, at.Sigma, float64(q.SampleSize),
+					q.Rounds*spec.Clients)
+			}
+			o.Points = append(o.Points, at)
+		}
+		return o, nil
+	}
 }
 
 // say prints the progress of the utility graph. There is no progress bar, because each training depends
@@ -95,11 +127,17 @@ const bearable = 0.9
 
 // graph returns the points of the paper's utility graph. If σ is in R_i, the expected accuracy is that
 // without noise.
-func (p Probe) graph(ctx context.Context) ([]Point, error) {
-	plain := p.Spec
+func (p Probe) graph(ctx context.Context, q Question) ([]Point, error) {
+	plain, clips := p.Spec, p.Graph.Clips
 	plain.GradComps = p.Graph.GradComps
+	if q.Task.Eta0 != 0 {
+		plain.Eta0 = q.Task.Eta0
+	}
+	if q.Task.Clip != 0 {
+		clips = []float64{q.Task.Clip}
+	}
 	var specs []pool.UtilitySpec
-	for _, clip := range p.Graph.Clips {
+	for _, clip := range clips {
 		plain.Clip = clip
 		spec := pool.UtilitySpec{Train: plain, Sigmas: p.Graph.Sigmas, Draws: p.Graph.Draws}
 		if err := spec.Validate(); err != nil {
@@ -123,7 +161,7 @@ func (p Probe) graph(ctx context.Context) ([]Point, error) {
 				accuracy = line.Accuracy
 			}
 			if at.Sigma > 0 {
-				points = append(points, Point{line.Clip, at.Sigma, p.Spec.Eta0, accuracy})
+				points = append(points, Point{line.Clip, at.Sigma, plain.Eta0, accuracy})
 			}
 		}
 	}
@@ -145,8 +183,12 @@ const (
 	probeRuns  = 1 << 62
 )
 
-// distances are how far the rounds of the first trainings can move the model at most.
-var distances = []float64{4, 16, 64, 256, 1024}
+// layout are the step sizes of the first trainings, as multiples m of (sum/C)/s: η₀ = m/(C·s). m depends
+// neither on the length of the features nor on the sample size. Networks need smaller steps.
+var (
+	layout        = []float64{0.25, 1, 4, 16}
+	networkLayout = []float64{0.0625, 0.25, 1, 4}
+)
 
 // ladderClips are the clipping norms that are tried for a model with long gradients. For a network, the
 // clipping norm has little influence compared with the step size.
@@ -158,29 +200,40 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !(q.Least > 0) {
 		return nil, errors.New("a utility graph needs the least noise of a stage, but it is missing")
 	}
-	scale, least := p.scaled(q), 1.0
+	scale, err := p.scaled(q)
+	if err != nil {
+		return nil, err
+	}
+	least := 1.0
 	for _, c := range q.Task.Clients {
 		least = min(least, c.Accuracy)
 	}
-	clips := []float64{p.Spec.Clip}
-	if q.Task.Strategy == Tight && !train.IsNetwork(p.Spec.Model) {
-		clips = ladderClips
+	clips, multiples := []float64{p.Spec.Clip}, networkLayout
+	if !train.IsNetwork(p.Spec.Model) {
+		multiples = layout
+		if q.Task.Strategy == Tight {
+			clips = ladderClips
+		}
+	}
+	if q.Task.Clip != 0 {
+		clips = []float64{q.Task.Clip}
 	}
 	var starts []Point
 	for _, clip := range clips {
-		// The sum of a round's clipped gradients has length at most C·s for each client. With this step
-		// size, all rounds together move the model by at most 1.
-		unit := 1 / (clip * float64(q.SampleSize*q.Rounds*p.Spec.Clients))
-		for _, far := range distances {
-			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(far * unit)})
+		if q.Task.Eta0 != 0 {
+			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: q.Task.Eta0})
+			continue
+		}
+		for _, m := range multiples {
+			starts = append(starts, Point{Clip: clip, Sigma: q.Least, Eta0: rounded(m / (clip * float64(q.SampleSize*p.Spec.Clients)))})
 		}
 	}
 	if err := p.judge(ctx, scale, starts); err != nil {
 		return nil, err
 	}
 	var best Point
-	for ofClip := range slices.Chunk(starts, len(distances)) {
-		at, err := p.climb(ctx, scale, mostAccurate(ofClip))
+	for ofClip := range slices.Chunk(starts, len(starts)/len(clips)) {
+		at, err := p.climb(ctx, q, scale, mostAccurate(ofClip))
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +251,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 		if err := p.judge(ctx, scale, next); err != nil {
 			return nil, err
 		}
-		at, err := p.climb(ctx, scale, next[0])
+		at, err := p.climb(ctx, q, scale, next[0])
 		if err != nil {
 			return nil, err
 		}
@@ -211,31 +264,58 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	return points, nil
 }
 
-// sayPoint prints a point.
+// sayPoint prints a point. It prints the accuracy only if that can be expected of the task.
 func (p Probe) sayPoint(at Point) {
-	p.say("utility graph: accuracy %.4f at σ = %s, C = %v, η₀ = %v", at.Accuracy, decimal.Up(at.Sigma, 5), at.Clip,
-		at.Eta0)
+	accuracy := fmt.Sprintf("accuracy %.4f", at.Accuracy)
+	if !p.Same { // it would read as if it could be expected
+		accuracy = "best step size"
+	}
+	p.say("utility graph: %s at σ = %s, C = %v, η₀ = %v", accuracy, decimal.Up(at.Sigma, 5), at.Clip, at.Eta0)
 }
 
-// scaled returns the training of the probe at a point. It is smaller than a training with the
+// scaled returns the training of the probe at a point. It may be smaller than a training with the
 // question's s and T, but has about the same accuracy, see train.Spec.Proxy.
-func (p Probe) scaled(q Question) func(Point, uint64) (train.Spec, error) {
-	f := max(1.0/16, min(1, 4/float64(q.SampleSize)))
-	return func(at Point, seed uint64) (train.Spec, error) {
+func (p Probe) scaled(q Question) (func(Point, uint64) (train.Spec, error), error) {
+	of := func(at Point, seed uint64) train.Spec {
 		spec := p.Spec
 		spec.Run = probeRuns + seed
 		spec.Clip, spec.Eta0, spec.NoiseMultiplier = at.Clip, at.Eta0, at.Sigma
 		spec.SampleSize, spec.GradComps = strconv.Itoa(q.SampleSize), q.SampleSize*q.Rounds
+		return spec
+	}
+	whole, size := of(Point{Clip: 1, Eta0: 1, Sigma: q.Least}, 0), float64(q.SampleSize)
+	one := whole
+	one.SampleSize, one.GradComps = "1", q.Rounds
+	probed, err := p.Source.Prepare(one)
+	if err != nil {
+		return nil, err
+	}
+	f := min(1, float64(probed.Config.Mechanism.DatasetSize)/size) // a proxy cannot sample more records than it has
+	if whole, err = whole.Proxy(f); err != nil {
+		return nil, err
+	}
+	if probed, err = p.Source.Prepare(whole); err != nil {
+		return nil, err
+	}
+	f *= probed.ProxyFraction(f*size, probeCoarseness)
+	return func(at Point, seed uint64) (train.Spec, error) {
+		spec := of(at, seed)
 		if f == 1 {
 			return spec, nil
 		}
 		return spec.Proxy(f)
-	}
+	}, nil
 }
 
-// climb doubles or halves the step size of a judged point as long as the accuracy increases. It returns
-// the best point.
-func (p Probe) climb(ctx context.Context, scaled func(Point, uint64) (train.Spec, error), best Point) (Point, error) {
+// probeCoarseness is the coarseness of the trainings of the ladder, see train.Prepared.ProxyFraction.
+const probeCoarseness = 16
+
+// climb doubles or halves the step size of a judged point as long as the accuracy increases, unless the
+// task has a step size. It returns the best point.
+func (p Probe) climb(ctx context.Context, q Question, scaled func(Point, uint64) (train.Spec, error), best Point) (Point, error) {
+	if q.Task.Eta0 != 0 {
+		return best, nil
+	}
 	for _, factor := range []float64{2, 0.5} {
 		moved := false
 		for range climbs {

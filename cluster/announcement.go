@@ -31,8 +31,8 @@ type Announcement struct {
 	Params   int        `json:"params"`  // the model's length
 	Records  int        `json:"records"` // N_c that the server assumes for each client
 	Features int        `json:"features"`
-	// Labels has the label of each class of the run's records. They are public: a client uses them
-	// to read its own records. With other labels it would train other classes.
+	// Labels has the label of each class of the run's records. The labels are public: a client uses
+	// them to read its own records. A client with other labels would train other classes.
 	Labels  []string `json:"labels"`
 	Data    string   `json:"data_sha256"`    // the server's data set
 	Initial string   `json:"initial_sha256"` // v̂_0
@@ -73,7 +73,7 @@ func newRun() (string, error) {
 	return fmt.Sprintf("%x", secret[:8]), nil
 }
 
-// id returns the run's id as the number that messages carry.
+// id returns a.Run, which is hexadecimal, as the number in the headers of messages.
 func (a *Announcement) id() (uint64, error) {
 	id, err := strconv.ParseUint(a.Run, 16, 64)
 	if err != nil || len(a.Run) != 16 {

@@ -7,8 +7,9 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// pushed reports whether broadcasts with this many parameters are pushed to clients. Clients fetch
-// longer ones. Otherwise broadcasts that a slow client has not read would fill the broker's buffers.
+// pushed reports whether the broker pushes broadcasts with this many parameters to clients. Clients
+// fetch longer broadcasts themselves. Otherwise broadcasts that a slow client has not read would
+// fill the broker's buffers.
 func pushed(params int) bool { return wire.Chunks(params) <= 4 }
 
 // broadcast publishes v̂_k, unless it is already published. If that fails, the server tries again

@@ -80,8 +80,8 @@ var (
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that the client could release rounds a second time if it continued:
-	// its journal is a copy or an old one, or somebody else sends in its name.
+	// ErrSecondRelease reports that the client could release rounds a second time if it continued,
+	// because its journal is a copy or an old one, or because somebody else sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 
@@ -92,15 +92,16 @@ var (
 //     other noise.
 //  2. The writer appends it to the journal and flushes that to disk. From now on the round is
 //     released, and no life of this journal computes it again.
-//  3. If it is short, the writer sends it directly to the server. The sender publishes it to the
+//  3. If the release is short, the writer sends it directly to the server. The sender publishes it to the
 //     stream, until the stream acknowledges it.
 //  4. The server applies it. From then on, its answers to hellos do not list the round as missing.
 //     If an answer does although the stream acknowledged the round, the sender reads it from the
 //     journal and sends the same bytes again (learn).
 //  5. The server saves its state and answers that it covers the round. The journal forgets it.
 //
-// disk guards the journal, also during a flush. mu guards the fields below it. The writer's
-// fields belong to its goroutine, the sender's to its own, and all other fields to that of run.
+// The mutex disk guards the journal, also during a flush. The mutex mu guards the fields below mu.
+// The writer's fields belong to the writer's goroutine, the sender's to the sender's, and all other
+// fields to the goroutine of run.
 type client struct {
 	JoinOptions
 	log      *slog.Logger
@@ -273,7 +274,8 @@ func (c *client) reconnected() {
 	c.ask()
 }
 
-// agree finds the run and prepares the client's part of it.
+// agree finds the announced run, checks that the client may take part in it, and prepares the
+// client's part.
 func (c *client) agree(ctx context.Context) error {
 	if text, _ := c.journal.Pinned(); text != nil {
 		was, _, _, err := readPinned(text)
@@ -416,7 +418,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// resume sends again what the journal still has, and continues with the next round. For example:
+// resume sends the releases again that the journal still has, and continues with the next round.
+// For example:
 //
 //  1. The client has released rounds 0 to 9. The server covers rounds 0 to 5, so the journal
 //     holds the vectors of rounds 6 to 9 and the sample sizes of all ten. The client stops.
@@ -473,14 +476,14 @@ func (c *client) mechanism() *dp.Mechanism {
 	return &c.prepared.Config.Mechanism
 }
 
-// saw records the k of a broadcast that the machine has.
+// saw records k as that of the newest broadcast that the client's machine has received.
 func (c *client) saw(k int) {
 	c.mu.Lock()
 	c.newest = max(c.newest, k)
 	c.mu.Unlock()
 }
 
-// compute does the remaining rounds.
+// compute computes and releases the client's remaining rounds.
 func (c *client) compute(ctx context.Context) error {
 	defer c.writer.handOver()
 	var told time.Time // when the progress was last logged

@@ -11,7 +11,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// ask requests a hello now.
+// ask makes keepInTouch send a hello at once.
 func (c *client) ask() {
 	select {
 	case c.beats <- struct{}{}:
@@ -63,7 +63,7 @@ func (c *client) hello(ctx context.Context, h hello) (*answer, error) {
 	return a, nil
 }
 
-// keepInTouch says hello regularly and handles the answers.
+// keepInTouch sends a hello to the server once per beat, and handles the answers.
 func (c *client) keepInTouch(ctx context.Context) error {
 	lacks := false
 	for {
@@ -98,8 +98,8 @@ func (c *client) keepInTouch(ctx context.Context) error {
 	}
 }
 
-// learn handles an answer: it forgets the rounds that are covered, and sends again those that the
-// server lacks.
+// learn handles the server's answer to a hello. The journal forgets the rounds that the server has
+// saved, and the sender sends the rounds again that the server lacks.
 func (c *client) learn(a *answer) error {
 	releases, err := c.cover(a.Covered)
 	if err != nil {
@@ -131,7 +131,8 @@ func (c *client) learn(a *answer) error {
 	return nil
 }
 
-// cover forgets the releases of rounds below next and returns the rest.
+// cover makes the journal forget the releases of rounds below next, and returns the releases that
+// it still has.
 func (c *client) cover(next int) ([]journal.Release, error) {
 	c.disk.Lock()
 	defer c.disk.Unlock()

@@ -216,7 +216,7 @@ func (s *server) highest(client int) int {
 	return highest
 }
 
-// errNotKept reports a valid ledger that could not be written to disk.
+// errNotKept is the error for a valid ledger that could not be written to disk.
 var errNotKept = errors.New("the ledger is not kept")
 
 // takeLedger writes the ledger of a client that has finished. If it could not be written, the error
@@ -300,7 +300,7 @@ func (l *clientLedger) ledger(client int, m *dp.Mechanism, rounds int) (dp.Ledge
 	return out.Named(dp.Noise{Name: l.Noise, Client: client}), nil
 }
 
-// respond sends an answer.
+// respond sends v as JSON to the subject of a question's answer.
 func (s *server) respond(subject string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -23,7 +23,7 @@ const mostShort = 16 << 10
 func isShort(params int) bool { return 4*params <= mostShort }
 
 // sendEarly sends short releases of consecutive rounds directly to the server. If the server misses
-// one, it gets it from the stream.
+// a release, it gets it from the stream.
 func (w *writer) sendEarly(all []outgoing) {
 	c := w.c
 	if !isShort(c.about.Params) {
@@ -49,8 +49,8 @@ const (
 	mostEarly  = 64
 )
 
-// earlyRoom returns how many direct updates with this many parameters may wait. It is 0 for updates
-// of several messages.
+// earlyRoom returns how many direct updates with this many parameters may wait for the server. The
+// result is 0 if such an update needs several messages.
 func earlyRoom(params int) int {
 	if wire.Chunks(params) > 1 {
 		return 0

@@ -35,7 +35,8 @@ const (
 // refused for its norm.
 const refusalTail = 1e-12
 
-// fold handles a message of the stream: it applies the updates that are not in yet.
+// fold handles a message of the stream: it applies those of its updates that the server does not
+// have yet.
 func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -83,9 +84,9 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 }
 
 // leastHeaded is the smallest size in bytes of updates for which the stream first delivers only
-// headers. The server then skips an update that is in, by the message's length. A broker can be made
-// to publish messages in another's name, but these are shorter or have headers. So such a message is
-// not skipped: it is read and refused.
+// headers. By the message's length, the server then recognises an update that it already has, and
+// skips it. A broker can be made to publish messages in another's name, but these are shorter or
+// have headers. So such a message is not skipped: it is read and refused.
 const leastHeaded = 4 << 10
 
 // headed reports whether the stream delivers only the headers of updates with this many parameters.

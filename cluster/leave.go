@@ -32,8 +32,8 @@ func (c *client) takeLeave(ctx context.Context) (*JoinReport, error) {
 	}
 }
 
-// end writes the ledger and the report and then says goodbye. The server waits for the goodbye, so a
-// client that is killed before it can ask again.
+// end writes the ledger and the report to disk and then says goodbye. The server waits for the
+// goodbye, so a client that is killed before the goodbye can start again and ask again.
 func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) {
 	r, err := c.report(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func (c *client) lost(next, oldest int) error {
 		"proactivedp expel %[3]d", ErrLost, roundsText(next, oldest), c.Client, c.Dir)
 }
 
-// noteLost records, when a hello comes, whether rounds of the client are lost.
+// noteLost records whether the hello h shows that rounds of the client are lost.
 func (s *server) noteLost(client int, h hello) {
 	state, next := &s.clients[client], s.machine.Next(client)
 	switch {

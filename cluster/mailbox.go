@@ -36,7 +36,7 @@ func newMailbox() *mailbox {
 	return &mailbox{came: make(chan struct{}, 1), wanted: make(chan int, 1)}
 }
 
-// letGo takes back a vector that the machine will not read again.
+// letGo takes v back for reuse, because the client's machine will not read it again.
 func (m *mailbox) letGo(v *sim.Vector) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *mailbox) wait(ctx context.Context, late <-chan time.Time) (broadcastOf,
 	}
 }
 
-// want records that the server has v̂_k.
+// want records that the server has v̂_k, so that fetchLong fetches it if it has not arrived.
 func (m *mailbox) want(k int) {
 	select {
 	case old := <-m.wanted:
@@ -137,7 +137,7 @@ func (m *mailbox) lacks(k int) bool {
 	return k > m.have
 }
 
-// listen subscribes to the server's broadcasts and calls. They end when stop is called.
+// listen subscribes to the server's broadcasts and calls, until stop is called.
 func (c *client) listen() (stop func(), err error) {
 	var subs []*nats.Subscription
 	stop = func() {

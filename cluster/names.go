@@ -54,7 +54,8 @@ func Allow(u broker.User) broker.Permissions {
 	return names{anyRun}.allow(u)
 }
 
-// slots is how many broadcasts the stream holds. While one is written, the other is complete.
+// slots is the number of broadcasts that the stream holds. While one is being written, the other is
+// complete.
 const slots = 2
 
 // direct returns the subject that asks a broker for a stream's newest message of a subject.
@@ -98,8 +99,8 @@ func (n names) parsePart(kind, subject string) (client, round, chunk int, ok boo
 	return v[0], v[1], v[2], true
 }
 
-// canonical reports whether a number is written as this program writes it. Otherwise one update
-// could have several subjects.
+// canonical reports whether number is a decimal integer as this program writes it, without leading
+// zeros. If others were accepted, one update could have several subjects.
 func canonical(number string) bool {
 	return number[0] != '+' && number[0] != '-' && (number[0] != '0' || number == "0")
 }

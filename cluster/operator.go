@@ -58,7 +58,8 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	return s, nil
 }
 
-// ask asks until the server answers.
+// ask sends the question to the server until it answers, for at most ten seconds, and decodes the
+// answer into v.
 func (o *Operator) ask(ctx context.Context, subject string, question, v any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer for %v", patience))
 	defer cancel()

@@ -32,7 +32,7 @@ func (s *server) silence(client int) time.Duration {
 	return s.pulsed.Sub(since)
 }
 
-// pulse sends the server's heartbeat, about once per beat.
+// pulse publishes the server's heartbeat, which returns to the server itself, about once per beat.
 func (s *server) pulse() {
 	now := s.now()
 	if now.Sub(s.sent) < beat {
@@ -42,7 +42,8 @@ func (s *server) pulse() {
 	_ = s.conn.Publish(s.names.pulse(), nil) // a heartbeat that is lost counts as missing
 }
 
-// listened handles a heartbeat that returned. It expels clients that were silent too long.
+// listened handles a heartbeat that returned to the server. It expels clients that were silent for
+// longer than ExpelAfter.
 func (s *server) listened() {
 	now := s.clock()
 	passed := now.Sub(s.pulsed)

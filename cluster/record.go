@@ -65,7 +65,7 @@ const (
 // stateFormat is the format of stateFile.
 var stateFormat = sealed.Format{Magic: "proactivedp distributed server\n", Version: 1, Name: "state of the server"}
 
-// record is what a server keeps on disk.
+// record holds the facts about a run that the server keeps on disk.
 type record struct {
 	dir   string
 	key   []byte
@@ -90,7 +90,7 @@ type tally struct {
 	Clients   []clientRecord `json:"-"` // in clientsFile
 }
 
-// clientRecord is what the server keeps about a client.
+// clientRecord holds the facts about a client that the server keeps on disk.
 type clientRecord struct {
 	// Journal is the public name of the journal that has the client's number. First is its first
 	// round. Replaced lists the journals that had the number before.
@@ -112,10 +112,10 @@ func (r *clientRecord) replaced() int {
 	return max(len(r.Replaced), r.Ledger.Replaced)
 }
 
-// older returns why a hello may come from an older copy of the journal, or "". Each opening of a
-// journal raises its life by one, and each process draws an instance. So a hello with a smaller life
-// comes from an older copy, and one with the same life and another instance comes from a second
-// copy.
+// older returns the reason why the hello h may come from an older copy of the client's journal, or
+// "" if there is none. Each opening of a journal raises its life by one, and each process draws an
+// instance. So a hello with a smaller life comes from an older copy, and one with the same life and
+// another instance comes from a second copy.
 func (r *clientRecord) older(h hello) string {
 	if h.Life > r.Life || h.Life == r.Life && h.Instance == r.Instance {
 		return ""
@@ -300,7 +300,8 @@ func (r *record) applied(h wire.Header, life time.Duration) error {
 		r.seconds(life)))
 }
 
-// seconds returns the duration of the training so far: this life, which is given, and those before.
+// seconds returns the duration of the training so far: life, the duration of this life of the
+// server, plus those of the earlier lives.
 func (r *record) seconds(life time.Duration) float64 { return r.before + life.Seconds() }
 
 func (r *record) refuse(why Refusal) { r.Refused[string(why)]++ }

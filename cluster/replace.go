@@ -45,7 +45,7 @@ func (h hello) check(rounds int) error {
 	return nil
 }
 
-// refuses returns why a client's hello is refused, or "".
+// refuses returns the reason why the server refuses the client's hello, or "" if it accepts it.
 func (s *server) refuses(client int, h hello) string {
 	r := &s.record.Clients[client]
 	if err := h.check(s.about.Rounds); err != nil {
@@ -143,7 +143,8 @@ func replacedNote(client, replaced int) []string {
 		"because nobody knows how many it released", client, decimal.Many(replaced, "lost journal"))}
 }
 
-// olderCopies returns a note that no ledger counts rounds released again from an older copy.
+// olderCopies returns the note for reports which says that no ledger counts rounds that an older
+// copy of a journal releases again.
 func olderCopies(rounds int) string {
 	return fmt.Sprintf("(ε, δ) counts each round of a client once. Each time a client's folder is restored "+
 		"from an older copy, the client may release up to %s again, with independent noise, which no ledger counts",

@@ -97,7 +97,7 @@ func (s *sender) send(ctx context.Context, all []outgoing) error {
 	}
 }
 
-// again asks run to send a release from the journal again.
+// again makes run send the release r, which the journal has, again.
 func (s *sender) again(r journal.Release) {
 	var all []journal.Release
 	select {
@@ -107,7 +107,7 @@ func (s *sender) again(r journal.Release) {
 	s.more <- append(all, r)
 }
 
-// run sends releases until the context ends.
+// run sends the queued releases until the context ends.
 func (s *sender) run(ctx context.Context) error {
 	var flying []flight
 	for {
@@ -167,7 +167,8 @@ func (s *sender) launchWaiting(ctx context.Context, flying []flight) ([]flight, 
 	return flying, err
 }
 
-// full reports whether as many messages are on their way as allowed.
+// full reports whether the largest allowed number of messages is on its way, so that no other may
+// be sent yet.
 func (s *sender) full(flying []flight) bool { return len(flying) >= min(s.room, mostFlying) }
 
 // coming returns the channels that receive the answer to the oldest message on its way.
@@ -360,8 +361,8 @@ func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
 	return message, nil
 }
 
-// insist sends a message again that the stream refused with err, until the stream has all its
-// releases.
+// insist handles a message that the stream refused with err. It sends the message again until the
+// stream has all its releases.
 func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
 		if ctx.Err() != nil {

@@ -154,7 +154,7 @@ type assembly struct {
 	first uint64 // the number of its oldest message
 }
 
-// peerState is what the server knows about a client in this life.
+// peerState holds the facts that the server has learned about a client in this life.
 type peerState struct {
 	heard   time.Time // by clock; zero if never
 	newest  int
@@ -359,7 +359,7 @@ func (s *server) tell() {
 		s.machine.Updates(), "bytes_received", s.record.Received, "seconds", s.record.seconds(s.trained))
 }
 
-// retry subscribes again after a short time.
+// retry makes the server subscribe to the stream of updates again after a short time.
 func (s *server) retry() {
 	s.unsubscribe()
 	time.AfterFunc(beat/4, func() {
@@ -370,7 +370,7 @@ func (s *server) retry() {
 	})
 }
 
-// settle sends a broadcast, saves the state, and answers waiting hellos, each if it is due.
+// settle does whatever is due: it sends a broadcast, saves the state, and answers waiting hellos.
 func (s *server) settle(ctx context.Context) error {
 	s.broadcast(ctx)
 	pause := max(s.SaveEvery, 19*s.saving)
@@ -404,7 +404,7 @@ func (s *server) save() error {
 	return nil
 }
 
-// cover records which rounds are on disk.
+// cover records, for each client, which rounds the saved state has.
 func (s *server) cover() {
 	s.covered = make([]int, len(s.clients))
 	for c := range s.covered {

@@ -20,8 +20,8 @@ type silence struct {
 	close context.CancelCauseFunc
 }
 
-// newSilence returns a context that ends with ErrSilent if heard is not called for the time most. If
-// most is 0, it never ends for that reason.
+// newSilence returns a context that ends with ErrSilent if heard is not called for the duration
+// most. If most is 0, silence never ends the context.
 func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (context.Context, *silence) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &silence{most: most, close: cancel}
@@ -32,7 +32,8 @@ func newSilence(ctx context.Context, most time.Duration, log *slog.Logger) (cont
 	return ctx, s
 }
 
-// heard records that the server has answered. After pause, it starts the measuring again.
+// heard records that the server has answered. The measurement of silence starts again, also after
+// pause.
 func (s *silence) heard() {
 	s.warn.Reset(patience)
 	if s.end != nil {
@@ -54,7 +55,8 @@ func (s *silence) stop() {
 	s.close(nil)
 }
 
-// whyLeft adds to the error about a silent server which rounds the server has saved.
+// whyLeft returns err, and if it is ErrSilent, adds which of the client's rounds the server has
+// saved.
 func (c *client) whyLeft(err error) error {
 	if !errors.Is(err, ErrSilent) {
 		return err

@@ -104,7 +104,7 @@ func (c *client) affords(ctx context.Context) error {
 	return nil
 }
 
-// showCost shows the user what all rounds would cost.
+// showCost calls Agree with the cost of all rounds, so that the user can refuse the run.
 func (c *client) showCost(ctx context.Context) error {
 	if c.Agree == nil {
 		return nil
@@ -128,8 +128,8 @@ func state(ctx context.Context, p *train.Prepared, events []dp.Event, names []rn
 	return r, err
 }
 
-// shares reports whether all clients hold the records of this one. They do if the run's data set is
-// replicated. They do not if the client has its own records.
+// shares reports whether all clients of the run hold the same records as this client. They do if
+// the run's data set is replicated. They do not if the client has its own records.
 func shares(p *train.Prepared) bool {
 	own := slices.ContainsFunc(p.Config.Rows, func(rows data.Subset) bool { return rows.Data == nil })
 	return !own && !p.Config.Partition.Disjoint()

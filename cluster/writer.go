@@ -30,9 +30,9 @@ func newWriter(c *client) *writer {
 	return &writer{c: c, most: most, groups: make(chan []journal.Entry, 1)}
 }
 
-// hold adds a release. took is how long it took to compute. If the next release will probably take
-// longer than a quarter of a flush, hold hands the release over at once. Otherwise it is handed over
-// together with those after it.
+// hold adds the release e to the held ones. took is how long it took to compute. If the next release
+// will probably take longer than a quarter of a flush, hold hands over the held releases at once.
+// Otherwise e waits, to share the flush with the releases after it.
 func (w *writer) hold(e journal.Entry, took time.Duration) {
 	w.held = append(w.held, e)
 	if len(w.held) >= w.most || took > time.Duration(w.took.Load())/4 {
@@ -50,7 +50,8 @@ func (w *writer) patience(newest int) time.Duration {
 	return time.Duration(w.took.Load())
 }
 
-// handOver hands over the held releases. It must be called before the client waits for anything.
+// handOver gives the held releases to the writer's goroutine. It must be called before the client
+// waits for anything.
 func (w *writer) handOver() {
 	if len(w.held) == 0 {
 		return
@@ -65,7 +66,7 @@ func (w *writer) handOver() {
 	w.groups <- group // does not block, because only this goroutine sends here
 }
 
-// run writes until the context ends.
+// run writes the groups of releases to the journal until the context ends.
 func (w *writer) run(ctx context.Context) error {
 	for {
 		select {

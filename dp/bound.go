@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Kind says how a reported ε relates to the true one.
+// Kind is the relation of a reported ε to the true one.
 type Kind string
 
 // The kinds of statement.
@@ -62,8 +62,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads what MarshalJSON writes. If a lower end is null or missing, it becomes 0; any
-// other number becomes +Inf, so that it promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. If a lower end is null or missing, it becomes
+// 0; any other number becomes +Inf, so that it promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -91,8 +91,8 @@ func finite(x float64) *float64 {
 	return &x
 }
 
-// ErrNotCovered is wrapped by accountants if a release is outside what they are proved for. It is
-// an answer, not a fault: no ε is claimed then.
+// ErrNotCovered is wrapped by the errors of accountants that have no proof for a release. It is an
+// answer, not a fault: no ε is claimed then.
 var ErrNotCovered = errors.New("not covered")
 
 // Accountant bounds the ε or δ of a release, which is the composition of all events.

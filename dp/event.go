@@ -19,6 +19,7 @@ package dp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,10 +51,34 @@ const (
 	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as most
 	// data loaders do. It is accounted for without amplification; see [Unamplified].
 	Shuffle Sampling = "shuffle"
+	// Allocation lets each record choose, independently of the others, one of the t rounds of an
+	// epoch: "random allocation", or "balls in bins". A batch may be empty or large. Batches of equal
+	// size are Shuffle, which costs more.
+	Allocation Sampling = "allocation"
 )
 
+// Redraw says when the rounds of the records are drawn anew. Only Allocation and Shuffle have it.
+// For Allocation it must be given, because the two values differ widely in ε. Shuffle without it
+// means that it is not known.
+type Redraw string
+
+// The values of Redraw.
+const (
+	EachEpoch Redraw = "epoch" // each epoch draws anew
+	Once      Redraw = "once"  // one draw is kept for all epochs
+)
+
+// Redraws lists the names that [ParseRedraw] knows.
+func Redraws() []Redraw { return []Redraw{EachEpoch, Once} }
+
+// ParseRedraw returns the Redraw with the given name. The error lists all names.
+func ParseRedraw(name string) (Redraw, error) { return parse("redraw", name, Redraws()) }
+
+// MaxGroup is the largest number of records in the Group of an [Event].
+const MaxGroup = 1000
+
 // Samplings lists the names that [ParseSampling] knows.
-func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle} }
+func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
 // Adjacencies lists the names that [ParseAdjacency] knows.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
@@ -87,7 +112,14 @@ type Event struct {
 	SampleSize      int       `json:"sample_size,omitempty"`  // s, expected under Poisson sampling
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
 	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N
-	Count           int       `json:"count"`                  // how many rounds
+	// Redraw is for rounds of Allocation and Shuffle. Their Count is the rounds of one draw with
+	// Once, and of one sequence of draws with EachEpoch. It begins with an epoch. Rounds of another
+	// draw are another Event, even if all fields are equal.
+	Redraw Redraw `json:"redraw,omitempty"`
+	// Group is the largest number of records of one person, if (ε, δ) is to hold for the person. 0
+	// and 1 mean a single record.
+	Group int `json:"group,omitempty"`
+	Count int `json:"count"` // how many rounds
 	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
 	// given once for all events of a Release.
 	Noise Noise `json:"-"`
@@ -127,8 +159,43 @@ func (e Event) Validate() error {
 	case e.SampleSize < 1 || e.SampleSize > e.DatasetSize:
 		fail("sample size = %d, must be in [1, N = %d]", e.SampleSize, e.DatasetSize)
 	}
+	switch batched := e.Sampling == Allocation || e.Sampling == Shuffle; {
+	case e.Redraw != "" && !batched && samplingErr == nil:
+		fail("redraw = %q, must not be given for %s sampling: each round draws anew", e.Redraw, e.Sampling)
+	case e.Redraw != "" || e.Sampling == Allocation:
+		_, err := ParseRedraw(string(e.Redraw))
+		errs = append(errs, err)
+	}
+	if e.Sampling == Allocation {
+		errs = append(errs, e.checkBatches())
+	}
+	if e.Group < 0 || e.Group > MaxGroup {
+		fail("group = %d, must be in [0, %d]", e.Group, MaxGroup)
+	}
 	if e.Count < 1 {
 		fail("count of rounds = %d, must be at least 1", e.Count)
 	}
 	return errors.Join(errs...)
+}
+
+// checkBatches returns an error unless e's rate is 1/t. The t rounds of an epoch are a constant of
+// the plan. If they were computed from the number of records, neighbours could have different t.
+func (e Event) checkBatches() error {
+	if e.Rate == 0 && (e.SampleSize != 0 || e.DatasetSize != 0) {
+		return fmt.Errorf("sample size = %d of N = %d, must not be given for %s sampling: give the rate 1/t of t "+
+			"batches", e.SampleSize, e.DatasetSize, Allocation)
+	}
+	if CheckRate(e.Rate) != nil {
+		return nil // reported by Validate
+	}
+	const most = 1e8 // above it, rounding could turn 1/t into the rate of t+1
+	t := math.Round(1 / e.Rate)
+	if t > most {
+		return fmt.Errorf("sample rate = %v, must be at least %v for %s sampling", e.Rate, 1/most, Allocation)
+	}
+	if !(math.Abs(t*e.Rate-1) <= 1e-9) {
+		return fmt.Errorf("sample rate = %v, must be 1/t of t batches for %s sampling, such as %v for t = %v", e.Rate,
+			Allocation, 1/t, t)
+	}
+	return nil
 }

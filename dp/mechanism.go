@@ -261,9 +261,10 @@ type Ledger struct {
 }
 
 // Record adds an event. It is counted with an equal previous event, unless an int cannot hold the
-// sum.
+// sum, or the rounds may be of another draw. Three rounds of one draw and three of another are not
+// an epoch of six: a record may be used in both.
 func (l *Ledger) Record(e Event) {
-	if n := len(l.events); n > 0 {
+	if n := len(l.events); n > 0 && e.Sampling != Allocation && e.Sampling != Shuffle {
 		last, count := &l.events[n-1], e.Count
 		if e.Count = last.Count; *last == e && count <= math.MaxInt-last.Count {
 			last.Count += count
@@ -280,6 +281,9 @@ func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].SampleSize != size || l.events[n-1].Count == math.MaxInt {
 		return false
+	}
+	if s := l.events[n-1].Sampling; s == Allocation || s == Shuffle {
+		return false // see Record
 	}
 	l.events[n-1].Count++
 	return true

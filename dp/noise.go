@@ -62,7 +62,7 @@ func Compose(releases ...[]Event) ([]Event, error) {
 	return slices.Concat(releases...), nil
 }
 
-// composed is what Compose has found so far about one run.
+// composed has the facts that Compose has found so far about one run.
 type composed struct {
 	first Event
 	lists map[int]int // for each client, the index of its list
@@ -74,7 +74,7 @@ func sharedBy(what string, noise Noise) error {
 		"subtracted; use a separate run for each release: %w", what, noise, ErrSharedNoise)
 }
 
-// sharing returns the index of a list, other than i, that has the client's noise.
+// sharing returns the index of a list, other than i, that has events with the client's noise.
 func (c *composed) sharing(client, i int) (int, bool) {
 	if client == AllClients {
 		first := i
@@ -107,7 +107,7 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 	return names, unnamed
 }
 
-// Release is a release as files describe it: rounds with one source of noise.
+// Release has rounds whose noise is from one source, in the form in which files describe a release.
 type Release struct {
 	Noise  rng.Name `json:"noise,omitzero"` // absent if it is not known
 	Events []Event  `json:"events"`

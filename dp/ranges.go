@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// CheckRange returns an error if v is not in [least, most]. The name says what the number is.
+// CheckRange returns an error, which calls the number name, if v is not in [least, most].
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -13,7 +13,7 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount is [CheckRange] for an integer, whose digits the error shows in full.
+// CheckCount does the same as [CheckRange] for an integer, whose digits the error shows in full.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -29,8 +29,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. It is for an ε that a
-// question names and for noise multipliers.
+// CheckNotNegative returns an error unless v is finite and at least 0. It is for noise multipliers,
+// and for an ε that is an argument.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)

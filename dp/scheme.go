@@ -22,6 +22,8 @@ const (
 	FixedReplaceOne
 	ShuffleZeroOut
 	ShuffleReplaceOne
+	AllocationAddOrRemove
+	GroupAddOrRemove // Poisson sampling of persons with several records, see [Event.Group]
 )
 
 // SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
@@ -47,6 +49,8 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 		return ShuffleZeroOut, nil
 	case pair{Shuffle, ReplaceOne}:
 		return ShuffleReplaceOne, nil
+	case pair{Allocation, AddOrRemove}:
+		return AllocationAddOrRemove, nil
 	}
 	why := ""
 	switch {
@@ -59,14 +63,47 @@ func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 		NaturalAdjacency(s), ErrNotCovered)
 }
 
-// Scheme returns the Scheme of e's rounds; see [SchemeOf].
-func (e Event) Scheme() (Scheme, error) { return SchemeOf(e.Sampling, e.Adjacency) }
+// String names the sampling and the adjacency, for messages.
+func (s Scheme) String() string {
+	switch s {
+	case PoissonAddOrRemove:
+		return "poisson sampling under add-or-remove adjacency"
+	case PoissonReplaceOne:
+		return "poisson sampling under replace-one adjacency"
+	case FixedReplaceOne:
+		return "fixed sampling under replace-one adjacency"
+	case ShuffleZeroOut:
+		return "shuffle sampling under zero-out adjacency"
+	case ShuffleReplaceOne:
+		return "shuffle sampling under replace-one adjacency"
+	case AllocationAddOrRemove:
+		return "allocation sampling under add-or-remove adjacency"
+	case GroupAddOrRemove:
+		return "poisson sampling under add-or-remove adjacency for groups of records"
+	}
+	return "an unknown scheme"
+}
+
+// Scheme returns the Scheme of e's rounds; see [SchemeOf]. Groups are covered under Poisson sampling
+// and add-or-remove adjacency only.
+func (e Event) Scheme() (Scheme, error) {
+	scheme, err := SchemeOf(e.Sampling, e.Adjacency)
+	if err != nil || e.Group <= 1 {
+		return scheme, err
+	}
+	if scheme != PoissonAddOrRemove {
+		return 0, fmt.Errorf("group = %d with %s sampling under %s adjacency, must be %s sampling under %s adjacency: %w",
+			e.Group, e.Sampling, e.Adjacency, Poisson, AddOrRemove, ErrNotCovered)
+	}
+	return GroupAddOrRemove, nil
+}
 
 // Sensitivity returns the largest difference between the sums of one round on neighbours, in
-// clipping norms C: 2 if a record is replaced, otherwise 1. For an invalid Scheme it returns NaN.
+// clipping norms C: 2 if a record is replaced, otherwise 1. For a group it depends on its size, and
+// Sensitivity returns NaN, as for an invalid Scheme.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
-	case PoissonAddOrRemove, ShuffleZeroOut:
+	case PoissonAddOrRemove, ShuffleZeroOut, AllocationAddOrRemove:
 		return 1
 	case PoissonReplaceOne, FixedReplaceOne, ShuffleReplaceOne:
 		return 2
@@ -74,14 +111,14 @@ func (s Scheme) Sensitivity() float64 {
 	return math.NaN()
 }
 
-// NaturalAdjacency returns the neighbouring relation that goes with a sampling. Poisson sampling
-// does not depend on N, so a record may be added or removed. Fixed-size sampling takes exactly s of
+// NaturalAdjacency returns the neighbouring relation that goes with a sampling. Poisson sampling and
+// allocation do not depend on N, so a record may be added or removed. Fixed-size sampling takes exactly s of
 // N records, so N must stay and a record is replaced. With shuffled batches the record keeps its
 // place, and its gradient becomes 0. For an unknown sampling NaturalAdjacency returns "", which
 // [Event.Validate] and [SchemeOf] refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
-	case Poisson:
+	case Poisson, Allocation:
 		return AddOrRemove
 	case FixedSize:
 		return ReplaceOne
@@ -99,15 +136,21 @@ func (s Sampling) CheckDrawn() error {
 	case Shuffle:
 		return fmt.Errorf("sampling = %q, must be %q or %q: shuffled batches can be accounted for, but not drawn",
 			s, Poisson, FixedSize)
+	case Allocation:
+		return fmt.Errorf("sampling = %q, must be %q or %q: allocation can be accounted for, but not drawn",
+			s, Poisson, FixedSize)
 	}
 	return fmt.Errorf("sampling = %q, must be %q or %q", s, Poisson, FixedSize)
 }
 
-// Batches returns t, the number of whole batches in one pass over the shuffled records. The sample
-// rate is 1/t, or each batch has s of N records. A data loader that also makes a batch of the
+// Batches returns t, the number of rounds in one epoch of allocation, or of whole batches in one pass
+// over the shuffled records. The sample rate is 1/t, or each batch has s of N records. A data loader that also makes a batch of the
 // remaining records has t+1 batches. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
+		if e.Sampling == Allocation {
+			return int(math.Round(1 / max(e.Rate, 1e-18))) // Validate refuses other rates than 1/t
+		}
 		if t := (1 + 1e-12) / e.Rate; t < math.MaxInt { // 1/t was rounded
 			return int(t)
 		}
@@ -116,8 +159,9 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns E = ⌈T/t⌉: how many passes over the records the shuffled rounds begin, if the
-// first round begins one. The event must be valid.
+// Epochs returns E = ⌈T/t⌉: how many epochs the rounds begin, if the first round begins one. The
+// rounds of an epoch that was not finished cost no more than the whole epoch. The event must be
+// valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
@@ -161,7 +205,7 @@ func Unamplified(events []Event) (all []Event, others bool, err error) {
 		if others = true; e.Adjacency == ZeroOut {
 			all[i].Adjacency = AddOrRemove
 		}
-		all[i].Count = e.Epochs()
+		all[i].Count, all[i].Redraw = e.Epochs(), ""
 		all[i].Sampling, all[i].Rate, all[i].SampleSize, all[i].DatasetSize = Poisson, 1, 0, 0
 	}
 	return all, others, nil

@@ -31,7 +31,8 @@ type PolynomialSizes struct {
 	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
 }
 
-// At returns s_i, at most 2^31-1, or 0 if that is not a size. Mechanisms refuse size 0.
+// At returns s_i, at most 2^31-1. If s_i would be below 1 or NaN, it returns 0, which mechanisms
+// refuse.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
 	if s.Slope != 0 { // 0 times an infinite power is 0 here
@@ -119,7 +120,7 @@ func ParseSizes(text string) (Sizes, error) {
 // round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
-// Run says how many rounds of a sequence fit into K gradient computations.
+// Run has the rounds of a sequence of sample sizes that fit into K gradient computations.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}

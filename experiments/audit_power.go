@@ -31,7 +31,7 @@ func (p AuditPower) Shown() bool {
 	return low >= 0.9
 }
 
-// measure makes p.Audits audits with the options, and counts in p what they found.
+// measure makes p.Audits audits with the options, and returns p with the numbers of alarms.
 func (p AuditPower) measure(ctx context.Context, o audit.Options) (AuditPower, error) {
 	all, err := audit.Alarms(ctx, o, p.Audits)
 	for _, a := range all {

@@ -73,7 +73,7 @@ type survey struct {
 	cells  []AuditPower
 }
 
-// measure measures all cells.
+// measure measures all cells of the survey that are not known yet.
 func (s *survey) measure(ctx context.Context) error {
 	for _, fault := range audit.Faults() {
 		sizes := fault.Sizes()

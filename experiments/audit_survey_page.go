@@ -12,7 +12,7 @@ import (
 	"proactivedp/internal/version"
 )
 
-// page returns the page of the results.
+// page returns the README.md of the survey, as Markdown.
 func (s *survey) page() string {
 	var p report.Page
 	p.Title("What an audit finds")
@@ -90,7 +90,7 @@ func (s *survey) row(f audit.Fault) []string {
 	return row
 }
 
-// sized formats the size.
+// sized formats the size of p's fault. For a fault without a size it returns "found".
 func (p AuditPower) sized() string {
 	if p.Fault.Unit() == "" {
 		return "found"

@@ -10,7 +10,7 @@ import (
 	"proactivedp/train"
 )
 
-// ChoiceRequest is the request to a Chooser.
+// ChoiceRequest asks a Chooser for the settings of a training within a budget.
 type ChoiceRequest struct {
 	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // largest certified ε of a record, at the spec's δ

@@ -41,8 +41,8 @@ func CheckOnce[T comparable](name string, list []T) error {
 	return nil
 }
 
-// checkSweep reports too many values, a value that occurs twice, and values for which one returns an
-// error.
+// checkSweep reports too many values, a value that occurs twice, and every value for which the
+// function one returns an error.
 func checkSweep[T comparable](name string, list []T, one func(T) error) error {
 	errs := []error{CheckOnce(name, list)}
 	if len(list) > maxSweep {

@@ -93,7 +93,7 @@ func TestSweepsAreBounded(t *testing.T) {
 		if CheckEpsilons(epsilons) == nil {
 			t.Errorf("epsilons %v are taken", epsilons)
 		}
-		if _, err := OwnFigures(t.Context(), train.NewSource(drawn()), OwnSpec(train.Ridge, "own.csv", 320), 320, 1,
+		if _, err := OwnFigures(t.Context(), train.NewSource(drawn()), ownSpec(train.Ridge, "own.csv"), 320, 1,
 			epsilons, "own"); err == nil {
 			t.Errorf("figures of epsilons %v", epsilons)
 		}
@@ -107,7 +107,7 @@ func TestSweepsAreBounded(t *testing.T) {
 // than that, and one without noise.
 func TestEpsilonsAreAsAsked(t *testing.T) {
 	source := train.NewSource(drawn())
-	spec := OwnSpec(train.Ridge, "own.csv", 320)
+	spec := ownSpec(train.Ridge, "own.csv")
 	spec.NoiseMultiplier = 1
 	asked := []float64{3, 0.7}
 	figures, err := OwnFigures(t.Context(), source, spec, 320, 1, asked, "own")

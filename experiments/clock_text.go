@@ -14,7 +14,8 @@ func clockLabel(s train.Spec) string {
 	return "time on the virtual clock"
 }
 
-// clockColumns returns the header of a table with such times.
+// clockColumns returns the header of a table of s's runs: columns, with the names of times that fit
+// its clock.
 func clockColumns(s train.Spec, columns []string) []string {
 	if s.Runner != train.HogwildRunner {
 		return columns

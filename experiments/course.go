@@ -15,7 +15,7 @@ type CourseClient struct {
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
 }
 
-// Course describes one run of the loop.
+// Course describes one run of the loop of package auto: its stages, and the result for each client.
 type Course struct {
 	Clients    []CourseEnd   `json:"clients"`
 	Stages     []CourseStage `json:"stages"`

@@ -22,7 +22,7 @@ var (
 
 // addWindow draws a window with the given number of clients and rounds of each. The server is in row
 // top, and client c in row top - 1 - c. A client that has done its rounds is not shown as waiting.
-// addWindow returns the number of the last lag colour that it used.
+// addWindow returns the index in lagColours of the last colour that it used.
 func addWindow(t *plots.Timeline, w timeline.Window, top float64, clients, rounds int) (most int) {
 	ms := func(at sim.Time) float64 { return float64(at) / 1e6 }
 	row := func(client int) float64 { return top - 1 - float64(client) }

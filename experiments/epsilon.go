@@ -5,7 +5,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// epsilonText formats ε rounded up. It returns "" if nothing is claimed.
+// epsilonText formats *e rounded up. It returns "" if e is nil, because then no ε is claimed.
 func epsilonText(e *float64) string {
 	if e == nil {
 		return ""
@@ -13,7 +13,8 @@ func epsilonText(e *float64) string {
 	return decimal.Up(*e, 6)
 }
 
-// epsilonAtMost describes an upper bound on ε, or says that nothing is claimed.
+// epsilonAtMost returns text such as "ε ≤ 0.5" for the upper bound *e, or a text which says that no
+// ε is claimed if e is nil.
 func epsilonAtMost(e *float64) string {
 	if e == nil {
 		return report.NotCovered

@@ -114,7 +114,8 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 	return table
 }
 
-// budgetCaption says how settings were chosen and judged.
+// budgetCaption returns the caption of a figure of budgets, which says how the settings were chosen
+// and judged.
 func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
 	failed := 0
@@ -194,8 +195,9 @@ func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }
 
-// overBudgets returns the rows of the paper's table with one step size, and each model with a step size
-// for each budget.
+// overBudgets returns the trainings of the figure: one for each row of the paper's table of budgets, all with the
+// same step size (none if s is heavy), and one for each model and each of budgetEpsilons, with the step size
+// chosen for that budget.
 func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	if !s.heavy {
@@ -236,7 +238,7 @@ func (s experiment) overBudgets(ctx context.Context, f *figureConfig) ([]priced,
 	return all, nil
 }
 
-// linesOver returns a line for each series. x is its coordinate of a training.
+// linesOver returns a line for each series: accuracy over x(p) for each training p.
 func linesOver(all []priced, x func(*priced) float64) []plots.Line {
 	var lines []plots.Line
 	for i := range all {
@@ -273,7 +275,7 @@ func levelLine(lines []plots.Line, name string, y float64) plots.Line {
 	return level
 }
 
-// needs returns a table of the ε that each line needs for the stated accuracies.
+// needs returns a table of the ε at which each line reaches the accuracies that the paper states.
 func (s experiment) needs(lines []plots.Line) [][]string {
 	header := []string{"stated by the paper"}
 	for _, l := range lines {

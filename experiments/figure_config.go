@@ -36,8 +36,8 @@ func asPicture(p plots.Picture) results.Picture {
 	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
-// figureConfig says how the figures of one data set are made: the data, the number of seeds, and the
-// fraction of the full size.
+// figureConfig has the settings for making the figures of one data set: the data, the number of
+// seeds, and the fraction of the full size.
 type figureConfig struct {
 	source *train.Source
 	set    string // name by which experiments ask for the data
@@ -66,7 +66,8 @@ func scaled(n int, scale float64) int { return int(math.Round(float64(n) * scale
 // leastDraws is the least number of noise draws of a scaled figure.
 const leastDraws = 5
 
-// draws returns how many of the noise draws the figure makes.
+// draws returns the number of noise draws that the figure makes, if full is the number at full
+// size.
 func (f *figureConfig) draws(full int) int {
 	return max(min(full, leastDraws), scaled(full, f.scale))
 }
@@ -79,7 +80,8 @@ func (f *figureConfig) note() string {
 	return "; " + f.data().Note
 }
 
-// banner says how the figure differs from one with real data at full size.
+// banner returns a warning for the picture about how the figure differs from one with real data at
+// full size, or "".
 func (f *figureConfig) banner() string {
 	var parts []string
 	if f.data().Synthetic {
@@ -101,7 +103,8 @@ func (f *figureConfig) planned(ctx context.Context, spec train.Spec) (claim.Repo
 	return f.source.PlannedOfSeeds(ctx, spec, f.seeds)
 }
 
-// by returns the spec with the configured runner, without a clock.
+// by returns the spec with the configured runner. hogwild gets no clock, so its clients run as fast
+// as they can.
 func (f *figureConfig) by(spec train.Spec) train.Spec {
 	if f.runner != "" {
 		spec.Runner = f.runner

@@ -5,17 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"proactivedp/data"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
-// LoopRequest is the request to a Loop.
+// LoopRequest has the training, the strategy and the clients of a run of a Loop.
 type LoopRequest struct {
 	// Train is the training, with the held-out records that clients judge by. The loop finds its noise.
 	Train    train.Spec     `json:"config"`
@@ -89,8 +91,17 @@ func (s experiment) courseRequest(f *figureConfig, strategy string, seed uint64)
 	return LoopRequest{Train: spec, Strategy: strategy, Clients: courseClients}, nil
 }
 
-// coursePicture draws accuracy, noise and budget over the rounds of the first course.
+// coursePicture draws accuracy, noise and budget over the rounds of the first course of a figure.
 func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Picture {
+	p := drawCourse(f.data().Name, r, courses)
+	p.Banner = f.banner()
+	p.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
+		f.note(), Caption(courses))
+	return p
+}
+
+// drawCourse draws accuracy, noise and budget over the rounds of the first course, without a caption.
+func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	c := courses[0]
 	accuracy := plots.Picture{YLabel: "held-out accuracy"}
 	noise := plots.Picture{YLabel: "σ while taking part"}
@@ -126,13 +137,26 @@ func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Pictu
 	}
 	accuracy.Lines = append(accuracy.Lines, targets...)
 	accuracyAxis(&accuracy)
-	accuracy.Title = fmt.Sprintf("%s: course of the proactive loop, strategy %s", f.data().Name, r.Strategy)
-	accuracy.XLabel, accuracy.Banner = "rounds of all stages", f.banner()
+	accuracy.Title = fmt.Sprintf("%s: course of the proactive loop, strategy %s", dataset, r.Strategy)
+	accuracy.XLabel = "rounds of all stages"
 	accuracy.Below = []plots.Picture{noise, budget}
 	accuracy.Rows = CourseRows(r.Clients, courses)
-	accuracy.Caption = fmt.Sprintf("Of %s, each record is one client's%s. %s", train.ModelTitle(r.Train.Model),
-		f.note(), Caption(courses))
 	return accuracy
+}
+
+// WriteCourse writes the course of one loop to a folder, as a picture with its data and a manifest, which
+// "proactivedp report" shows. caption says what the loop guarantees, and config is what it reported.
+func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *train.Source, config any) error {
+	if err := c.Validate(len(r.Clients)); err != nil {
+		return err
+	}
+	courses := []Course{c}
+	p := drawCourse(r.Train.Data, r, courses)
+	p.Caption, p.Banner = caption, results.Banner(r.Train, source.Data().Synthetic)
+	return results.WriteFigure(dir, func(w io.Writer, format string, s results.Style) error {
+		return p.Write(w, format, plots.Style(s))
+	}, CourseTable(r.Strategy, r.Clients, courses), results.Manifest{Title: p.Title, Command: command, Config: config, Seeds: 1,
+		Drawing: results.Drawing{Formats: []string{"png"}}}, []*train.Source{source}, 0)
 }
 
 type courseSpec struct {

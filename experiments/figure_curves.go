@@ -93,7 +93,8 @@ func (s experiment) curveFigure(kind, title string, members func(f *figureConfig
 	return fig.redrawn(func(f *figureConfig) int { return len(members(f)) * f.seeds }, storedCurves)
 }
 
-// within returns the members with the changes of the configuration.
+// within returns the members with the changes that the configuration makes: its fraction of K and
+// its runner.
 func (c curves) within(f *figureConfig) []member {
 	out := slices.Clone(c.members(f))
 	for i := range out {
@@ -181,7 +182,7 @@ func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim
 	return rows
 }
 
-// memberLine returns the mean over seeds. Its name has the cost to a record.
+// memberLine returns the line of m, the mean over seeds. The line's name has the cost to a record.
 func memberLine(m member, bySeed []*pool.Curve, planned claim.Report) plots.Line {
 	line := averageCurves(m, bySeed)
 	if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
@@ -200,7 +201,8 @@ func finalAccuracy(curves []*pool.Curve) string {
 	return report.SpreadText(mean, sd, len(ends))
 }
 
-// averageCurves returns the mean over seeds, with a band of one standard deviation.
+// averageCurves returns the line of m: the mean of the curves, which differ in their seeds, with a
+// band of one standard deviation.
 func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	l := plots.Line{Name: m.name, Emphasise: m.reference}
 	for j, target := range curves[0].Target {
@@ -213,8 +215,8 @@ func averageCurves(m member, curves []*pool.Curve) plots.Line {
 	return l
 }
 
-// addMean appends the mean of y at x, with a band of one standard deviation. within is the variance
-// inside each value of y, and is added.
+// addMean appends to l a point at x: the mean of y, with a band of one standard deviation. Each
+// value of y may itself be a mean of numbers with the variance within, which is added to that of y.
 func addMean(l *plots.Line, x float64, y []float64, within float64) {
 	mean, sd := report.Spread(y)
 	sd = math.Sqrt(sd*sd + within)
@@ -256,7 +258,8 @@ func (s experiment) curveCaption(f *figureConfig, all []member, privacy []claim.
 			report.Certified.PerClient.Accountant) + stated + " Legend: certified, per record."
 }
 
-// heldBy says which clients hold a record, because it pays for the rounds of all of them.
+// heldBy returns text about which clients hold a record, because a record pays for the rounds of
+// all clients that hold it.
 func heldBy(s train.Spec) string {
 	switch {
 	case data.Partition(s.Partition).Disjoint():
@@ -291,7 +294,7 @@ func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string
 	return rows
 }
 
-// foundBy says where a step size comes from if it is not the paper's. With custom data it follows from
+// foundBy returns text about the origin of a step size that is not the paper's. With custom data it follows from
 // the noise.
 func (s experiment) foundBy() string {
 	if s.own == "" && train.IsNetwork(s.Train.Model) {

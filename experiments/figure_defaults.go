@@ -43,8 +43,8 @@ func (s experiment) defaultsFigure() Figure {
 		})
 }
 
-// besideDefaults returns, for each ε, a training of the paper's model with the common defaults, and one of each
-// model with the proposed settings.
+// besideDefaults returns the trainings of the figure: for each ε, one of the paper's model with the common
+// defaults, and one of each model with the proposed settings.
 func (s experiment) besideDefaults(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	add := func(series string, chosen func(epsilon float64) (train.Spec, error)) error {

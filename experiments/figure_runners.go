@@ -55,7 +55,7 @@ const (
 	comparedCount
 )
 
-// compared returns these quantities for a run.
+// compared returns the four compared quantities of a run.
 func compared(t *pool.Timed) [comparedCount]float64 {
 	lag, _ := t.Lag()
 	return [comparedCount]float64{t.Accuracy[len(t.Accuracy)-1], ends(t), lag, t.Idle()}

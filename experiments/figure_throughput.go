@@ -79,7 +79,8 @@ type rated struct {
 	cores  int
 }
 
-// rateds returns both runners on 1, 2, 4, … cores, up to the cores of the machine.
+// rateds returns the lines of the figure: both runners on 1, 2, 4, … cores, up to the cores of the
+// machine.
 func rateds() []rated {
 	var all []rated
 	for _, runner := range []string{train.VirtualRunner, train.HogwildRunner} {

@@ -78,7 +78,8 @@ func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []
 // ownPrivacy is the privacy statement about a graph of w* + n. It follows the word "This".
 const ownPrivacy = "graph spends privacy of its own: it looks at the data without noise and is covered by no (ε, δ)"
 
-// utilityCaption says how w* was trained and what noise was added.
+// utilityCaption returns the caption of a utility graph: how w* was trained, and which noise was
+// added to it.
 func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms []string) string {
 	t := spec.Train
 	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
@@ -103,8 +104,8 @@ func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	return out
 }
 
-// utilityLine returns the mean over seeds. The band is one standard deviation over seeds and draws
-// together.
+// utilityLine returns the line of one clipping norm: the mean over seeds, with a band of one
+// standard deviation over seeds and draws together.
 func utilityLine(clip float64, bySeed []*pool.Utility) plots.Line {
 	l := plots.Line{Name: fmt.Sprintf("C = %g", clip)}
 	for i, p := range bySeed[0].Points {

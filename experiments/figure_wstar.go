@@ -15,7 +15,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// recipe says how to train the w* of a utility graph. The paper says little about it.
+// recipe has the settings with which the w* of a utility graph is trained, about which the paper
+// says little.
 type recipe struct {
 	name    string
 	train   train.Spec // without its length and seed
@@ -52,8 +53,8 @@ type wstar struct {
 	stated float64   // fraction of the accuracy that is left there according to the paper
 }
 
-// wstarFigure returns this figure for an experiment. The paper's text must name noise multipliers for
-// the clipping norm.
+// wstarFigure returns the figure of a wstar for an experiment. The paper's text must name noise multipliers for
+// the experiment's clipping norm.
 func (s experiment) wstarFigure() Figure {
 	w := wstar{experiment: s}
 	for _, c := range paper.Claims() {
@@ -80,7 +81,7 @@ type trained struct {
 	specs  []pool.UtilitySpec
 }
 
-// all returns every w* of the figure, by recipe and then by length.
+// all returns every trained w* of the figure, by recipe and then by length.
 func (w wstar) all(f *figureConfig) []trained {
 	var all []trained
 	for _, recipe := range w.recipes() {
@@ -142,7 +143,7 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 	return &content{picture: picture, table: table, config: config}, nil
 }
 
-// rows returns the data of a w*, with a row for each σ.
+// rows returns the data of the w* with one seed, as a row for each σ.
 func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	t := one.specs[seed].Train
 	var rows [][]string
@@ -155,8 +156,8 @@ func (one trained) rows(f *figureConfig, seed int, u *pool.Utility) [][]string {
 	return rows
 }
 
-// addBorne adds a point to a line: the fraction of the accuracy that is left at the first σ, against
-// the norm of w*, as means over seeds. It returns norm, accuracy and fraction as text.
+// addBorne adds a point to the line l: the fraction of the accuracy of w* that is left at the first
+// σ, over the norm of w*. Both are means over seeds. It returns norm, accuracy and fraction as text.
 func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 	var norms, accuracies []float64
 	for _, u := range bySeed {
@@ -170,7 +171,7 @@ func addBorne(l *plots.Line, bySeed []*pool.Utility) []string {
 		fmt.Sprintf("%.4f ± %.4f", l.Y[end], l.Hi[end]-l.Y[end])}
 }
 
-// caption describes what was tried.
+// caption returns the figure's caption, which describes the recipes and lengths that were tried.
 func (w wstar) caption(f *figureConfig) string {
 	var sigmas []string
 	for _, sigma := range w.sigmas {

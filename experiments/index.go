@@ -41,8 +41,8 @@ func checkIndex(dir string, figures []Figure) error {
 	return nil
 }
 
-// manifests returns the manifests in dir without those of the given figures, in the order of the registry
-// and then of own. It reports all that are damaged.
+// manifests returns the manifests in dir, except for those of the figures in but, in the order of the registry and
+// then of own. The error lists all damaged manifests.
 func manifests(dir string, but, own []Figure) ([]Manifest, error) {
 	var made []Manifest
 	var errs []error
@@ -95,7 +95,7 @@ type indexGroup struct {
 	patterns []string // of names of figures, as path.Match has them
 }
 
-// groupOf returns which of the groups has a figure.
+// groupOf returns the index in groups of the group that has the figure.
 func groupOf(figure string) int {
 	return slices.IndexFunc(groups, func(g indexGroup) bool {
 		return slices.ContainsFunc(g.patterns, func(pattern string) bool {
@@ -144,7 +144,7 @@ func writeIndex(dir string, figures []Figure) error {
 	})
 }
 
-// writeSummary says how many of the paper's statements hold, and which do not.
+// writeSummary writes how many of the paper's statements hold, and which do not.
 func writeSummary(text *strings.Builder, findings []results.Finding, tables bool) {
 	count := map[results.Verdict]int{}
 	var open []results.Finding
@@ -182,7 +182,7 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 	}
 }
 
-// writeGroup lists figures, and what the paper states of them.
+// writeGroup writes a list of figures, with the paper's statements about them.
 func writeGroup(text *strings.Builder, title string, made []Manifest, findings []results.Finding) error {
 	text.WriteString("\n## " + title + "\n\n| | figure | shows | the paper | data | command | files |\n" +
 		"|---|---|---|---|---|---|---|\n")
@@ -218,7 +218,7 @@ func writeGroup(text *strings.Builder, title string, made []Manifest, findings [
 	return nil
 }
 
-// writeBesides lists what the folder has besides the figures.
+// writeBesides lists the pictures and pages in the folder that do not belong to a figure.
 func writeBesides(w io.Writer, pictures []results.Entry, pages []string) error {
 	var text strings.Builder
 	if len(pictures) > 0 {

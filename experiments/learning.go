@@ -203,7 +203,8 @@ func epsilonName(r claim.Report) string {
 	return "training, no ε claimed"
 }
 
-// learningEpsilon describes the ε in a caption, or says that no ε is claimed.
+// learningEpsilon returns the sentence about ε for the caption of a learning curve. It may say that
+// no ε is claimed.
 func learningEpsilon(r claim.Report) string {
 	if r.NoiseMultiplier == 0 || r.Certified.PerRecord.EpsilonUpper == nil {
 		return "No ε is claimed."

@@ -118,9 +118,9 @@ func (o MakeOptions) checkLoad() error {
 	return nil
 }
 
-// Make computes the figures and writes them. Finished cells are kept in Out/.cells, so that an
-// interrupted call can continue. The files of a figure are written all or none. Only one call at a time
-// may write to Out.
+// Make computes the figures and writes them to Out. Finished cells are kept in Out/.cells, so that a
+// call after an interruption continues. Either all files of a figure are written or none. Only one call
+// at a time may write to Out.
 func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return err
@@ -131,9 +131,9 @@ func Make(ctx context.Context, figures []Figure, o MakeOptions) error {
 	return files.InFolder(o.Out, func() error { return makeFigures(ctx, figures, o) })
 }
 
-// Plan returns what Make would do for each figure and, last, for all together, and how many settings
-// Make would search for. Plan trains nothing, so it does not search. It takes the settings that a search
-// begins with.
+// Plan returns a forecast of the work of Make for each figure and, as the last element, for all figures
+// together. searched is the number of settings that Make would search for. Plan trains nothing, so
+// instead of searching it takes the settings with which a search begins.
 func Plan(ctx context.Context, figures []Figure, o MakeOptions) (all []pool.Forecast, searched int, err error) {
 	if err := errors.Join(o.Validate(), o.checkLoad()); err != nil {
 		return nil, 0, err

@@ -16,34 +16,11 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnSpec returns default parameters for a model on custom data with n records per client: 1000 rounds
-// in five epochs, clipping norm 0.3, and step sizes that fall to 0. Noise and first step size depend on
-// a budget, see [OwnSteps].
-func OwnSpec(model, dataset string, n int) train.Spec {
-	s := train.DefaultSpec()
-	size := max(1, 5*n/1000)
-	s.Model, s.Data, s.SampleSize, s.GradComps = model, dataset, strconv.Itoa(size), max(5*n, size)
-	s.Clip, s.Schedule, s.Beta = 0.3, string(sim.ZeroDecay), 0
-	return s
-}
-
-// ownWalk is the distance by which noise moves a model with the step size of [OwnSteps]. Proposed step
-// sizes of linear models give about the same distance.
-const ownWalk = 12
-
-// OwnSteps returns the step size η₀ for which the noise of the run moves a model of d parameters by 12.
-// With step sizes that fall to 0, that distance is η₀Cσ√(Td/3) in T rounds of all clients.
-func OwnSteps(p *train.Prepared) float64 {
-	s, d := p.Spec, float64(p.Config.Model.NumParams())
-	rounds := float64(p.Config.Run().Rounds * s.Clients)
-	return ownWalk / (s.Clip * s.NoiseMultiplier * math.Sqrt(rounds*d/3))
-}
-
 // OwnEpsilons are the default certified ε, per record, of a sweep on custom data.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
 // OwnFigures returns the figures of custom data with n records per client: utility graph, sample sizes,
-// an ε sweep and permissible delays, for trainings like the spec. Their names begin with name. If a
+// an ε sweep and, of several clients, permissible delays, for trainings like the spec. Their names begin with name. If a
 // figure of the registry also begins with name, they begin with "own-" and name, because the paper
 // states results for the registered ones. σ is calibrated on the source for each of the epsilons
 // (default [OwnEpsilons]), so that no seed costs more.
@@ -81,7 +58,10 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}
-	return []Figure{s.utilityFigure(), s.sampleSizeFigure(),
-		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members }),
-		s.delayExperiment().delayFigure()}, nil
+	figures := []Figure{s.utilityFigure(), s.sampleSizeFigure(),
+		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members })}
+	if spec.Clients > 1 { // one client waits for nobody
+		figures = append(figures, s.delayExperiment().delayFigure())
+	}
+	return figures, nil
 }

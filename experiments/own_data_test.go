@@ -4,15 +4,24 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/sim"
 	"proactivedp/train"
 )
+
+// ownSpec returns a training on 320 records of one's own.
+func ownSpec(model, dataset string) train.Spec {
+	s := train.DefaultSpec()
+	s.Model, s.Data, s.SampleSize, s.GradComps, s.Clip = model, dataset, "1", 1600, 0.3
+	s.Schedule, s.Beta = string(sim.ZeroDecay), 0
+	return s
+}
 
 // Figures of one's own data run all of K that was asked for, of a network as of a linear
 // model.
 func TestOwnFiguresAreAsAsked(t *testing.T) {
 	source := train.NewSource(drawn())
 	for _, model := range []string{train.Ridge, "mlp:4"} {
-		spec := OwnSpec(model, "own.csv", 320)
+		spec := ownSpec(model, "own.csv")
 		spec.NoiseMultiplier = 1
 		figures, err := OwnFigures(t.Context(), source, spec, 320, 2, OwnEpsilons, "own-"+model)
 		if err != nil {
@@ -47,7 +56,7 @@ func TestOwnFiguresAreAsAsked(t *testing.T) {
 // take the place of the paper's, of which the text states something.
 func TestOwnFiguresAreNotThePapers(t *testing.T) {
 	source := train.NewSource(drawn())
-	spec := OwnSpec(train.Ridge, "phishing.csv", 320)
+	spec := ownSpec(train.Ridge, "phishing.csv")
 	spec.NoiseMultiplier = 1
 	for _, c := range []struct{ name, want string }{
 		{"phishing-logreg", "own-phishing-logreg-utility"}, {"mnist-lenet", "own-mnist-lenet-utility"},
@@ -79,7 +88,7 @@ func TestOwnFiguresNeedRecordsAndSeeds(t *testing.T) {
 		{0, 1, "1", "must be constant, in [1, n = 0]"}, {320, 1, "0", "in [1, n = 320]"},
 		{320, 1, "321", `sample size = "321"`}, {320, 0, "1", "seeds = 0, must be in [1, "},
 	} {
-		spec := OwnSpec(train.Ridge, "own.csv", 320)
+		spec := ownSpec(train.Ridge, "own.csv")
 		spec.SampleSize = c.size
 		_, err := OwnFigures(t.Context(), source, spec, c.n, c.seeds, nil, "my")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -92,7 +101,7 @@ func TestOwnFiguresNeedRecordsAndSeeds(t *testing.T) {
 func TestOwnSizesAreEachOnce(t *testing.T) {
 	source := train.NewSource(drawn())
 	for size, want := range map[string]int{"1": 3, "2": 4, "100": 4, "80": 5} { // of 320 records
-		spec := OwnSpec(train.Ridge, "own.csv", 320)
+		spec := ownSpec(train.Ridge, "own.csv")
 		spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = size, 1600, 1
 		figures, err := OwnFigures(t.Context(), source, spec, 320, 1, OwnEpsilons, "my-logreg")
 		if err != nil {
@@ -112,5 +121,15 @@ func TestOwnSizesAreEachOnce(t *testing.T) {
 		if len(sizes) != want {
 			t.Errorf("around %s: %v, want %d sizes", size, sizes, want)
 		}
+	}
+}
+
+// One client waits for nobody: there is no figure of delays.
+func TestOneClientHasNoDelays(t *testing.T) {
+	spec := ownSpec(train.Ridge, "own.csv")
+	spec.Clients, spec.NoiseMultiplier = 1, 1
+	figures, err := OwnFigures(t.Context(), train.NewSource(drawn()), spec, 320, 1, OwnEpsilons, "my")
+	if err != nil || len(figures) != 3 {
+		t.Errorf("%d figures, error %v; want 3", len(figures), err)
 	}
 }

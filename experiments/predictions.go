@@ -104,13 +104,14 @@ type PredictionCheck struct {
 	Proxy   float64 `json:"proxy"`         // f of the proxies
 	Real    float64 `json:"test_accuracy"` // of one training of the setting
 	Utility float64 `json:"utility_graph"` // accuracy of w* + n, see pool.UtilitySpec
-	Short   float64 `json:"short_run"`     // accuracy after one shortPart-th of the rounds
+	Short   float64 `json:"short_run"`     // accuracy after the fraction 1/shortPart of the rounds
 }
 
 // Within reports whether the test accuracy is in the interval.
 func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
-// A short run has one shortPart-th of the rounds, and a utility graph utilityDraws draws of noise.
+// A short run has the fraction 1/shortPart of the rounds. A utility graph has utilityDraws draws of
+// noise.
 const shortPart, utilityDraws = 8, 5
 
 // Check compares predictions for the case's settings, with as many matched seeds, with trainings on
@@ -182,7 +183,7 @@ func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds i
 	return out, nil
 }
 
-// PredictionScore says how good predictors are in one case, or in all cases.
+// PredictionScore has the errors of the predictors in one case, or in all cases.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`

@@ -185,8 +185,8 @@ func (r *GridReport) train(ctx context.Context, q propose.Request, o propose.Opt
 	return nil
 }
 
-// judged trains a setting whole on all training rows, and judges it by the test set. Its seeds are ones
-// that no proxy had.
+// judged trains the setting s at full size on all training rows, with seeds that no proxy had, and computes its
+// accuracy on the test set.
 func judged(ctx context.Context, s gridSetting, o propose.Options, seeds int) (GridWinner, error) {
 	w := GridWinner{Setting: s.spec, HeldOut: s.accuracy, Gradients: s.gradients()}
 	var specs []train.Spec
@@ -221,7 +221,7 @@ func (r *GridReport) WriteText(w io.Writer) error {
 	return err
 }
 
-// privacy explains the ε.
+// privacy returns the paragraph of the report that explains for what its ε holds.
 func (r *GridReport) privacy() string {
 	return fmt.Sprintf("ε is that of a record in one training of a setting, certified by pld, δ = %s, %s adjacency, "+
 		"%s sampling; it covers neither search nor grid. Numbered seeds: a simulation, no release.",

@@ -106,7 +106,8 @@ func (s SearchSpec) whole(t train.Spec) train.Spec {
 	return t
 }
 
-// trained returns the training that is run for a whole training: its proxy if it has noise.
+// trained returns the training that the search runs in place of the given whole training: its proxy
+// if it has noise, and otherwise the training itself.
 func (s SearchSpec) trained(whole train.Spec) (train.Spec, error) {
 	if whole.NoiseMultiplier == 0 {
 		return whole, nil
@@ -159,7 +160,7 @@ func (f found) proxy() float64 {
 	return f.run.NoiseMultiplier / f.spec.NoiseMultiplier
 }
 
-// how describes what was run.
+// how returns a text about the training that was run for f: the whole training or its proxy.
 func (f found) how() string {
 	switch {
 	case f.spec.NoiseMultiplier == 0:

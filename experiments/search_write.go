@@ -122,8 +122,8 @@ func (o SearchOptions) winner(f found) string {
 // paper returns the default training of the search.
 func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
 
-// part says which fraction of the paper's K a training computes. It returns "" for data that the paper
-// does not use.
+// part returns text about the fraction of the paper's K that a training computes. It returns "" for data that the
+// paper does not use.
 func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
@@ -207,8 +207,8 @@ func (s SearchSpec) readme(all []found, d *data.Dataset, o SearchOptions) string
 	return p.String()
 }
 
-// why begins the sentence about what is searched. For the paper's data it mentions the paper's own
-// search.
+// why returns the beginning of the sentence in the README about what is searched. For the paper's
+// data it mentions the paper's own search.
 func (s SearchSpec) why() string {
 	if !pool.Has(s.Train.Data) {
 		return "Each"
@@ -216,7 +216,7 @@ func (s SearchSpec) why() string {
 	return "The paper mentions a grid search without its result. Here it is done again: each"
 }
 
-// heldOut says which records judge.
+// heldOut returns text about the held-out records on which accuracies are computed.
 func (s SearchSpec) heldOut() string {
 	return fmt.Sprintf("a part of about %.4g of its records, picked by a hash of each (fold %d)", s.Train.Holdout,
 		s.Train.Fold)

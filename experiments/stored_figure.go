@@ -48,7 +48,7 @@ func whole(values []float64) []int {
 	return all
 }
 
-// storedCurves returns the curves of a figure of training curves.
+// storedCurves returns the curves of a figure of training curves in the form of n finished cells.
 func storedCurves(k *storedFigure, n int) ([]json.RawMessage, error) {
 	runs, err := k.table.Runs(n, "series", "seed")
 	if err != nil {
@@ -79,7 +79,8 @@ func rawResults[T any](runs []results.Table, of func(results.Table) (T, error)) 
 	return all, nil
 }
 
-// storedUtilities returns the utility graphs of a figure. names are the columns that distinguish them.
+// storedUtilities returns the utility graphs of a figure in the form of finished cells. names are the columns that
+// distinguish the graphs.
 func storedUtilities(k *storedFigure, n int, names ...string) ([]json.RawMessage, error) {
 	runs, err := k.table.Runs(n, names...)
 	if err != nil {

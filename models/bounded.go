@@ -49,8 +49,7 @@ type Reader interface {
 	Ahead(b data.Batch)
 }
 
-// Sensitivity says for a privacy statement what is known about the sensitivity of m's computed
-// sums.
+// Sensitivity returns the part of a privacy statement about the sensitivity of m's computed sums.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -61,7 +60,7 @@ func Sensitivity(m Model) string {
 }
 
 // MaxShade is the largest fraction of C that a Bounded model may give up for rounding. MaxSample is
-// the largest sample for which it bounds rounding.
+// the largest sample for which such a model bounds rounding.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
@@ -86,8 +85,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums computes sums of clipped gradients of any Model, by the best of the model's methods. It is
-// for one caller at a time.
+// Sums computes sums of clipped gradients of any Model, by the best method that the model has. Only
+// one goroutine may use it at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil

@@ -44,6 +44,6 @@ func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns by what fraction of C rounding can lengthen a vector of d coordinates: half a
-// unit for each.
+// GridError returns the largest length, as a fraction of C, by which rounding to a Grid can
+// lengthen a vector of d coordinates. Each coordinate moves by at most half a unit.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

@@ -60,7 +60,7 @@ type networkScratch struct {
 	wide    []float64 // for ClippedGradSum; nil until it is needed
 }
 
-// whole returns the nn.Scratch for methods that clip no gradients.
+// whole returns the nn.Scratch, prepared for methods that clip no gradients.
 func (s *networkScratch) whole() *nn.Scratch {
 	s.nn.WithoutTiles(false)
 	return s.nn
@@ -138,7 +138,8 @@ func (m *Network) AddGradSum(u, params []float32, b data.Batch, clip float64, sc
 	return m.diverged(m.net.AddGradSum(u, params, b, factor, s.dropout, s.nn))
 }
 
-// factor returns the function that clips, or nil.
+// factor returns the function that clips gradients to the norm clip. It returns nil if clip is
+// +Inf.
 func (m *Network) factor(b data.Batch, clip float64, s *networkScratch) (nn.Factor, error) {
 	switch n := b.Len(); {
 	case n > nn.MaxBatch:

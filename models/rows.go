@@ -45,7 +45,8 @@ func NewRows(d *data.Dataset) *Rows {
 	return r
 }
 
-// denseGain is the number of columns of a dense row that take as long as one entry of a sparse row.
+// denseGain is the number of columns of a dense row that take as much time as one entry of a sparse
+// row.
 const denseGain = 8
 
 // copied reports whether the rows are copied, dense and padded to whole vectors.
@@ -79,8 +80,8 @@ func (r *Rows) Columns() int { return r.columns }
 // Squares returns ‖x‖² of a row.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters sets w, of Columns columns, to the first parameters, one for each feature of the data
-// set, and sets the other columns to 0.
+// Parameters copies the first parameters, one for each feature of the data set, to w, which has
+// Columns columns. It sets the other columns to 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
 // Ahead prefetches some rows for a later call of Dots, if they are few. If they are many, most of

@@ -23,7 +23,7 @@ const (
 	none         = -1
 )
 
-// packed returns how to read a map after it was reordered.
+// packed returns the grid by which a map is read after pack has reordered it.
 func packed(s Shape) grid {
 	const vector = acrossBlocks * f32.Lanes
 	return grid{s.Channels, vector, s.Width * s.Channels * vector, s.Channels * vector, 0}
@@ -103,7 +103,8 @@ func (p *across) run(s *Scratch, a, bias []float32, first, end int) {
 	}
 }
 
-// weights returns the offset of the weights of the rows from m on.
+// weights returns the offset of the weights of row m and later rows, in the panels or, without
+// panels, in the parameters.
 func (p *across) weights(m int) int {
 	if p.panels != none {
 		return m / f32.TileRows * p.panel
@@ -111,7 +112,8 @@ func (p *across) weights(m int) int {
 	return m * p.rowA
 }
 
-// pack reorders the input of some blocks.
+// pack copies the input of the given number of columns, which are blocks from first on, to the
+// order that across reads.
 func (p *across) pack(s *Scratch, first, columns int) {
 	l, to, out := p.source, packed(p.source.Shape), s.float(p.packed, 0)
 	for j := range columns {

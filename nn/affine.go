@@ -35,8 +35,8 @@ func (a *affine) weights(params []float32) []float32 { return params[a.weight:a.
 func (a *affine) weights64(sum []float64) []float64  { return sum[a.weight:a.bias] }
 func (a *affine) biases(params []float32) []float32  { return params[a.bias : a.bias+a.out] }
 
-// collect sets the sum's parameters, beginning at from, to the slot's sums over lanes, and releases
-// them.
+// collect adds up the lanes in the slot, sets the clipped sum from parameter from on to the
+// results, and also adds them to s.out (see release).
 func (a *affine) collect(s *Scratch, from, slot int) {
 	lanes := s.wide(slot)
 	to := from + len(lanes)/f32.WideLanes
@@ -44,15 +44,15 @@ func (a *affine) collect(s *Scratch, from, slot int) {
 	a.release(s, from, to)
 }
 
-// release adds a part of the sum to the release, if there is one.
+// release adds the parameters [from, to) of the clipped sum to s.out, unless s.out is nil.
 func (a *affine) release(s *Scratch, from, to int) {
 	if s.out != nil {
 		f32.AddNarrow(s.out[from:to], s.sum[from:to])
 	}
 }
 
-// deposit sets the sum's parameters, beginning at from, to x. If there is a release, it adds x to
-// it.
+// deposit sets the clipped sum, from parameter from on, to x. If s.out is not nil, it adds x to
+// s.out instead.
 func (a *affine) deposit(s *Scratch, from int, x []float64) {
 	if s.out != nil {
 		f32.AddNarrow(s.out[from:from+len(x)], x)

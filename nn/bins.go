@@ -33,10 +33,10 @@ const MaxBatch = 1 << 18
 // and 65·65·u·C after. The rest of the first term of Rounding covers the second order. Other bins
 // have the same bits, and so do gradients of other examples, wherever they are in the batch.
 //
-// Sums by matrix tiles satisfy the same bound. Those of a bin's examples in a dense layer add 16
-// terms in a row, then two such sums, then at most 12 of these. Their magnitudes are at most 1 +
-// 2^-6 of those of the products, and they leave out 2^-22.9. So their error is less than 34·u·Σ|·|.
-// For convolutions see newTiledGhost.
+// Sums by matrix tiles satisfy the same bound. In a dense layer, the sum over a bin's examples adds
+// 16 terms in a row, then two such sums, then at most 12 of these. The magnitudes of the terms are
+// at most 1 + 2^-6 of those of the products, and splitting leaves out at most 2^-22.9 of them. So
+// the error is less than 34·u·Σ|·|. For convolutions see newTiledGhost.
 //
 // In float64, at most MaxBatch/2 bins are added. (Two neighbouring intervals that together have
 // more than 64 records cannot both be small. Record numbers have 31 bits, so at most 31 small bins
@@ -101,8 +101,8 @@ func (s *Scratch) binStart(at int) int {
 	return 0
 }
 
-// runs divides bins into runs of most examples each, the last run of a bin being shorter, and
-// returns the segments of these runs.
+// runs divides the bins of the examples [from, to) into runs of most examples each, and returns the
+// segments of these runs. The last run of a bin may be shorter.
 func (s *Scratch) runs(from, to, most int) []segment {
 	s.cut = s.cut[:0]
 	for _, p := range s.segments(from, to) {
@@ -117,7 +117,7 @@ func (s *Scratch) runs(from, to, most int) []segment {
 	return s.cut
 }
 
-// pieces returns segments, cut to at most the given number of examples.
+// pieces returns the segments of the examples [from, to), cut to at most most examples each.
 func (s *Scratch) pieces(from, to, most int) []segment {
 	s.cut = s.cut[:0]
 	for _, p := range s.segments(from, to) {

@@ -45,8 +45,8 @@ func (d *dense) place(n *Net) {
 	d.bias64 = n.newWides(d.affine.out * f32.WideLanes)
 }
 
-// parts returns into how many parts numbers are split for matrix tiles, or 0 if tiles do not
-// compute the products.
+// parts returns the number of parts into which numbers are split for matrix tiles, or 0 if tiles do
+// not compute the products.
 func (d *dense) parts(s *Scratch) int {
 	if d.tiled && s.tiles {
 		return s.net.parts
@@ -84,8 +84,8 @@ func (d *dense) ready(*Scratch) {}
 
 func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 
-// norms adds (‖a‖² + 1)·‖δ‖². The gradient is the outer product of δ with the input a, extended by
-// 1 for the bias.
+// norms adds (‖a‖² + 1)·‖δ‖² to each example's squared norm, because the layer's gradient is the
+// outer product of the derivative δ and the input a, extended by 1 for the bias.
 func (d *dense) norms(s *Scratch, from, to int) {
 	if !s.private {
 		return
@@ -121,8 +121,8 @@ func withinRange(norm2 float64) float64 {
 	return norm2
 }
 
-// sums adds Σ f·δ·(a, 1) over the examples of the bins that end in the chunk, and keeps the other
-// examples.
+// sums adds Σ f·δ·(a, 1) over the examples of the bins that end in the chunk, with the clip factors
+// f. It keeps the other examples for the next chunk.
 func (d *dense) sums(s *Scratch, from, to int) {
 	scaled, swapped := s.float(d.scaled, 0), s.float(d.swapped, 0)
 	done := sort.SearchInts(s.ends, s.first+1) // the bins before the chunk

@@ -101,7 +101,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	return g
 }
 
-// listPairs lists the pairs of output positions.
+// listPairs sets g.pairs to the pairs of output positions.
 func (g *ghostGradients) listPairs(ys, xs []stretch) {
 	c := g.c
 	index := func(s Shape, y, x int) int { return y*s.Width + x }
@@ -121,7 +121,8 @@ func (g *ghostGradients) listPairs(ys, xs []stretch) {
 	}
 }
 
-// common lists what two positions read through the taps that both have.
+// common returns, for each tap that two positions have in common, the places that they read through
+// it.
 func common(a, b stretch) [][2]int {
 	var out [][2]int
 	for _, s := range a.taps {
@@ -196,7 +197,8 @@ func (g *ghostGradients) finish(s *Scratch) {
 	g.c.collect(s, g.c.bias, g.bias64)
 }
 
-// deposit copies the tiles of the weights' sum to their places in the sum.
+// deposit copies the tiles of the weights' sum to their places in the clipped sum of all
+// parameters.
 func (g *ghostGradients) deposit(s *Scratch, tiles []float64) {
 	c := g.c
 	for _, group := range g.groups {

@@ -12,8 +12,8 @@ import (
 // ErrNotFinite reports a gradient that is not finite.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor returns the weight of an example in the sum for the norm of its gradient. ok is false if
-// the number is not a norm.
+// Factor returns the factor by which an example's gradient is multiplied in the sum, for the norm
+// of that gradient. ok is false if norm is not a norm (negative, infinite or NaN).
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for example
@@ -101,8 +101,9 @@ func (n *Net) Logits(z []float64, params []float32, batch data.Batch, s *Scratch
 	})
 }
 
-// evaluate runs the forward pass of the batch. It calls f with the first example of every block and
-// the block's place in its chunk, where the logits are.
+// evaluate runs the forward pass of the batch. For every block it calls f with the number of the
+// block's first example, and with the number b of the block in its chunk, at which the scratch has
+// the logits.
 func (n *Net) evaluate(params []float32, batch data.Batch, s *Scratch, f func(at, b int)) {
 	s.begin(params, batch)
 	defer s.end()

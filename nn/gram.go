@@ -3,7 +3,8 @@ package nn
 import "proactivedp/internal/f32"
 
 // gram computes the inner products over the channels for pairs of positions of a map, as
-// [position][position][lane]. It computes those whose first position does not follow the second.
+// [position][position][lane]. Products are symmetric, so it computes only pairs whose first
+// position does not follow the second.
 type gram struct {
 	layout
 	slot  int

@@ -20,7 +20,7 @@ func (in *input) place(n *Net) {
 }
 
 // load sets the input of block b to the examples of the batch, beginning with first. A short block
-// repeats its last example, so every lane always holds values of an example in use.
+// repeats its last example, so that every lane holds a real example.
 func (in *input) load(s *Scratch, batch data.Batch, first, b int) {
 	rows := s.float(in.rows, 0)
 	width := len(rows) / f32.Lanes

@@ -24,8 +24,8 @@ type laneProduct struct {
 	strips []*f32.Patches // strips of taps, over the positions of some rows
 }
 
-// cacheBytes is how much of the maps a strip may use. It then stays in the first-level cache, which
-// has at least 32 KiB.
+// cacheBytes is the largest part of the maps that a strip uses, so that it stays in the first-level
+// cache, which has at least 32 KiB.
 const cacheBytes = 32 << 10
 
 func newLaneGradients(n *Net, c *conv) *laneGradients {
@@ -142,7 +142,8 @@ func (g *laneGradients) bias(s *Scratch, d []float32, begins bool) {
 	}
 }
 
-// close adds the biases' gradient of block b to the weights' gradient, and computes the norms.
+// close appends the biases' gradient of block b to the weights' gradient, and adds the squared
+// norms of both.
 func (g *laneGradients) close(s *Scratch, b int) {
 	grad, sums := s.float(g.grad, b), s.float(g.biases, 0)
 	bias := grad[(g.c.bias-g.c.weight)*f32.Lanes:]

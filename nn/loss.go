@@ -2,13 +2,22 @@ package nn
 
 import (
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
 )
 
 // The objective is softmax cross-entropy. For an example of class y with logits z it is ln Σ_c
-// e^{z_c} − z_y. Its derivative is p − onehot(y), where p is the softmax of z.
+// e^{z_c} − z_y. Its derivative is p − onehot(y), where p is the softmax of z. Both are multiplied by the
+// weight of class y.
+
+// WithClassWeights returns the network with these weights of the loss, one for each class.
+func (n *Net) WithClassWeights(weights []float64) *Net {
+	weighted := *n
+	weighted.weights = slices.Clone(weights)
+	return &weighted
+}
 
 // losses returns the sum of the objective over the used lanes of block b, whose examples begin at
 // first.
@@ -24,7 +33,11 @@ func (n *Net) losses(s *Scratch, batch data.Batch, first, b int) float64 {
 			sum += math.Exp(float64(z[i]) - largest)
 		}
 		y := batch.Label(first + l)
-		total += math.Log(sum) + largest - float64(z[int(y)*f32.Lanes+l])
+		loss := math.Log(sum) + largest - float64(z[int(y)*f32.Lanes+l])
+		if n.weights != nil {
+			loss *= n.weights[y]
+		}
+		total += loss
 	}
 	return total
 }
@@ -59,6 +72,12 @@ func (n *Net) derive(s *Scratch, batch data.Batch, first, b int) {
 	for l := range f32.Lanes {
 		y := batch.Label(min(first+l, batch.Len()-1))
 		p[int(y)*f32.Lanes+l]--
+		if n.weights != nil {
+			// The norm and the products with the gradient both use these rounded numbers.
+			for i := l; i < len(p); i += f32.Lanes {
+				p[i] *= float32(n.weights[y])
+			}
+		}
 	}
 }
 

@@ -25,8 +25,10 @@ type Net struct {
 
 	layers []LayerInfo
 	params int
-	parts  int // number of parts into which matrix tiles split numbers
-	tiled  bool
+	// weights multiplies the loss of an example, by class; nil means 1.
+	weights []float64
+	parts   int // number of parts into which matrix tiles split numbers
+	tiled   bool
 
 	floats []slot // a scratch's memory of float32 …
 	ints   []slot // … of int32 …
@@ -57,19 +59,19 @@ type stage interface {
 type learner interface {
 	stage
 	parameters() *affine
-	// norms computes the blocks' gradients, or what is needed of them. If norms are wanted, it adds
-	// the squared norms to those of the scratch. Rounded norms are upper bounds for the vectors
-	// that sums adds.
+	// norms computes the blocks' gradients, or the parts of them that sums needs. If the call clips,
+	// it adds the squared norms to those in the scratch. Each computed norm is, in spite of rounding,
+	// at least the norm of the vector that sums adds.
 	norms(s *Scratch, from, to int)
-	// sums adds the blocks' gradients, each times its clip factor, to what the scratch collects, or
-	// to the sum.
+	// sums adds the blocks' gradients, each times its clip factor, to the layer's slots in the scratch
+	// or to the sum.
 	sums(s *Scratch, from, to int)
 	// ready prepares the scratch for the parameters.
 	ready(s *Scratch)
 	// start prepares the scratch for the backward pass, and the parts of the sum to which sums
 	// adds.
 	start(s *Scratch)
-	// finish sets the rest of the sum to what was collected.
+	// finish moves the gradients that are still in the layer's slots to the sum.
 	finish(s *Scratch)
 }
 
@@ -91,7 +93,7 @@ func New(input Shape, layers ...Layer) (*Net, error) {
 	return compile(input, f32.ThreeParts, layers)
 }
 
-// compile is New with the number of parts into which matrix tiles split numbers.
+// compile does the work of New, for matrix tiles that split numbers into the given number of parts.
 func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	var p problems
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")

@@ -14,9 +14,9 @@ const (
 	// Float32 splits each number into three bfloat16 whose sum it is. Gradients are those of
 	// float32, to within 1e-5 of the sums of magnitudes.
 	Float32 Precision = ""
-	// BF16x3 splits each number into two bfloat16 and each product into three. It takes half the
-	// time. A product has a relative error of up to 3·2^-16. The error that results for an
-	// example's gradient is added to the norm by which it is clipped.
+	// BF16x3 splits each number into two bfloat16 and each product into three. It takes half the time.
+	// A product has a relative error of up to 3·2^-16. A bound on the resulting error of an example's
+	// gradient is added to the norm by which the gradient is clipped.
 	BF16x3 Precision = "bf16x3"
 )
 
@@ -34,5 +34,10 @@ func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	for _, l := range n.layers {
 		layers = append(layers, l.Layer)
 	}
-	return compile(n.Input(), parts, layers)
+	precise, err := compile(n.Input(), parts, layers)
+	if err != nil {
+		return nil, err
+	}
+	precise.weights = n.weights
+	return precise, nil
 }

@@ -8,8 +8,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Scratch is the working memory of one caller at a time. It grows to what the largest batch needs.
-// A chunk bounds that.
+// Scratch is working memory for the methods of a Net; only one call at a time may use it. It grows
+// with the largest batch so far, but not beyond what one chunk needs, because a batch is processed
+// in chunks of a few blocks.
 type Scratch struct {
 	net    *Net
 	floats []store[float32]
@@ -112,7 +113,7 @@ func (n *Net) newPairs(size int) int {
 	return len(n.pairs) - 1
 }
 
-// allot reserves slots for every value and lets the stages plan.
+// allot reserves slots for every value, and then calls place of every stage.
 func (n *Net) allot() {
 	for i, v := range n.values {
 		span := n.chunk

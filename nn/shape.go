@@ -20,8 +20,8 @@ func (s Shape) String() string {
 	return fmt.Sprintf("%d×%d×%d", s.Channels, s.Height, s.Width)
 }
 
-// layout says where the maps of a block are: [channel][y][x][lane]. Each plane has a border of
-// zeros, to which nothing writes.
+// layout is the arrangement of a block's maps in memory, [channel][y][x][lane]. Each plane has a
+// border of zeros, to which nothing writes.
 type layout struct {
 	Shape
 	border int

@@ -18,7 +18,8 @@ type stretch struct {
 // tapAt is a tap along an axis: its index in the kernel, and how far after the first tap it reads.
 type tapAt struct{ kernel, step int }
 
-// reach adds a tap through which the first position reads the place to.
+// reach adds to s the tap with this kernel index, through which the first position reads the place
+// to.
 func (s *stretch) reach(kernel, to int) {
 	if len(s.taps) == 0 {
 		s.start = to
@@ -86,8 +87,8 @@ func (c *conv) backAxis(in, out int, exact bool) []stretch {
 	return all
 }
 
-// grid says how to read a map: the number of floats from one channel, row and column to the next,
-// and the offset of the first position's first channel.
+// grid has the distances for reading a map: the number of floats from one channel, row and column
+// to the next, and the offset of the first position's first channel.
 type grid struct{ channels, channel, row, column, start int }
 
 // grid returns how to read a map of layout l.
@@ -126,8 +127,8 @@ func patches(ys, xs []stretch, from grid, to layout, weight func(ky, kx, channel
 	return out
 }
 
-// terms lists the products of weights with the places that the taps read, relative to the first
-// place, in the order of the weights.
+// terms returns the products of weights with the inputs that the taps ys and xs read, as offsets
+// relative to the first input, in the order of the weights.
 func (g grid) terms(ys, xs []tapAt, weight func(ky, kx, channel int) int) *f32.Terms {
 	var list []f32.Term
 	for _, y := range ys {

@@ -6,9 +6,9 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// tiledAcross is across by matrix tiles, if the machine has them. A tile's columns are a position
-// of one block, and its terms are 32 channels under a tap. The weights are split once per step, and
-// the input once for each group of blocks.
+// tiledAcross computes the product of across with matrix tiles, if the machine has them. A tile's
+// columns are a position of one block, and its terms are 32 channels under a tap. The weights are
+// split once per step, and the input once for each group of blocks.
 type tiledAcross struct {
 	*across
 	back    bool // weights are read transposed, as [channel][tap][row]
@@ -33,7 +33,8 @@ type tiledPlace struct {
 // stays in the second-level cache together with the weights.
 const tiledBytes = 5 << 18
 
-// tiles returns p by matrix tiles, or p itself if its sizes do not fit them.
+// tiles returns the contraction p as one that uses matrix tiles, or p itself if its sizes do not
+// fit tiles.
 func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
 	if !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
 		return p

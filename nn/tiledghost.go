@@ -165,7 +165,8 @@ func (t *tiledGhost) operands(s *Scratch, b, from int) (x, delta []float32) {
 	return s.float(t.c.in.act, b), s.float(t.c.out.delta, b)
 }
 
-// takeDeltas splits a block's derivatives. They become the examples beginning with the given one.
+// takeDeltas splits a block's derivatives into tiles and stores them as examples number example and
+// following.
 func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 	out, parts, half := t.c.out, s.net.parts, t.c.out.Width/2
 	tiles := s.pair(t.deltas)
@@ -200,7 +201,8 @@ func (t *tiledGhost) takeDeltas(s *Scratch, delta []float32, example int) {
 	}
 }
 
-// takeInputs splits 16 channels of a block's input.
+// takeInputs splits 16 channels of a block's input into tiles and stores them as examples number
+// example and following.
 func (t *tiledGhost) takeInputs(s *Scratch, x []float32, group int, tiles []f32.Pair, example int) {
 	in, parts, half := t.c.in, s.net.parts, t.c.out.Width/2
 	nothing := s.float(t.nothing, 0)
@@ -238,18 +240,18 @@ const (
 	windowBlock = 2 * f32.Lanes * windowRow
 )
 
-// ofRows returns the number of sums for 32 rows and 16 channels.
+// ofRows returns how many numbers the sums for 32 rows and 16 channels have.
 func (t *tiledGhost) ofRows() int {
 	return t.c.Kernel * ((t.c.Kernel + f32.Windows - 1) / f32.Windows) * windowBlock
 }
 
-// ofChannels returns the number of sums for 16 channels.
+// ofChannels returns how many numbers the sums for all rows and 16 channels have.
 func (t *tiledGhost) ofChannels() int { return (t.c.affine.out/f32.Lanes + 1) / 2 * t.ofRows() }
 
-// wides returns the number of sums.
+// wides returns how many float64 numbers all sums have.
 func (t *tiledGhost) wides() int { return t.c.in.Channels / f32.Lanes * t.ofChannels() }
 
-// narrows returns how many floats the sums are while a bin is summed.
+// narrows returns how many float32 numbers the sums have while a bin is summed.
 func (t *tiledGhost) narrows() int { return t.wides() / windowBlock * f32.WindowFloats }
 
 // deposit copies the sums from the order in which multiply adds to them to their places in the

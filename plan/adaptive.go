@@ -33,7 +33,8 @@ type ClosedFormBeside struct {
 // costing returns the cost of all events of a record, by composition or in a filter.
 type costing func(events []dp.Event) (dp.Bound, error)
 
-// throughFilter sets p.Filter and returns the cost of events in that filter.
+// throughFilter sets p.Filter, and returns a function that computes the cost of events in that
+// filter.
 func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late bool) (costing, error) {
 	p.Filter = &FilterUse{Recorded: recorded != nil && !late}
 	if recorded != nil {
@@ -63,8 +64,8 @@ func (p *Next) throughFilter(ctx context.Context, recorded *rdp.Limits, late boo
 	return cost, nil
 }
 
-// setBeside completes a leg that was found. It sets the guarantee, and what the other ways of
-// accounting give.
+// setBeside completes p after a next leg was found. It sets the guarantee, and the costs of the
+// same rounds by other ways of accounting.
 func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	all := p.release(p.Event())
 	p.ClosedForm.All, _ = closedUpper(ctx, all, p.Delta)
@@ -87,13 +88,13 @@ func (p *Next) setBeside(ctx context.Context, compose costing) error {
 	return nil
 }
 
-// isInBudget reports whether all rounds fit into one closed-form budget of ε_target and δ.
+// isInBudget reports whether all the events fit into one closedform.Budget of p's target ε and δ.
 func (p *Next) isInBudget(all []dp.Event) bool {
 	b, err := closedform.NewBudget(p.N, p.TargetEpsilon, p.Delta)
 	return err == nil && b.Spend("past and next", all) == nil
 }
 
-// closedUpper returns the ε of Theorem simpleF, or nil if it gives none.
+// closedUpper returns the ε of Theorem simpleF for the events, or nil if the theorem gives none.
 func closedUpper(ctx context.Context, events []dp.Event, delta float64) (*float64, error) {
 	b, err := closedform.Accountant{}.Epsilon(ctx, events, delta)
 	if err != nil || math.IsInf(b.EpsilonUpper, 1) {
@@ -110,7 +111,7 @@ func (p *Next) pastIsTooMuch() bool {
 	return p.Past != nil && p.Past.EpsilonUpper > p.TargetEpsilon
 }
 
-// alreadySpent says what the past rounds cost, with the tightest number first.
+// alreadySpent returns text about the cost of the past rounds, with the tightest number first.
 func (p *Next) alreadySpent() string {
 	if p.Filter == nil {
 		return fmt.Sprintf("the past rounds already cost ε = %s, above %s", up(p.Past.EpsilonUpper, 5),

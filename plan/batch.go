@@ -9,17 +9,20 @@ import (
 	"proactivedp/dp/gdp"
 )
 
-// A recommended batch size leaves enough updates for a training to converge, and not more than help.
+// A recommended batch size keeps at least enoughSignal of the full-batch signal, and leaves from
+// fewestUpdates to mostUpdates updates: enough for a training to converge, and no more than are
+// useful.
 const (
 	fewestUpdates = 100
 	mostUpdates   = 1000
 	enoughSignal  = 0.8
 )
 
-// bytesPerParameter is what a parameter needs in an update, as float32.
+// bytesPerParameter is the size of a parameter in an update, which is a float32.
 const bytesPerParameter = 4
 
-// Batch is a batch size with the noise that the budget asks of it, and what it costs.
+// Batch is a batch size, with the least noise within the budget, and with the amounts of
+// computation and communication.
 type Batch struct {
 	SampleSize int `json:"sample_size"` // s, the mean if θ > 1
 	Rounds     int `json:"rounds"`      // T of one client
@@ -37,7 +40,7 @@ type Batch struct {
 	Reason       string `json:"reason,omitempty"`    // why it is recommended, or why it has no σ
 }
 
-// batch returns a batch size with its costs, without its noise.
+// batch returns the Batch of size s with everything but its noise.
 func (p *Plan) batch(s, rounds int) Batch {
 	messages := p.Clients * rounds
 	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
@@ -59,7 +62,8 @@ func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
 	return &part
 }
 
-// priced sets the least noise of a batch size by the calculator.
+// priced sets the least noise of b within the calculator's budget, and the signal that b has with
+// it.
 func (c calculator) priced(ctx context.Context, b *Batch) (stop, error) {
 	found, err := c.noise(ctx, b.SampleSize, b.Rounds)
 	if err == nil && found.met {
@@ -140,8 +144,8 @@ func (p *Plan) Recommend(ctx context.Context) error {
 // MaxSizes is how many batch sizes Compare takes.
 const MaxSizes = 100
 
-// ValidateSizes reports what is wrong with a request and the sizes that Compare is to take
-// for it.
+// ValidateSizes returns an error for every problem of the request r and of the batch sizes that
+// Compare would compare for it.
 func (r Request) ValidateSizes(sizes []int) error {
 	errs := rangeErrors{}
 	if n := len(sizes); n < 1 || n > MaxSizes {

@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/testkit"
 )
 
 // The question of the issue: the least noise by default, how much of the signal sizes keep,
@@ -128,6 +129,7 @@ func TestRounds(t *testing.T) {
 // 100 random settings the rounds, and in every fifth, as it takes long, the noise for them.
 func TestPlanAndCalibrationAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(38, 1))
+	every := max(20/testkit.Sweeps(t), 5) // plans with PLD are slow
 	for i := range 100 {
 		q := Request{N: int(logUniform(r, 500, 1e6)), Epochs: logUniform(r, 0.5, 50), Epsilon: logUniform(r, 0.1, 8),
 			Delta: 1e-6}
@@ -136,7 +138,7 @@ func TestPlanAndCalibrationAgree(t *testing.T) {
 		}
 		q.SampleSize = int(logUniform(r, 1, float64(q.N)/4)) + 1
 		rounds, ok := Rounds(q.Epochs, dp.Event{SampleSize: q.SampleSize, DatasetSize: q.N})
-		if i%5 != 0 {
+		if i%every != i/every%2 {
 			q.Epsilon, q.Sigma, q.Method = 0, 5, RDP
 			if p := solve(t, q); p.Run.Rounds != rounds || !ok {
 				t.Errorf("%+v: %+v, want %d rounds, %v", q, p.Run, rounds, ok)

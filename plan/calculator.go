@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// calculator finds whichever of σ, s and T is missing, or the cost of the run if none is.
+// calculator finds the missing one of σ, s and T, or the cost of the run if none is missing.
 type calculator struct {
 	p      *Plan
 	price  pricing // cost of all rounds that use one record
@@ -126,7 +126,7 @@ func (p *Plan) pricing(ctx context.Context, copies int) (pricing, error) {
 	return p.priceBy(ctx, acc, copies), err
 }
 
-// accept sets the run and everything that follows from it.
+// accept sets the plan's run to the answer a, and all numbers that follow from the run.
 func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	p, b, s, rounds := c.p, a.bound, a.s, a.rounds
 	client := b
@@ -164,7 +164,8 @@ func (c calculator) accept(ctx context.Context, a answer, k int) error {
 	return nil
 }
 
-// refuse sets the reason: the cost of the safest setting, and changes that would meet the budget.
+// refuse sets the plan's reason why there is no run: the cost of a, the safest setting, and changes
+// to the request that would meet the budget.
 func (c calculator) refuse(ctx context.Context, r Request, a answer) error {
 	if a.err != nil && !errors.Is(a.err, dp.ErrNotCovered) {
 		return a.err
@@ -279,7 +280,7 @@ func tooLittle(kn float64) string {
 	return fmt.Sprintf("k·N = %s is less than one gradient computation", down(kn, 3))
 }
 
-// ifGiven returns name if is is true, and "" otherwise.
+// ifGiven returns name if the condition is true, and "" otherwise.
 func ifGiven(name string, is bool) string {
 	if is {
 		return name

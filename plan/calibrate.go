@@ -8,6 +8,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
 )
 
 // The ranges of a Target. No accountant was tested above maxSteps rounds.
@@ -34,6 +35,8 @@ type Target struct {
 
 	Sampling  dp.Sampling  `json:"sampling,omitempty"`
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"`
+	Redraw    dp.Redraw    `json:"redraw,omitempty"` // for allocation and shuffled batches, see [dp.Event]
+	Group     int          `json:"group,omitempty"`  // records of one person, see [dp.Event]
 }
 
 // Validate reports every field of t that is outside its range.
@@ -78,8 +81,24 @@ func (t Target) Validate() error {
 	}
 	if _, err := dp.SchemeOf(t.Sampling, t.Adjacency); !errors.Is(err, dp.ErrNotCovered) { // ErrNotCovered is left to the accountant
 		errs.add(err)
+		if err == nil {
+			errs.add(t.checkDraw())
+		}
 	}
 	return errs.join()
+}
+
+// checkDraw reports what is wrong with redraw, group, and the rate of allocation.
+func (t Target) checkDraw() error {
+	if t.Sampling == dp.Allocation && t.SampleRate == 0 {
+		return fmt.Errorf("sample rate = 0, must be 1/t of t batches with %s sampling: it cannot be solved for", t.Sampling)
+	}
+	e := dp.Event{Sampling: t.Sampling, Adjacency: t.Adjacency, Redraw: t.Redraw, Group: t.Group, NoiseMultiplier: 1, Rate: 1,
+		Count: 1}
+	if t.Sampling == dp.Allocation {
+		e.Rate, e.SampleSize, e.DatasetSize = t.SampleRate, t.SampleSize, t.DatasetSize
+	}
+	return e.Validate()
 }
 
 // ofSizes returns t with SampleRate = SampleSize/DatasetSize, if both are given.
@@ -111,6 +130,8 @@ type Calibration struct {
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
+	Redraw     dp.Redraw    `json:"redraw,omitempty"`
+	Group      int          `json:"group,omitempty"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
 	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
@@ -132,7 +153,12 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	}
 	t = t.ofSizes()
 	q := t.unknown()
-	d := t.dial(ctx, q, acc, tolerance)
+	search := acc
+	if p, ok := acc.(pld.Accountant); ok { // the lower end is that of the answer alone
+		p.UpperEnd = true
+		search = p
+	}
+	d := t.dial(ctx, q, search, tolerance)
 	if coarse != nil {
 		if s, err := t.dial(ctx, q, coarse, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
 			d.start = s.value
@@ -145,20 +171,26 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	case !s.met:
 		return nil, ended(ctx, t.infeasible(ctx, q, s, acc))
 	}
+	if p, ok := acc.(pld.Accountant); ok && s.bound.Kind == dp.Upper && !p.UpperEnd {
+		if s.bound, err = t.dial(ctx, q, acc, tolerance).price(s.value); err != nil {
+			return nil, ended(ctx, err)
+		}
+	}
 	t = t.with(q, s.value)
 	return &Calibration{
 		Sigma: t.Sigma, SampleRate: t.SampleRate, Steps: t.Steps,
 		SampleSize: t.SampleSize, DatasetSize: t.DatasetSize,
 		EpsilonLower: s.bound.EpsilonLower, Epsilon: s.bound.Epsilon, EpsilonUpper: s.bound.EpsilonUpper,
 		TargetEpsilon: t.Epsilon, Delta: t.Delta,
-		Adjacency: t.Adjacency, Sampling: t.Sampling, Accountant: acc.Name(), Kind: s.bound.Kind, SolvedFor: string(q),
+		Adjacency: t.Adjacency, Sampling: t.Sampling, Redraw: t.Redraw, Group: t.Group,
+		Accountant: acc.Name(), Kind: s.bound.Kind, SolvedFor: string(q),
 	}, nil
 }
 
 // Event returns the calibrated rounds.
 func (c *Calibration) Event() dp.Event {
-	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, NoiseMultiplier: c.Sigma, Rate: c.SampleRate,
-		Count: c.Steps}
+	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
+		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}
 	if c.DatasetSize != 0 {
 		e.Rate, e.SampleSize, e.DatasetSize = 0, c.SampleSize, c.DatasetSize
 	}
@@ -220,7 +252,8 @@ func (t Target) dial(ctx context.Context, q quantity, acc dp.Accountant, tol flo
 	price := func(v float64) (dp.Bound, error) {
 		t := t.with(q, v)
 		return acc.Epsilon(ctx, []dp.Event{{
-			Sampling: t.Sampling, Adjacency: t.Adjacency, NoiseMultiplier: t.Sigma, Rate: t.SampleRate, Count: t.Steps,
+			Sampling: t.Sampling, Adjacency: t.Adjacency, Redraw: t.Redraw, Group: t.Group,
+			NoiseMultiplier: t.Sigma, Rate: t.SampleRate, Count: t.Steps,
 		}}, t.Delta)
 	}
 	l := limitOf(t.Epsilon, t.Delta, t.Adjacency)
@@ -252,7 +285,8 @@ func noiseDial(price func(sigma float64) (dp.Bound, error), start, tol float64) 
 	}
 }
 
-// infeasible explains that even s, the safest value of q, exceeds the budget.
+// infeasible returns the error which says that even s, the safest value of the quantity q, exceeds
+// the budget.
 func (t Target) infeasible(ctx context.Context, q quantity, s stop, acc dp.Accountant) error {
 	t = t.with(q, s.value)
 	what := map[quantity]string{

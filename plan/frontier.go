@@ -40,14 +40,14 @@ type Row struct {
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
 
-	// Signal is what a size keeps of the full-batch signal with the tight σ under the plan's
-	// adjacency, see [Batch]; nil without that σ.
+	// Signal is the fraction of the full-batch signal that the size keeps, with the least σ of the
+	// tight accountant under the plan's adjacency, see [Batch]. It is nil if there is no such σ.
 	Computations int      `json:"grad_computations"` // sT
 	Signal       *float64 `json:"signal"`
 }
 
-// smallest is the plan's sample size over the least size of a Frontier. For smaller sizes, more rounds
-// hardly reduce the noise.
+// smallest is the ratio of the plan's sample size to the least size of a Frontier. Below that size, smaller
+// samples in more rounds hardly need less noise.
 const smallest = 32
 
 // MaxPoints is the largest number of sizes that a Frontier can be asked for.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ import (
 	"proactivedp/rng"
 )
 
-// History is what was released of a record so far, and the filter that limits further releases.
+// History has the releases so far that used a record, and the filter that limits further releases.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
@@ -31,8 +30,8 @@ type History struct {
 	// only an assumption.
 	Late   bool
 	Events []dp.Event // in the order of release
-	// Notes are warnings from the reports of the rounds that no event expresses, for example data that
-	// ε does not cover. A privacy statement repeats them.
+	// Notes are warnings from the reports of the rounds that the events cannot express, for example
+	// about data that ε does not cover. A privacy statement repeats them.
 	Notes []string
 }
 
@@ -89,9 +88,9 @@ func ReadEvents(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp
 	return h.Fixed()
 }
 
-// ReadHistory is like [ReadEvents], but also reads the key "filter" of an object. Its value has the
-// keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If it also
-// has "recorded": false, [History.Late] is set.
+// ReadHistory reads the same forms as [ReadEvents], and also the key "filter" of an object. Its value
+// has the keys epsilon, delta and orders: the [rdp.Limits] that were fixed before the first release. If
+// it also has "recorded": false, [History.Late] is set.
 func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (History, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxEventsBytes))
 	if err != nil {
@@ -138,7 +137,7 @@ type historyFile struct {
 	Report   report
 }
 
-// report holds the keys of a report or a record that are read in addition to its rounds.
+// report holds those keys of a report or a record, other than its rounds, that are read.
 type report struct {
 	Notes     []string        `json:"notes"`
 	DataNote  string          `json:"data_note"`
@@ -261,10 +260,15 @@ func refuseMisspelt(text []byte) error {
 		return strictjson.Plain(err, text)
 	}
 	const filter = "filter"
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" {
-			return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", key, filter)
+	misspelt := "" // the first in alphabetical order
+	for key := range all {
+		if !strings.EqualFold(key, filter) && message.Nearest(key, []string{filter}) != "" &&
+			(misspelt == "" || key < misspelt) {
+			misspelt = key
 		}
+	}
+	if misspelt != "" {
+		return fmt.Errorf("the key %.40q looks like %q: if it is that, correct it; if not, rename it", misspelt, filter)
 	}
 	return nil
 }

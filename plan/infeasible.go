@@ -63,7 +63,8 @@ func (rs *Remedies) add(change string, to float64, method Method, text string) {
 	*rs = append(*rs, Remedy{change, to, method, text})
 }
 
-// cost describes the cost of the safest setting. what is a description of that setting.
+// cost describes the cost of s, the safest setting, compared with the target. what is a description
+// of that setting.
 func (s stop) cost(what string, target float64) string {
 	if s.err != nil {
 		return fmt.Sprintf("%s has no ε: %s", what, message.Of(s.err))

@@ -128,7 +128,7 @@ func (p *Plan) asRun(l *closedform.Limits, k float64) error {
 	return nil
 }
 
-// setLimits sets what the theorem allows one client.
+// setLimits sets TMin, SMax and the other limits that the theorem has for one client.
 func (p *Plan) setLimits(l closedform.Limits, computations int) {
 	rounds := func(t float64) int { return int(min(math.Ceil(t), maxCount)) }
 	size := func(s float64) int { return int(min(s, float64(computations))) }
@@ -139,8 +139,8 @@ func (p *Plan) setLimits(l closedform.Limits, computations int) {
 	p.TMinAsym, p.SMaxAsym = &asymRounds, &asymSize
 }
 
-// tooFine sets the reason that even samples of one record are not allowed. Except for Paper, it adds
-// the least ε and the most epochs that allow them.
+// tooFine sets the plan's reason: even samples of one record are not allowed. Except for the method
+// Paper, it adds the least ε and the most epochs that would allow them.
 func (p *Plan) tooFine(r Request) {
 	e := Infeasible{
 		Cost: fmt.Sprintf("the largest sample size is %s, less than one record (%s)", down(*p.SMaxReal, 3), p.Binding),

@@ -14,11 +14,11 @@ import (
 // Method says by which theorem or accountant the cost of a plan is computed.
 type Method string
 
-// The methods. Printed and Paper exist to compare with the paper. Their results are of kind
-// dp.Approximation and have no upper bound.
+// The methods. Printed and Paper exist to compare with the paper. Their ε may be below the true
+// one: it is of kind dp.Approximation, and its upper bound is +Inf.
 //
-// RDP and PLD do not take varying sizes into account. If θ > 1, they count every round at the largest
-// size ⌊θs⌋, which is safe.
+// RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the largest
+// size ⌊θs⌋, which is on the safe side.
 const (
 	ClosedForm Method = "closed-form"         // Theorem simpleF with the corrected γ
 	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as printed; no guarantee
@@ -36,7 +36,7 @@ func ParseMethod(name string) (Method, error) {
 	return "", fmt.Errorf("method = %q, must be %q, %q, %q, %q or %q", name, ClosedForm, Printed, Paper, RDP, PLD)
 }
 
-// form returns the γ of a closed-form method.
+// form returns the form of γ (corrected or printed) that a closed-form method uses.
 func (m Method) form() closedform.Form {
 	if m == ClosedForm {
 		return closedform.Corrected
@@ -58,7 +58,8 @@ func (m Method) kind() dp.Kind {
 	return dp.Approximation
 }
 
-// guaranteed returns b with only as much as the method can guarantee.
+// guaranteed returns b without the parts that the method does not guarantee: for Printed and Paper
+// it is an approximation.
 func (m Method) guaranteed(b dp.Bound) dp.Bound {
 	if m.kind() == dp.Approximation {
 		b.Kind, b.Accountant = dp.Approximation, string(m)
@@ -99,7 +100,7 @@ func (p *Plan) priceByForm(form closedform.Form, copies int) pricing {
 	}
 }
 
-// upper returns ε as an upper bound of the plan's method.
+// upper returns eps as a dp.Bound of kind Upper, named after the plan's method.
 func (p *Plan) upper(eps float64) dp.Bound {
 	return dp.Bound{
 		Epsilon: eps, EpsilonUpper: eps, DeltaLower: p.Delta, Delta: p.Delta, DeltaUpper: p.Delta,

@@ -117,8 +117,8 @@ type Plan struct {
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Theorem is what Theorem simpleF requires, to compare with a plan by another method. A field is nil if
-// the theorem does not cover the question.
+// Theorem has the numbers of Theorem simpleF, to compare with a plan by another method. A field is nil if the
+// theorem does not cover the question.
 type Theorem struct {
 	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given, and
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
@@ -163,7 +163,8 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 	return p, nil
 }
 
-// theorem returns what Theorem simpleF says of the same budget or run; nil if nothing.
+// theorem returns the numbers of Theorem simpleF for the same budget or run, or nil if the theorem
+// does not cover it.
 func (p *Plan) theorem(ctx context.Context, r Request) *Theorem {
 	switch {
 	case r.Epsilon != 0 && p.Epochs != 0:

@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/internal/testkit"
 )
 
 func solve(t *testing.T, r Request) *Plan {
@@ -196,7 +197,8 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 		return min(max(logUniform(r, lo, hi), lo), hi)
 	}
 	feasible, saturated := 0, 0
-	for range 30000 {
+	sweeps := testkit.Sweeps(t)
+	for range 8000 * sweeps {
 		req := Request{Method: ClosedForm, N: int(pick(1, maxCount)), Theta: pick(1, maxTheta)}
 		req.Epochs = min(pick(minEpochs, maxEpochs), maxCount/float64(req.N))
 		switch r.IntN(4) {
@@ -234,7 +236,7 @@ func TestSolveNeverFailsWithinTheRanges(t *testing.T) {
 			}
 		}
 	}
-	if feasible < 3000 || saturated < 1000 {
+	if feasible < 800*sweeps || saturated < 250*sweeps {
 		t.Errorf("%d feasible, %d of more than 2^53 rounds: not the variety wanted", feasible, saturated)
 	}
 }

@@ -50,7 +50,7 @@ func (c calculator) startNoise(s, rounds int) float64 {
 	return c.limit().sigma(c.rateOf(s), float64(c.p.copies()*rounds))
 }
 
-// noiseBy is like noise, with the dial that searches for it.
+// noiseBy does the same as noise, with the dial d for the search.
 func (c calculator) noiseBy(ctx context.Context, d dial, s, rounds int) (stop, error) {
 	if c.p.Method.isClosedForm() {
 		d.least = closedform.MinSigma
@@ -70,7 +70,7 @@ func (c calculator) holds(sigma float64, s, rounds int) bool {
 	return err == nil && closedform.Holds(cs, closedform.SimpleF)
 }
 
-// rounds returns the largest number of rounds of size s.
+// rounds returns the largest number of rounds of size s whose cost is at most the target.
 func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, error) {
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, s, int(v)) },
@@ -81,7 +81,8 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 	return d.turn(ctx, c.target)
 }
 
-// size returns the largest size, up to most, for T rounds.
+// size returns the largest size, up to most, for which the given number of rounds costs at most the
+// target.
 func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (stop, error) {
 	if most < 1 {
 		return c.tooUneven(), nil
@@ -99,11 +100,11 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 // sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
 // not.
 //
-// For s from K/T to K/(T-1) the number of rounds is constant, and the cost grows with s. Just above,
-// there is one round less, and the cost drops. The cost is therefore only nearly monotone,
-// and some larger sizes may meet the budget. At the ends of these intervals it is monotone,
-// except for few rounds. So sizeFor first finds the last end within the budget, and then the last size
-// before the next end.
+// For K/T ≤ s < K/(T-1) there are T rounds, and the cost grows with s. At s = K/(T-1) one round less
+// is needed, and the cost drops. So some sizes above the result may also meet the budget. But the
+// costs of the largest sizes of these intervals grow from one interval to the next, unless T is small.
+// So sizeFor first finds the last interval whose largest size meets the budget, and then the last size
+// in the next interval that does.
 func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, error) {
 	most := min(c.largestMean(), k)
 	if most < 1 {
@@ -131,7 +132,7 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	return last, nil
 }
 
-// tooUneven is the result if θ does not even allow samples of one record on average.
+// tooUneven returns the result for a θ that does not even allow samples of one record on average.
 func (c calculator) tooUneven() stop {
 	return stop{value: 1, err: fmt.Errorf("theta = %v is above N = %d, so that s = 1 is too large: %w", c.p.Theta,
 		c.p.N, dp.ErrNotCovered)}

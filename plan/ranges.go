@@ -28,7 +28,7 @@ func (r *rangeErrors) within(name string, v, lo, hi float64, why string) bool {
 	return err == nil
 }
 
-// counts is like within, for an integer.
+// counts checks that the integer n, called name, is in [lo, hi], and otherwise adds an error.
 func (r *rangeErrors) counts(name string, n, lo, hi int) bool {
 	err := dp.CheckCount(name, n, lo, hi)
 	r.add(err)

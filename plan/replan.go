@@ -59,6 +59,13 @@ func (r NextRequest) Validate() error {
 		errs.fail("there are no past rounds, must be at least one event")
 	}
 	errs.add(checkEvents(r.Past))
+	for i, e := range r.Past {
+		if scheme, _ := e.Scheme(); scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+			errs.add(fmt.Errorf("event %d: %v, no further legs can be planned after it: no filter has an upper bound of it: %w",
+				i, scheme, dp.ErrNotCovered))
+			break
+		}
+	}
 	n := r.n()
 	goodClients := errs.clients(r.Clients)
 	switch {
@@ -128,8 +135,8 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg. Except for those of the past, every ε is that of all rounds, past and
-// next, of all clients that hold a record.
+// Next is the plan of a next leg. Every ε counts all rounds, past and next, of all clients that hold a record,
+// except for the ε that are said to be those of the past.
 //
 // A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no
 // error.
@@ -274,10 +281,10 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 // not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
-// release returns the past rounds followed by next.
+// release returns the events of the past rounds, followed by the event next.
 func (p *Next) release(next dp.Event) []dp.Event { return append(slices.Clone(p.past), next) }
 
-// event returns the given rounds of every client that holds a record.
+// event returns the event for this many rounds of every client that holds a record.
 func (p *Next) event(sigma float64, s, rounds int) dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma,
@@ -340,8 +347,8 @@ func (p *Next) choose(ctx context.Context, cost costing) error {
 	return nil
 }
 
-// sizes returns a grid over the whole range. It includes the past's sizes, where the θ of the closed
-// form changes.
+// sizes returns a grid of sample sizes from 1 to most. It includes the past's sizes, where the θ of
+// the closed form changes.
 func (p *Next) sizes(most int) []int {
 	grid := geometric(1, most, choices)
 	for _, e := range p.past {
@@ -353,7 +360,8 @@ func (p *Next) sizes(most int) []int {
 	return slices.Compact(grid)
 }
 
-// refuse says what the cheapest size costs, and what would meet the target.
+// refuse returns the reason why there is no next leg: the cost of the cheapest size, and changes
+// that would meet the target.
 func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	switch {
 	case p.Least == nil && why != nil:

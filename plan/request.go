@@ -8,8 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Request is what a client wants. A zero value means that a field is not given. One or two of epochs,
-// sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
+// Request has the numbers of a plan that are given. A zero value means that a field is not given. One or two of
+// epochs, sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
 //
 //	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];
@@ -185,7 +185,7 @@ func (r Request) method() Method {
 	return r.Method
 }
 
-// isJoint reports whether s and T are both sought, for k and one of σ and ε.
+// isJoint reports whether r asks for both s and T, and gives k and one of σ and ε.
 func (r Request) isJoint() bool {
 	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }
@@ -197,7 +197,7 @@ func (r Request) theta() float64 {
 	return r.Theta
 }
 
-// plan returns an unsolved plan, with defaults for what is not given.
+// plan returns an unsolved plan for r, with defaults for fields that are not given.
 func (r Request) plan() *Plan {
 	m := r.method()
 	p := &Plan{

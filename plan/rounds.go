@@ -7,16 +7,17 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Rounds returns how many rounds like e the epochs are: T = ⌈kN/s⌉, the least number of
-// whole rounds that computes kN gradients. If e has a rate and no sizes, T = ⌈k/q⌉; if it
-// has shuffled batches, T = ⌈k·batches⌉. The report is false if T is above 2^53.
+// Rounds returns the number of rounds like e that make up the given number of epochs: T = ⌈kN/s⌉,
+// the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, T =
+// ⌈k/q⌉; if it has shuffled batches or allocation, T = ⌈k·batches⌉. ok is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
-	if e.Sampling != dp.Shuffle && e.DatasetSize != 0 {
+	batched := e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation
+	if !batched && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))
 		return roundsOf(k, e.SampleSize), ok
 	}
 	perEpoch := 1 / e.SampleRate()
-	if e.Sampling == dp.Shuffle {
+	if batched {
 		perEpoch = float64(e.Batches())
 	}
 	// A quotient may be above a whole number only because it was rounded.
@@ -31,7 +32,7 @@ func roundsOf(k, s int) int {
 	return (k-1)/s + 1
 }
 
-// largestIn returns the largest size with which k gradients need so many rounds.
+// largestIn returns the largest size with which k gradients need the given number of rounds.
 func largestIn(k, rounds int) int {
 	if rounds <= 1 {
 		return k
@@ -49,7 +50,7 @@ func count(kn float64) (k int, ok bool) {
 	return decimal.Whole(whole)
 }
 
-// epochsCount is count for epochs that were validated.
+// epochsCount returns K as count does, for epochs that were already validated.
 func epochsCount(epochs float64, n int) int {
 	k, _ := count(epochs * float64(n))
 	return k

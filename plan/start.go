@@ -18,7 +18,8 @@ type limit struct {
 	factor float64 // one record changes a sum by at most factor·C
 }
 
-// limitOf returns the limit for a budget. For budgets that no Gaussian release has, it uses μ = 1.
+// limitOf returns the limit for the budget (eps, delta). If no Gaussian release has that budget, it
+// uses μ = 1.
 func limitOf(eps, delta float64, a dp.Adjacency) limit {
 	mu, err := gdp.Mu(eps, delta)
 	if err != nil {

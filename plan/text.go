@@ -52,8 +52,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict says in one sentence whether there is a run and what it costs a record. If p.Tight is set,
-// the cost is also the one that the tight accountant certifies.
+// Verdict returns a sentence which says whether there is a run, and its cost to a record. If p.Tight
+// is set, the sentence also has the cost that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -83,7 +83,8 @@ func rounds(n int) string { return decimal.Many(n, "round") }
 
 func computations(n int) string { return decimal.Many(n, "gradient computation") }
 
-// third returns the ending of a verb whose subject is n rounds.
+// third returns the ending of an English verb whose subject is n rounds: "s" for one round, and
+// otherwise "".
 func third(n int) string {
 	if n == 1 {
 		return "s"
@@ -152,7 +153,7 @@ func (p *Plan) line() string {
 	return claim.Line(*p.PerRecord, p.Events()...) + full
 }
 
-// full says how the whole statement is printed.
+// full is the sentence, after a shortened statement, that says how to print the whole one.
 const full = " --statement prints the statement in full."
 
 func (p *Plan) mean() string {
@@ -165,7 +166,8 @@ func (p *Plan) mean() string {
 // asks is the formula of each condition that may determine the sample size of a closed form.
 var asks = map[string]string{"treq1": "s ≤ g(σ)N/θ", "treq3": "T ≥ γθ²k²/ε"}
 
-// writeLimits writes what the theorem allows.
+// writeLimits writes the theorem's γ, its least number of rounds and its largest sample size, if
+// the plan's method has them.
 func (p *Plan) writeLimits(t *page) {
 	if p.Gamma == nil {
 		return
@@ -205,7 +207,8 @@ func (p *Plan) writeRun(t *page) {
 	}
 }
 
-// leftOver says what whole rounds leave out of k epochs, or compute beyond them.
+// leftOver returns a text about how many gradient computations whole rounds leave out of K, or
+// compute beyond K.
 func leftOver(r *Run, k int) string {
 	switch {
 	case r.Remainder > 0:
@@ -216,8 +219,8 @@ func leftOver(r *Run, k int) string {
 	return ""
 }
 
-// writeSignal writes what the batch size keeps of the full-batch signal, the size that is
-// recommended, and what the theorem needs.
+// writeSignal writes the fraction of the full-batch signal that the batch size keeps, the
+// recommended batch size, and the noise and size of the theorem.
 func (p *Plan) writeSignal(t *page) {
 	if p.Signal != nil {
 		t.row("signal", "%s of the full-batch signal s√T/σ at this ε", share(*p.Signal))
@@ -243,7 +246,7 @@ func (p *Plan) writeSignal(t *page) {
 	}
 }
 
-// share shows a part of the full-batch signal.
+// share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
 // WriteBatches writes a table of batch sizes that are compared at one ε.
@@ -369,7 +372,8 @@ func (c *Calibration) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// answer says what was found.
+// answer returns the first line of the text: the quantity that was solved for, with its value and
+// the budget.
 func (c *Calibration) answer() string {
 	switch quantity(c.SolvedFor) {
 	case noise:
@@ -488,7 +492,8 @@ func (p *Next) writePast(t *page) {
 	}
 }
 
-// writeBeside writes how much of the filter all rounds use, and what other accountants say of them.
+// writeBeside writes the fraction of the filter that all rounds use, and the costs of these rounds
+// by other accountants.
 func (p *Next) writeBeside(t *page) {
 	closed := closedText(p.ClosedForm.All)
 	if p.Filter == nil {

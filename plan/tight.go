@@ -7,8 +7,9 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Tight is the cost of a plan by a tight accountant, and what that accountant allows instead. It
-// includes replace-one adjacency, for which the closed form is not proved.
+// Tight has the cost of a plan by a tight accountant, and the sample size and the noise that this
+// accountant would allow. It includes replace-one adjacency, for which the closed form is not
+// proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`

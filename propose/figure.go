@@ -53,7 +53,11 @@ func (r *Report) picture() plots.Picture {
 			decimal.Up(r.Delta, 5), r.Clients, r.Records, r.Sampling, r.Adjacency, report.Share(r.Confidence),
 			r.Probe.Statement),
 	}
-	if r.Probe.Synthetic {
+	if r.Probe.Kind == Other {
+		p.Title = fmt.Sprintf("%s, %s: settings judged on %s", r.Data, train.ModelTitle(r.Model), r.Probe.Data)
+		p.YLabel = "accuracy on " + r.Probe.Data
+		p.Banner = "NO PREDICTION FOR " + r.Data
+	} else if r.Probe.Synthetic {
 		p.Banner = "PREDICTED ON SYNTHETIC DATA (" + r.Probe.Data + ")"
 	}
 	header := []string{"ε"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -276,55 +275,6 @@ func TestFewRoundsOfNearlyAllRecords(t *testing.T) {
 	}
 	if largest <= n-n/usualFolds {
 		t.Errorf("the largest s is %d of N = %d: a proxy has as many", largest, n)
-	}
-}
-
-// A proxy samples whole records. It is so large that the noise of its sampling is small against
-// the added noise, or that its work is what a proxy may take, and no larger.
-func TestFractionOfAProxy(t *testing.T) {
-	s, err := newSearcher(request(), options(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sampledBinds, workBinds := 0, 0
-	for _, size := range []float64{40, 4000} {
-		for _, coarse := range []float64{1, 4} {
-			for _, rounds := range []int{60, 2e5, 1e6} {
-				for _, sigma := range []float64{1, 3, 100} {
-					spec := s.base
-					spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = "40", 40*rounds, sigma
-					p, err := s.Data.Prepare(spec)
-					if err != nil {
-						t.Fatal(err)
-					}
-					noise := float64(p.Config.Model.NumParams()) * sigma * sigma
-					enough := func(f float64) bool { // the conditions on f
-						return (1/f-1)*size <= coarse*sampled*noise*(1+1e-9)
-					}
-					spends := func(f float64) bool { return f*p.Work()*coarse >= convexWork*(1-1e-9) }
-					f := s.fraction(p, size, coarse)
-					if n := f * size; f > 1 || math.Abs(n-math.Round(n)) > 1e-9*n || math.Round(n) < 1 {
-						t.Errorf("f = %v of %v records", f, size)
-					}
-					if f < 1 && !(enough(f) && spends(f)) {
-						t.Errorf("s = %v, σ = %v, %d rounds, coarse %v: f = %v is too small", size, sigma, rounds, coarse, f)
-					}
-					less := f - 1/size
-					if less > 0 && enough(less) && spends(less) {
-						t.Errorf("s = %v, σ = %v, %d rounds, coarse %v: f = %v is too large", size, sigma, rounds, coarse, f)
-					}
-					if f < 1 && !enough(less) {
-						sampledBinds++
-					}
-					if f < 1 && !spends(less) {
-						workBinds++
-					}
-				}
-			}
-		}
-	}
-	if sampledBinds == 0 || workBinds == 0 {
-		t.Errorf("sampling decides %d times and work %d times: both must", sampledBinds, workBinds)
 	}
 }
 

@@ -139,6 +139,12 @@ func (s *searcher) proposal(ctx context.Context, c *candidate, spread float64) (
 // WriteText writes the proposals as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
+	if len(r.Proposals) > 0 {
+		first := r.Proposals[0]
+		fmt.Fprintf(&text, "Train with batch size %s, %s, σ = %s, clipping norm %s and step size η₀ = %s (%s):\n%s.\n\n",
+			first.Setting.SampleSize, decimal.Many(first.Rounds, "step"), decimal.Up(first.Setting.NoiseMultiplier, 5),
+			report.Number(first.Setting.Clip), report.Number(first.Setting.Eta0), StepsText(first.Setting), r.expected(first))
+	}
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),
 		decimal.Up(r.TargetEpsilon, 6), decimal.Up(r.Delta, 5))
@@ -147,15 +153,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "\n%s of %s; %s sampling, %s adjacency, certified by pld\n\n", decimal.Many(r.Clients, "client"),
 		decimal.Many(r.Records, "record"), r.Sampling, r.Adjacency)
-	if r.Probe.Kind == Other {
-		fmt.Fprintf(&text, "PREDICTED ACCURACIES ARE THOSE OF %s, those of %s are unknown\n\n", r.Probe.Data, r.Data)
-	}
+	accuracy, interval := r.columns()
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "\taccuracy\tinterval\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\t"+
-		"time\t\n")
+	fmt.Fprintf(t, "\t%s\t%s\tε record\tε client\ts\tT\tσ\tC\tη₀\tsteps\tgradients\tmessages\ttime\t\n", accuracy, interval)
 	for _, p := range r.Proposals {
 		fmt.Fprintf(t, "%d\t%.4f\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t\n", p.Rank, p.Accuracy,
-			p.interval(), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
+			r.interval(p.Prediction), upper(p.Certified.PerRecord), upper(p.Certified.PerClient), p.Setting.SampleSize, p.Rounds,
 			decimal.Up(p.Setting.NoiseMultiplier, 5), report.Number(p.Setting.Clip), report.Number(p.Setting.Eta0),
 			StepsText(p.Setting), p.Gradients, p.Updates, report.Duration(p.Seconds))
 	}
@@ -164,8 +167,10 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "\nsteps: %s; accuracies within %s of each other are ranked by gradients\n",
 		r.stepsText(), report.Number(rankStep))
-	fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ "+
-		"by %.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
+	if r.Probe.Kind != Other {
+		fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ "+
+			"by %.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
+	}
 	if p := r.Probe.Private; p != nil {
 		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n",
 			r.Probe.HeldOut)
@@ -179,9 +184,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Frontier) > 0 {
 		fmt.Fprint(&text, "\nother budgets, settings like the first:\n")
 		t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprint(t, "\tε\taccuracy\tinterval\tσ\tgradients\t\n")
+		fmt.Fprintf(t, "\tε\t%s\t%s\tσ\tgradients\t\n", accuracy, interval)
 		for _, p := range r.Frontier {
-			fmt.Fprintf(t, "\t%s\t%.4f\t%s\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, p.interval(),
+			fmt.Fprintf(t, "\t%s\t%.4f\t%s\t%s\t%d\t\n", decimal.Up(p.Epsilon, 4), p.Accuracy, r.interval(p.Prediction),
 				decimal.Up(p.Setting.NoiseMultiplier, 4), p.Gradients)
 		}
 		if err := t.Flush(); err != nil {
@@ -197,6 +202,32 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// expected says the ε of a proposal, and what is known of its accuracy.
+func (r *Report) expected(p Proposal) string {
+	within := fmt.Sprintf("within ε ≤ %s for a record", upper(p.Certified.PerRecord))
+	if r.Probe.Kind == Other {
+		return fmt.Sprintf("%s; the accuracy on %s is unknown, because none of its records was used", within, r.Data)
+	}
+	return fmt.Sprintf("%s; predicted accuracy %.4f (%s)", within, p.Accuracy, p.interval())
+}
+
+// columns returns the headings of accuracies and of their intervals. Accuracies of other data are no
+// predictions, and have no interval.
+func (r *Report) columns() (accuracy, interval string) {
+	if r.Probe.Kind == Other {
+		return "on " + r.Probe.Data, ""
+	}
+	return "accuracy", "interval"
+}
+
+// interval formats an interval, which accuracies of other data do not have.
+func (r *Report) interval(p Prediction) string {
+	if r.Probe.Kind == Other {
+		return ""
+	}
+	return p.interval()
 }
 
 // StepsText describes the parts of a setting that cost neither privacy nor gradients: schedule, average,

@@ -280,7 +280,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		if err != nil {
 			return err
 		}
-		part := s.fraction(p, most*size, coarse)
+		part := p.ProxyFraction(most*size, coarse)
 		c.fraction = most * part
 		work += part * p.Work() * float64(seeds)
 		small, err := c.spec.Proxy(c.fraction)

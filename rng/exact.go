@@ -29,9 +29,9 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 }
 
 // AppendTrials appends to dst, in increasing order, the places in [0, n) that are taken. Each place
-// is taken independently with probability exactly size/n, for 0 ≤ size ≤ n < 2^47. Sixteen bits
-// decide a place, except in one of 65,536 cases. That case is decided by the rest of the
-// probability.
+// is taken independently with probability exactly size/n, for 0 ≤ size ≤ n < 2^47. Sixteen random
+// bits are compared with the first 16 binary digits of size/n. In one of 65,536 cases they are
+// equal; then further bits are compared with the rest of size/n.
 func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	taken, rest := size<<16/n, size<<16%n
 	var word uint64
@@ -47,7 +47,8 @@ func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	return dst
 }
 
-// exact draws numbers by digits in base 2^width. width is 64, except in tests.
+// exact draws exactly distributed numbers, digit by digit in base 2^width, only as many digits as a
+// decision needs. width is 64, except in tests.
 type exact struct {
 	stream *Stream
 	width  int
@@ -102,7 +103,7 @@ func (e *exact) normalWhole() (k int, ok bool) {
 	return k, true
 }
 
-// take removes n of the remaining events.
+// take removes n of the remaining events in halves.
 func (e *exact) take(n int) {
 	e.halves >>= n
 	e.left -= n
@@ -144,8 +145,8 @@ func (e *exact) fill() {
 // less returns 1 if a < b, otherwise 0. Both must be below 2^31.
 func less(a, b uint32) uint32 { return (a - b) >> 31 }
 
-// longRow decides a row whose first four events happen, because u is below rows4. It returns 1 if
-// the first event that does not happen has an odd number.
+// longRow decides a row of events whose first four all happen, because u is below rows4. It returns
+// 1 if the first event that does not happen has an odd number, and otherwise 0.
 func (e *exact) longRow(u uint32) uint32 {
 	n := 5
 	for below := uint32(rows4 / 10); n <= 6 && u < below; n++ {

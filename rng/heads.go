@@ -1,9 +1,9 @@
 package rng
 
-// Heads keeps the first bits of streams at consecutive rounds. It is for callers that go from round
-// to round and use few bits in each: generating the heads together costs about as much as
-// generating one. The zero value is ready to use, and nil keeps nothing. It is not safe for
-// concurrent use.
+// Heads holds the first bits (the head) of the streams of several consecutive rounds. It is for
+// callers that go from round to round and use few bits in each: generating the heads of 8 rounds
+// together costs about as much as generating one. The zero value is ready to use, and nil keeps
+// nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -29,7 +29,8 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads holds the Heads of many clients, indexed by client. nil keeps nothing.
+// ManyHeads holds the Heads of many clients, indexed by client. A nil ManyHeads stores nothing;
+// streams then generate their own bits.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the

@@ -31,8 +31,8 @@ import (
 	"math/bits"
 )
 
-// Purpose says what a stream is for. The numbers determine what a seed means: numbers may be added
-// but never changed.
+// Purpose is the purpose of a stream. A stream's bits depend on the purpose's number, so numbers
+// may be added but never changed.
 type Purpose uint8
 
 // The purposes in use.
@@ -103,8 +103,8 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret bytes from the operating system's random source. It is
-// for roots that a restarted process must find again, and for keys.
+// NewSecret returns a secret of MinSecret bytes from the operating system's random source. Use it
+// for roots that a process must have again after a restart, and for keys.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {
@@ -150,10 +150,10 @@ const (
 	chunkBytes = 4096
 	blockBytes = aes.BlockSize
 	tagBytes   = 16 // GCM appends a tag, which is ignored
-	// fewBytes is how much of a chunk is generated block by block. Beyond it, a call of GCM is
-	// faster than block by block.
+	// fewBytes is the number of bytes of a chunk up to which block by block is faster than a call of
+	// GCM.
 	fewBytes = 8 * blockBytes
-	// unitBytes is how much keyStream generates at a time.
+	// unitBytes is the number of bytes that keyStream generates at a time.
 	unitBytes = 8 * blockBytes
 	// oneChunk adds one to the chunk in Stream.high.
 	oneChunk = 1 << 8

@@ -41,8 +41,8 @@ type pace struct {
 	spent     Time
 }
 
-// size returns the size to draw for a client with n records. mean is the nominal time of a gradient,
-// in nanoseconds.
+// size returns the expected sample size of the next round of a client with n records and this pace.
+// nominal is the mechanism's size, and mean the nominal time of a gradient in nanoseconds.
 func (a Adapt) size(nominal, n int, mean float64, p pace) int {
 	if p.gradients == 0 {
 		return nominal

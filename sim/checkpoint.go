@@ -39,9 +39,9 @@ func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
 	return v.WriteKeyedCheckpoint(w, header, nil)
 }
 
-// WriteKeyedCheckpoint is like WriteCheckpoint with a secret key of at least MinKey bytes.
-// OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key means no
-// key.
+// WriteKeyedCheckpoint does the same as WriteCheckpoint, with a secret key of at least MinKey
+// bytes. OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key
+// means no key.
 func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err
@@ -121,9 +121,9 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 	return nil
 }
 
-// checkUpdates looks at the updates that are under way in a state that was read. It returns an error
-// if the mechanism cannot have released one of them. The number of records in a round's sample is
-// known, unless the client adapts: then it depends on times that the state does not have.
+// checkUpdates returns an error if an update that is under way in s, a state that was read, cannot
+// be a release of its client's mechanism. The number of records in a round's sample is known, unless
+// the client adapts its sample sizes. Then it depends on times that the state does not have.
 func (v *Virtual) checkUpdates(s *virtualState) error {
 	var ws Workspace
 	for i := range s.queue {

@@ -19,10 +19,10 @@ type Update struct {
 	U             []float32
 }
 
-// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A round is Begin,
-// Compute, and then Finish or Abort. Receive may be called at any time between them. A Client is not
-// safe for concurrent use, with one exception: Compute may run during a call of Receive, because
-// neither writes a field that the other reads.
+// Client is a compute node (Algorithms Setup, ISRReceive and LocalSGDwithDP). A round consists of a
+// call of Begin, one of Compute, and then one of Finish or Abort. Receive may be called at any time
+// between them. A Client is not safe for concurrent use, with one exception: Compute may run during
+// a call of Receive, because neither writes a field that the other reads.
 //
 // Use NewClient to make one. The methods of a zero Client return an error or, if they return none,
 // may panic.
@@ -393,7 +393,7 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 	return nil
 }
 
-// replace makes the broadcast v the client's ŵ. If v is nil, ŵ is own.
+// replace makes the broadcast v the client's ŵ. If v is nil, ŵ is the client's own vector.
 func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 	if s.shared != nil {
 		letGo(s.shared)

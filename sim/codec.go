@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// stateCodec writes or reads the state of the machines of one configuration. Several of them may
+// stateCodec writes or reads the state of the machines of one configuration. Several machines may
 // hold the same vector.
 type stateCodec struct {
 	*codec.Codec

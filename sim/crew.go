@@ -12,7 +12,7 @@ import (
 
 // crew computes rounds of Virtual in worker goroutines. It owns them: wait returns when all have
 // ended. Between start and join, only its worker reads the state of a round (see Client). The queue
-// and the task's channel synchronize that. The round that ends first on the virtual clock is
+// and the task's channel order these accesses. The round that ends first on the virtual clock is
 // computed first, because the event loop waits for it before it can begin other rounds.
 type crew struct {
 	pool  *pool.Pool

@@ -19,8 +19,8 @@ type Delay interface {
 }
 
 // Dependent is a Delay that depends on the client or on the nominal sample sizes. For returns the Υ
-// of one client. before[i] is Σ_{j<i} s_j; For may keep before but must not change it. Permits
-// reports what holds for every client and all sizes.
+// of one client. before[i] is Σ_{j<i} s_j; For may keep before but must not change it. Its method
+// Permits returns true only if Υ(k, i) is true for every client and all sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -89,7 +89,7 @@ func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: bef
 
 func (SquareRoot) String() string { return "sqrt" }
 
-// squareRoot is SquareRoot with its sample sizes.
+// squareRoot is the delay SquareRoot for given sample sizes.
 type squareRoot struct {
 	SquareRoot
 	before []int

@@ -93,9 +93,9 @@ func (x *explorer) checkClient(w *world, client int) error {
 	return nil
 }
 
-// checkChange tests what an event did to a client. It computes ŵ by the paper's rule from the ŵ
-// before and from the event, and compares. If a round began, it also tests that the client had the
-// updates that it needs, and that its lag was measured.
+// checkChange tests the change of a client by the move m. It computes ŵ by the paper's rule from
+// the ŵ before and from the event, and compares. If a round began, it also tests that the client
+// had the updates that it needs, and that its lag was measured.
 func (x *explorer) checkChange(before, after *world, m move, client int) error {
 	was, is := &before.run.clients[client], &after.run.clients[client]
 	want, later := applied(was.w()), was.newer

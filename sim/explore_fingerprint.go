@@ -10,8 +10,8 @@ import (
 // fingerprint is equal for two states that have the same future. Two other states have the same
 // fingerprint with probability 2^-128. It leaves out times, sequence numbers and the order of the
 // queue, because they do not affect what can happen. It also leaves out the clients' numbers: the
-// protocol treats all clients alike, so of the states that differ only in the numbers one is
-// explored.
+// protocol treats all clients alike, so it is enough to explore one of several states that differ
+// only in the numbers.
 type fingerprint [16]byte
 
 func (x *explorer) fingerprint(w *world) fingerprint {

@@ -39,8 +39,8 @@ const (
 	isLost                // a message does not arrive: it was lost on the way
 )
 
-// moves lists what can happen next. How long a message travels does not affect the protocol, so the
-// explorer decides whether it is lost or duplicated only when it could arrive.
+// moves lists the moves that are possible in state w. How long a message travels does not affect
+// the protocol, so the explorer decides whether it is lost or duplicated only when it could arrive.
 func (x *explorer) moves(w *world) []move {
 	var out []move
 	for j, e := range w.run.queue {
@@ -97,7 +97,8 @@ func (x *explorer) step(before *world, m move) (after *world, err error) {
 	return after, x.check(before, after, m)
 }
 
-// see records what an event is about to do to a client. away says whether the client is away.
+// see records in w the effect that event e will have on its client, before it happens. away says
+// whether the client is away.
 func (w *world) see(e event, away bool) {
 	switch {
 	case e.kind == roundEnds:
@@ -109,7 +110,8 @@ func (w *world) see(e event, away bool) {
 	}
 }
 
-// send sends a message again, through a network that does one thing with certainty.
+// send sends the message of event e again, through the network n. n loses or duplicates every
+// message, so that the explorer and not chance decides what happens.
 func (x *explorer) send(e event, n clock.Network) {
 	x.virtual.cfg.Network = n
 	x.virtual.send(&e)

@@ -135,8 +135,8 @@ func stopped(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", errStopped, context.Cause(ctx))
 }
 
-// cancelled checks the context once a round. Without it nothing would: a client whose channels are
-// always ready never waits for the context.
+// cancelled reports whether ctx is cancelled. Clients call it in every round, because a client
+// whose channels are always ready never waits for the context.
 func cancelled(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -150,7 +150,8 @@ func cancelled(ctx context.Context) bool {
 // goroutine, and perhaps an idle core, costs more than a round of a small model.
 const spins = 32
 
-// hogwildWorkspaces returns one for each processor, but no more than there are clients.
+// hogwildWorkspaces returns the number of workspaces: one for each processor, but no more than
+// there are clients.
 func hogwildWorkspaces(clients int) int { return min(clients, runtime.GOMAXPROCS(0)) }
 
 // receive takes from a channel. It first tries only the channel: this mostly succeeds, and costs

@@ -14,8 +14,9 @@ type Part struct {
 	Bytes int64  `json:"bytes"` // bytes of one piece
 }
 
-// Vectors returns an upper estimate of how many vectors of all parameters a run by Hogwild or by
-// Virtual keeps at a time, by their purpose. The number does not grow with the length of the run.
+// Vectors returns an upper estimate of how many vectors of the model's length a run by Hogwild or
+// by Virtual holds at a time, by their purpose. The number does not grow with the length of the
+// run.
 func (c *Config) Vectors(p Perf, hogwild bool) []Part {
 	n := c.Clients()
 	// A client ahead of the server may read an older broadcast than the others.

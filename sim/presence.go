@@ -7,7 +7,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// turn schedules the client's next departure or return.
+// turn schedules the client's next departure or return, as kind says, after a random time with the
+// given mean.
 func (v *Virtual) turn(c *Client, kind eventKind, mean time.Duration) {
 	if v.cfg.Churn == (clock.Churn{}) {
 		return

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// HappeningKind says what happened.
+// HappeningKind is the kind of a Happening.
 type HappeningKind uint8
 
 // These are the kinds of events.

@@ -98,7 +98,8 @@ func (s *Server) Receive(u Update) (broadcast bool, err error) {
 	return st.advance(s.sched.rounds), nil
 }
 
-// advance sets k to what the progress of all clients allows. It reports whether k grew.
+// advance sets k to the largest k such that all updates of rounds below k are in. It reports
+// whether k grew.
 func (s *serverState) advance(rounds int) bool {
 	old := s.k
 	for s.k < rounds && s.at[s.k] == 0 {

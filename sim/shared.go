@@ -12,7 +12,7 @@ type sharedThings[T any] struct {
 	handed  chan *T // things for goroutines that wait; it has room for all
 }
 
-// newShared returns n things that another makes.
+// newShared returns a sharedThings with n things. It calls another n times to make them.
 func newShared[T any](n int, another func() *T) *sharedThings[T] {
 	t := &sharedThings[T]{places: make([]atomic.Pointer[T], n), handed: make(chan *T, n)}
 	for i := range t.places {
@@ -37,7 +37,8 @@ func (t *sharedThings[T]) take(receive func(<-chan *T) (*T, error)) (*T, error) 
 	return receive(t.handed)
 }
 
-// give returns a thing. There is always an empty slot, but it may move during the search.
+// give puts x back. There is always an empty slot for it, but other goroutines may change which one
+// during the search.
 func (t *sharedThings[T]) give(x *T) {
 	for i := 0; !t.places[i].CompareAndSwap(nil, x); {
 		i = (i + 1) % len(t.places)

@@ -10,7 +10,8 @@ type Snapshot struct {
 	failed error
 }
 
-// virtualState is everything about a Virtual that changes and cannot be computed from the rest.
+// virtualState is the part of a Virtual that changes during a run and cannot be computed from other
+// fields.
 type virtualState struct {
 	server    serverState
 	clients   []clientState

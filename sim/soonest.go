@@ -22,8 +22,8 @@ func newSoonestQueue[T any]() *soonestQueue[T] {
 	return q
 }
 
-// put adds x with deadline at. Of equal deadlines, the one that was added first comes first. A
-// closed queue drops x.
+// put adds x with deadline at. If several deadlines are equal, take returns the one that was added
+// first. A closed queue drops x.
 func (q *soonestQueue[T]) put(x T, at int64) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

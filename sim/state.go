@@ -10,8 +10,8 @@ import (
 	"proactivedp/internal/codec"
 )
 
-// visit writes or reads the state of a run. It does not write what follows from the rest (the
-// server's counts, the readers of a vector), but computes it when reading.
+// visit writes or reads the state of a run. The server's counts and the readers of a vector follow
+// from the rest, so it does not write them, but computes them when reading.
 func (s *virtualState) visit(c *stateCodec) {
 	c.frame.visit(c)
 	s.server.visit(c)

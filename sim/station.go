@@ -1,7 +1,7 @@
 package sim
 
-// station is what Virtual keeps about one client in addition to its machine: how the client spends
-// its time, and how many draws it has used.
+// station has the facts about one client that Virtual keeps in addition to the client's machine:
+// how the client spends its time, and how many draws it has used.
 type station struct {
 	began    Time   // when the newest round began
 	busy     Time   // time spent computing, in rounds that ended or were given up

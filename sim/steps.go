@@ -9,8 +9,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Decay says how the step size falls with t, the number of gradient computations of a client before
-// the round: t = Σ_{j<i} s_j, with expected sizes. K = Σ s_j over all its rounds.
+// Decay is the way in which the step size falls with t, the number of gradient computations of a
+// client before the round: t = Σ_{j<i} s_j, with expected sizes. K = Σ s_j over all rounds of the
+// client.
 type Decay string
 
 // The step size schedules of the paper's parameter tables.
@@ -76,8 +77,8 @@ func (s StepSize) At(t, k int) float64 {
 	return s.Eta0
 }
 
-// schedule holds what Setup fixes before round 0, the same for every client: T, the step sizes, and
-// the gradient computations before each round. It is read-only.
+// schedule holds the numbers that Setup fixes before round 0, the same for every client: T, the
+// step sizes, and the gradient computations before each round. It is read-only.
 type schedule struct {
 	rounds int
 	eta    []float32 // η̄_i of each of the T rounds

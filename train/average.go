@@ -12,8 +12,9 @@ import (
 // noAverage means that there is only the last model.
 const noAverage = "none"
 
-// average says which mean of the broadcasts v̂_1 to v̂_T a run keeps in addition to its last model.
-// The mean is computed from messages that are sent to all clients, so it costs no privacy.
+// average describes the mean of the broadcasts v̂_1 to v̂_T that a run keeps in addition to its
+// last model. The mean is computed from messages that are sent to all clients, so it costs no
+// privacy.
 type average struct {
 	decay float64 // D: each broadcast weighs D times the next one; 0 means equal weights
 	share float64 // F: the broadcasts of the last ⌈F·T⌉ rounds count; 0 means no mean

@@ -62,7 +62,8 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	return &calibrated, config.Validate()
 }
 
-// roughAccuracy is the accuracy of the accountant that only finds where the search starts.
+// roughAccuracy is the relative accuracy of the fast accountant whose result only gives the search
+// its starting point.
 const roughAccuracy = 3e-2
 
 // recordEvents returns the events that a record pays for: the rounds of one client or, if clients

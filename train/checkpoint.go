@@ -20,8 +20,8 @@ import (
 
 // CodeVersion is the version of the meaning of the spec. It is part of the identity of every
 // checkpoint and of every finished cell of a figure. Raise it when a change of the code changes the
-// result of a spec. The golden tests of packages sim, train and experiments show that. If only some
-// models change, raise it only for those.
+// result of a spec. The golden tests of packages sim, train and experiments fail after such a
+// change. If the results of only some models change, raise the version only for these models.
 func (s Spec) CodeVersion() int {
 	if s.Holdout > 0 {
 		return 6
@@ -47,8 +47,8 @@ func (p *Prepared) identity() identity {
 	return identity{p.Spec, p.source.Hash(), p.Spec.CodeVersion(), p.Spec.Kernels(), cpu.Arch(), p.stage}
 }
 
-// goesOn returns an error if a run with identity id cannot continue from a checkpoint with identity
-// from.
+// goesOn checks that a run with identity id can continue from a checkpoint with identity from. If
+// it cannot, the error says which parts differ.
 func (id identity) goesOn(from identity) error {
 	var errs []error
 	differ := func(what, here, there string) {
@@ -149,8 +149,8 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare prepares the run of the checkpoint. The data set must have the same content as then. It
-// may be in another place.
+// Prepare prepares the run of the checkpoint. The data set d must have the same content as that of
+// the stopped run, but its files may be in another place.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ import (
 // Trace writes the timeline of a run on the virtual clock while it happens. The format is the JSON
 // of the Trace Event Format, which Perfetto and chrome://tracing can open (Google, "Trace Event
 // Format", 2016). It has a track for the server and one for each client. A microsecond in the file
-// is a microsecond of the virtual clock. Only what is under way is kept in memory.
+// is a microsecond of the virtual clock. Only rounds and messages that are under way are kept in
+// memory.
 //
 //   - A client's track has its rounds, with round, lag i − k and sample size. Aborted rounds are
 //     marked. Between rounds it shows waits and absences.
@@ -34,7 +35,7 @@ type Trace struct {
 	counts  TraceCounts
 }
 
-// TraceCounts counts what is in a trace.
+// TraceCounts has the numbers of rounds, updates and broadcasts in a trace.
 type TraceCounts struct {
 	Rounds     int `json:"rounds"` // completed rounds of all clients
 	Aborted    int `json:"rounds_aborted"`
@@ -102,7 +103,7 @@ func (p *Prepared) record(v *sim.Virtual) {
 	}
 }
 
-// start sets the time on the virtual clock at which the trace begins.
+// start sets the time on the virtual clock at which the trace's first slices begin.
 func (t *Trace) start(now sim.Time) {
 	t.cut = now
 	for c := range t.clients {

@@ -19,9 +19,9 @@ func scratchBytes(m models.Model, batch int) int64 {
 	return 0
 }
 
-// In addition to its gradients, a client round takes about this many operations, at the speed of a
-// gradient: roundParamWork for each parameter (noise, updates, broadcast), and roundWork whatever
-// the model.
+// roundParamWork and roundWork are about how many operations, at the speed of those of a gradient,
+// a client's round takes in addition to its gradients: roundParamWork for each parameter (noise,
+// updates, broadcast), plus roundWork for a model of any size.
 const (
 	roundParamWork = 100
 	roundWork      = 50_000
@@ -47,7 +47,8 @@ func (p *Prepared) Progress(report func(part float64)) sim.Observer {
 	return func(b sim.Broadcast) { report(float64(b.GradComps) / computed) }
 }
 
-// computing returns how many gradients may be computed at the same time.
+// computing returns how many clients' gradients may be computed at the same time with these
+// settings.
 func (p *Prepared) computing(perf sim.Perf) int {
 	if p.Spec.Runner == HogwildRunner {
 		return min(runtime.GOMAXPROCS(0), p.Config.Clients())

@@ -22,7 +22,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Forecast says what a training run will take and guarantee, before it runs.
+// Forecast has the expected time, memory and privacy guarantee of a training run, before it runs.
 type Forecast struct {
 	DryRun      bool         `json:"dry_run"` // always true; shows that this is a Forecast and not a Report
 	Parameters  int          `json:"parameters"`
@@ -50,14 +50,15 @@ const (
 	probeTime  = 200 * time.Millisecond
 )
 
-// sharing is the speed of one of several gradients that are computed at the same time, relative to a
-// gradient that is computed on its own. Clients sometimes wait for each other.
+// sharing is the speed of a gradient while others are computed at the same time, relative to one
+// that is computed on its own. It is below 1 because clients sometimes wait for each other.
 const sharing = 0.92
 
 // programBytes is about how much memory the program takes before it loads anything.
 const programBytes = 32 << 20
 
-// Forecast measures a gradient and returns what Train would take. It does not train.
+// Forecast measures a gradient and returns the expected time and memory of Train. It does not
+// train.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
 	if err := p.made(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// inputs says how the records are transformed before a model sees them. Each record is transformed
+// inputs has the transformation of records before a model sees them. Each record is transformed
 // independently, so this costs no privacy.
 type inputs struct {
 	features string  // see Spec.FeatureMap
@@ -29,8 +29,8 @@ func (in inputs) validate() (errs []error) {
 	return errs
 }
 
-// shown returns the data set as a model sees it: first the features are computed, then they are
-// scaled. It is computed once.
+// shown returns the source's data set as a model sees it: first the features are computed, then
+// they are scaled. The result is computed once and then kept.
 func (s *Source) shown(in inputs) (*data.Dataset, error) {
 	if in == (inputs{}) {
 		return s.data, nil

@@ -91,8 +91,8 @@ const (
 	largestShare = 0.1
 )
 
-// Warning returns what is wrong with the test or held-out rows, and what helps. It returns "" if
-// nothing is wrong.
+// Warning returns a warning if the test or held-out rows are too few or too similar, with advice.
+// Otherwise it returns "".
 func (r JudgedRows) Warning(heldOut bool) string {
 	share := float64(r.MostCopies) / float64(r.TestRows)
 	if r.TestRows == 0 || r.DistinctRows >= fewDistinct && share <= largestShare {
@@ -108,9 +108,10 @@ func (r JudgedRows) Warning(heldOut bool) string {
 		decimal.Many(r.TestRows, of), r.DistinctRows, 100*share, why, larger)
 }
 
-// Judgement has what is needed to interpret an accuracy. If one class is frequent, a model that has
-// learnt nothing can have a high accuracy too. Like the accuracy, these numbers depend on the test
-// or held-out rows, which the ε of the training does not cover. See [models.Evaluation].
+// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent,
+// a model that has learnt nothing can have a high accuracy too. Like the accuracy, these numbers
+// depend on the test or held-out rows, which the ε of the training does not cover. See
+// [models.Evaluation].
 type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`
@@ -144,7 +145,8 @@ func MetricsOf(e models.Evaluation, labels []string) Metrics {
 	return m
 }
 
-// judgement returns the judgement of a model whose accuracy is known.
+// judgement returns the Judgement of the model params, whose accuracy the caller has already
+// computed.
 func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 	share := p.Test.MajorityShare()
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
@@ -160,7 +162,10 @@ func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// writeText writes the judgement in the lines after the accuracy.
+// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent,
+// a model that has learnt nothing can have a high accuracy too. Like the accuracy, these numbers
+// depend on the test or held-out rows, which the ε of the training does not cover. See
+// [models.Evaluation].
 func (j Judgement) writeText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; %s\n", j.MajorityShare,
 		defined("loss", j.Loss)); err != nil {

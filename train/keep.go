@@ -16,7 +16,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep says where a training run writes its checkpoints, and from which checkpoint it continues.
+// Keep has the file to which a training run writes its checkpoints, and the checkpoint from which
+// it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
 	Key   []byte      // key of the checkpoints, see sim.WriteKeyedCheckpoint; nil if there is none
@@ -26,8 +27,8 @@ type Keep struct {
 	// watched, unless it is nil, is saved together with the state. It is what an observer has
 	// computed from the broadcasts so far.
 	watched any
-	// Aside says that the checkpoint is only needed if the run is stopped. So none is written at the
-	// beginning or the end.
+	// Aside says that the caller needs a checkpoint only if the run is stopped. So none is written at
+	// the beginning or the end.
 	Aside bool
 }
 
@@ -46,7 +47,8 @@ func (k Keep) For(p *Prepared, watched any) Keep {
 	return k
 }
 
-// Forget removes the file, if it exists, and what killed processes left while writing it.
+// Forget removes the file at k.Path, if it exists, and temporary files that killed processes left
+// while they wrote it.
 func (k Keep) Forget() error {
 	if k.Path == "" {
 		return nil
@@ -125,8 +127,8 @@ func (p *Prepared) RunKept(ctx context.Context, perf sim.Perf, observe sim.Obser
 	return o, seconds, err
 }
 
-// run does the work of RunKept. observe also passes the broadcasts to a, which is nil if there is no
-// average.
+// run does the work of RunKept. a is the averager that observe already calls, or nil if there is no
+// average; its mean is part of the checkpoints.
 func (p *Prepared) run(ctx context.Context, perf sim.Perf, observe sim.Observer, k Keep,
 	a *averager) (*sim.Result, float64, error) {
 	if k.Path == "" && k.From == nil {

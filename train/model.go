@@ -202,9 +202,9 @@ func IsNetwork(name string) bool {
 }
 
 // Kernels returns the class of the float32 kernels in use if the run's bits depend on it, and
-// otherwise "". The portable kernels round the products in a network's sums. Matrix tiles (AMX)
-// compute some sums of large networks from parts of numbers. The other kernels do neither, and agree
-// with each other.
+// otherwise "". Two classes give other bits than the rest: the portable kernels, which round the
+// products in a network's sums, and matrix tiles (AMX), which compute some sums of large networks
+// from parts of numbers. All other kernels agree with each other.
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()

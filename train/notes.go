@@ -12,7 +12,7 @@ import (
 // simulation.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
-// Notes returns what a reader of the run's results must know about its settings.
+// Notes returns sentences about the settings that a reader of the run's results must know.
 func (s Spec) Notes() []string {
 	var notes []string
 	if data.Partition(s.Partition).Skewed() {
@@ -29,6 +29,10 @@ func (s Spec) Notes() []string {
 	}
 	if s.metric() != (models.Metric{}) {
 		notes = append(notes, "models are compared by the metric "+s.Metric)
+	}
+	if s.ClassWeights != "" {
+		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+
+			"were computed from the records, for example from their class counts")
 	}
 	if s.TargetEpsilon != 0 {
 		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",

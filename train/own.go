@@ -44,7 +44,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.model(in.model, nn.Precision(spec.Precision), set, spec.lambda(records))
+	model, err := s.model(in.model, nn.Precision(spec.Precision), set, spec.lambda(records), spec.ClassWeights)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ func (s Spec) checkPrecision() error {
 	return nil
 }
 
-// precise returns a network whose products use another precision than float32. It returns an error
-// if this machine has no matrix tiles to compute them.
+// precise returns the network m with products of precision p, which is not that of float32. It
+// returns an error if this machine has no matrix tiles to compute them.
 func precise(m models.Model, p nn.Precision) (models.Model, error) {
 	if !f32.Tiled() {
 		return nil, fmt.Errorf("precision = %q needs matrix tiles, which are kernels of class amx, but this machine uses "+

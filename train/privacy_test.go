@@ -136,15 +136,15 @@ func TestCertifiedIsTighter(t *testing.T) {
 	}
 }
 
-// Fixed-size sampling has no closed form, but a certified upper bound.
+// Fixed-size sampling has no closed form, but a certified interval.
 func TestFixedSamplingIsCertified(t *testing.T) {
 	r := planned(t, func(s *Spec) { s.Sampling = "fixed" })
 	if c := r.ClosedForm; c.EpsilonUpper != nil || !strings.Contains(c.Reason, "the theorem needs poisson under add-or-remove") {
 		t.Errorf("closed form: %v, %q", c.EpsilonUpper, c.Reason)
 	}
 	for _, s := range []claim.Claim{r.Certified.PerClient, r.Certified.PerRecord} {
-		if s.Kind != dp.Upper || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize || !(*s.EpsilonUpper > 0) ||
-			*s.EpsilonLower != 0 {
+		if s.Kind != dp.Interval || s.Adjacency != dp.ReplaceOne || s.Sampling != dp.FixedSize ||
+			!(*s.EpsilonUpper >= *s.EpsilonLower && *s.EpsilonLower > 0) {
 			t.Errorf("%+v", s)
 		}
 	}

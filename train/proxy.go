@@ -91,3 +91,30 @@ func partOf(s dp.Sizes, f float64) dp.Sizes {
 	}
 	return dp.ConstantSizes(part(s.At(0)))
 }
+
+// The largest work of a proxy at full fineness, in operations as counted by Prepared.Work. It takes at
+// most about a second. A training with less work is its own proxy. Networks do far more operations per
+// second than small models, whose time is dominated by rounds.
+const (
+	networkWork = 3e10
+	convexWork  = 2e8
+)
+
+// sampled is the largest ratio of sampling noise to added noise in a proxy, in squared norm. Dividing s
+// by f multiplies it by 1/f. A sum of s clipped gradients has a mean squared sampling error of at most
+// C²s, which the scaled steps divide by f². The added noise is dσ²C² for d parameters, as before. The
+// ratio is small, because sampling noise is concentrated in the directions that are learnt.
+const sampled = 0.01
+
+// ProxyFraction returns the f of a proxy of p, whose samples have the given size, see [Spec.Proxy]. It
+// is the least that its sampling noise allows, or more if its work stays within a limit. A proxy of
+// coarseness c may do only 1/c of the work, with c times the sampling noise.
+func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
+	work := convexWork
+	if IsNetwork(p.Spec.Model) {
+		work = networkWork
+	}
+	noise := float64(p.Config.Model.NumParams()) * p.Spec.NoiseMultiplier * p.Spec.NoiseMultiplier
+	f := max(size/(size+coarse*sampled*noise), work/coarse/p.Work())
+	return min(1, math.Ceil(f*size)/size)
+}

@@ -81,8 +81,8 @@ func (p *Prepared) Train(ctx context.Context, perf sim.Perf, progress io.Writer)
 	return p.TrainKept(ctx, perf, progress, Keep{})
 }
 
-// TrainKept is Train with checkpoints. If the run has finished and only its last checkpoint could
-// not be written, it returns both a report and an error.
+// TrainKept trains as Train does, and writes checkpoints. If the run has finished and only its last
+// checkpoint could not be written, it returns both a report and an error.
 func (p *Prepared) TrainKept(ctx context.Context, perf sim.Perf, progress io.Writer, keep Keep) (*Report, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -166,7 +166,8 @@ func sizesRun(ledgers []dp.Ledger) (least, most int, theta float64) {
 	return least, most, theta
 }
 
-// stated returns the spec as a report states it: without a seed that was not used.
+// stated returns the spec for a report. If the noise came from the operating system, it leaves out
+// the seed, which was not used.
 func (s Spec) stated() Spec {
 	if s.SeedFromOS {
 		s.Seed = 0

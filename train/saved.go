@@ -144,8 +144,8 @@ func (r *Report) Save(path string, in Inputs) error {
 	return s.Write(path, r.params)
 }
 
-// Write writes the file of a model with these parameters, completely or not at all. It fills in the
-// fields that follow from the parameters and from the other fields.
+// Write writes the file of a model with these parameters, completely or not at all. It sets those
+// fields of the header that follow from the parameters and from the other fields.
 //
 // The file has a digest of the records only if the noise comes from a numbered seed, which protects
 // nothing anyway. Otherwise somebody who knows all records but one could try out the last one, which
@@ -224,9 +224,9 @@ func readSaved(f *os.File) (*Saved, error) {
 	return &s, models.CheckFinite(s.params)
 }
 
-// checkText returns an error if the header has text that could hide what is printed next to it. Only
-// the statement and the kinds of columns may have several lines. table.ParseColumns checks the names
-// and values in the latter.
+// checkText returns an error if a text in the header has control characters, which could hide other
+// text when it is printed. Only the statement and the kinds of columns may have several lines.
+// table.ParseColumns checks the names and values in the kinds.
 func (s Saved) checkText() error {
 	s.Statement, s.Inputs.Kinds = "", ""
 	text, err := json.Marshal(s)
@@ -236,8 +236,8 @@ func (s Saved) checkText() error {
 	return strictjson.Check(text, false)
 }
 
-// check builds the model. It returns an error if the header contradicts itself or the size of the
-// parameters in bytes.
+// check builds the model. It returns an error if the header contradicts itself, or if it does not
+// fit size, the size of the parameters in bytes.
 func (s *Saved) check(size int64) error {
 	in := s.Inputs
 	kind, err := kindOf(s.Spec.Model)
@@ -325,8 +325,8 @@ func (s *Saved) Fits(d *data.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// Normalised returns the records of a data set, as it was read, normalised in the same way as the
-// training records.
+// Normalised returns the data set d with its records normalised in the same way as the training
+// records. d must be as it was read.
 func (s *Saved) Normalised(d *data.Dataset) (*data.Dataset, error) {
 	if err := s.Fits(d); err != nil || s.Inputs.Mapped == nil {
 		return d, err

@@ -75,9 +75,9 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds is like Calibrate, for the runs of the spec with several consecutive seeds,
-// starting with the spec's own. seeds is at least 1. None of the runs costs a record more than
-// targetEpsilon.
+// CalibrateSeeds does the same as Calibrate, for the runs of the spec with several consecutive
+// seeds, starting with the spec's own. seeds is at least 1. None of the runs costs a record more
+// than targetEpsilon.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

@@ -32,7 +32,8 @@ type Setting struct {
 	searched string   // a note about the privacy cost of finding the setting; "" if it cost nothing
 }
 
-// Notes returns what a reader of the run's results must know about how its setting was found.
+// Notes returns sentences about how the setting was found that a reader of the run's results must
+// know.
 func (s *Setting) Notes() []string {
 	var notes []string
 	if s.searched != "" {
@@ -75,14 +76,14 @@ type proposals struct {
 	} `json:"proposals"`
 }
 
-// searchCost is what private probing cost a record: by itself, and together with the proposed
+// searchCost has the cost of private probing to a record: by itself, and together with the proposed
 // training.
 type searchCost struct {
 	Alone    cost `json:"alone"`
 	Together cost `json:"together"`
 }
 
-// cost has the fields that are read of a bound.
+// cost has the fields of a bound in the file that are read.
 type cost struct {
 	Epsilon *float64 `json:"epsilon_upper"`
 	Delta   *float64 `json:"delta"`
@@ -170,8 +171,8 @@ func ReadSetting(text []byte, rank int) (*Setting, error) {
 	return &s, nil
 }
 
-// saysPrivacy returns an error if a key is missing that determines the guarantee. A missing key does
-// not mean 0.
+// saysPrivacy returns an error if one of the keys that determine the privacy guarantee is missing,
+// because a missing key does not mean 0. what names the object in the error.
 func saysPrivacy(what string, keys map[string]json.RawMessage) error {
 	for _, key := range []string{"sigma", "delta"} {
 		if value, ok := keys[key]; !ok || string(value) == "null" {
@@ -226,7 +227,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the setting as a spec. It takes what the setting leaves open from usual.
+// Over returns the setting as a spec. Fields that the setting's file does not determine are those
+// of usual.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed
@@ -241,9 +243,9 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits returns an error if a run differs from the planned one. It must have the same number of
-// records, noise from the root that the plan names, if it names one, and cost a record at most the ε
-// in the file, as certified by package pld.
+// Fits returns an error if a run differs from the planned one. The run must have the same number of
+// records. If the plan names a root, its noise must come from this root. And it may cost a record at
+// most the ε in the file, as certified by package pld.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err

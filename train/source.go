@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"proactivedp/data"
@@ -46,8 +48,8 @@ func (s *Source) Data() *data.Dataset { return s.data }
 // Hash returns the SHA-256 of the data set's content. It is computed once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare is Spec.Prepare with the spec's seed. For the same spec it returns the same value to all
-// callers, so it must not be changed.
+// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. For the same
+// spec it returns the same value to all callers, who must not change it.
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
-// dealt has what determines a deal.
+// dealt has the settings of a spec that determine a deal; equal ones share it.
 type dealt struct {
 	seed      uint64
 	split     string
@@ -75,7 +77,7 @@ type dealt struct {
 	inputs    inputs
 }
 
-// deal says which rows each client holds, and which rows are used for evaluation.
+// deal has the rows of each client, and the rows for evaluation.
 type deal struct {
 	rows []data.Subset
 	test data.Subset
@@ -141,7 +143,7 @@ func (s *Source) prepare(spec Spec, root *rng.Root) (*Prepared, error) {
 	return p, nil
 }
 
-// configure builds the run of a spec. The caller must check and finish it.
+// configure builds the run of a spec. The caller must call finish, which checks the run.
 func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if s.data == nil {
 		return nil, errors.New("no data set")
@@ -166,7 +168,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, nn.Precision(spec.Precision), deal.test.Data, spec.lambda(n))
+	model, err := s.model(in.model, nn.Precision(spec.Precision), deal.test.Data, spec.lambda(n), spec.ClassWeights)
 	if err != nil {
 		return nil, err
 	}
@@ -185,14 +187,15 @@ type modelFor struct {
 	precision nn.Precision
 	shape     string
 	lambda    float64
+	weights   string
 }
 
 // model returns a model for the data set. It is built once, because a network has tables for its
 // shapes.
 func (s *Source) model(
-	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64,
+	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64, weights string,
 ) (models.Model, error) {
-	key := modelFor{kind.name, precision, set.Shape(), lambda}
+	key := modelFor{kind.name, precision, set.Shape(), lambda, weights}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
@@ -200,10 +203,55 @@ func (s *Source) model(
 	if err == nil && precision != nn.Float32 {
 		m, err = precise(m, precision)
 	}
+	if err == nil && weights != "" {
+		m, err = weigh(m, weights, classNames(set))
+	}
 	if err == nil {
 		s.models[key] = m
 	}
 	return m, err
+}
+
+// weigh returns a model with weights of its classes, see Spec.ClassWeights.
+func weigh(m models.Model, text string, labels []string) (models.Model, error) {
+	weights, err := parseClassWeights(text, labels)
+	if err != nil {
+		return nil, err
+	}
+	weightable, ok := m.(models.Weightable)
+	if !ok {
+		return nil, fmt.Errorf("class weights: the model %s takes none", m.Name())
+	}
+	return weightable.WithClassWeights(weights)
+}
+
+// parseClassWeights returns a weight for each of the labels.
+func parseClassWeights(text string, labels []string) ([]float64, error) {
+	weights := slices.Repeat([]float64{1}, len(labels))
+	given := make([]bool, len(labels))
+	var errs []error
+	for part := range strings.SplitSeq(text, ",") {
+		at := strings.LastIndex(part, ":")
+		if at < 0 {
+			errs = append(errs, fmt.Errorf("class weights: %.60q, must be LABEL:WEIGHT", part))
+			continue
+		}
+		class := slices.Index(labels, part[:at])
+		w, err := strconv.ParseFloat(part[at+1:], 64)
+		switch {
+		case class < 0:
+			errs = append(errs, fmt.Errorf("class weights: the label %.60q is unknown, must be one of %s", part[:at],
+				strings.Join(labels, ", ")))
+		case given[class]:
+			errs = append(errs, fmt.Errorf("class weights: the label %.60q is given twice", part[:at]))
+		case err != nil || !(w >= models.LeastClassWeight && w <= models.MostClassWeight):
+			errs = append(errs, fmt.Errorf("class weights: %.60q of the label %.60q, must be in [%v, %v]", part[at+1:],
+				part[:at], models.LeastClassWeight, models.MostClassWeight))
+		default:
+			weights[class], given[class] = w, true
+		}
+	}
+	return weights, errors.Join(errs...)
 }
 
 // readTrace reads the file of a trace once.

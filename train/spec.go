@@ -117,6 +117,10 @@ type Spec struct {
 	// means accuracy. It changes no training. What is called accuracy in results for comparison is
 	// then this metric; Report.TestAccuracy remains the accuracy.
 	Metric string `json:"metric,omitempty"`
+	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
+	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
+	// public constants, see models.Weightable.
+	ClassWeights string `json:"class_weights,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
@@ -164,7 +168,7 @@ type Prepared struct {
 	stage  *stageID // what a stage has in addition to its spec; nil if this is not a stage
 }
 
-// parsed is a spec whose texts have been parsed.
+// parsed holds the parsed values of a spec's text fields.
 type parsed struct {
 	model            modelKind
 	sizes            dp.Sizes
@@ -178,8 +182,8 @@ type parsed struct {
 	steps            sim.StepSize
 }
 
-// parse parses the texts of the spec and checks each by itself. A text that could not be parsed has
-// its default in the result, so that the rest can be checked too.
+// parse parses the spec's text fields and checks each on its own. For a text that cannot be parsed,
+// the result has the default, so that the rest can be checked too.
 func (s Spec) parse() (parsed, error) {
 	timing := clock.DefaultTiming()
 	p := parsed{
@@ -314,7 +318,8 @@ func (s Spec) Validate() error {
 	return errors.Join(append(errs, m.Validate(1))...)
 }
 
-// checkHogwild reports settings that goroutines do not support, free-running or on a real clock.
+// checkHogwild reports settings that the hogwild runner does not support, neither free-running nor
+// on a real clock.
 func (s Spec) checkHogwild(cfg sim.Config) error {
 	if s.TimeScale == 0 {
 		return cfg.CheckFreeRunning()
@@ -369,10 +374,11 @@ func (s Spec) config(p parsed) sim.Config {
 	}
 }
 
-// Prepare checks the spec and builds the run on the data set. A Source does that for many specs. If
-// root is nil, the spec's seed is used; a run that has SeedFromOS needs a root. The clients' streams
-// are those of the root's run number s.Run. Prepare reads the files of traces and puts their hashes
-// into the spec of the result. All errors are reported together.
+// Prepare checks the spec and builds the run on the data set. To prepare many specs on one data set,
+// use a [Source], which shares the data among them. If root is nil, Prepare uses the root of the
+// spec's seed; a run with SeedFromOS needs a root. The clients draw from root.ForRun(s.Run). Prepare
+// reads the files of traces and puts their hashes into the spec of the result. All errors are
+// reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
 	if root == nil {
 		root = rng.New(s.Seed)

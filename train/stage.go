@@ -10,8 +10,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage has what a stage of a training in several stages needs in addition to its spec: the initial
-// model and the participants. The other clients of the spec only receive.
+// Stage describes a stage of a training in several stages, in addition to its spec: the initial
+// model and the participants. The other clients of the spec only receive broadcasts.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
@@ -38,9 +38,10 @@ type stageID struct {
 	Root         string        `json:"root,omitempty"`           // its public name; absent for the seed
 }
 
-// PrepareStage is Prepare for a stage. It uses the spec's seed, sizes, clipping norm and step sizes,
-// and those of the spec's clients that participate. The spec's noise multiplier and run are not used
-// and must be 0, so that no report can state them. All errors are reported together.
+// PrepareStage prepares a stage, as Prepare does for a whole training. It uses the spec's seed,
+// sizes, clipping norm and step sizes, and those of the spec's clients that participate. The spec's
+// noise multiplier and run are not used and must be 0, so that no report can state them. All errors
+// are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	return p, nil
 }
 
-// check reports what is wrong with the participants.
+// check returns an error for every problem of the participants.
 func (l Stage) check(spec Spec) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("stage: "+format, args...)) }

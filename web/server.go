@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"proactivedp/answer"
@@ -38,8 +39,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Options struct {
 	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
 	// Only one call runs at a time, and it ends soon after ctx is done. If its error wraps an
-	// answer.Problem, the page shows that.
-	Propose func(ctx context.Context, question []byte) (any, error)
+	// answer.Problem, the page shows that. The last line that it writes to progress is the answer to
+	// GET /propose, which the page shows meanwhile.
+	Propose func(ctx context.Context, question []byte, progress io.Writer) (any, error)
 	Sets    []string // data sets that Propose knows
 }
 
@@ -50,7 +52,38 @@ type Server struct {
 	computing chan struct{} // has an element for each question that is computed
 	waiting   chan struct{} // has an element for each question that was accepted
 	proposing chan struct{}
+	progress  lastLine // of the search that runs
 	takeTime  time.Duration
+}
+
+// lastLine keeps the last line that was written to it.
+type lastLine struct {
+	mutex sync.Mutex
+	text  string
+}
+
+// maxLine is the largest length of a lastLine, in bytes.
+const maxLine = 500
+
+// Write keeps the last line of text that is not empty.
+func (l *lastLine) Write(text []byte) (int, error) {
+	lines := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) > 0 {
+		l.set(lines[len(lines)-1])
+	}
+	return len(text), nil
+}
+
+func (l *lastLine) set(text string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.text = text[:min(len(text), maxLine)]
+}
+
+func (l *lastLine) get() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.text
 }
 
 // file is the content of one address.
@@ -131,6 +164,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "the request is from another page")
 	case r.URL.Path == "/answer":
 		s.post(w, r, s.answer)
+	case r.URL.Path == "/propose" && s.options.Propose != nil && r.Method == http.MethodGet:
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, s.progress.get()) // the client may have gone
 	case r.URL.Path == "/propose" && s.options.Propose != nil:
 		s.post(w, r, s.propose)
 	default:
@@ -247,7 +283,7 @@ func (s *Server) propose(ctx context.Context, question []byte) ([]byte, int) {
 	defer cancel()
 	select {
 	case s.proposing <- struct{}{}:
-		defer func() { <-s.proposing }()
+		defer func() { s.progress.set(""); <-s.proposing }()
 	default:
 		return problem(answer.Ended, "a search for settings is already running: only one runs at a time"),
 			http.StatusServiceUnavailable
@@ -271,7 +307,7 @@ func (s *Server) proposed(ctx context.Context, question []byte) (found any, err 
 				cause)}}
 		}
 	}()
-	return s.options.Propose(ctx, question)
+	return s.options.Propose(ctx, question, &s.progress)
 }
 
 func problem(kind, text string) []byte {

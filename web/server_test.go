@@ -192,7 +192,7 @@ func TestServerLeavesWhoTakesNothing(t *testing.T) {
 			"Content-Length: 2\r\n\r\n{}",
 	} {
 		long := strings.Repeat("x", 1<<20)
-		s, err := NewServer(Options{Propose: func(context.Context, []byte) (any, error) { return long, nil }})
+		s, err := NewServer(Options{Propose: func(context.Context, []byte, io.Writer) (any, error) { return long, nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,11 +343,11 @@ func TestServerAnswersAHundredAtOnce(t *testing.T) {
 	}
 }
 
-// A search for settings is one at a time, is told what is wrong, and ends with who asked
-// and with the server.
+// Only one search for settings runs at a time. It ends with the request and with the server. Its last
+// line of progress can be read.
 func TestProposalsAreOneAtATime(t *testing.T) {
 	begun, ended := make(chan struct{}, 9), make(chan error, 9)
-	address := serving(t, Options{Propose: func(ctx context.Context, question []byte) (any, error) {
+	address := serving(t, Options{Propose: func(ctx context.Context, question []byte, progress io.Writer) (any, error) {
 		switch {
 		case bytes.Contains(question, []byte("wrong")):
 			return nil, errors.New("epsilon = 0, must be given")
@@ -360,6 +360,7 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 		case bytes.Contains(question, []byte("soon")):
 			return map[string]int{"proposals": 3}, nil
 		}
+		fmt.Fprintf(progress, "proxies: 1 done\nproxies: 2 done\n")
 		begun <- struct{}{}
 		<-ctx.Done()
 		ended <- ctx.Err()
@@ -396,6 +397,22 @@ func TestProposalsAreOneAtATime(t *testing.T) {
 	<-begun
 	if status, text := ask(t.Context(), "soon"); status != 503 || !strings.Contains(text, "only one runs at a time") {
 		t.Errorf("beside another: %d %s", status, text)
+	}
+	course := func() string {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/propose", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reply.Body.Close()
+		text, _ := io.ReadAll(reply.Body)
+		return string(text)
+	}
+	if line := course(); line != "proxies: 2 done" {
+		t.Errorf("the course of the search: %q", line)
 	}
 	leave()
 	wait.Wait()

@@ -4,6 +4,14 @@
 // natively.
 //
 // [Compile] and [Page] make the file, and [Server] serves the page.
+//
+// # The page inside the program
+//
+// make build and make release write the page to made/planner.html and build the program with the tag
+// "page", which embeds it; see [Made]. The page is not committed, because it has 1.5 MB compressed, changes
+// with each change of an accountant, and depends on the Go version: the repository would grow by it with
+// each change, branches could not be merged, and a test could compare it only under one Go version. A build
+// without the tag never embeds a page, so it cannot contain one of an older source.
 package web
 
 import (
@@ -36,11 +44,17 @@ func read(name string) string {
 	return string(text)
 }
 
+// pageScript returns the page's own scripts as one, without indentation and lines of comment, which the page
+// would be 5 KB larger with.
 func pageScript() string {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")
 	for _, name := range scripts {
-		all.WriteString(read(name))
+		for line := range strings.Lines(read(name)) {
+			if line = strings.TrimLeft(line, " "); !strings.HasPrefix(line, "//") {
+				all.WriteString(line)
+			}
+		}
 	}
 	all.WriteString("})();\n")
 	return all.String()
@@ -93,6 +107,10 @@ func Page(p Planner) ([]byte, error) {
 	fmt.Fprintf(&foot, "<script>%s</script>\n<script>%s</script>", charts, page)
 	return pageText(head, foot.String()), nil
 }
+
+// Made returns the page that was embedded when the program was built, or nil if there is none. Its version
+// is [PageVersion].
+func Made() []byte { return made }
 
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `

@@ -21,7 +21,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Engine says which broker the processes use.
+// Engine describes the broker that the processes use: one that runs elsewhere, or one that Start
+// starts.
 type Engine struct {
 	// URL is a broker that runs elsewhere, such as nats://host:4222. If it is "", Start starts a
 	// broker as the other fields say.
@@ -129,7 +130,7 @@ func CheckURL(url string) error {
 	return nil
 }
 
-// Peer says who connects and how.
+// Peer has the name, the credentials and the callbacks of a connection to a broker.
 type Peer struct {
 	Name  string       // the connection's name in the broker's lists
 	Creds *Credentials // nil means no credentials

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// WriteConfig writes these files.
+// These are the files that WriteConfig writes to the folder of the keyring.
 const (
 	configFile      = "nats.conf"
 	certificateFile = "server.crt"

@@ -22,7 +22,7 @@ import (
 	"proactivedp/rng"
 )
 
-// Role says what a user may do.
+// Role is the role of a user, which determines the user's permissions.
 type Role string
 
 // The roles.
@@ -40,7 +40,8 @@ type User struct {
 	Public string `json:"public"` // the public part of the user's key
 }
 
-// Keyring is what a broker needs to recognize its users and to prove its own identity.
+// Keyring has the public keys by which a broker recognizes its users, and the certificate with
+// which it proves its own identity.
 type Keyring struct {
 	Version     int    `json:"version"`
 	Certificate string `json:"certificate"` // PEM
@@ -48,7 +49,8 @@ type Keyring struct {
 	Users       []User `json:"users"`
 }
 
-// Credentials are what a user needs to prove its identity.
+// Credentials have the secret key with which a user proves its identity, and the certificate by
+// which it recognizes the broker.
 type Credentials struct {
 	Version int    `json:"version"`
 	Role    Role   `json:"role"`
@@ -57,8 +59,9 @@ type Credentials struct {
 	CA      string `json:"ca"`     // PEM; the certificate that signed the broker's
 }
 
-// Check returns an error if the credentials have another role than the one needed. A broker would
-// accept such a connection but refuse everything. nil credentials, as on loopback, fit every role.
+// Check returns an error if the role of the credentials is not the needed one. Without this check,
+// the broker would accept the connection and then refuse every request. nil credentials, as on
+// loopback, fit every role.
 func (c *Credentials) Check(needed Role) error {
 	if c == nil || c.Role == needed {
 		return nil

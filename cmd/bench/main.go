@@ -7,7 +7,8 @@
 // values with targets. The networks need the real data sets (PROACTIVEDP_DATA, or the cache).
 //
 // With -scale it measures how the cost of a client round and of a training depends on the numbers of
-// clients and parameters, and writes results/scale.
+// clients and parameters, and writes results/scale. With -own it compares auto with plain stages, and
+// writes results/auto-against-plain.
 package main
 
 import (
@@ -37,6 +38,7 @@ func main() {
 	scaleDir := flag.String("scale", "",
 		"measure only the cost for different numbers of clients and parameters, and write figures to this folder")
 	scaleOne := flag.String("scale-run", "", "measure one such run, given as JSON, in this process")
+	ownDir := flag.String("own", "", "compare auto with plain stages on tables treated as own files, and write this folder")
 	flag.Parse()
 	var err error
 	switch {
@@ -46,6 +48,8 @@ func main() {
 		err = accounting(os.Stdout, *runs)
 	case *scaleOne != "":
 		err = measureScale(os.Stdout, *scaleOne)
+	case *ownDir != "":
+		err = own(*ownDir)
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:

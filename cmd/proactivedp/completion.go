@@ -13,6 +13,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/data"
 	"proactivedp/data/hog"
+	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/internal/plots"
 	"proactivedp/plan"
@@ -65,6 +66,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"data-dir":       folders,
 		"out":            outputs,
 		"events":         filesOf("json", "csv"),
+		"scores":         filesOf("csv"),
 		"event-log":      filesOf("jsonl", "log"),
 		"after":          filesOf("json", "csv"),
 		"record":         filesOf("json"),
@@ -98,6 +100,11 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-column":   oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
+		"bounds":         oneOf("private:"),
+		"out-of-bounds":  oneOf("clamp", "refuse"),
+		"arrays":         oneOf("x=", "y=fine", "y=coarse"),
+		"image":          oneOf("28x28x1", "32x32x3", "3x32x32"),
+		"number-format":  oneOf(table.NumberForms...),
 		"test":           filesOf(),
 		"columns":        filesOf("csv", "tsv"),
 		"save":           filesOf(),
@@ -183,7 +190,7 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 
 // outputs offers folders, or files where a command writes one.
 func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what == "file" {
+	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what != "folder" {
 		return filesOf()(cmd, args, typed)
 	}
 	return folders(cmd, args, typed)

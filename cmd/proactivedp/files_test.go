@@ -90,10 +90,10 @@ func TestAReportIsNoResult(t *testing.T) {
 func namedFiles(c *cobra.Command) (written, all []string) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		of, _ := pflag.UnquoteUsage(f)
-		switch isFile := of == "file"; {
+		switch isFile := of == "file" || of == "path"; {
 		case isFile && slices.Contains(cli.WrittenFlags(), f.Name):
 			written, all = append(written, f.Name), append(all, f.Name)
-		case slices.Contains(cli.ReadFlags(), f.Name):
+		case slices.Contains(cli.ReadFlags(), f.Name) && f.Value.Type() != "bool":
 			all = append(all, f.Name)
 		}
 	})

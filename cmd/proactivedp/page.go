@@ -6,23 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"proactivedp/cmd/proactivedp/internal/cli"
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/files"
 	"proactivedp/internal/version"
 	"proactivedp/web"
 )
-
-// pageName is the name of the page in a release, where it lies beside the program.
-const pageName = "planner.html"
-
-// maxPage is how large a page of a release may be.
-const maxPage = 64 << 20
 
 func newPage() *cobra.Command {
 	var out string
@@ -33,9 +24,9 @@ func newPage() *cobra.Command {
 libraries, computed in the browser. It works from a file, without a network and without
 this program, and sends nothing anywhere.
 
-The planner in it is this program's, as WebAssembly. In a copy of the repository with Go
-installed it is compiled. A release has the page ready, as ` + pageName + ` next to the
-program, and it is copied from there.`,
+The planner in it is this program's, as WebAssembly. A program that was built by make, or
+that is a release, contains the page and writes it in any folder. Other builds compile it,
+which needs Go and a copy of the repository.`,
 		Example: "  proactivedp page --out planner.html",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,29 +55,19 @@ program, and it is copied from there.`,
 	return cmd
 }
 
-// readyPage returns the page that lies beside the program, and where; nil if there is none
-// of this very build. A build from a changed checkout shares its name with others.
-func readyPage(folder string, build version.Info) (path string, page []byte) {
-	path = filepath.Join(folder, pageName)
-	text, err := bounded.File(path, maxPage)
-	if err != nil {
-		return "", nil
+// own returns the page inside the program, or nil if there is none or it was made from another source.
+func own(page []byte, build version.Info) []byte {
+	if of := web.PageVersion(page); of != "" && (of == build.Source() || of == build.Version) {
+		return page
 	}
-	switch of := web.PageVersion(text); {
-	case of == build.Version && strings.HasPrefix(of, "v") && !strings.HasSuffix(of, "+dirty"):
-		return path, text // of a release
-	case of == build.Revision && of != "" && !build.Modified:
-		return path, text
-	}
-	return "", nil
+	return nil
 }
 
-// makePage returns the page, and where its planner is from.
+// makePage returns the page and says where it comes from.
 func makePage(ctx context.Context) (page []byte, from string, err error) {
-	if program, err := os.Executable(); err == nil {
-		if beside, ready := readyPage(filepath.Dir(program), version.Get()); ready != nil {
-			return ready, "copied from " + beside, nil
-		}
+	build := version.Get()
+	if page := own(web.Made(), build); page != nil {
+		return page, "from this program", nil
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -94,9 +75,10 @@ func makePage(ctx context.Context) (page []byte, from string, err error) {
 	}
 	folder, err := web.Source(ctx, here)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w; a release has %s of the same version beside the program", err, pageName)
+		return nil, "", fmt.Errorf("%w, and this program was built without the page: make build, make install and "+
+			"releases include it", err)
 	}
-	planner, err := web.Compile(ctx, folder, version.Get().Source())
+	planner, err := web.Compile(ctx, folder, build.Source())
 	if err != nil {
 		return nil, "", err
 	}

@@ -92,17 +92,17 @@ type proposal struct {
 }
 
 // searching returns what answers such questions.
-func searching(cmd *cobra.Command, where *cli.DataFlags) func(context.Context, []byte) (any, error) {
-	return func(ctx context.Context, question []byte) (any, error) {
+func searching(cmd *cobra.Command, where *cli.DataFlags) func(context.Context, []byte, io.Writer) (any, error) {
+	return func(ctx context.Context, question []byte, progress io.Writer) (any, error) {
 		asked := *cmd
 		asked.SetContext(ctx) // so that a download, too, ends with who asked
-		r, err := proposeFor(&asked, where, question)
+		r, err := proposeFor(&asked, where, question, progress)
 		return r, sorted(err)
 	}
 }
 
 // proposeFor answers it, as the command propose does with these flags.
-func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte) (*propose.Report, error) {
+func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte, progress io.Writer) (*propose.Report, error) {
 	var ask proposal
 	if err := strictjson.Decode(question, &ask); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte) (*pro
 	}
 	workers := runtime.GOMAXPROCS(0)
 	o := propose.Options{Perf: sim.Perf{Workers: workers}, Probing: propose.Own,
-		Trials: pool.Options{Workers: workers, Progress: io.Discard}}
+		Trials: pool.Options{Workers: workers, Progress: progress}}
 	if err := cli.Distinct([]error{r.Validate(), o.Validate(r)}); err != nil {
 		return nil, err
 	}

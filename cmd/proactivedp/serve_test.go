@@ -107,11 +107,11 @@ func TestSearchesSayWhyThereIsNoAnswer(t *testing.T) {
 	search, question := searching(cmd, &cli.DataFlags{}), []byte(`{"data": "phishing", "epsilon": 1}`)
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := search(gone, question); !errors.Is(err, context.Canceled) {
+	if _, err := search(gone, question, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("for nobody: %v", err)
 	}
 	t.Setenv(cli.DataEnv, t.TempDir())
-	_, err := search(t.Context(), question)
+	_, err := search(t.Context(), question, io.Discard)
 	if p := answer.NewProblem(t.Context(), err); p.Kind != answer.Unavailable || len(p.Problems) == 0 {
 		t.Errorf("without data: %+v", p)
 	}

@@ -22,7 +22,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Claim is what one accountant guarantees to a record for a release.
+// Claim is the guarantee that one accountant proves for a record and a release.
 type Claim struct {
 	// The three ε are those of a dp.Bound. All are nil if the accountant proves no upper end;
 	// Reason then says why. If they are the ε of another release that costs at least as much, Kind
@@ -41,8 +41,8 @@ type Claim struct {
 	Reason       string       `json:"reason,omitempty"`
 }
 
-// Of claims what acc proves for the composition of the events, at δ in (0, 1). If acc proves
-// nothing, the claim has no ε and a Reason. The error
+// Of returns the claim that acc proves for the composition of the events, at δ in (0, 1). If acc
+// proves nothing, the claim has no ε, but a Reason. The error
 //
 //   - is context.Cause(ctx), soon after ctx is done;
 //   - wraps dp.ErrSharedNoise if two releases share their noise, because nothing can be claimed
@@ -99,8 +99,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c with the ε of o, if that is the better one. Both claims must be about the same
-// release.
+// Least returns c with the ε of o, if o guarantees the smaller ε. Both claims must be about the
+// same release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

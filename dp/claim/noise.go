@@ -8,13 +8,14 @@ import (
 	"proactivedp/rng"
 )
 
-// simulation says why a run with a numbered seed is not a release, and what to do for a release.
+// simulation is the sentence which says why a run with a numbered seed is not a release, and how to
+// make one.
 const simulation = "anyone who knows the seed can subtract the noise; use --seed-from-os for a release"
 
 // named is the largest number of roots that a text lists.
 const named = 3
 
-// roots joins the first names to a text.
+// roots returns a text that lists the first named of the names, and the number of the others.
 func roots(names []rng.Name) string {
 	var parts []string
 	for i, name := range names {
@@ -39,8 +40,8 @@ func (r Report) noiseText() string {
 	return text
 }
 
-// noiseSentences says where the noise of a statement's events is from, what is assumed about it,
-// and whether it protects.
+// noiseSentences returns the sentences of a statement about the source of the events' noise, the
+// assumptions about it, and whether it protects.
 func noiseSentences(events []dp.Event) string {
 	names, unnamed := dp.Names(events)
 	if len(names) == 0 {

@@ -17,7 +17,7 @@ type Privacy struct {
 	PerRecord Claim `json:"per_record"`
 }
 
-// AtMost is [Claim.AtMost] for both views.
+// AtMost applies [Claim.AtMost] to both views.
 func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
@@ -27,12 +27,12 @@ func (p Privacy) Plus(epsilon float64, why string) Privacy {
 	return Privacy{PerClient: p.PerClient.Plus(epsilon, why), PerRecord: p.PerRecord.Plus(epsilon, why)}
 }
 
-// Least is [Claim.Least] for both views.
+// Least applies [Claim.Least] to both views.
 func (p Privacy) Least(o Privacy) Privacy {
 	return Privacy{PerClient: p.PerClient.Least(o.PerClient), PerRecord: p.PerRecord.Least(o.PerRecord)}
 }
 
-// history is what each of several clients released.
+// history lists the rounds that each of several clients released.
 type history struct {
 	events  []dp.Event
 	clients int
@@ -50,9 +50,9 @@ func OfClients(
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
 
-// OfLedgers is [OfClients] for clients that released what their ledgers list. PerClient is the
-// claim of the client that pays most. The error wraps dp.ErrSharedNoise if two ledgers are of one
-// client of one run, for example of two trainings with the same seed.
+// OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers.
+// PerClient is the claim of the client that pays most. The error wraps dp.ErrSharedNoise if two
+// ledgers are of one client of one run, for example of two trainings with the same seed.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {
@@ -74,9 +74,9 @@ func checkNoise(ledgers []dp.Ledger) error {
 	return nil
 }
 
-// histories returns what the ledgers' clients released, without the names of their noise: these
-// differ between clients with equal rounds. Clients that released nothing pay for nothing and are
-// left out. If all are left out, there is one history without events.
+// histories returns the rounds that the ledgers' clients released, without the names of their
+// noise, because names differ between clients with equal rounds. Clients that released nothing pay
+// nothing and are left out. If all are left out, there is one history without events.
 func histories(ledgers []dp.Ledger) []history {
 	var kinds []history
 	for i := range ledgers {
@@ -109,9 +109,9 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
-			if e.Sampling == dp.Shuffle && r.clients > 1 { // clients begin their epochs independently
-				return Privacy{}, fmt.Errorf("shuffled batches of %d clients that share records, must be of one client: %w",
-					r.clients, dp.ErrNotCovered)
+			if (e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation) && r.clients > 1 { // each has draws of its own
+				return Privacy{}, fmt.Errorf("%s of %d clients that share records, must be of one client: %w",
+					samplingName(e.Sampling), r.clients, dp.ErrNotCovered)
 			}
 			if e.Count > math.MaxInt/r.clients {
 				return Privacy{}, fmt.Errorf("%d rounds of each of %d clients, must be at most 2^63-1 together",

@@ -8,11 +8,11 @@ import (
 )
 
 // Released returns the rounds that a record pays for in a training, from the clients' ledgers. If
-// the data is shared, these are the rounds of all clients, by the name of their noise. Otherwise
-// they are rounds that cost at least as much as any client's rounds. They have a name if the noise
-// of all clients is from one run of one root. They have no name if each client has its own root,
-// because nobody knows which client holds a record. Released returns nil for ledgers without
-// rounds, and for disjoint data under two mechanisms.
+// the data is shared, these are the rounds of all clients, grouped by the name of their noise.
+// Otherwise they are rounds that cost at least as much as any client's rounds. In that case the
+// rounds have a noise name if the noise of all clients is from one run of one root. They have none
+// if each client has its own root, because nobody knows which client holds a record. Released
+// returns nil for ledgers without rounds, and for disjoint data under two mechanisms.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {
@@ -41,8 +41,8 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	return all
 }
 
-// ofAll returns the rounds of several clients that each released e, as one event, or as several if
-// an int cannot hold their number.
+// ofAll returns the rounds of all clients, each of which released e, as one event, or as several
+// events if an int cannot hold the number of rounds.
 func ofAll(e dp.Event, clients int) []dp.Event {
 	var all []dp.Event
 	for most := math.MaxInt / max(e.Count, 1); clients > 0; clients -= most {

@@ -25,7 +25,7 @@ type View struct {
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// ClosedForm is what the paper's closed form claims, with the keys that Report has.
+// ClosedForm has the claims of the paper's closed form, with the same keys as Report.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -35,11 +35,11 @@ type ClosedForm struct {
 	PerRecord    View     `json:"per_record"`
 }
 
-// Report is the privacy of a training. The flat keys, per_client and per_record are all of the
-// accountant that certifies: of package pld, which is tight, or of the closed form if only that covers
-// the training. Certified has the claims of pld again, and ClosedForm those of the closed form. All are
-// about the same rounds. The flat keys and per_record are for a record in all rounds that use it,
-// per_client for a record of one client in the rounds of that client only.
+// Report is the privacy of a training. The flat keys, per_client and per_record have the claims of the
+// accountant that certifies the training: package pld, which is tight, or the closed form if only that
+// covers the training. Certified has the claims of pld again, and ClosedForm those of the closed form.
+// All are about the same rounds. The flat keys and per_record are for a record in all rounds that use
+// it, per_client for a record of one client in the rounds of that client only.
 type Report struct {
 	EpsilonLower    *float64     `json:"epsilon_lower"`
 	Epsilon         *float64     `json:"epsilon"`
@@ -59,17 +59,17 @@ type Report struct {
 	// numbered seed: then nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
-	// Sum says what is known about the sensitivity of the computed sums. The caller sets it,
-	// because it depends on the model.
+	// Sum is text about the sensitivity of the computed sums, see models.Sensitivity. The caller sets
+	// it, because it depends on the model.
 	Sum string `json:"sum,omitempty"`
 	// Drawn says how samples and noise are drawn; see [Drawn]. The caller sets it, because it
 	// depends on the mechanism.
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn says for a privacy statement whether samples and noise are drawn exactly or in floating
-// point. The names are those of the roots. For a simulation it is empty unless they are drawn
-// exactly: a simulation protects nothing.
+// Drawn returns the sentence of a privacy statement about how samples and noise are drawn: exactly
+// or in floating point. names are the names of the roots. For a simulation it is empty unless they
+// are drawn exactly: a simulation protects nothing.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -113,7 +113,7 @@ func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Pri
 	return report, nil
 }
 
-// newReport returns the report in which best is what is claimed.
+// newReport returns the report whose flat keys, per_client and per_record are those of best.
 func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report {
 	r := best.PerRecord
 	return Report{
@@ -124,8 +124,8 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns a report that was read from a file as this version writes it. In older versions the
-// flat keys, per_client and per_record were those of the closed form.
+// Current returns r, a report that was read from a file, in the form of this version. In older versions the flat
+// keys, per_client and per_record were those of the closed form.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r
@@ -141,10 +141,10 @@ func (r Report) Current() Report {
 	return r
 }
 
-// Within reports on rounds that were chosen by earlier results, under a bound b that was fixed
-// before the first round. The bound is an upper bound on a record, for one client's rounds and for
-// all rounds. The reported noise multiplier is the least of the events. There must be at least one
-// event.
+// Within returns the report for rounds that were chosen by earlier results, under a bound b that
+// was fixed before the first round. b is an upper bound on the ε of a record, both for one client's
+// rounds and for all rounds. The reported noise multiplier is the least of the events. There must
+// be at least one event.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

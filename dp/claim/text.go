@@ -21,7 +21,7 @@ const shown = 5
 func up(v float64) string   { return decimal.Up(v, shown) }
 func down(v float64) string { return decimal.Down(v, shown) }
 
-// Unit says whose privacy a statement is about.
+// Unit is the unit that a privacy statement protects.
 type Unit string
 
 // The units of privacy. They differ if several clients hold a record: a record's guarantee then
@@ -45,9 +45,10 @@ func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement is [Statement] for rounds that may have been chosen by earlier results, under a
-// Rényi filter with the given orders that guarantees b. recorded says whether the filter was
-// recorded before the first release. If it was not, the paragraph says that this is assumed.
+// AdaptiveStatement returns a [Statement] for rounds that may have been chosen from earlier
+// results, under a Rényi filter with the given orders that guarantees b. recorded says whether the
+// filter was recorded before the first release. If it was not, the paragraph says that this is
+// assumed.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
 	if len(orders) > 1 {
@@ -63,8 +64,8 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
-// Noted adds to a statement what the reports of its rounds say about their ε, if anything. No
-// accountant takes these notes into account.
+// Noted returns the statement with notes added. The notes are warnings about ε from the reports of
+// the statement's rounds, which no accountant takes into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
@@ -72,8 +73,8 @@ func Noted(statement string, notes []string) string {
 	return statement + " The rounds' reports add: " + strings.Join(notes, "; ") + "."
 }
 
-// Line is a Statement on one line, for a record: the bound, adjacency, sampling, the accountant, and
-// what kind of noise it is.
+// Line returns a short form of [Statement] for a record on one line: the bound, adjacency, sampling,
+// the accountant, and the source of the noise.
 func Line(b dp.Bound, events ...dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "Privacy: no ε for a record: " + message.OneLine(err)
@@ -88,15 +89,15 @@ func Line(b dp.Bound, events ...dp.Event) string {
 		if b.Kind == dp.Approximation {
 			cost = fmt.Sprintf("δ about %s at ε = %s (no guarantee)", up(b.Delta), up(b.Epsilon))
 		}
-	} else if b.Kind == dp.Interval || b.Kind == dp.Exact {
+	} else if (b.Kind == dp.Interval && b.Sampling != dp.Shuffle) || b.Kind == dp.Exact { // the ends of shuffled batches differ widely
 		cost = fmt.Sprintf("ε ≤ %s at δ = %s", up(b.EpsilonUpper), up(b.Delta))
 	}
 	by := byAccountant(b.Kind, b.Accountant)
 	if b.Kind == dp.Approximation {
 		by = "approximation by " + b.Accountant
 	}
-	line := fmt.Sprintf("Privacy: %s for a record (%s), under %s adjacency with %s", cost, by, b.Adjacency,
-		samplingName(b.Sampling))
+	line := fmt.Sprintf("Privacy: %s for %s (%s), under %s adjacency with %s", cost, ofWhom("a record", events), by,
+		b.Adjacency, samplingName(b.Sampling))
 	if names, unnamed := dp.Names(events); len(names) == 0 {
 		line += "; noise assumed to be independent"
 	} else if line += noiseLine(names, slices.ContainsFunc(names, rng.Name.Simulated)); unnamed {
@@ -105,14 +106,12 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	if WeakDelta(b, events...) {
 		line += "; WEAK: δ is not below 1/N"
 	}
-	if b.Sampling == dp.Shuffle {
-		return line + ". " + Shuffled
-	}
-	return line + "."
+	return line + "." + strings.TrimSuffix(" "+drawSentence(b), " ")
 }
 
-// BudgetStatement is [Statement] for tasks that may have been chosen by earlier results, under a
-// closed-form budget that guarantees b.
+// BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
+// and were counted by a closedform.Budget. b is the guarantee of the whole budget, of which the
+// rounds may have spent only a part.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+
@@ -129,7 +128,8 @@ func Orders(orders []float64) string {
 	return strings.Join(names, ", ")
 }
 
-// statement is a paragraph that ends with the assumptions about the parameters, which are in taken.
+// statement returns the paragraph for Statement and the like. It ends with taken, the assumptions
+// about the parameters.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
@@ -143,14 +143,14 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	}
 	if math.IsInf(upper, 1) && b.Kind != dp.Approximation {
 		return fmt.Sprintf("No %s can be stated for %s by the %s accountant, under %s adjacency with %s.",
-			name, unit, b.Accountant, b.Adjacency, samplingName(b.Sampling))
+			name, ofWhom(string(unit), events), b.Accountant, b.Adjacency, samplingName(b.Sampling))
 	}
 	s.WriteString("Every round releases the sum of clipped gradients with noise, " +
 		"and with it every intermediate model and the final model")
 	if len(events) > 0 {
 		s.WriteString(": " + Rounds(events))
 	}
-	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", unit)
+	fmt.Fprintf(&s, ". For %s, this is (ε, δ)-differentially private ", ofWhom(string(unit), events))
 	switch b.Kind {
 	case dp.Exact:
 		fmt.Fprintf(&s, "with %s = %s at %s (exact, by the %s accountant)", name, up(upper), given, b.Accountant)
@@ -165,7 +165,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
 	fmt.Fprintf(&s, ", under %s adjacency with %s. %s%s", b.Adjacency, samplingName(b.Sampling),
-		shuffleSentence(b.Sampling), taken)
+		drawSentence(b), taken)
 	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
@@ -180,10 +180,16 @@ func Rounds(events []dp.Event) string {
 	}
 	parts := make([]string, len(events))
 	for i, e := range events {
-		if e.Sampling == dp.Shuffle {
-			parts[i] = fmt.Sprintf("%s in %s of t = %d whole batches, with noise multiplier σ = %s",
-				manyRounds(e.Count), decimal.Many(e.Epochs(), "epoch"), e.Batches(), decimal.Exactly(e.NoiseMultiplier))
-		} else {
+		switch e.Sampling {
+		case dp.Shuffle, dp.Allocation:
+			of := "whole batches"
+			if e.Sampling == dp.Allocation {
+				of = "batches"
+			}
+			parts[i] = fmt.Sprintf("%s in %s of t = %d %s%s, with noise multiplier σ = %s", manyRounds(e.Count),
+				decimal.Many(e.Epochs(), "epoch"), e.Batches(), of, redrawn(e.Redraw),
+				decimal.Exactly(e.NoiseMultiplier))
+		default:
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		}
@@ -192,6 +198,17 @@ func Rounds(events []dp.Event) string {
 		}
 	}
 	return strings.Join(parts, ", and ")
+}
+
+// redrawn says when batches are drawn anew.
+func redrawn(r dp.Redraw) string {
+	switch r {
+	case dp.EachEpoch:
+		return ", drawn anew in each epoch"
+	case dp.Once:
+		return ", drawn once and kept for all epochs"
+	}
+	return ""
 }
 
 // Rate writes the sample rate of an event. A rate that was given is written exactly, so that
@@ -225,20 +242,48 @@ func samplingName(s dp.Sampling) string {
 		return "fixed-size sampling"
 	case dp.Shuffle:
 		return "shuffled batches"
+	case dp.Allocation:
+		return "random allocation"
 	}
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
 // Shuffled must be printed with every ε of shuffled batches.
 const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
-	"Clients that shuffle independently each cost as much. No amplification by shuffling is counted, because " +
+	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
-func shuffleSentence(s dp.Sampling) string {
-	if s != dp.Shuffle {
-		return ""
+// Attacked explains the lower end of shuffled batches.
+const Attacked = "The lower end is an attack: there is a data set of whole batches, and a test, that shows it."
+
+// Allocated must be printed with every ε of allocation.
+const Allocated = "Every record must choose its batch on its own, uniformly at random, so a batch may be empty or large; " +
+	"an empty one releases noise. Batches of equal size are shuffled batches, which cost more. The number of batches must " +
+	"not depend on the records."
+
+// drawSentence says what must be known about how the batches were drawn.
+func drawSentence(b dp.Bound) string {
+	switch {
+	case b.Sampling == dp.Shuffle && b.Kind == dp.Interval:
+		return Shuffled + " " + Attacked + " "
+	case b.Sampling == dp.Shuffle:
+		return Shuffled + " "
+	case b.Sampling == dp.Allocation:
+		return Allocated + " "
 	}
-	return Shuffled + " "
+	return ""
+}
+
+// ofWhom replaces "record" in unit if the events are for persons with several records.
+func ofWhom(unit string, events []dp.Event) string {
+	if len(events) == 0 || events[0].Group <= 1 {
+		return unit
+	}
+	person := fmt.Sprintf("a person with up to %d records", events[0].Group)
+	if rest, ok := strings.CutPrefix(unit, "one record"); ok {
+		return person + strings.ReplaceAll(rest, "hold it", "hold them")
+	}
+	return person
 }
 
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
@@ -254,6 +299,12 @@ func describable(b dp.Bound, events []dp.Event) error {
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
 			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be as in the bound, %s under %s", i,
 				e.Sampling, e.Adjacency, b.Sampling, b.Adjacency)
+		}
+		if _, err := e.Scheme(); err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		if max(e.Group, 1) != max(events[0].Group, 1) {
+			return fmt.Errorf("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
 		}
 	}
 	return nil
@@ -274,14 +325,14 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes what the report claims for a record on one line. It rounds ε to the safe side.
+// WriteText writes the report's claim for a record on one line. It rounds ε to the safe side.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
 	return err
 }
 
-// Line returns what the report claims for a record: ε, δ, adjacency, sampling, the accountant, and
-// whether the noise is that of a simulation.
+// Line returns the report's claim for a record on one line: ε, δ, adjacency, sampling, the
+// accountant, and whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {
@@ -311,7 +362,7 @@ func (r Report) Line() string {
 		up(r.Delta), by, r.Adjacency, samplingName(r.Sampling), noise)
 }
 
-// noiseLine names the roots of the noise, and says whether it protects.
+// noiseLine returns text that names the roots of the noise and says whether the noise protects.
 func noiseLine(names []rng.Name, simulated bool) string {
 	if simulated {
 		return "; noise from " + roots(names) + ": SIMULATION, anyone who knows the seed can subtract it"
@@ -319,7 +370,7 @@ func noiseLine(names []rng.Name, simulated bool) string {
 	return "; noise from " + roots(names)
 }
 
-// byAccountant says who guarantees a bound.
+// byAccountant returns text about who guarantees a bound, such as "certified by pld".
 func byAccountant(kind dp.Kind, accountant string) string {
 	if kind == dp.Interval || kind == dp.Exact {
 		return "certified by " + accountant
@@ -327,8 +378,8 @@ func byAccountant(kind dp.Kind, accountant string) string {
 	return "upper bound by " + accountant
 }
 
-// WriteStatement writes all that the report claims: per record and per client, by each accountant, and
-// what is known about sums and noise.
+// WriteStatement writes all claims of the report, per record and per client, by each accountant, and what is known
+// about sums and noise.
 func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
@@ -396,9 +447,9 @@ var kindNames = map[dp.Kind]string{
 	dp.Exact: "exact to rounding", dp.Interval: "a certified interval", dp.Upper: "an upper bound",
 }
 
-// sentence writes the bounds of ε. lower may be nil. reason says why no ε is claimed, or why the
-// bound is not better. Files of older programs begin it with the name of a package, which
-// message.Of removes.
+// sentence returns the sentence about the bounds of ε. lower may be nil. reason says why no ε is
+// claimed, or why the bound is not better. Files of older programs begin it with the name of a
+// package, which message.Of removes.
 func sentence(lower, upper *float64, kind dp.Kind, reason string) string {
 	if upper == nil {
 		return "no ε claimed: " + message.Of(errors.New(reason))

@@ -209,10 +209,10 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 		t.Fatal(text)
 	}
 	for want, set := range map[string]func(){
-		`sampling = "allocation", must be`: func() { b.Sampling, e.Sampling = "allocation", "allocation" },
-		`adjacency = "near", must be`:      func() { b.Adjacency, e.Adjacency = "near", "near" },
-		`sampling = "", must be`:           func() { b.Sampling, e.Sampling = "", "" },
-		"event 0: fixed sampling under replace-one adjacency, must be that of the bound": func() {
+		`sampling = "bins", must be`:  func() { b.Sampling, e.Sampling = "bins", "bins" },
+		`adjacency = "near", must be`: func() { b.Adjacency, e.Adjacency = "near", "near" },
+		`sampling = "", must be`:      func() { b.Sampling, e.Sampling = "", "" },
+		"event 0: fixed sampling under replace-one adjacency, must be as in the bound": func() {
 			e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
 		},
 	} {
@@ -227,7 +227,7 @@ func TestUnknownSchemesAreNotStated(t *testing.T) {
 		}
 		b, e = keptBound, keptEvent
 	}
-	e.Sampling = "allocation"
+	e.Sampling = "bins"
 	if c, err := Of(t.Context(), pld.Accountant{}, []dp.Event{e}, 1e-5); err == nil {
 		t.Errorf("claimed for an unknown sampling: %+v", c)
 	}
@@ -242,7 +242,8 @@ func TestShuffledBatchesAreStated(t *testing.T) {
 	}
 	text := Statement(PerRecord, b, e)
 	for _, want := range []string{"980 rounds in 10 epochs of t = 98 whole batches, with noise multiplier σ = 1",
-		"ε ≤ 17.857 at δ = 1e-05 (an upper bound, by the pld accountant), under zero-out adjacency with shuffled batches",
+		"ε ≤ 17.857 at δ = 1e-05 (a certified upper bound, by the pld accountant; the smallest such ε is at least 9.",
+		"), under zero-out adjacency with shuffled batches", "The lower end is an attack",
 		"The ε of Poisson sampling does not hold for a data loader that shuffles"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in: %s", want, text)

@@ -48,8 +48,8 @@ import (
 
 const (
 	ulp = 0x1p-52
-	// slack is the relative amount by which γ, g and T are rounded. It is far above the rounding
-	// errors of their computation and far below any printed digit.
+	// slack is the relative amount by which γ, g and T are moved to the safe side. It is far above the
+	// rounding errors of their computation, and too small to change a printed digit.
 	slack = 5e-14
 )
 

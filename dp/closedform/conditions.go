@@ -70,7 +70,8 @@ func (s Setting) Validate() error {
 // checkRun returns an error if a valid run is outside the package's ranges.
 func (s Setting) checkRun() error { return errors.Join(checkN(s.N), checkEpochs(s.Epochs())) }
 
-// validateRun returns an error if s is not a run at all.
+// validateRun returns an error if the numbers of s cannot be those of any run, such as a negative
+// number of rounds.
 func (s Setting) validateRun() error {
 	var errs []error
 	if s.N < 1 {
@@ -113,7 +114,7 @@ func Conditions(form Form, s Setting) ([]Condition, error) {
 	return conditions(form, s)
 }
 
-// conditions is Conditions for valid arguments. It also accepts σ = ∞.
+// conditions does the work of Conditions, for valid arguments. It also accepts σ = ∞.
 func conditions(form Form, s Setting) ([]Condition, error) {
 	sigmaEq, err := Sigma(s.Epsilon, s.Delta)
 	if err != nil {
@@ -153,7 +154,7 @@ func atLeast(theorem, name string, have, need float64) Condition {
 	return Condition{theorem, name, margin >= 0, margin}
 }
 
-// above is atLeast for a strict inequality.
+// above returns a condition as atLeast does, for the strict inequality have > need.
 func above(theorem, name string, have, need float64) Condition {
 	margin := have/need - 1
 	return Condition{theorem, name, margin > 0, margin}

@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// asked holds the errors of the δ or ε that an accountant is asked about: faulty if it is invalid,
-// uncovered if it is outside the accountant's range.
+// asked holds the errors about the δ or ε that an accountant was asked about: faulty if that number
+// is invalid, uncovered if it is outside the accountant's range.
 type asked struct{ faulty, uncovered error }
 
 func askedDelta(delta float64) asked {
@@ -39,7 +39,11 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 			faults.add(i, err)
 			continue
 		}
-		if scheme, _ := e.Scheme(); scheme != dp.PoissonAddOrRemove {
+		switch scheme, _ := e.Scheme(); scheme {
+		case dp.PoissonAddOrRemove:
+		case dp.GroupAddOrRemove:
+			refusals.add(i, fmt.Errorf("group = %d, the theorem is for single records: %w", e.Group, dp.ErrNotCovered))
+		default:
 			refusals.add(i, fmt.Errorf("%s sampling under %s adjacency, the theorem needs %s under %s: %w", e.Sampling,
 				e.Adjacency, dp.Poisson, dp.AddOrRemove, dp.ErrNotCovered))
 		}
@@ -47,8 +51,8 @@ func checkEvents(events []dp.Event) (invalid, uncovered error) {
 	return faults.join(), refusals.join()
 }
 
-// settingOf adds events up to a Setting without ε and δ. If the events do not all have sizes out of
-// the same N, it uses their rates as sizes out of N = 1.
+// settingOf returns the run of all events together as a Setting without ε and δ. If the events do
+// not all have sizes out of the same N, it uses their rates as sizes out of N = 1.
 func settingOf(events []dp.Event, of asked) (Setting, error) {
 	invalid, uncovered := checkEvents(events)
 	if err := errors.Join(of.faulty, invalid); err != nil {

@@ -66,9 +66,10 @@ type Growth struct {
 }
 
 // Grow plans growing sample sizes, proportional to (i+1)^p, for the given number of gradient
-// computations over n records. It returns the fewest rounds T that Theorem simpleF with the
-// corrected γ allows at θ = 1+p. s_max is the largest one with which T rounds compute no more than
-// that and meet the conditions for (ε, δ) with their actual sizes.
+// computations over n records. It returns the plan with the fewest rounds T that Theorem simpleF
+// with the corrected γ allows at θ = 1+p. s_max is the largest size with which T rounds compute no
+// more than the given number of gradients, and with which their actual sizes meet the conditions
+// for (ε, δ).
 //
 // n and computed must be in [1, MaxN], p in [0, 100], ε in [1e-60, 1e30] and δ in [MinDelta, 1).
 // The error wraps dp.ErrNotCovered if no such sequence of at most dp.MaxRounds rounds exists; then

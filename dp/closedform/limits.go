@@ -7,8 +7,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits says over how few rounds, and at how large a mean sample size, K = kN gradient
-// computations may be spread.
+// Limits has the least number of rounds, and the largest mean sample size, in which K = kN gradient
+// computations may be done.
 type Limits struct {
 	Gamma float64 // γ, rounded up
 	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold

@@ -6,9 +6,10 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant is Theorem thm1 in its corrected form as an accountant. It covers what
-// [Accountant] covers, and its ε is never larger, up to rounding. It uses the whole sequence of
-// rates instead of θ: a round of rate q counts with q²/(1-q), not with the largest rate.
+// MomentAccountant is Theorem thm1 in its corrected form as an accountant. It covers the same
+// events as [Accountant], and its ε is never larger than that of [Accountant], up to rounding. It
+// uses the whole sequence of rates instead of θ: a round of rate q counts with q²/(1-q), not with
+// the largest rate.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

@@ -8,7 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments holds what Theorem thm1 needs of a sequence of sample rates q_i = s_i/N, i < T, with
+// Moments holds those numbers of a sequence of sample rates q_i = s_i/N, i < T, on which Theorem
+// thm1 depends. They include
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
@@ -78,7 +79,7 @@ func momentsOf(events []dp.Event, of asked) (Moments, float64, error) {
 	return m, sigma, err
 }
 
-// momentSum adds up the moments.
+// momentSum adds up the sums Ŝ_j of [Moments], with a bound on their rounding errors.
 type momentSum struct {
 	rounds, max, s1, s2, s3 float64
 	terms                   int

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// remarks collects what is wrong with events. It counts equal remarks, because a growing sequence
-// has an event for each of its sizes.
+// remarks collects errors about events. It counts equal errors instead of repeating them, because a
+// growing sequence has an event for each of its sizes.
 type remarks struct {
 	list []remark
 	at   map[string]int // the index of a text in the list
@@ -14,7 +14,7 @@ type remarks struct {
 
 type remark struct {
 	err         error
-	first, more int // the first event it is about, and how many others
+	first, more int // the first event that the remark is about, and how many others it is about
 }
 
 func (r *remarks) add(event int, err error) {

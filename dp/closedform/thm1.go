@@ -128,7 +128,8 @@ func (m Moments) LeastDelta(form Form, sigma, eps float64) (float64, error) {
 	})
 }
 
-// usable returns the noise for the accounting, rounded down so that r0 is met.
+// usable returns the noise multiplier with which the rounds are accounted for: sigma, or less if
+// condition r0 is otherwise not met.
 func (m Moments) usable(form Form, sigma float64, of asked) (float64, error) {
 	if err := errors.Join(form.check(), m.check(), of.faulty, dp.CheckNotNegative("sigma", sigma)); err != nil {
 		return 0, err

@@ -93,8 +93,9 @@ func ends(kind dp.Kind, v float64) (float64, float64, float64) {
 	return 0, v, math.Inf(1)
 }
 
-// account returns the μ of the release and a Bound that lacks only its numbers. other is the error
-// of the caller's own argument, or nil.
+// account checks the events. It returns the μ of the release, and a Bound in which only ε and δ are
+// missing. other is the error that the caller found in its own argument, or nil; it is reported
+// together with the others.
 func (a Accountant) account(events []dp.Event, other error) (float64, dp.Bound, error) {
 	invalid := []error{other}
 	for i, e := range events {
@@ -155,6 +156,9 @@ func muOf(e dp.Event) (float64, error) {
 	scheme, err := e.Scheme()
 	if err != nil {
 		return 0, err
+	}
+	if scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
+		return 0, fmt.Errorf("%v has no central limit theorem here: %w", scheme, dp.ErrNotCovered)
 	}
 	sigma /= scheme.Sensitivity()
 	switch {

@@ -20,11 +20,22 @@
 //
 // Rounds of fixed-size sampling without replacement under replace-one adjacency have an upper bound:
 // the composition of the trade-off functions C_q(G_{2/σ}) (Dong, Roth, Su, "Gaussian differential
-// privacy", JRSS B 2022, Theorem 4.2). The sum of clipped gradients changes by up to 2C there.
-// Fixed-size sampling under add-or-remove adjacency is not covered.
+// privacy", JRSS B 2022, Theorem 4.2). The sum of clipped gradients changes by up to 2C there. The
+// lower bound is an attack, the pair of Poisson sampling at σ/2. Fixed-size sampling under
+// add-or-remove adjacency is not covered.
+//
+// Epochs of random allocation under add-or-remove adjacency: each record is in one of the t rounds of
+// an epoch, which it chooses on its own. The pair (1/t)·ΣN(e_i, σ²I) against N(0, σ²I) and the reverse
+// dominate one epoch, and are attained; adaptive rounds are covered (Chua et al., "Balls-and-Bins
+// Sampling for DP-SGD", AISTATS 2025, arXiv 2412.16802; Feldman, Shenfeld, "Privacy amplification by
+// random allocation", arXiv 2502.08202, and "Efficient privacy loss accounting for subsampling and
+// random allocation", ICML 2026, arXiv 2602.17284). One draw that is kept for E epochs is one epoch at
+// σ/√E.
+//
+// Poisson rounds for persons with up to k records under add-or-remove adjacency: see crowd.
 //
 // Shuffled batches have an upper bound without amplification, under zero-out and replace-one
-// adjacency: see [dp.Unamplified].
+// adjacency: see [dp.Unamplified]. The lower bound is the larger one of the attacks in ends.go.
 //
 // # How
 //
@@ -55,6 +66,10 @@
 //
 // A contour gives bounds of δ at every ε. They are sharp near the ε for which it was made. So a
 // profile, δ at many ε, needs only a few contours (see profile.go).
+//
+// One epoch of allocation and one round of a group have losses without a closed form. Two discrete
+// losses bound them from both sides at every order (law.go, measure.go, crowd.go). A discrete loss
+// enters the contour as nodes that are given; its δ for a single epoch is a sum.
 //
 // # The letters and names of the code
 //
@@ -108,4 +123,15 @@
 //	slope, fall  -δ′(ε), and the density of the loss over it. The smoothing adds about μ²·fall/2 to ε
 //	l, w         logarithms of a product at one point: e^l is the bulk, e^l·(e^w - 1) the peeled part
 //	chunk        the number of steps after which phases are computed anew, so that errors do not add up
+//
+// Discrete losses (law.go, measure.go, crowd.go, ends.go):
+//
+//	t, E         the rounds of an epoch, and the epochs
+//	W            the likelihood ratio e^(x/σ² - 1/(2σ²)) of one round; L = (1/t)·ΣW_i
+//	law          the distribution of a sum of W, or of another statistic, on the points e^(h·i)
+//	usual        the law without the record. special has those with it, in one round at a random place
+//	measure      a discrete pair (P, Q) that bounds an epoch or a round from one side
+//	crowd        a Poisson round for a person with up to k records
+//	attack       a pair of distributions that occur: their ε is a lower bound
+//	present      the probability that a shuffled record is in some batch of an epoch
 package pld

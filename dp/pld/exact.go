@@ -22,6 +22,9 @@ func (q query) exact() *exactForm {
 	var squares, rounds float64
 	sampled := false
 	for _, s := range q.specs {
+		if s.given != nil {
+			return nil
+		}
 		squares += s.count / (s.sigma * s.sigma)
 		rounds += s.count
 		sampled = sampled || s.q < 1

@@ -41,6 +41,7 @@ type round struct {
 	q, sigma float64 // of the pair; for fixed, sigma is half the round's σ
 	count    float64 // T, the number of such rounds
 	out      float64 // the probability outside the parts
+	variance float64 // a guess of the loss's variance, from a moderate σ
 
 	bulk part
 	jump *part // the large losses, if the release is peeled
@@ -50,6 +51,7 @@ type round struct {
 type part struct {
 	branches []branch
 	atom     float64 // the probability of the loss 0
+	given    *rule   // the whole part, if its losses are discrete
 
 	last *rule // the rule that tilt used last
 }
@@ -61,7 +63,7 @@ func newRound(d direction, s spec, tail, threshold float64) *round {
 	if d == fixed {
 		sigma /= 2
 	}
-	r := &round{q: q, sigma: sigma, count: s.count}
+	r := &round{q: q, sigma: sigma, count: s.count, variance: q * q * math.Expm1(min(1/(sigma*sigma), 5))}
 	low := -sigma * tailPoint(tail)
 	mixed := max(sigma*tailPoint(tail/2), 1+sigma*tailPoint(tail/(2*q)))
 	mixedBelow := func(x float64) float64 { return (1-q)*upperTail(-x/sigma) + q*upperTail((1-x)/sigma) }

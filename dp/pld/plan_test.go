@@ -13,8 +13,8 @@ func TestAliasesAllowAShortPeriod(t *testing.T) {
 		spec
 		delta float64
 	}{
-		{spec{0.01, 1, 1000}, 1e-5}, {spec{0.1, 2, 100}, 1e-5}, {spec{0.003, 0.8, 1612}, 1e-8},
-		{spec{0.01, 1, 1000}, 1e-100}, {spec{0.1, 2, 100}, 1e-100}, {spec{0.3, 5, 1000}, 1e-90},
+		{spec{q: 0.01, sigma: 1, count: 1000}, 1e-5}, {spec{q: 0.1, sigma: 2, count: 100}, 1e-5}, {spec{q: 0.003, sigma: 0.8, count: 1612}, 1e-8},
+		{spec{q: 0.01, sigma: 1, count: 1000}, 1e-100}, {spec{q: 0.1, sigma: 2, count: 100}, 1e-100}, {spec{q: 0.3, sigma: 5, count: 1000}, 1e-90},
 	} {
 		r := newRelease(&effort{ctx: t.Context()}, remove, []spec{c.spec}, 1e-120, math.Inf(1))
 		s, ok := r.saddleOf(c.delta)
@@ -49,7 +49,7 @@ func TestAliasesAllowAShortPeriod(t *testing.T) {
 // the first ones.
 func TestPanelsAreAsFineAsTheNoiseAsks(t *testing.T) {
 	const q, lambda, along = 0.5, 1, 8e4
-	r := newRound(remove, spec{q, MinSigma, 1}, 1e-3, math.Inf(1))
+	r := newRound(remove, spec{q: q, sigma: MinSigma, count: 1}, 1e-3, math.Inf(1))
 	if u, wrong := r.bulk.ruleFor(r, lambda, along); wrong > 1e-8 {
 		t.Errorf("error %v with %d panels, want less than 1e-8", wrong, len(u.panels))
 	}

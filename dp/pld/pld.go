@@ -27,6 +27,9 @@ type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
+	// UpperEnd leaves out lower ends that take work of their own: those of fixed-size samples, shuffled
+	// batches, allocation and groups. The Bound is then dp.Upper. It is for searches.
+	UpperEnd bool
 }
 
 var _ dp.Accountant = Accountant{}
@@ -35,7 +38,7 @@ var _ dp.Accountant = Accountant{}
 func (Accountant) Name() string { return "pld" }
 
 // Epsilon implements dp.Accountant for δ in [MinDelta, 1). The Bound is of kind dp.Exact if a
-// closed form exists, dp.Upper for fixed-size sampling and shuffled batches, and otherwise
+// closed form exists, dp.Upper for shuffled batches and allocation without a lower end, and otherwise
 // dp.Interval.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
@@ -52,6 +55,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	if err != nil {
 		return dp.Bound{}, err
 	}
+	b.Kind = q.kind(b.Kind, lower)
 	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = ends(b.Kind, lower, upper)
 	return b, nil
 }
@@ -101,10 +105,19 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 		if b.Kind == dp.Exact && p.lower[i] == 0 {
 			b.Kind = dp.Upper // δ is too small for float64
 		}
+		b.Kind = q.kind(b.Kind, p.lower[i])
 		b.DeltaLower, b.Delta, b.DeltaUpper = ends(b.Kind, p.lower[i], p.upper[i])
 		bounds[i] = b
 	}
 	return bounds, nil
+}
+
+// kind returns dp.Upper for rounds of which no attack is known, as before the end of the first epoch.
+func (q query) kind(k dp.Kind, lower float64) dp.Kind {
+	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd && q.directions[0] == fixed) {
+		return dp.Upper
+	}
+	return k
 }
 
 func checkEpsilons(epsilons []float64) error {

@@ -27,9 +27,9 @@ func TestProfilesHoldTheExactDelta(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 1))
 	for i := range 10 * testkit.Sweeps(t) {
 		q, sigma, rounds, _ := draw(r)
-		s := spec{q, max(sigma, 0.4), 1}
+		s := spec{q: q, sigma: max(sigma, 0.4), count: 1}
 		if r.IntN(2) == 0 {
-			s = spec{1, max(sigma, math.Sqrt(float64(rounds))/3), float64(rounds)}
+			s = spec{q: 1, sigma: max(sigma, math.Sqrt(float64(rounds))/3), count: float64(rounds)}
 		}
 		query := query{effort: &effort{t.Context(), sharedWork, profileWork}, directions: []direction{remove},
 			specs: []spec{s}, accuracy: 1e-3, sampling: dp.Poisson, adjacency: dp.AddOrRemove}
@@ -54,7 +54,7 @@ func TestProfilesHoldTheExactDelta(t *testing.T) {
 
 // Rounding may move losses to either side. Here it moves them so far that the wrong side is seen.
 func TestContoursAreCertifiedForMovedLosses(t *testing.T) {
-	s, eps := spec{0.1, 1, 1}, spaced(2, 9)
+	s, eps := spec{q: 0.1, sigma: 1, count: 1}, spaced(2, 9)
 	query := query{effort: free(t), directions: []direction{remove}, specs: []spec{s}, accuracy: 1e-3}
 	p := newProfile(eps)
 	query.narrowAt(p, 4, remove, 1e-3)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -16,9 +17,19 @@ type query struct {
 	specs      []spec
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
-	upperOnly  bool // the rounds were replaced with others that cost at least as much
+	events     []dp.Event // of allocation, shuffled batches and groups
+	shuffles   bool       // specs are rounds that cost at least as much as the events
+	upperEnd   bool       // only the upper end is asked for
+	less       float64    // what a lower end subtracts from ε, see fallback
 	accuracy   float64
 }
+
+// maxMeasures limits the different rounds of allocation, shuffled batches and groups, each of which
+// takes a fraction of a second.
+const maxMeasures = 16
+
+// maxBatches is the largest t of allocation and shuffled batches.
+const maxBatches = 1_000_000
 
 // query checks the events and merges equal ones. bad is the error of the caller's own argument, or
 // nil. For each reason not to cover events, the error names the first event.
@@ -33,7 +44,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.invalid = append(wrong.invalid,
 			fmt.Errorf("accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
-	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy}
+	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy, upperEnd: a.UpperEnd}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
@@ -46,7 +57,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 			wrong.uncovered = append(wrong.uncovered, err)
 			counted = events
 		}
-		q.upperOnly = others
+		q.shuffles = others
 		q.take(events, counted, &wrong)
 		if events[0].Validate() == nil {
 			var err error
@@ -82,7 +93,20 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 				wrong.notCovered("event %d: %w", i, err)
 			}
 		}
+		if e.Group != events[0].Group {
+			wrong.notCovered("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
+		}
+		if e.Sampling == dp.Allocation || e.Sampling == dp.Shuffle || e.Group > 1 {
+			q.events = append(q.events, e)
+		}
 		e = counted[i]
+		if e.Sampling == dp.Allocation {
+			if err := dp.CheckCount("batches", e.Batches(), 1, maxBatches); err != nil {
+				wrong.notCovered("event %d: %w", i, err)
+			}
+			// This costs at least as much; see [dp.Unamplified]. It is used where it is sharper.
+			e.Count, e.Rate = e.Epochs(), 1
+		}
 		rounds += float64(e.Count)
 		key := [2]float64{e.SampleRate(), e.NoiseMultiplier}
 		if _, ok := index[key]; !ok {
@@ -91,9 +115,29 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		}
 		q.specs[index[key]].count += float64(e.Count)
 	}
+	if n := q.different(); n > maxMeasures {
+		wrong.notCovered("more than %d different rounds of %s", maxMeasures, q.sampling)
+	}
 	if rounds > MaxRounds {
 		wrong.notCovered("rounds = %v, must be at most %v", rounds, MaxRounds)
 	}
+}
+
+// different returns the number of different measures that the events need, up to one too many.
+func (q query) different() int {
+	var seen []dp.Event
+	for _, e := range q.events {
+		if e.Redraw != dp.Once && !(e.Sampling == dp.Shuffle && e.Redraw == "") {
+			e.Count = 0
+		}
+		e.Noise = dp.Noise{}
+		if !slices.Contains(seen, e) {
+			if seen = append(seen, e); len(seen) > maxMeasures {
+				break
+			}
+		}
+	}
+	return len(seen)
 }
 
 // directionsOf returns the directions whose pairs dominate a round like e.
@@ -109,6 +153,8 @@ func directionsOf(e dp.Event) ([]direction, error) {
 		return []direction{replace}, nil
 	case dp.FixedReplaceOne:
 		return []direction{fixed}, nil
+	case dp.AllocationAddOrRemove, dp.GroupAddOrRemove:
+		return []direction{remove, add}, nil
 	}
 	return nil, fmt.Errorf("%s sampling under %s adjacency has no dominating pair here: %w", e.Sampling, e.Adjacency,
 		dp.ErrNotCovered)
@@ -147,11 +193,7 @@ func (f *faults) err() error {
 // bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
-	sampled := slices.ContainsFunc(q.specs, func(s spec) bool { return s.q < 1 })
-	switch {
-	case q.upperOnly, sampled && slices.Contains(q.directions, fixed):
-		b.Kind = dp.Upper
-	case q.exact() != nil:
+	if q.exact() != nil && len(q.events) == 0 {
 		b.Kind = dp.Exact
 	}
 	return b
@@ -159,35 +201,99 @@ func (q query) bound() dp.Bound {
 
 // epsilon bounds ε at δ.
 func (q query) epsilon(delta float64) (lower, upper float64, err error) {
-	if form := q.exact(); form != nil {
-		return form.boundEpsilon(delta)
+	least, most, err := q.ends(lost * delta)
+	if err != nil {
+		return 0, 0, err
 	}
-	least, most := q.ends()
-	lower, upper = most.composeEpsilon(delta)
+	upper = math.Inf(1)
+	for _, m := range most {
+		lo, up, err := m.epsilonEnds(delta)
+		if err != nil {
+			return 0, 0, err
+		}
+		lower, upper = lo, min(upper, up)
+	}
 	if least != nil {
-		lower, _ = least.composeEpsilon(delta)
+		lower = math.Inf(1)
+		for _, attacks := range least {
+			best := 0.0
+			for _, a := range attacks {
+				lo, _, err := a.epsilonEnds(delta)
+				if err != nil {
+					return 0, 0, err
+				}
+				best = max(best, lo-a.less)
+			}
+			lower = min(lower, best)
+		}
 	}
 	return q.answer(lower, upper)
 }
 
+// epsilonEnds bounds ε for the specs.
+func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
+	if m := q.sole(); m != nil {
+		for _, d := range q.directions {
+			lo, up := m.epsilon(d, delta)
+			lower, upper = max(lower, lo), max(upper, up)
+		}
+		return lower, upper, nil
+	}
+	if form := q.exact(); form != nil {
+		return form.boundEpsilon(delta)
+	}
+	lower, upper = q.composeEpsilon(delta)
+	return lower, upper, nil
+}
+
+// unknownDelta is the δ that may be lost if it is not known how small δ is.
+const unknownDelta = 1e-32
+
 // deltas bounds δ at each ε, which increase.
 func (q query) deltas(epsilons []float64) (*profile, error) {
-	if form := q.exact(); form != nil {
-		p := newProfile(epsilons)
-		for i, eps := range epsilons {
-			p.lower[i], p.upper[i] = form.boundDelta(eps)
+	least, most, err := q.ends(unknownDelta)
+	if err != nil {
+		return nil, err
+	}
+	runs := len(most)
+	for _, attacks := range least {
+		runs += len(attacks)
+	}
+	share := q.left / float64(runs)
+	p := newProfile(epsilons)
+	for _, m := range most {
+		*q.effort = effort{q.ctx, q.most, share}
+		one, err := m.deltaEnds(epsilons)
+		if err != nil {
+			return nil, err
 		}
-		return p, nil
+		p.lower = one.lower
+		for i, upper := range one.upper {
+			p.upper[i] = min(p.upper[i], upper)
+		}
 	}
-	least, most := q.ends()
 	if least != nil {
-		q.left /= 2 // for each end
-	}
-	half := q.left
-	p := most.composeDeltas(epsilons)
-	if least != nil {
-		q.left = half
-		p.lower = least.composeDeltas(epsilons).lower
+		p.lower = slices.Repeat([]float64{1}, len(epsilons))
+		for _, attacks := range least {
+			best := make([]float64, len(epsilons))
+			for _, a := range attacks {
+				*q.effort = effort{q.ctx, q.most, share}
+				moved := slices.Clone(epsilons)
+				for i := range moved {
+					moved[i] += a.less
+				}
+				one, err := a.deltaEnds(moved)
+				if err != nil {
+					return nil, err
+				}
+				for i, lower := range one.lower {
+					best[i] = max(best[i], lower)
+				}
+			}
+			for i, lower := range best {
+				p.lower[i] = min(p.lower[i], lower)
+			}
+		}
 	}
 	for i := range epsilons {
 		var err error
@@ -196,6 +302,28 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 		}
 	}
 	return p, nil
+}
+
+// deltaEnds bounds δ for the specs.
+func (q query) deltaEnds(epsilons []float64) (*profile, error) {
+	p := newProfile(epsilons)
+	if m := q.sole(); m != nil {
+		clear(p.upper)
+		for i, eps := range epsilons {
+			for _, d := range q.directions {
+				lower, upper := m.delta(d, eps)
+				p.lower[i], p.upper[i] = max(p.lower[i], lower), max(p.upper[i], upper)
+			}
+		}
+		return p, nil
+	}
+	if form := q.exact(); form != nil {
+		for i, eps := range epsilons {
+			p.lower[i], p.upper[i] = form.boundDelta(eps)
+		}
+		return p, nil
+	}
+	return q.composeDeltas(epsilons), nil
 }
 
 // answer returns the bounds of an answer. It fails once the context is done, and if the bounds
@@ -211,14 +339,41 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 	return min(lower, upper), upper, nil
 }
 
-// ends returns the queries for both ends of the answer. least is nil if most gives both.
-func (q query) ends() (least, most *query) {
-	if len(q.specs) <= maxSpecs {
-		return nil, &q
+// ends returns the queries for the ends of an answer. The upper end is the least one of most. The
+// lower end is the least one of least, each of which is the largest of several attacks; if least is
+// nil, most[0] gives both ends. lost is the δ that may be lost.
+func (q query) ends(lost float64) (least [][]query, most []query, err error) {
+	switch {
+	case len(q.events) > 0:
+		if least, most, err = q.measured(lost); q.upperEnd {
+			least = [][]query{nil}
+		}
+		return least, most, err
+	case q.directions[0] == fixed && q.exact() == nil:
+		// All gradients are -u but that of the record, which is u or -u. The sums differ as those of
+		// Poisson sampling, by 2C.
+		if q.upperEnd {
+			if len(q.specs) > maxSpecs {
+				_, q.specs = grouped(q.ctx, q.specs)
+			}
+			return [][]query{nil}, []query{q}, nil
+		}
+		attack := q
+		attack.directions, attack.specs = []direction{remove, add}, slices.Clone(q.specs)
+		for i := range attack.specs {
+			attack.specs[i].sigma /= 2
+		}
+		if len(q.specs) > maxSpecs {
+			attack.specs, _ = grouped(q.ctx, attack.specs)
+			_, q.specs = grouped(q.ctx, q.specs)
+		}
+		return [][]query{{attack}}, []query{q}, nil
+	case len(q.specs) > maxSpecs:
+		l := q
+		l.specs, q.specs = grouped(q.ctx, q.specs)
+		return [][]query{{l}}, []query{q}, nil
 	}
-	l, m := q, q
-	l.specs, m.specs = grouped(q.ctx, q.specs)
-	return &l, &m
+	return nil, []query{q}, nil
 }
 
 // single returns the largest ε of any one round at δ. It is a lower bound for the release, because
@@ -229,6 +384,9 @@ func (q query) single(delta float64) float64 {
 	for _, s := range q.specs {
 		if q.ctx.Err() != nil {
 			break
+		}
+		if s.given != nil {
+			continue
 		}
 		if eps, err := oneEpsilon(s, min(delta*(1+exactRounding), 1-unit)); err == nil {
 			largest = max(largest, eps*(1-exactRounding))
@@ -241,6 +399,10 @@ func (q query) single(delta float64) float64 {
 func (q query) far() float64 {
 	var sum float64
 	for _, s := range q.specs {
+		if s.given != nil {
+			sum += s.count * max(s.given.total(remove), s.given.total(add))
+			continue
+		}
 		sum += s.count * total(q.directions[0], s.q, s.sigma)
 	}
 	return min(1, sum*(1+1e-12))

@@ -22,7 +22,10 @@ type release struct {
 }
 
 // spec is a number of equal rounds.
-type spec struct{ q, sigma, count float64 }
+type spec struct {
+	q, sigma, count float64
+	given           *measure // instead of q and sigma: rounds, or epochs, whose losses are discrete
+}
 
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
@@ -30,13 +33,20 @@ func newRelease(e *effort, d direction, specs []spec, budget, threshold float64)
 	r := &release{effort: e}
 	var sampled float64
 	for _, s := range specs {
-		if s.q < 1 {
+		if s.q < 1 && s.given == nil {
 			sampled += s.count
 		}
 	}
 	for _, s := range specs {
 		if e.ctx.Err() != nil {
 			break
+		}
+		if s.given != nil {
+			one := s.given.round(d, s.count, threshold)
+			r.rounds = append(r.rounds, one)
+			r.out += one.count * one.out
+			r.peeled = r.peeled || one.jump != nil
+			continue
 		}
 		if s.q == 1 {
 			sensitivity := 1.0
@@ -184,7 +194,7 @@ func (r *release) find(start float64, goal func(saddle) float64) (s saddle, ok b
 func (r *release) start(logInverseDelta float64) float64 {
 	variance := r.gauss
 	for _, one := range r.rounds {
-		variance += one.count * one.q * one.q * math.Expm1(min(1/(one.sigma*one.sigma), 5))
+		variance += one.count * one.variance
 	}
 	lambda := math.Sqrt(2*logInverseDelta) / math.Sqrt(variance)
 	return min(max(lambda, 0.1), 1e12)

@@ -151,6 +151,9 @@ const (
 // error divided by e^(u.top(λ)). It splits panels until their error bound is smaller than the
 // rounding error.
 func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
+	if p.given != nil {
+		return p.given, 0
+	}
 	var todo []panel
 	top := math.Inf(-1) // a lower bound of log M(λ), up to rounding
 	look := func(q panel) {
@@ -254,6 +257,10 @@ type tilted struct {
 // accurate enough for this λ.
 func (p *part) tilt(r *round, lambda float64) tilted {
 	const enough = 1e-12
+	if p.given != nil {
+		p.last = p.given
+		return p.given.tilt(lambda, p.given.top(lambda), 0)
+	}
 	if p.last != nil {
 		top := p.last.top(lambda)
 		if t := p.last.tilt(lambda, top, p.last.wrong(r, lambda, top)); t.err < enough {

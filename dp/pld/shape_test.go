@@ -12,7 +12,7 @@ func TestContoursMoveNoFartherThanRoundingAllows(t *testing.T) {
 		spec
 		eps, accuracy float64
 	}{
-		{spec{1e-6, 0.3, 1000}, 8, 1e-6}, {spec{1e-6, 0.3, 1e7}, 0.1, 1e-3}, {spec{1e-6, 0.4, 1e7}, 3, 1e-3},
+		{spec{q: 1e-6, sigma: 0.3, count: 1000}, 8, 1e-6}, {spec{q: 1e-6, sigma: 0.3, count: 1e7}, 0.1, 1e-3}, {spec{q: 1e-6, sigma: 0.4, count: 1e7}, 3, 1e-3},
 	} {
 		q := query{effort: free(t), directions: []direction{remove}, specs: []spec{c.spec}}
 		r, s, ok := q.truncated(remove, c.eps)

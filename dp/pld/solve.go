@@ -237,6 +237,9 @@ func largest(d direction, specs []spec) (loss float64) {
 		return math.Inf(1)
 	}
 	for _, s := range specs { // a round with q = 1 makes the bound infinite
+		if s.given != nil {
+			return math.Inf(1)
+		}
 		loss -= s.count * math.Log1p(-s.q)
 	}
 	return loss * (1 + 1e-12)
@@ -277,6 +280,9 @@ func (r *release) work(s shape) float64 {
 // Only panels whose tilted probability matters count.
 func (p *part) nodes(r *round, s shape) float64 {
 	p.tilt(r, s.lambda)
+	if p.given != nil {
+		return float64(len(p.given.y))
+	}
 	var panels float64
 	for _, q := range p.last.panels {
 		b := q.branch

@@ -61,9 +61,9 @@ func (l Limits) budget(alpha float64) float64 {
 }
 
 // Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let
-// all the events through: the minimum over the orders of Epsilon(α, Σ τ(α), δ/m). For rounds that
-// were chosen by earlier results it is no guarantee: they are covered by the ε that was fixed
-// beforehand. Errors are those of [NewFilter] and [Accountant].
+// all the events through: the minimum over the m orders of Epsilon(α, Σ τ(α), δ/m). If rounds were
+// chosen from earlier results, this number is no guarantee for them: only the ε that was fixed
+// beforehand is. Errors are those of [NewFilter] and [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
@@ -75,7 +75,8 @@ func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
 
-// of applies what to an unspent filter and the divergences of the events.
+// of returns the result of the function what for an unspent filter with these limits and for the
+// divergences of the events.
 func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, spent []float64) float64) (
 	float64, error,
 ) {
@@ -155,8 +156,8 @@ func (f *Filter) Limits() Limits {
 	return l
 }
 
-// Needs is [Limits.Needs] of all rounds that were let through: how much of ε is used, 0 before the
-// first round. It is not a guarantee; for that see [Filter.Guarantee].
+// Needs returns [Limits.Needs] of all rounds that were let through, and 0 before the first round.
+// It shows how much of ε is used, and is not a guarantee; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -164,7 +165,7 @@ func (f *Filter) Needs() float64 {
 	return f.needs(f.spent)
 }
 
-// Used is [Limits.Used] of all rounds that were let through.
+// Used returns [Limits.Used] of all rounds that were let through.
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
 // Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole
@@ -258,7 +259,8 @@ func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	return n, context.Cause(ctx)
 }
 
-// with returns what is spent if the events are added.
+// with returns the sums of divergences, by order, after the events are added to those that were let
+// through.
 func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error) {
 	r, b, err := Accountant{}.release(events, nil)
 	if err != nil {
@@ -306,7 +308,8 @@ func (f *Filter) used(spent []float64) float64 {
 	return least
 }
 
-// needs returns the minimum over the orders of the ε at the order's share of δ for what is spent.
+// needs returns the minimum over the orders of the ε for the order's sum of divergences in spent,
+// at the order's share of δ.
 func (f *Filter) needs(spent []float64) float64 {
 	least := math.Inf(1)
 	for j, alpha := range f.limits.Orders {

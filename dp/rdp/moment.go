@@ -55,7 +55,7 @@ const (
 	negligible = 45.0
 )
 
-// integrand is log(Q(x)·excess(L(x))). For the symmetric pair it includes the mirror image.
+// integrand returns log(Q(x)·excess(L(x))). For the symmetric pair it includes the mirror image.
 func (p pair) integrand(x, a float64) float64 {
 	l := p.loss(x)
 	z := x / p.sigma
@@ -77,8 +77,8 @@ func (p pair) integrand(x, a float64) float64 {
 	return logNormal + logExcess(l, a)
 }
 
-// balance is x plus sigma² times the slope of log(Q·R^(1+a)). Its fixed points are the peaks and
-// troughs of the integrand away from the origin.
+// balance returns x plus sigma² times the slope of log(Q·R^(1+a)) at x. Its fixed points are the
+// peaks and troughs of the integrand away from the origin.
 func (p pair) balance(x, a float64) float64 {
 	b := (1 + a) * p.share(x)
 	if p.shape == opposite {

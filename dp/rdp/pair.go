@@ -51,7 +51,7 @@ func newPair(e dp.Event) (pair, error) {
 		p.shape = symmetric
 		p.sigma /= 2
 	default:
-		refuse("%s sampling under %s adjacency has no dominating pair here", e.Sampling, e.Adjacency)
+		refuse("%v has no dominating pair here", scheme)
 	}
 	switch {
 	case sigma == 0:
@@ -71,7 +71,7 @@ func newPair(e dp.Event) (pair, error) {
 	return p, errors.Join(errs...)
 }
 
-// totalVariation is the total variation distance of P and Q.
+// totalVariation returns the total variation distance of P and Q.
 func (p pair) totalVariation() float64 {
 	distance := 1.0
 	if p.shape == opposite {
@@ -80,10 +80,10 @@ func (p pair) totalVariation() float64 {
 	return p.q * math.Erf(distance/(2*math.Sqrt2*p.sigma))
 }
 
-// exponent is log(e^((2x-1)/(2·sigma²))).
+// exponent returns (2x-1)/(2·sigma²), the exponent in g(x).
 func (p pair) exponent(x float64) float64 { return (2*x - 1) / (2 * p.sigma * p.sigma) }
 
-// loss is L(x), to a few units in the last place.
+// loss returns L(x), to a few units in the last place.
 func (p pair) loss(x float64) float64 {
 	w := p.exponent(x)
 	if w > 500 { // e^w may overflow
@@ -95,7 +95,7 @@ func (p pair) loss(x float64) float64 {
 	return math.Log(1 - p.q + p.q*math.Exp(w))
 }
 
-// share is q·e^w/g at x, and sigma² times the slope of L.
+// share returns q·e^w/g at x, with w = exponent(x). This is also sigma² times the slope of L.
 func (p pair) share(x float64) float64 {
 	return 1 / (1 + (1-p.q)/p.q*math.Exp(-p.exponent(x)))
 }

@@ -98,7 +98,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return b, nil
 }
 
-// least minimises f over the orders.
+// least returns the minimum of f over a's orders, or over all orders if a has none.
 func (a Accountant) least(f func(alpha float64) float64) float64 {
 	if len(a.Orders) == 0 {
 		_, least := leastOfAll(f)
@@ -111,8 +111,9 @@ func (a Accountant) least(f func(alpha float64) float64) float64 {
 	return least
 }
 
-// release checks events and orders. It returns the release and a Bound that lacks only its numbers.
-// other is the error of the caller's own argument, or nil.
+// release checks the orders and the events. It returns the events as a release, with equal rounds
+// counted together, and a Bound in which only ε and δ are missing. other is the error that the
+// caller found in its own argument, or nil; it is reported together with the others.
 func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, error) {
 	invalid := []error{other}
 	for _, alpha := range a.Orders {
@@ -168,7 +169,7 @@ type rounds struct {
 	count float64
 }
 
-// release is all rounds; their divergences add up (Mironov 2017, Proposition 1).
+// release has all rounds of a release, whose divergences add up (Mironov 2017, Proposition 1).
 type release []rounds
 
 // divergence returns the divergence of order alpha, rounded up. Once ctx is done the result is

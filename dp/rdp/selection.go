@@ -12,8 +12,8 @@ import (
 
 // Selection is private selection: run a random number K of independent trials, each with the same
 // cost, and release only the best one and its score. A trial may draw at random what it tries, for
-// example one of several settings. Anything else that is shown, such as K or the results of other
-// trials, is not covered.
+// example one of several settings. The guarantee does not cover anything else that is shown, such
+// as K or the results of other trials.
 //
 // K has the truncated negative binomial distribution with shape η and γ: for k ≥ 1
 //

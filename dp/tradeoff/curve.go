@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Side says on which side of the release's true curve another curve lies.
+// Side is the side of a release's true curve on which another curve lies.
 type Side string
 
 // The sides.
@@ -93,9 +93,9 @@ func (c Curve) Check() error {
 	return errors.Join(errs...)
 }
 
-// LeastGap returns the least value of β of c minus β of d, and the α where it occurs. c is nowhere
-// below d if and only if the gap is not negative. The curves must have the same α, and at least one
-// point.
+// LeastGap returns the least difference between the β of c and the β of d at equal α, and the α
+// where it occurs. c is nowhere below d if and only if the gap is not negative. The curves must
+// have the same α, and at least one point.
 func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
 	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
 		func(p, q Point) bool { return p.Alpha == q.Alpha }) {

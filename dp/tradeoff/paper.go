@@ -57,7 +57,7 @@ func (Paper) Label(name string) Label {
 }
 
 // guarantees returns up to n guarantees (ε, δ) with ε in [from, 0.5) in geometric progression. They
-// meet the conditions that ℋ and 𝒢 share, and the condition also.
+// meet the conditions that ℋ and 𝒢 have in common, and the condition given by the function also.
 //
 // For a given ε the least δ is best. There, σ = √(2(ε + ln(1/δ))/ε), so √(2ε(ε + ln(1/δ))) is εσ.
 // The paper's ℋ and 𝒢 lack the "ε +", which its Theorem Main has.
@@ -90,7 +90,7 @@ func (p Paper) guarantees(from float64, n int, also func(eps float64) (bool, err
 	return gs, nil
 }
 
-// smallestDelta replaces a δ that is too small for float64, rounding it up.
+// smallestDelta is the δ that replaces a smaller one, which float64 might not hold.
 const smallestDelta = 1e-300
 
 func (p Paper) epochs() float64 { return p.K / float64(p.N) }

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile says at which ε the accountant is asked for δ: at equidistant points from 0 to the ε at
-// the smallest δ.
+// Profile determines the ε at which Training asks the accountant for δ: equidistant points from 0
+// to the ε that belongs to SmallestDelta.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]
@@ -66,7 +66,7 @@ type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }
 
-// deltas returns a's bounds of δ at each ε that it covers.
+// deltas returns a's bounds on δ at each of the ε that a covers.
 func deltas(ctx context.Context, a dp.Accountant, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if p, ok := a.(Profiler); ok {
 		return p.Profile(ctx, events, epsilons)
@@ -90,7 +90,7 @@ func deltas(ctx context.Context, a dp.Accountant, events []dp.Event, epsilons []
 	return bounds, nil
 }
 
-// enough returns the guarantees that are proved to hold.
+// enough returns the guarantees (ε, δ) that are proved to hold: those with the upper ends of δ.
 func enough(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	for _, b := range bounds {
@@ -99,7 +99,7 @@ func enough(bounds []dp.Bound) Guarantees {
 	return gs
 }
 
-// claimed returns the guarantees of an accountant that proves nothing.
+// claimed returns the guarantees (ε, δ) of an accountant that proves nothing, with its values of δ.
 func claimed(bounds []dp.Bound) Guarantees {
 	var gs Guarantees
 	for _, b := range bounds {

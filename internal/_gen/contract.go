@@ -48,20 +48,20 @@ func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
 func (k *kernels) ymm() reg.VecVirtual { return k.YMM() }
 
 func (k *kernels) tilesAVX512() {
-	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "is Tile.MulPatches for n patches, without its checks.")
+	c := k.overPatches("tilesAVX512", "t *Tile, p *Patch, n int", "does the same as Tile.MulPatches for n patches, without its checks.")
 	c.eachPatch(tileRows, tileCols)
 }
 
 func (k *kernels) laneTilesAVX512() {
 	c := k.overPatches("laneTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"is LaneTile.MulPatches for n patches, without its checks.")
+		"does the same as LaneTile.MulPatches for n patches, without its checks.")
 	c.lanes = true
 	c.eachPatch(laneTileRows, laneTileCols)
 }
 
 func (k *kernels) oddTilesAVX512() {
 	c := k.overPatches("oddTilesAVX512", "t *LaneTile, p *Patch, n int",
-		"is LaneTile.MulOdd for n patches, without its checks.")
+		"does the same as LaneTile.MulOdd for n patches, without its checks.")
 	c.lanes, c.odd = true, true
 	c.eachPatch(oddTileRows, laneTileCols)
 }
@@ -72,7 +72,7 @@ func (k *kernels) overPatches(name, parameters, doc string) *contraction {
 	return &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), patches: true}
 }
 
-// patch is the next patch.
+// patch returns the argument that points to the next patch.
 func (c *contraction) patch() gotypes.Component { return c.Dereference(c.Param("p")) }
 
 // eachPatch processes the patches one after another. The next patch, and how many are left, are
@@ -106,7 +106,7 @@ func (c *contraction) eachPatch(mostRows, mostCols int) {
 // fullTileAVX512 is the largest tile with consecutive terms.
 func (k *kernels) fullTileAVX512() {
 	k.kernel("fullTileAVX512", "func(t *Tile, terms int)",
-		fmt.Sprintf("is Tile.Mul without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
+		fmt.Sprintf("does the same as Tile.Mul without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
 			tileRows, tileCols, laneBytes/floatBytes))
 	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
 	c.left = k.argument("terms")
@@ -116,7 +116,7 @@ func (k *kernels) fullTileAVX512() {
 
 // runsAVX512 and runsAVX2 write Tile.MulRuns.
 func (k *kernels) runsAVX512() {
-	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "is Tile.MulRuns without its checks.", k.zmm)
+	c := k.contraction("tileRunsAVX512", "t *Tile, terms []Term, run int", "does the same as Tile.MulRuns without its checks.", k.zmm)
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.shapes(c.load("Cols"), tileCols, func(cols int) {
 			c.runs(rows, c.columns(cols), 0)
@@ -136,7 +136,7 @@ func (k *kernels) runsAVX2() {
 // wideRunsAVX512 and wideRunsAVX2 write Tile.MulWide.
 func (k *kernels) wideRunsAVX512() {
 	c := k.contraction("tileWideAVX512", "t *Tile, terms []Term, lengths []int, wide []float64, wideRow int",
-		"is Tile.MulWide without its checks.", k.zmm)
+		"does the same as Tile.MulWide without its checks.", k.zmm)
 	c.shapes(c.load("Rows"), tileRows, func(rows int) {
 		c.shapes(c.load("Cols"), tileCols, func(cols int) {
 			c.wideRuns(rows, c.columns(cols), nil, 0)
@@ -190,7 +190,8 @@ func (k *kernels) laneTileAVX2() {
 	})
 }
 
-// contraction is a kernel of Tile or LaneTile, with what its blocks share. Strides are in bytes.
+// contraction is a kernel of Tile or LaneTile that is being written, with the registers that all
+// its blocks use. Strides are in bytes.
 type contraction struct {
 	*kernels
 	register func() reg.VecVirtual
@@ -213,7 +214,7 @@ func (k *kernels) contraction(name, parameters, doc string, register func() reg.
 	return c
 }
 
-// terms begins with a list of terms.
+// terms loads the start and the length of a list of terms into c's registers.
 func (c *contraction) terms(list gotypes.Component) {
 	c.left = c.GP64()
 	c.Load(list.Len(), c.left)
@@ -255,8 +256,8 @@ func (c *contraction) label(what string) string {
 	return fmt.Sprintf("%s%d", what, c.labels)
 }
 
-// shapes branches to the body for n in [1, most]. For larger n it branches to the last one. The
-// largest comes first, because it has the most work.
+// shapes writes code that branches to body(n) for n in [1, most], and to body(most) for larger n.
+// The code tests for the largest n first, because most of the work has this shape.
 func (c *contraction) shapes(n reg.GPVirtual, most int, body func(n int)) {
 	for i := most; i >= 1; i-- {
 		next := c.label("next")
@@ -494,8 +495,8 @@ func (c *contraction) block(rows int, places []place, offsets ...int) {
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) { c.VMOVUPS(acc, at) })
 }
 
-// multiplyStraight adds consecutive terms to the accumulators, several at a time. Then nearly all
-// instructions are multiplications and what they need.
+// multiplyStraight adds consecutive terms to the accumulators, several at a time, so that nearly
+// all instructions are multiplications or loads for them.
 func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 	const most = 4 // at a time
 	baseB, _ := c.matrix("B")
@@ -533,8 +534,8 @@ func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 	}
 }
 
-// multiplyOdd is multiply for LaneTile.MulOdd. Units that multiplications leave idle choose the
-// lanes.
+// multiplyOdd does the same as multiply, for LaneTile.MulOdd. The lanes are chosen by instructions
+// for units that multiplications leave idle.
 func (c *contraction) multiplyOdd(acc [][]reg.VecVirtual, places []place) {
 	baseB, _ := c.matrix("B")
 	first := c.pointers(baseB, "B", places[:1])[0]
@@ -618,7 +619,7 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 // it. The remaining work is to transpose squares of 4×4 within the halves.
 func (k *kernels) transposeAVX2() {
 	k.kernel("transposeAVX2", "func(dst []float32, dstRow int, src []float32, srcRow int)",
-		"is Transpose without its checks.")
+		"does the same as Transpose without its checks.")
 	load := func(c gotypes.Component) reg.GPVirtual {
 		r := k.GP64()
 		k.Load(c, r)

@@ -49,7 +49,7 @@ const (
 	bitConstants
 )
 
-// number returns an integer constant of package f32.
+// number returns the value of the integer constant of package f32 with this name.
 func (k *kernels) number(name string) U32 { return U32(number(k.pkg, name)) }
 
 func number(pkg *types.Package, name string) uint32 {
@@ -128,7 +128,8 @@ func (g gaussian) addNormals(integers Mem) {
 	g.end()
 }
 
-// group adds to a group of x, or to the part given by a mask with one bit for each number.
+// group writes code that adds noise to a group of x, or to the part of a group given by a mask with
+// one bit for each number.
 func (g gaussian) group(x, bits reg.GPVirtual, part reg.Register) {
 	var words []reg.VecVirtual
 	for i := range laneBytes / g.bytes {
@@ -161,8 +162,8 @@ func (g gaussian) addTo(at Mem, n reg.VecVirtual, mask reg.Register) {
 	g.VMOVUPS(n, mask, at)
 }
 
-// written loads bits that were stored just before, 32 bytes at a time. A wider load would wait
-// until the stores have left the processor.
+// written loads bits that were stored just before, 32 bytes at a time, because a wider load would
+// wait until the stores have left the processor.
 func (g gaussian) written(m Mem) reg.VecVirtual {
 	if !g.wide() {
 		return g.load(m)
@@ -193,7 +194,7 @@ func (g gaussian) leaveIfRare(words []reg.VecVirtual) {
 	g.JNE(LabelRef("end"))
 }
 
-// radius returns the radii for words and keeps the words.
+// radius returns a register with the radii for the radius words in word, which it keeps.
 func (g gaussian) radius(word reg.VecVirtual) reg.VecVirtual {
 	t, e, f := g.reg(), g.reg(), g.reg()
 	g.VANDPS(g.bits(maxInt32), word, t)

@@ -40,7 +40,8 @@ func keystream(k *kernels) {
 	k.vectorFeatures()
 }
 
-// keyStream adds low to the lower half and high to the upper half from each block to the next.
+// keyStream writes the kernel with this name. From each block to the next, it adds low to the lower
+// half and high to the upper half.
 func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 	a.kernel(name+a.class, "func(dst *byte, units int, keys *[11][16]byte, low, high uint64)",
 		keyStreamDoc+which+keyStreamPlace)
@@ -89,8 +90,9 @@ func (a aes) keyStream(swap Mem, name string, low, high U64, which string) {
 // lowerTwice makes VPERMQ fill a register with its lower 16 bytes.
 const lowerTwice = 0b01_00_01_00
 
-// expandKey makes each round key from the running XOR sums of the previous key's words, each
-// combined with the substituted and rotated last word and the round constant.
+// expandKey writes a function that makes the round keys. The words of each round key are the
+// running XOR sums of the previous key's words, each combined with the substituted and rotated last
+// word and the round constant.
 func (k *kernels) expandKey() {
 	k.kernel("expandKey", "func(keys *[11][16]byte, key *[16]byte)", "computes the round keys of a key (FIPS 197, 5.2).")
 	keys, key, words := k.argument("keys"), k.argument("key"), k.XMM()
@@ -113,7 +115,8 @@ func (k *kernels) expandKey() {
 	k.RET()
 }
 
-// vectorFeatures asks the processor directly: x/sys/cpu reports VAES only together with AVX-512.
+// vectorFeatures writes a function that asks the processor for its features directly, because
+// x/sys/cpu reports VAES only together with AVX-512.
 func (k *kernels) vectorFeatures() {
 	k.kernel("vectorFeatures", "func() uint32", "returns ECX of leaf 7 of CPUID, which all machines with AVX2 have.")
 	const leaf = 7

@@ -36,8 +36,8 @@ func (c *neonTile) get(field string) gp {
 	return r
 }
 
-// shapes branches to the body for n in [1, most]. For larger n it branches to the last one. The
-// largest comes first, because it has the most work.
+// shapes writes code that branches to body(n) for n in [1, most], and to body(most) for larger n.
+// The code tests for the largest n first, because most of the work has this shape.
 func (c *neonTile) shapes(n gp, most int, body func(n int)) {
 	for i := most; i >= 1; i-- {
 		next := c.label("next")
@@ -318,10 +318,10 @@ func (c *neonTile) multiplyLanes(acc []block, cols int, lane gp) {
 	})
 }
 
-// transpose transposes squares of 4×4.
+// transpose writes the kernel of Transpose, which works on squares of 4×4.
 func (n *neon) transpose() {
 	n.kernel("transposeNEON", "func(dst []float32, dstRow int, src []float32, srcRow int)",
-		"is Transpose without its checks.")
+		"does the same as Transpose without its checks.")
 	dst, src, dstRow, srcRow := n.load("dst_base"), n.load("src_base"), n.load("dstRow"), n.load("srcRow")
 	n.scale(2, dstRow, srcRow)
 	for i := range quads { // four rows of src, and four columns of dst
@@ -342,7 +342,7 @@ func (n *neon) transpose() {
 	n.end()
 }
 
-// square transposes a square of 4×4 and moves to to the next rows.
+// square transposes a square of 4×4, stores it at to, and advances to to the next rows.
 func (n *neon) square(from [quads]gp, bytes int, to, toRow gp) {
 	var x, pairs [quads]block
 	for m, p := range from {
@@ -359,7 +359,7 @@ func (n *neon) square(from [quads]gp, bytes int, to, toRow gp) {
 	}
 }
 
-// prefetch loads the cache lines of rows.
+// prefetch writes the kernel that loads the cache lines of rows.
 func (n *neon) prefetch() {
 	n.kernel("prefetchRows", "func(at *byte, row, rows, bytes int)",
 		"loads rows of memory, bytes long and row bytes apart, into the\n"+
@@ -379,7 +379,8 @@ func (n *neon) prefetch() {
 	n.end()
 }
 
-// peakFMA runs as many independent multiply-adds on registers in each round as a tile has.
+// peakFMA writes the kernel that runs, in each round, as many independent multiply-adds on
+// registers as a tile has.
 func (n *neon) peakFMA() {
 	n.kernel("peakFMANEON", "func(rounds int) (flops int)",
 		"runs rounds > 0 of independent multiply-adds on registers and returns the\n"+

@@ -28,7 +28,8 @@ func neonGauss(n *neon) {
 	n.end()
 }
 
-// leaveIfRare jumps if one of the radius words is below rareRadius.
+// leaveIfRare writes a jump to the label to, for the case that one of the radius words is below
+// rareRadius.
 func (n *neon) leaveIfRare(word block, to string) {
 	n.scope(func() {
 		least, word32, limit := n.copied(word[:1]), n.gp(), n.gp()
@@ -43,12 +44,12 @@ func (n *neon) leaveIfRare(word block, to string) {
 	})
 }
 
-// withBits computes with an integer.
+// withBits applies the instruction name to source and the integer bits.
 func (n *neon) withBits(name string, result, source block, bits uint32) {
 	n.scope(func() { n.do(name, result, source, n.splatBits(bits)) })
 }
 
-// radius returns the radii for words and overwrites the words.
+// radius returns a block with the radii for the radius words in word, which it overwrites.
 func (n *neon) radius(word block, c gp) block {
 	t, e := n.vector(), n.vector()
 	n.withBits("and.16b", t, word, 1<<31-1)
@@ -77,7 +78,8 @@ func (n *neon) radius(word block, c gp) block {
 	return p
 }
 
-// pairs adds the numbers for radii and angle words to two vectors.
+// pairs adds the numbers for the radii r and the angle words word to the two vectors of a group at
+// x.
 func (n *neon) pairs(x gp, r, word block, c gp) {
 	z, sin := n.vector(), n.vector()
 	n.scope(func() {

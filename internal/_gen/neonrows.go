@@ -21,7 +21,8 @@ func (n *neon) row(x, stride, numbers gp, bytes int) gp {
 	return p
 }
 
-// passes repeats the body for each number of passes, as long as that many are left.
+// passes writes a loop for each of numbers, in order. The loop repeats body(number) as long as at
+// least number are left, and subtracts number each time.
 func (n *neon) passes(left gp, numbers []int, body func(number int)) {
 	for _, number := range numbers {
 		again, done := n.label(fmt.Sprintf("by%d", number)), n.label("done")

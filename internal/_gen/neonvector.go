@@ -26,9 +26,9 @@ func neonVector(n *neon) {
 	n.spread()
 }
 
-// twin begins the NEON version of a portable kernel.
+// twin begins the NEON version of the portable kernel with this name.
 func (n *neon) twin(name, signature, doc string) {
-	n.kernel(name+"NEON", signature, "is "+name+"Portable"+doc+".")
+	n.kernel(name+"NEON", signature, "does the same as "+name+"Portable"+doc+".")
 }
 
 func (n *neon) end() { n.text.WriteString("\tRET\n") }
@@ -59,7 +59,7 @@ func (n *neon) reluBack() {
 	n.end()
 }
 
-// withConstant computes with an element of a table of float32.
+// withConstant applies the instruction name to source and element i of a table of float32.
 func (n *neon) withConstant(name string, result, source block, table gp, i int) {
 	n.scope(func() { n.do(name, result, source, n.splat(table, i)) })
 }
@@ -219,7 +219,7 @@ func (n *neon) maxPool() {
 	n.end()
 }
 
-// maxPoolQuad computes four lanes of a window.
+// maxPoolQuad computes the maximum of a window, and its position, for four lanes.
 func (n *neon) maxPoolQuad(pixel, upper, lower, which gp, number [4]block, bytes int) {
 	var v [4]block
 	for j, c := range window(upper, lower) {

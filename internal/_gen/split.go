@@ -35,7 +35,8 @@ const (
 // The prefixes of encodings.
 const prefixNone, prefixF3, prefixF2 = 0, 2, 3
 
-// bytes emits an instruction that the assembler does not know, and declares what it reads.
+// bytes writes an instruction that the assembler does not know, and declares the registers that it
+// reads.
 func (m matrix) bytes(reads []Op, code ...byte) {
 	for i, b := range code {
 		instruction := &ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(b)}}
@@ -81,7 +82,7 @@ func (m matrix) multiply(sum, a, b int) {
 	m.bytes(nil, append(vex(prefixF3, nil, nil, b), 0x5c, byte(0xc0|sum<<3|a))...)
 }
 
-// begin configures the tiles. end releases them.
+// begin writes the configuration of the tiles, and end their release.
 func (m matrix) begin() {
 	m.LEAQ(m.shape, reg.RAX)
 	m.bytes([]Op{reg.RAX}, append(vex(prefixNone, nil, nil, 0), 0x49, 0x00)...)
@@ -96,11 +97,12 @@ func (m matrix) end() {
 // tileSide is the number of rows of a tile, and of its columns of 32 bits.
 const tileSide = 16
 
-// splitPairs rounds by adding half of the last kept digit and truncating. The remainder of a number
-// after two parts has no more digits than a third part.
+// splitPairs writes the kernel of SplitPairs. It rounds by adding half of the last kept digit and
+// truncating. After two parts, the remainder of a number has no more digits than a third part, so
+// the third part is exact.
 func (m matrix) splitPairs() {
 	m.kernel("splitPairsAMX", "func(dst []Pair, even, odd []float32, row, pairs, parts int)",
-		"is SplitPairs without its checks.")
+		"does the same as SplitPairs without its checks.")
 	dst := m.gp(m.Load(m.Param("dst").Base(), m.GP64()))
 	even := m.gp(m.Load(m.Param("even").Base(), m.GP64()))
 	odd := m.gp(m.Load(m.Param("odd").Base(), m.GP64()))
@@ -176,7 +178,8 @@ const (
 	tileOfB = 6
 )
 
-// factors loads the addresses and strides of a SplitTile's factors, which the loops need.
+// factors loads the addresses and strides of a SplitTile's factors A and B into the registers that
+// the loops use.
 func (m matrix) factors(t gotypes.Component) {
 	m.Load(t.Field("A").Base(), reg.R8)
 	m.Load(t.Field("B").Base(), reg.R9)
@@ -186,7 +189,7 @@ func (m matrix) factors(t gotypes.Component) {
 }
 
 func (m matrix) mulSplit() {
-	m.kernel("mulSplitAMX", "func(t *SplitTile, terms []Term)", "is SplitTile.Mul without its checks.")
+	m.kernel("mulSplitAMX", "func(t *SplitTile, terms []Term)", "does the same as SplitTile.Mul without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	eachSum := func(do func(tile int, at, row reg.GPPhysical)) {
@@ -310,10 +313,11 @@ func (m matrix) step(t gotypes.Component, parts int) {
 	m.ADDQ(reg.RDI, next.Addr)
 }
 
-// addRuns computes each run of steps of a block separately and adds it in float64.
+// addRuns writes the kernel that computes each run of steps of a block separately and adds it in
+// float64.
 func (m matrix) addRuns() {
 	m.kernel("addRunsAMX", "func(t *SplitTile, runs []int, wide []float64)",
-		"is SplitTile.addRuns without its checks.")
+		"does the same as SplitTile.addRuns without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	m.factors(t)
@@ -370,9 +374,10 @@ func (m matrix) addRuns() {
 
 const windows = 3
 
-// addWindows has the sums in tiles 0 to 5, a tile of A in 6 and a tile of B in 7.
+// addWindows writes the kernel of WindowTile.Add. It holds the sums in tiles 0 to 5, a tile of A in
+// 6 and a tile of B in 7.
 func (m matrix) addWindows() {
-	m.kernel("addWindowsAMX", "func(t *WindowTile)", "is WindowTile.Add without its checks.")
+	m.kernel("addWindowsAMX", "func(t *WindowTile)", "does the same as WindowTile.Add without its checks.")
 	t := m.Dereference(m.Param("t"))
 	m.begin()
 	zero := func() { m.zeroTiles(2 * windows) }

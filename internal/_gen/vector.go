@@ -56,7 +56,7 @@ type simd struct {
 }
 
 func (s simd) start(name, signature, doc string) {
-	s.kernel(name+s.class, signature, "is "+name+"Portable"+doc+".")
+	s.kernel(name+s.class, signature, "does the same as "+name+"Portable"+doc+".")
 }
 
 func (s simd) end() {
@@ -64,7 +64,8 @@ func (s simd) end() {
 	s.RET()
 }
 
-// lengths says in a comment for which slices a kernel works: with masks it also processes the rest.
+// lengths returns the end of a kernel's comment: " for whole vectors" if the class has no masks to
+// process the rest of a slice.
 func (s simd) lengths() string {
 	if s.wide() {
 		return ""
@@ -162,8 +163,8 @@ func (s simd) count(slice string) reg.GPVirtual {
 	return n
 }
 
-// registersTogether is registers with some registers at a time, and the rest one by one. The body
-// processes register i after the pointers.
+// registersTogether does the same as registers, with some registers at a time, and the rest one by
+// one. The body processes register i after the pointers.
 func (s simd) registersTogether(slice string, pointers []reg.GPVirtual, some int, body func(i int)) {
 	n := s.count(slice)
 	for _, count := range []int{some, 1} {
@@ -200,15 +201,15 @@ func (k *kernels) together(n int, body func(i int)) {
 	}
 }
 
-// vectors is registers for whole vectors of 16 floats.
+// vectors loops over the whole vectors of 16 floats of the slice.
 func (s simd) vectors(slice string, body func()) {
 	n := s.length(slice)
 	s.SHRQ(Imm(4), n)
 	s.loop("next", n, body)
 }
 
-// rest processes what remains of the slice after whole vectors, with a mask of one bit for each
-// float. Classes without masks leave it out.
+// rest processes the floats of the slice after its whole vectors, with a mask of one bit for each
+// float. For classes without masks it writes nothing.
 func (s simd) rest(slice string, body func(mask reg.OpmaskVirtual)) {
 	if !s.wide() {
 		return
@@ -503,7 +504,7 @@ func (s simd) maxPoolBack() {
 	s.end()
 }
 
-// maxPoolHalves exists only for the class with masks.
+// maxPoolHalves writes the kernel of MaxPoolHalves, which exists only for the class with masks.
 func (s simd) maxPoolHalves() {
 	if !s.wide() {
 		return
@@ -799,7 +800,7 @@ func (s simd) fromBytes() {
 	s.end()
 }
 
-// half returns the lower or the upper half of a register's floats as float64.
+// half returns a register with the lower or the upper half of v's floats as float64.
 func (s simd) half(v reg.VecVirtual, upper bool) reg.VecVirtual {
 	from, wide := v.AsX(), s.reg()
 	if s.wide() {

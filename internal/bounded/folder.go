@@ -15,7 +15,8 @@ import (
 // device has no end. So Within reads the files of a folder without following links. A file that the
 // user names is the user's choice, so [File] also reads it through a link or from a pipe.
 
-// ErrNotPlain is wrapped if a link, a pipe, a device or a folder should be read as a file.
+// ErrNotPlain is wrapped by errors about a link, a pipe, a device or a folder where a regular file
+// is needed.
 var ErrNotPlain = errors.New("this must be a regular file")
 
 // Within returns the content of a file in the folder dir, given by its name within it. The content
@@ -37,7 +38,7 @@ func Within(dir, name string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// within opens a file of a folder.
+// within opens the file for Within, without following symbolic links.
 func within(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -24,18 +24,18 @@ type Codec struct {
 	err   error
 }
 
-// Visitor is a Codec, or a type that embeds one and holds what its visits need.
+// Visitor is a Codec, or a type that embeds one and has more fields for its visits.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }
 
-// NewWriter returns a codec that writes to w. Everything is written after End.
+// NewWriter returns a codec that writes to w. Only after End has everything been written.
 func NewWriter(w io.Writer) *Codec { return &Codec{w: w} }
 
-// NewReader returns a codec that reads from r. It reads no byte beyond what is visited.
+// NewReader returns a codec that reads from r. It reads no byte after the last visited field.
 func NewReader(r io.Reader) *Codec { return &Codec{r: r} }
 
-// Reading reports whether visits set the fields, instead of writing them.
+// Reading reports whether the codec reads, so that visits set the fields instead of writing them.
 func (c *Codec) Reading() bool { return c.r != nil }
 
 // Err returns the error that stopped the codec, or nil.

@@ -11,14 +11,14 @@ import (
 // back as a number that is not below v.
 func Up(v float64, digits int) string { return rounded(v, digits, 1) }
 
-// Down is like Up, but the text reads back as a number that is not above v.
+// Down formats v as Up does, but the text reads back as a number that is not above v.
 func Down(v float64, digits int) string { return rounded(v, digits, -1) }
 
 // FixedUp formats a finite v ≥ 0 with the given number of decimals. The text reads back as a number
 // that is not below v.
 func FixedUp(v float64, decimals int) string { return fixed(v, decimals, 1) }
 
-// FixedDown is like FixedUp, but the text reads back as a number that is not above v.
+// FixedDown formats v as FixedUp does, but the text reads back as a number that is not above v.
 func FixedDown(v float64, decimals int) string { return fixed(v, decimals, -1) }
 
 // Exactly formats v with the fewest digits that read back as v.

@@ -117,7 +117,7 @@ func (t *Tile) MulPatches(p *Patches) {
 	mulPatches(t, p.list)
 }
 
-// eachTile implements MulPatches for classes whose kernels compute one tile.
+// eachTile implements Tile.MulPatches for classes whose kernels compute a single tile.
 func eachTile(t *Tile, patches []Patch) {
 	for i := range patches {
 		p := &patches[i]
@@ -169,7 +169,7 @@ func (t *Tile) check(terms *Terms) {
 	_ = t.C[(t.Rows-1)*t.RowC+maxColumn(t.ColC[:t.Cols])+Lanes-1]
 }
 
-// checkFactors is check without the output and the bias.
+// checkFactors does the same checks as check, except for those of C and Bias.
 func (t *Tile) checkFactors(terms *Terms) {
 	r, c := t.Rows, t.Cols
 	if r < 1 || r > TileRows || c < 1 || c > TileCols || t.RowA < 0 {
@@ -221,11 +221,11 @@ func (t *LaneTile) MulPatches(p *Patches) {
 	mulLanePatches(t, p.list)
 }
 
-// MulOdd is MulPatches for an A from MaxPoolHalves, which has one vector for two adjacent
-// positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is multiplied by the element
-// Lanes further on in B. So there is half as much to multiply. Rows must be at most OddTileRows,
-// the columns of a patch must read consecutive vectors of B, and the terms and RowA must be whole
-// vectors of A.
+// MulOdd does the same as MulPatches, for an A from MaxPoolHalves, which has one vector for two
+// adjacent positions. If bit l of Odd[i/Lanes] is 1, lane l of the vector A[i:] is multiplied by
+// the element Lanes further on in B. So there is half as much to multiply. Rows must be at most
+// OddTileRows, the columns of a patch must read consecutive vectors of B, and the terms and RowA
+// must be whole vectors of A.
 func (t *LaneTile) MulOdd(p *Patches) {
 	r := t.Rows
 	if r < 1 || r > OddTileRows || t.RowA < 0 || t.RowA%Lanes != 0 || t.RowC < 0 || !p.odd {
@@ -265,7 +265,7 @@ func oddPortable(t *LaneTile, patches []Patch) {
 	}
 }
 
-// eachLaneTile implements MulPatches for classes whose kernels compute one tile.
+// eachLaneTile implements LaneTile.MulPatches for classes whose kernels compute a single tile.
 func eachLaneTile(t *LaneTile, patches []Patch) {
 	for i := range patches {
 		p := &patches[i]
@@ -274,7 +274,7 @@ func eachLaneTile(t *LaneTile, patches []Patch) {
 	}
 }
 
-// maxColumn returns the largest offset. It panics if one is negative.
+// maxColumn returns the largest of the offsets in columns. It panics if one of them is negative.
 func maxColumn(columns []int) int {
 	most := 0
 	for _, c := range columns {

@@ -4,22 +4,22 @@
 
 package f32
 
-// tilesAVX512 is Tile.MulPatches for n patches, without its checks.
+// tilesAVX512 does the same as Tile.MulPatches for n patches, without its checks.
 //
 //go:noescape
 func tilesAVX512(t *Tile, p *Patch, n int)
 
-// fullTileAVX512 is Tile.Mul without its checks, for 6 rows, 4 columns and the terms {0, 0}, {1, 16}, ...
+// fullTileAVX512 does the same as Tile.Mul without its checks, for 6 rows, 4 columns and the terms {0, 0}, {1, 16}, ...
 //
 //go:noescape
 func fullTileAVX512(t *Tile, terms int)
 
-// laneTilesAVX512 is LaneTile.MulPatches for n patches, without its checks.
+// laneTilesAVX512 does the same as LaneTile.MulPatches for n patches, without its checks.
 //
 //go:noescape
 func laneTilesAVX512(t *LaneTile, p *Patch, n int)
 
-// oddTilesAVX512 is LaneTile.MulOdd for n patches, without its checks.
+// oddTilesAVX512 does the same as LaneTile.MulOdd for n patches, without its checks.
 //
 //go:noescape
 func oddTilesAVX512(t *LaneTile, p *Patch, n int)
@@ -29,7 +29,7 @@ func oddTilesAVX512(t *LaneTile, p *Patch, n int)
 //go:noescape
 func tileColumnAVX2(t *Tile, terms []Term, column int)
 
-// tileRunsAVX512 is Tile.MulRuns without its checks.
+// tileRunsAVX512 does the same as Tile.MulRuns without its checks.
 //
 //go:noescape
 func tileRunsAVX512(t *Tile, terms []Term, run int)
@@ -39,7 +39,7 @@ func tileRunsAVX512(t *Tile, terms []Term, run int)
 //go:noescape
 func tileColumnRunsAVX2(t *Tile, terms []Term, run int, column int)
 
-// tileWideAVX512 is Tile.MulWide without its checks.
+// tileWideAVX512 does the same as Tile.MulWide without its checks.
 //
 //go:noescape
 func tileWideAVX512(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int)
@@ -54,7 +54,7 @@ func tileColumnWideAVX2(t *Tile, terms []Term, lengths []int, wide []float64, wi
 //go:noescape
 func laneTileRowsAVX2(t *LaneTile, terms []Term, row int, lane int)
 
-// transposeAVX2 is Transpose without its checks.
+// transposeAVX2 does the same as Transpose without its checks.
 //
 //go:noescape
 func transposeAVX2(dst []float32, dstRow int, src []float32, srcRow int)

@@ -24,7 +24,7 @@ func tileColumnWideNEON(t *Tile, terms []Term, lengths []int, wide []float64, wi
 //go:noescape
 func laneTileLanesNEON(t *LaneTile, terms []Term, lane int)
 
-// transposeNEON is Transpose without its checks.
+// transposeNEON does the same as Transpose without its checks.
 //
 //go:noescape
 func transposeNEON(dst []float32, dstRow int, src []float32, srcRow int)

@@ -38,8 +38,8 @@ func environmentClass(word string) (cpu.Class, error) {
 	return c, nil
 }
 
-// EnvironmentErr returns what is wrong with the variable EnvKernels, or nil. An invalid variable
-// counts as not set. Programs should check this before they run kernels.
+// EnvironmentErr returns an error if the variable EnvKernels is set to an invalid value. An invalid
+// variable counts as not set. Programs should check this before they run kernels.
 func EnvironmentErr() error { return environmentErr }
 
 // widest returns the widest class that both the machine and the build support.
@@ -131,8 +131,9 @@ var portable = kernelSet{
 // kernels is the set of the class in use.
 var kernels kernelSet
 
-// ofAnyLength completes the set of a class without masks. Its kernels process whole vectors, and
-// the portable ones process what remains after these.
+// ofAnyLength returns the set k, of a class without masks, with kernels for slices of any length.
+// They call those of k for whole vectors, and the portable ones for the elements after the last
+// whole vector.
 func (k kernelSet) ofAnyLength() kernelSet {
 	whole := k
 	k.axpyTo = func(dst []float32, alpha float32, x, y []float32) {

@@ -42,7 +42,7 @@ func mulPatches(t *Tile, patches []Patch) {
 	}
 }
 
-// mulFullTile is mulTile for the largest tile and consecutive terms.
+// mulFullTile does the same as mulTile, for the largest tile and consecutive terms.
 func mulFullTile(t *Tile, terms []Term) {
 	switch class {
 	case cpu.AVX512, cpu.AMX:

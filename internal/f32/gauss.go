@@ -12,10 +12,10 @@ import (
 // θ and r·sin θ. A group takes 16 radius words, then 16 angle words, of 32 bits each,
 // little-endian. The words with index i give the numbers i and i+16.
 //
-// A radius word k means u = (k+½)·2^-32. Near u = 1 the polynomial uses 1−u, so that small radii
+// A radius word k means u = (k+½)·2^-32. Near u = 1, ln u is computed from 1−u, so that small radii
 // are as finely spaced as the word allows. If k is below rareRadius, which happens for one in 4096
 // words, the group is followed by 64 more bits b for every such word, in order, and u =
-// (k+(b+½)·2^-64)·2^-32. So the tail is as fine as the rest, and |n| reaches 11.59.
+// (k+(b+½)·2^-64)·2^-32. So the tail is resolved as finely as the rest, and |n| reaches 11.59.
 //
 // The highest bit of an angle word swaps cosine and sine, the next one is the sign of both, and the
 // others are an angle in (−π/4, π/4).
@@ -28,10 +28,10 @@ const (
 	rareRadius   = 1 << 20
 )
 
-// gaussTable has the constants, in the order of their use. G, S and C are polynomials with −2
-// ln(1−t) = t·G(t) on [0, ½], sin x = x + x³·S(x²) and cos x = 1 + x²·C(x²) on |x| ≤ π/4. They have
-// the least relative error, found by Remez's exchange (2.3e-8, 4e-9, 4e-8). The numbers that the
-// code names follow.
+// gaussTable has the constants of the kernels, in the order of their use. G, S and C are
+// polynomials with −2 ln(1−t) = t·G(t) on [0, ½], sin x = x + x³·S(x²) and cos x = 1 + x²·C(x²) on
+// |x| ≤ π/4. They have the least relative error, found by Remez's exchange (2.3e-8, 4e-9, 4e-8).
+// The numbers that the code names follow.
 var gaussTable = [20]float32{
 	2.000000045, 0.9999857055, 0.6674012186, 0.4856102865, 0.5392246987,
 	-0.4070752852, 2.515335648, -3.391622358, 2.882216886,
@@ -146,7 +146,8 @@ func polynomial(c []float32, t float32) float32 {
 // float32.
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
-// addPair adds the two numbers that a radius and an angle word give.
+// addPair adds the two numbers that the radius r and an angle word give, times scale, to x[i] and
+// x[i+Lanes].
 func addPair(x []float32, i int, r float32, word uint32, scale float32) {
 	r *= scale
 	r = math.Float32frombits(math.Float32bits(r) ^ word<<1&signBit)

@@ -4,12 +4,12 @@
 
 package f32
 
-// addNormalsAVX2 is addNormalsPortable.
+// addNormalsAVX2 does the same as addNormalsPortable.
 //
 //go:noescape
 func addNormalsAVX2(x []float32, bits []byte, scale float32) int
 
-// addNormalsAVX512 is addNormalsPortable.
+// addNormalsAVX512 does the same as addNormalsPortable.
 //
 //go:noescape
 func addNormalsAVX512(x []float32, bits []byte, scale float32) int

@@ -4,7 +4,7 @@
 
 package f32
 
-// addNormalsNEON is addNormalsPortable.
+// addNormalsNEON does the same as addNormalsPortable.
 //
 //go:noescape
 func addNormalsNEON(x []float32, bits []byte, scale float32) int

@@ -64,7 +64,7 @@ func tanhPortable(x []float32) {
 	}
 }
 
-// clamp limits v to [lo, hi]. NaN stays NaN.
+// clamp returns the number in [lo, hi] that is nearest to v. For NaN it returns NaN.
 func clamp(v, lo, hi float32) float32 {
 	if v > hi {
 		return hi
@@ -205,9 +205,10 @@ func maxPoolBackPortable(dst []float32, dstRow int, d []float32, p Plane, which 
 	}
 }
 
-// MaxPoolHalves is MaxPoolBack to a plane of p's width and twice its height, without a border. Of
-// two adjacent positions, at most one is not 0; dst has that one. odd has an integer for each
-// vector. Bit l is 1 if in lane l it is the right position.
+// MaxPoolHalves does the same as MaxPoolBack, but writes a plane of p's width and twice its height,
+// without a border. Of two adjacent positions of MaxPoolBack's result, at most one is not 0, so dst
+// stores only that one. odd has an integer for each vector of dst: its bit l is 1 if, in lane l,
+// the stored number is from the right one of the two positions.
 func MaxPoolHalves(dst []float32, odd []int32, d []float32, p Plane, which []int32) {
 	p.check(d)
 	n := p.H * p.W

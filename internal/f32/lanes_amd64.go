@@ -31,8 +31,8 @@ var avx512 = kernelSet{
 	oddTiles:      true,
 }
 
-// addNormals is chosen by a switch over the class and not through kernelSet, so that its arguments
-// do not escape.
+// addNormals calls the kernel of addNormalsPortable for the class in use. It is a switch and not a
+// field of kernelSet, so that its arguments do not escape.
 func addNormals(x []float32, bits []byte, scale float32) int {
 	switch class {
 	case cpu.AVX512, cpu.AMX:

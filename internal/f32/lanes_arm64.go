@@ -17,8 +17,8 @@ var neon = kernelSet{
 	logisticSteps: logisticStepsPortable,
 }
 
-// addNormals is chosen by a switch over the class, as on amd64, so that its arguments do not
-// escape.
+// addNormals calls the kernel of addNormalsPortable for the class in use. As on amd64, it is not a
+// field of kernelSet, so that its arguments do not escape.
 func addNormals(x []float32, bits []byte, scale float32) int {
 	if class == cpu.NEON {
 		return addNormalsNEON(x, bits, scale)

@@ -91,8 +91,8 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 	return panelA{rows, s.a, terms, 1}
 }
 
-// turn sets dst, [row][term], to the transpose of a, whose terms are colA apart. The input of a
-// tile is then contiguous, and takes as few cache lines as possible.
+// turn sets dst, in the order [row][term], to the transpose of a, whose terms are colA apart. A
+// tile then reads contiguous numbers, from as few cache lines as possible.
 func turn(dst, a []float32, colA, rows, terms int) {
 	squares, columns := terms/Lanes*Lanes, rows/Lanes*Lanes
 	for t := 0; t < squares; t += Lanes {
@@ -147,7 +147,8 @@ func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j
 	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
-// mulLadder is Mul for the terms of a ladder. A straight ladder has steps of 1 and Lanes.
+// mulLadder does the same as Mul, for terms that ladder returned. straight says that their offsets
+// are t and t·Lanes.
 func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	if !straight || t.Rows < TileRows || t.Cols < TileCols {
 		t.Mul(terms)
@@ -157,7 +158,8 @@ func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	mulFullTile(t, terms.list)
 }
 
-// mulEdge computes a tile if only its first n columns exist in C. It uses a separate tile.
+// mulEdge computes a tile of which only the first n columns exist in C. It computes it in working
+// memory and copies these columns.
 func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
 	t := &s.tile
 	c, rowC, colC := t.C, t.RowC, t.ColC

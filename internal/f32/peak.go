@@ -10,7 +10,8 @@ func PeakFMA(rounds int) (flops float64) {
 	return float64(rounds) * float64(peakFMA(rounds))
 }
 
-// peakFMAPortable has as many sums as scalar units can process at the same time.
+// peakFMAPortable runs rounds of multiply-adds on as many sums as scalar units can process at the
+// same time, and returns the floating-point operations of a round.
 func peakFMAPortable(rounds int) (flops int) {
 	const sums, f = 8, 0.5
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -4,52 +4,52 @@
 
 package f32
 
-// widenRowAVX2 is widenRowPortable for whole vectors.
+// widenRowAVX2 does the same as widenRowPortable for whole vectors.
 //
 //go:noescape
 func widenRowAVX2(dst []float64, x []float32)
 
-// rowDotsAVX2 is rowDotsPortable.
+// rowDotsAVX2 does the same as rowDotsPortable.
 //
 //go:noescape
 func rowDotsAVX2(z []float64, x []float32, stride int, rows []int32, w []float64)
 
-// addRowsAVX2 is addRowsPortable.
+// addRowsAVX2 does the same as addRowsPortable.
 //
 //go:noescape
 func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
 
-// expWideAVX2 is expWidePortable.
+// expWideAVX2 does the same as expWidePortable.
 //
 //go:noescape
 func expWideAVX2(x []float64)
 
-// logisticStepsAVX2 is logisticStepsPortable.
+// logisticStepsAVX2 does the same as logisticStepsPortable.
 //
 //go:noescape
 func logisticStepsAVX2(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)
 
-// widenRowAVX512 is widenRowPortable.
+// widenRowAVX512 does the same as widenRowPortable.
 //
 //go:noescape
 func widenRowAVX512(dst []float64, x []float32)
 
-// rowDotsAVX512 is rowDotsPortable.
+// rowDotsAVX512 does the same as rowDotsPortable.
 //
 //go:noescape
 func rowDotsAVX512(z []float64, x []float32, stride int, rows []int32, w []float64)
 
-// addRowsAVX512 is addRowsPortable.
+// addRowsAVX512 does the same as addRowsPortable.
 //
 //go:noescape
 func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
 
-// expWideAVX512 is expWidePortable.
+// expWideAVX512 does the same as expWidePortable.
 //
 //go:noescape
 func expWideAVX512(x []float64)
 
-// logisticStepsAVX512 is logisticStepsPortable.
+// logisticStepsAVX512 does the same as logisticStepsPortable.
 //
 //go:noescape
 func logisticStepsAVX512(step []float64, factor []float64, dot []float64, side []float64, l *Logistic)

@@ -4,17 +4,17 @@
 
 package f32
 
-// rowDotsNEON is rowDotsPortable.
+// rowDotsNEON does the same as rowDotsPortable.
 //
 //go:noescape
 func rowDotsNEON(z []float64, x []float32, stride int, rows []int32, w []float64)
 
-// addRowsNEON is addRowsPortable.
+// addRowsNEON does the same as addRowsPortable.
 //
 //go:noescape
 func addRowsNEON(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
 
-// expWideNEON is expWidePortable.
+// expWideNEON does the same as expWidePortable.
 //
 //go:noescape
 func expWideNEON(x []float64)

@@ -110,8 +110,8 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 }
 
-// single is column for a single run. It adds float32 numbers to float32 numbers. Rounded once, such
-// a sum is the same in float64 and in float32.
+// single does the same as column, for a product of a single run. It adds in float32, because the
+// sum of two float32 numbers, rounded once to float32, is the same in float64 and in float32.
 func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
 	t.RowC = p.RowOut
 	for c := range t.Cols {

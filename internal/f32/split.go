@@ -24,7 +24,7 @@ const (
 	ThreeParts = 3
 )
 
-// products returns which parts of A and B are multiplied, in order.
+// products returns the pairs of parts of A and B that are multiplied with each other, in order.
 func products(parts int) [][2]int {
 	if parts == TwoParts {
 		return [][2]int{{0, 0}, {0, 1}, {1, 0}}
@@ -106,7 +106,7 @@ func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	splitPairs(dst, even, odd, row, pairs, parts)
 }
 
-// TransposePairs is Transpose for pairs.
+// TransposePairs does the same as Transpose, for pairs.
 func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")
@@ -141,8 +141,8 @@ type SplitTile struct {
 }
 
 // near describes memory that a kernel loads into the second-level cache, a little at every step:
-// 128 bytes of four rows, row bytes apart, then the same step bytes further on. It changes no
-// result, and an address without memory does no harm.
+// first 128 bytes of each of four rows, row bytes apart, and then the same, step bytes further on.
+// Loading changes no result, and an address without memory does no harm.
 type near struct{ at, row, step uintptr }
 
 // nearRows returns near for rows of x, four at a time. x may be empty.
@@ -161,8 +161,9 @@ func (t *SplitTile) Ahead(x []Pair) {
 	}
 }
 
-// stay makes a kernel that has nothing to load ask for memory that it already has. Asking for a
-// page without memory would cost a walk through the page tables.
+// stay sets the addresses that Mul loads ahead, if there is nothing to load, to memory that is
+// already in the cache. Otherwise each load of an address without memory would cost a walk through
+// the page tables.
 func (t *SplitTile) stay() {
 	if t.near.step == 0 {
 		t.near.at = uintptr(unsafe.Pointer(&t.A[0]))
@@ -230,7 +231,7 @@ const WindowFloats = 2 * Lanes * tileFloats
 // WindowWork holds the tiles of a WindowTile before they are added to its sums.
 type WindowWork [2 * Lanes * Windows * Lanes]float32
 
-// Add adds the examples.
+// Add adds the examples' products to Sum.
 func (t *WindowTile) Add() {
 	checkParts(t.Parts)
 	steps, examples, window := t.Steps-1, t.Examples-1, maxColumn(t.Window[:])

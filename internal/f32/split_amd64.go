@@ -4,22 +4,22 @@
 
 package f32
 
-// splitPairsAMX is SplitPairs without its checks.
+// splitPairsAMX does the same as SplitPairs without its checks.
 //
 //go:noescape
 func splitPairsAMX(dst []Pair, even []float32, odd []float32, row int, pairs int, parts int)
 
-// mulSplitAMX is SplitTile.Mul without its checks.
+// mulSplitAMX does the same as SplitTile.Mul without its checks.
 //
 //go:noescape
 func mulSplitAMX(t *SplitTile, terms []Term)
 
-// addRunsAMX is SplitTile.addRuns without its checks.
+// addRunsAMX does the same as SplitTile.addRuns without its checks.
 //
 //go:noescape
 func addRunsAMX(t *SplitTile, runs []int, wide []float64)
 
-// addWindowsAMX is WindowTile.Add without its checks.
+// addWindowsAMX does the same as WindowTile.Add without its checks.
 //
 //go:noescape
 func addWindowsAMX(t *WindowTile)

@@ -1,8 +1,8 @@
 package f32
 
-// Products by matrix tiles. Their panels are what is split at a time. A panel fits the second-level
-// cache. It has as many terms for every shape, so that the result of a column does not depend on
-// other columns.
+// These are the sizes of panels, the parts of A and B that are split at a time for products by
+// matrix tiles. A panel fits the second-level cache. It has the same number of terms for every
+// shape, so that the result of a column does not depend on other columns.
 const (
 	splitTerms = 512        // terms of a panel: 768 KB of B
 	splitTiles = 16         // tiles of the terms of runs
@@ -26,7 +26,8 @@ type splitScratch struct {
 // terms.
 func Splits(rows, terms int) bool { return rows%Lanes == 0 && terms%TileTerms == 0 }
 
-// steps returns the terms of a block whose tiles follow one another.
+// steps returns the n terms of a block whose tiles, with this many parts each, follow one another
+// in memory.
 func (s *splitScratch) steps(n, parts int) Terms {
 	s.terms = s.terms[:0]
 	for t := range n {
@@ -44,7 +45,7 @@ func pairsOf(p *[]Pair, n int) []Pair {
 	return (*p)[:n]
 }
 
-// mulSplit is Mul by matrix tiles.
+// mulSplit computes the product as Mul does, with matrix tiles.
 func (p *Product) mulSplit(s *splitScratch) {
 	turned := p.ColA != 1
 	if !Splits(p.M, p.K) || p.N%Lanes != 0 || p.K == 0 || turned && (p.Bias != nil || p.Accumulate || p.RowC != Lanes) {
@@ -94,7 +95,8 @@ func (p *Product) spreadBias() {
 	}
 }
 
-// splitPanel adds the product of the columns of A from k on with the blocks of B from j on.
+// splitPanel adds to C the product of the given number of columns of A from k on with the blocks of
+// B from j on.
 func (p *Product) splitPanel(s *splitScratch, k, terms, j, blocks int) {
 	size := terms / TileTerms * p.Parts * TilePairs // pairs of 16 rows, or 16 columns
 	right, left := pairsOf(&s.right, blocks*size), pairsOf(&s.left, 2*size)
@@ -124,8 +126,8 @@ func (p *Product) splitPanel(s *splitScratch, k, terms, j, blocks int) {
 	s.tile = SplitTile{} // the scratch must not keep the caller's memory
 }
 
-// splitTurned is splitPanel for a transposed A. It computes the 16×16 squares of C transposed in
-// place, because A is then the right factor.
+// splitTurned does the same as splitPanel, for a transposed A. It computes the 16×16 squares of C
+// transposed, because A is then the right factor.
 func (p *Product) splitTurned(s *splitScratch, k, terms, j, blocks int) {
 	size := terms / TileTerms * p.Parts * TilePairs
 	left, right := pairsOf(&s.left, blocks*size), pairsOf(&s.right, 2*size)
@@ -160,7 +162,8 @@ func (p *Product) splitTurned(s *splitScratch, k, terms, j, blocks int) {
 	s.tile = SplitTile{}
 }
 
-// mulSplit is Mul by matrix tiles. Each run fills its own tiles, with zeros after its end.
+// mulSplit computes the product as Mul does, with matrix tiles. Each run fills its own tiles, with
+// zeros after its end.
 func (p *RunProduct) mulSplit(s *splitScratch) {
 	if p.M%Lanes != 0 || p.N%Lanes != 0 {
 		panic("f32: a product of runs that matrix tiles cannot compute")
@@ -234,7 +237,8 @@ func (p *RunProduct) eachRun(first, end, start int, f func(from, terms, at int))
 	}
 }
 
-// fetchWide sets the float64 block to its start value.
+// fetchWide sets s.wide, a block in float64, to its start value: the content of C if accumulate,
+// and otherwise 0.
 func (p *RunProduct) fetchWide(s *splitScratch, m, j, height, width int, accumulate bool) {
 	if !accumulate {
 		clear(s.wide)
@@ -245,7 +249,8 @@ func (p *RunProduct) fetchWide(s *splitScratch, m, j, height, width int, accumul
 	}
 }
 
-// storeWide copies the block to its place.
+// storeWide copies the block s.wide to its place in C. If p.Out is not nil, it adds the last block
+// to Out instead.
 func (p *RunProduct) storeWide(s *splitScratch, m, j, height, width int, last bool) {
 	if p.Out != nil && last {
 		addTile(p.Out[m*p.RowOut+j:], p.RowOut, s.wide, height, width)

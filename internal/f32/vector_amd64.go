@@ -4,217 +4,217 @@
 
 package f32
 
-// reluAVX2 is reluPortable.
+// reluAVX2 does the same as reluPortable.
 //
 //go:noescape
 func reluAVX2(x []float32)
 
-// reluBackAVX2 is reluBackPortable.
+// reluBackAVX2 does the same as reluBackPortable.
 //
 //go:noescape
 func reluBackAVX2(d []float32, y []float32)
 
-// tanhAVX2 is tanhPortable.
+// tanhAVX2 does the same as tanhPortable.
 //
 //go:noescape
 func tanhAVX2(x []float32)
 
-// tanhBackAVX2 is tanhBackPortable.
+// tanhBackAVX2 does the same as tanhBackPortable.
 //
 //go:noescape
 func tanhBackAVX2(d []float32, y []float32)
 
-// expAVX2 is expPortable.
+// expAVX2 does the same as expPortable.
 //
 //go:noescape
 func expAVX2(x []float32)
 
-// maxPoolAVX2 is maxPoolPortable.
+// maxPoolAVX2 does the same as maxPoolPortable.
 //
 //go:noescape
 func maxPoolAVX2(dst []float32, p Plane, src []float32, srcRow int, which []int32)
 
-// maxPoolBackAVX2 is maxPoolBackPortable.
+// maxPoolBackAVX2 does the same as maxPoolBackPortable.
 //
 //go:noescape
 func maxPoolBackAVX2(dst []float32, dstRow int, d []float32, p Plane, which []int32)
 
-// avgPoolAVX2 is avgPoolPortable.
+// avgPoolAVX2 does the same as avgPoolPortable.
 //
 //go:noescape
 func avgPoolAVX2(dst []float32, p Plane, src []float32, srcRow int)
 
-// avgPoolBackAVX2 is avgPoolBackPortable.
+// avgPoolBackAVX2 does the same as avgPoolBackPortable.
 //
 //go:noescape
 func avgPoolBackAVX2(dst []float32, dstRow int, d []float32, p Plane)
 
-// laneSumAVX2 is laneSumPortable.
+// laneSumAVX2 does the same as laneSumPortable.
 //
 //go:noescape
 func laneSumAVX2(acc *[64]float32, x []float32)
 
-// laneSumSquaresAVX2 is laneSumSquaresPortable.
+// laneSumSquaresAVX2 does the same as laneSumSquaresPortable.
 //
 //go:noescape
 func laneSumSquaresAVX2(acc *[16]float64, x []float32)
 
-// sumSquaresAVX2 is sumSquaresPortable.
+// sumSquaresAVX2 does the same as sumSquaresPortable.
 //
 //go:noescape
 func sumSquaresAVX2(x []float32) float64
 
-// laneScaleAVX2 is laneScalePortable.
+// laneScaleAVX2 does the same as laneScalePortable.
 //
 //go:noescape
 func laneScaleAVX2(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyToAVX2 is axpyToPortable for whole vectors.
+// axpyToAVX2 does the same as axpyToPortable for whole vectors.
 //
 //go:noescape
 func axpyToAVX2(dst []float32, alpha float32, x []float32, y []float32)
 
-// fromBytesAVX2 is fromBytesPortable for whole vectors.
+// fromBytesAVX2 does the same as fromBytesPortable for whole vectors.
 //
 //go:noescape
 func fromBytesAVX2(dst []float32, src []byte, scale float32, shift float32)
 
-// laneAxpyWideAVX2 is laneAxpyWidePortable.
+// laneAxpyWideAVX2 does the same as laneAxpyWidePortable.
 //
 //go:noescape
 func laneAxpyWideAVX2(f *[16]float32, x []float32, y []float64)
 
-// addWideAVX2 is addWidePortable.
+// addWideAVX2 does the same as addWidePortable.
 //
 //go:noescape
 func addWideAVX2(dst []float64, dstRow int, x []float32, rows int, vectors int)
 
-// addNarrowAVX2 is addNarrowPortable for whole vectors.
+// addNarrowAVX2 does the same as addNarrowPortable for whole vectors.
 //
 //go:noescape
 func addNarrowAVX2(dst []float32, x []float64)
 
-// narrowTileAVX2 is narrowTilePortable.
+// narrowTileAVX2 does the same as narrowTilePortable.
 //
 //go:noescape
 func narrowTileAVX2(dst []float32, dstRow int, x []float64, rows int, vectors int)
 
-// axpyWideAVX2 is axpyWidePortable for whole vectors.
+// axpyWideAVX2 does the same as axpyWidePortable for whole vectors.
 //
 //go:noescape
 func axpyWideAVX2(alpha float64, x []float32, y []float64)
 
-// spreadAVX2 is spreadPortable.
+// spreadAVX2 does the same as spreadPortable.
 //
 //go:noescape
 func spreadAVX2(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)
 
-// reluAVX512 is reluPortable.
+// reluAVX512 does the same as reluPortable.
 //
 //go:noescape
 func reluAVX512(x []float32)
 
-// reluBackAVX512 is reluBackPortable.
+// reluBackAVX512 does the same as reluBackPortable.
 //
 //go:noescape
 func reluBackAVX512(d []float32, y []float32)
 
-// tanhAVX512 is tanhPortable.
+// tanhAVX512 does the same as tanhPortable.
 //
 //go:noescape
 func tanhAVX512(x []float32)
 
-// tanhBackAVX512 is tanhBackPortable.
+// tanhBackAVX512 does the same as tanhBackPortable.
 //
 //go:noescape
 func tanhBackAVX512(d []float32, y []float32)
 
-// expAVX512 is expPortable.
+// expAVX512 does the same as expPortable.
 //
 //go:noescape
 func expAVX512(x []float32)
 
-// maxPoolAVX512 is maxPoolPortable.
+// maxPoolAVX512 does the same as maxPoolPortable.
 //
 //go:noescape
 func maxPoolAVX512(dst []float32, p Plane, src []float32, srcRow int, which []int32)
 
-// maxPoolBackAVX512 is maxPoolBackPortable.
+// maxPoolBackAVX512 does the same as maxPoolBackPortable.
 //
 //go:noescape
 func maxPoolBackAVX512(dst []float32, dstRow int, d []float32, p Plane, which []int32)
 
-// maxPoolHalvesAVX512 is maxPoolHalvesPortable.
+// maxPoolHalvesAVX512 does the same as maxPoolHalvesPortable.
 //
 //go:noescape
 func maxPoolHalvesAVX512(dst []float32, odd []int32, d []float32, p Plane, which []int32)
 
-// avgPoolAVX512 is avgPoolPortable.
+// avgPoolAVX512 does the same as avgPoolPortable.
 //
 //go:noescape
 func avgPoolAVX512(dst []float32, p Plane, src []float32, srcRow int)
 
-// avgPoolBackAVX512 is avgPoolBackPortable.
+// avgPoolBackAVX512 does the same as avgPoolBackPortable.
 //
 //go:noescape
 func avgPoolBackAVX512(dst []float32, dstRow int, d []float32, p Plane)
 
-// laneSumAVX512 is laneSumPortable.
+// laneSumAVX512 does the same as laneSumPortable.
 //
 //go:noescape
 func laneSumAVX512(acc *[64]float32, x []float32)
 
-// laneSumSquaresAVX512 is laneSumSquaresPortable.
+// laneSumSquaresAVX512 does the same as laneSumSquaresPortable.
 //
 //go:noescape
 func laneSumSquaresAVX512(acc *[16]float64, x []float32)
 
-// sumSquaresAVX512 is sumSquaresPortable.
+// sumSquaresAVX512 does the same as sumSquaresPortable.
 //
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
 
-// laneScaleAVX512 is laneScalePortable.
+// laneScaleAVX512 does the same as laneScalePortable.
 //
 //go:noescape
 func laneScaleAVX512(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyToAVX512 is axpyToPortable.
+// axpyToAVX512 does the same as axpyToPortable.
 //
 //go:noescape
 func axpyToAVX512(dst []float32, alpha float32, x []float32, y []float32)
 
-// fromBytesAVX512 is fromBytesPortable for whole vectors.
+// fromBytesAVX512 does the same as fromBytesPortable for whole vectors.
 //
 //go:noescape
 func fromBytesAVX512(dst []float32, src []byte, scale float32, shift float32)
 
-// laneAxpyWideAVX512 is laneAxpyWidePortable.
+// laneAxpyWideAVX512 does the same as laneAxpyWidePortable.
 //
 //go:noescape
 func laneAxpyWideAVX512(f *[16]float32, x []float32, y []float64)
 
-// addWideAVX512 is addWidePortable.
+// addWideAVX512 does the same as addWidePortable.
 //
 //go:noescape
 func addWideAVX512(dst []float64, dstRow int, x []float32, rows int, vectors int)
 
-// addNarrowAVX512 is addNarrowPortable.
+// addNarrowAVX512 does the same as addNarrowPortable.
 //
 //go:noescape
 func addNarrowAVX512(dst []float32, x []float64)
 
-// narrowTileAVX512 is narrowTilePortable.
+// narrowTileAVX512 does the same as narrowTilePortable.
 //
 //go:noescape
 func narrowTileAVX512(dst []float32, dstRow int, x []float64, rows int, vectors int)
 
-// axpyWideAVX512 is axpyWidePortable.
+// axpyWideAVX512 does the same as axpyWidePortable.
 //
 //go:noescape
 func axpyWideAVX512(alpha float64, x []float32, y []float64)
 
-// spreadAVX512 is spreadPortable.
+// spreadAVX512 does the same as spreadPortable.
 //
 //go:noescape
 func spreadAVX512(dst []float32, dstRow int, dstColumn int, src []float32, p Plane)

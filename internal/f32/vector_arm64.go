@@ -4,107 +4,107 @@
 
 package f32
 
-// reluNEON is reluPortable.
+// reluNEON does the same as reluPortable.
 //
 //go:noescape
 func reluNEON(x []float32)
 
-// reluBackNEON is reluBackPortable.
+// reluBackNEON does the same as reluBackPortable.
 //
 //go:noescape
 func reluBackNEON(d, y []float32)
 
-// tanhNEON is tanhPortable.
+// tanhNEON does the same as tanhPortable.
 //
 //go:noescape
 func tanhNEON(x []float32)
 
-// tanhBackNEON is tanhBackPortable.
+// tanhBackNEON does the same as tanhBackPortable.
 //
 //go:noescape
 func tanhBackNEON(d, y []float32)
 
-// expNEON is expPortable.
+// expNEON does the same as expPortable.
 //
 //go:noescape
 func expNEON(x []float32)
 
-// maxPoolNEON is maxPoolPortable.
+// maxPoolNEON does the same as maxPoolPortable.
 //
 //go:noescape
 func maxPoolNEON(dst []float32, p Plane, src []float32, srcRow int, which []int32)
 
-// maxPoolBackNEON is maxPoolBackPortable.
+// maxPoolBackNEON does the same as maxPoolBackPortable.
 //
 //go:noescape
 func maxPoolBackNEON(dst []float32, dstRow int, d []float32, p Plane, which []int32)
 
-// avgPoolNEON is avgPoolPortable.
+// avgPoolNEON does the same as avgPoolPortable.
 //
 //go:noescape
 func avgPoolNEON(dst []float32, p Plane, src []float32, srcRow int)
 
-// avgPoolBackNEON is avgPoolBackPortable.
+// avgPoolBackNEON does the same as avgPoolBackPortable.
 //
 //go:noescape
 func avgPoolBackNEON(dst []float32, dstRow int, d []float32, p Plane)
 
-// laneSumNEON is laneSumPortable.
+// laneSumNEON does the same as laneSumPortable.
 //
 //go:noescape
 func laneSumNEON(acc *[64]float32, x []float32)
 
-// laneSumSquaresNEON is laneSumSquaresPortable.
+// laneSumSquaresNEON does the same as laneSumSquaresPortable.
 //
 //go:noescape
 func laneSumSquaresNEON(acc *[16]float64, x []float32)
 
-// sumSquaresNEON is sumSquaresPortable.
+// sumSquaresNEON does the same as sumSquaresPortable.
 //
 //go:noescape
 func sumSquaresNEON(x []float32) float64
 
-// laneScaleNEON is laneScalePortable.
+// laneScaleNEON does the same as laneScalePortable.
 //
 //go:noescape
 func laneScaleNEON(dst []float32, dstRow int, f *[16]float32, x []float32)
 
-// axpyToNEON is axpyToPortable for whole vectors.
+// axpyToNEON does the same as axpyToPortable for whole vectors.
 //
 //go:noescape
 func axpyToNEON(dst []float32, alpha float32, x, y []float32)
 
-// fromBytesNEON is fromBytesPortable for whole vectors.
+// fromBytesNEON does the same as fromBytesPortable for whole vectors.
 //
 //go:noescape
 func fromBytesNEON(dst []float32, src []byte, scale, shift float32)
 
-// laneAxpyWideNEON is laneAxpyWidePortable.
+// laneAxpyWideNEON does the same as laneAxpyWidePortable.
 //
 //go:noescape
 func laneAxpyWideNEON(f *[16]float32, x []float32, y []float64)
 
-// addWideNEON is addWidePortable.
+// addWideNEON does the same as addWidePortable.
 //
 //go:noescape
 func addWideNEON(dst []float64, dstRow int, x []float32, rows, vectors int)
 
-// addNarrowNEON is addNarrowPortable for whole vectors.
+// addNarrowNEON does the same as addNarrowPortable for whole vectors.
 //
 //go:noescape
 func addNarrowNEON(dst []float32, x []float64)
 
-// narrowTileNEON is narrowTilePortable.
+// narrowTileNEON does the same as narrowTilePortable.
 //
 //go:noescape
 func narrowTileNEON(dst []float32, dstRow int, x []float64, rows, vectors int)
 
-// axpyWideNEON is axpyWidePortable for whole vectors.
+// axpyWideNEON does the same as axpyWidePortable for whole vectors.
 //
 //go:noescape
 func axpyWideNEON(alpha float64, x []float32, y []float64)
 
-// spreadNEON is spreadPortable.
+// spreadNEON does the same as spreadPortable.
 //
 //go:noescape
 func spreadNEON(dst []float32, dstRow, dstColumn int, src []float32, p Plane)

@@ -44,9 +44,9 @@ func Normal(x []float32, sigma float64, s *rng.Stream) {
 	}
 }
 
-// normalsAtOnce is a multiple of groupNormals, so that the stream is used as by a single call of
-// AddNormal. The memory in use stays in the first-level cache, and the kernels load the same amount
-// ahead.
+// normalsAtOnce is a multiple of groupNormals, so that Normal takes the same numbers from the
+// stream as a single call of AddNormal. The memory in use stays in the first-level cache, and the
+// kernels load the same amount ahead.
 const normalsAtOnce = 64 * groupNormals
 
 // AxpyWide adds alpha·x to y in float64. The lengths must be equal.
@@ -108,8 +108,8 @@ func addWidePortable(dst []float64, dstRow int, x []float32, rows, vectors int) 
 	}
 }
 
-// narrowTilePortable is AddNarrow for rows of dst, dstRow apart, and rows of a tile x, tileFloats
-// apart. It processes the given number of whole vectors of each row.
+// narrowTilePortable adds as AddNarrow does, to rows of dst, dstRow apart, the rows of a tile x,
+// tileFloats apart. It processes the given number of whole vectors of each row.
 func narrowTilePortable(dst []float32, dstRow int, x []float64, rows, vectors int) {
 	for r := range rows {
 		addNarrowPortable(dst[r*dstRow:][:vectors*Lanes], x[r*tileFloats:][:vectors*Lanes])

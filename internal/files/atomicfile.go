@@ -37,13 +37,15 @@ func Write(path string, write func(io.Writer) error) error {
 	return whole(path, true, write)
 }
 
-// WriteSwept is like Write, but does not remove what killed processes left. It is for a folder with
-// many files that SweepFolder has already cleaned: each sweep would read the names of all files.
+// WriteSwept does the same as Write, but does not remove temporary files that killed processes
+// left. It is for a folder with many files that SweepFolder has already cleaned: each sweep would
+// read the names of all files.
 func WriteSwept(path string, write func(io.Writer) error) error {
 	return whole(path, false, write)
 }
 
-// whole replaces the file at path by the output of write.
+// whole replaces the file at path by the output of write, as a whole or not at all. sweeps says
+// whether it removes temporary files that killed processes left.
 func whole(path string, sweeps bool, write func(io.Writer) error) error {
 	f, err := create(path, sweeps)
 	if err != nil {
@@ -70,7 +72,7 @@ func Check(path string) error {
 	return nil
 }
 
-// fill writes to f through a buffer.
+// fill calls write with a buffer for f, and flushes the buffer.
 func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
@@ -97,10 +99,11 @@ const maxTries = 100
 
 // Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
 // path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
-// exist. Create removes what killed processes left while writing the same file.
+// exist. Create removes temporary files that killed processes left while writing the same file.
 func Create(path string) (*File, error) { return create(path, true) }
 
-// create does the work of Create. sweeps says whether it removes what killed processes left.
+// create does the work of Create. sweeps says whether it removes temporary files that killed
+// processes left.
 func create(path string, sweeps bool) (*File, error) {
 	path, err := target(path)
 	if err != nil {
@@ -239,7 +242,7 @@ func Sweep(path string) error {
 	return sweep(dir, base)
 }
 
-// SweepFolder does the same for all files in a folder.
+// SweepFolder does the same as Sweep, for all files in the folder dir.
 func SweepFolder(dir string) error {
 	return sweep(filepath.Clean(dir)+string(filepath.Separator), "")
 }

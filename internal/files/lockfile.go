@@ -110,8 +110,8 @@ func fileLock(path string) string {
 	return dir + "." + base + ".lock"
 }
 
-// SweepLock removes the lock file that a killed process left for the file at path. It is for
-// processes that do not take the lock.
+// SweepLock removes the lock file that a killed process left for the file at path, if nobody holds
+// the lock. It is for processes that do not take the lock themselves.
 func SweepLock(path string) error {
 	return RemoveUnheld(fileLock(path))
 }
@@ -129,7 +129,8 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// holder returns the process number in the lock file in words, or "".
+// holder returns the process number in the lock file f as text for an error, such as " (123)", or
+// "" if there is none.
 func holder(f *os.File) string {
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {

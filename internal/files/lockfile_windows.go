@@ -29,8 +29,8 @@ func openLock(path string) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-// TryLock returns true, because other processes cannot remove a file that is open. That is all a
-// lock is needed for.
+// TryLock returns true without taking a lock. The lock would only keep other processes from
+// removing the file, and on Windows they cannot remove a file that is open.
 func TryLock(*os.File) (bool, error) { return true, nil }
 
 func removeLock(f *os.File, _ string) error { return f.Close() }

@@ -6,7 +6,45 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	xpackages "golang.org/x/tools/go/packages"
 )
+
+// Every package and test is correct Go for the other systems too: the program is released for them,
+// and no file is left out because of its name or a build tag. The types are checked from source, so
+// that nothing is compiled for those systems.
+func TestOtherSystemsAreCorrect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all packages again for each system")
+	}
+	for _, system := range []struct{ os, arch, packages string }{
+		{"darwin", "arm64", module + "/..."},
+		{"windows", "amd64", module + "/..."},
+		{"js", "wasm", module + "/web/internal/planner"},
+	} {
+		loaded, err := xpackages.Load(&xpackages.Config{
+			// Without export data, which the compiler would have to write.
+			Mode: xpackages.NeedName | xpackages.NeedFiles | xpackages.NeedCompiledGoFiles | xpackages.NeedImports |
+				xpackages.NeedDeps | xpackages.NeedTypes | xpackages.NeedSyntax | xpackages.NeedTypesSizes,
+			Env:        append(os.Environ(), "GOOS="+system.os, "GOARCH="+system.arch, "CGO_ENABLED=0"),
+			BuildFlags: []string{"-tags=nobroker"},
+			Tests:      true,
+		}, system.packages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]bool{}
+		xpackages.Visit(loaded, nil, func(p *xpackages.Package) {
+			all[p.PkgPath] = true
+			for _, err := range p.Errors {
+				t.Errorf("%s/%s: %v", system.os, system.arch, err)
+			}
+		})
+		if !all[module+"/rng"] || !all["runtime"] {
+			t.Errorf("%s/%s: packages are missing: %d were checked", system.os, system.arch, len(all))
+		}
+	}
+}
 
 // On a platform whose int has 32 bits counts would wrap around: the build says so,
 // in one line, and nothing is built.
@@ -14,18 +52,23 @@ func TestPlatformsOf32BitsAreRefusedInOneLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for another platform")
 	}
-	for _, pkg := range []string{"cmd/proactivedp", "dp/pld", "sim"} {
-		build := exec.Command("go", "build", "-o", os.DevNull, module+"/"+pkg)
-		build.Env = append(os.Environ(), "GOARCH=386", "CGO_ENABLED=0")
-		out, err := build.CombinedOutput()
-		if err == nil {
-			t.Errorf("%s: it was built", pkg)
-		}
-		lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(line string) bool {
-			return strings.HasPrefix(line, "#") // the package of the lines below
-		})
-		if len(lines) != 1 || !strings.Contains(lines[0], "proactivedp_needs_a_64_bit_platform") {
-			t.Errorf("%s: the build says\n%s\nwant one line that a platform of 64 bits is needed", pkg, out)
+	// Only the package with the guard is compiled: the others depend on it, so they are not built.
+	build := exec.Command("go", "build", "-o", os.DevNull, module+"/rng")
+	build.Env = append(os.Environ(), "GOARCH=386", "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err == nil {
+		t.Error("it was built")
+	}
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "#") // the package of the lines below
+	})
+	if len(lines) != 1 || !strings.Contains(lines[0], "proactivedp_needs_a_64_bit_platform") {
+		t.Errorf("the build says\n%s\nwant one line that a platform of 64 bits is needed", out)
+	}
+	for _, p := range allPackages(t) {
+		if slices.Contains([]string{"cmd/proactivedp", "dp/pld", "sim"}, p.name()) &&
+			!slices.Contains(p.Deps, module+"/rng") {
+			t.Errorf("%s does not depend on rng, so it could be built for 32 bits", p.name())
 		}
 	}
 }

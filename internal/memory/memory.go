@@ -31,7 +31,7 @@ func Known() Limit {
 	return known(os.DirFS("/"), debug.SetMemoryLimit(-1))
 }
 
-// known is Known for a given file system and GOMEMLIMIT.
+// known does the work of Known, with the file system root and the value goLimit of GOMEMLIMIT.
 func known(root fs.FS, goLimit int64) Limit {
 	var least Limit
 	take := func(n int64, by string) {
@@ -78,7 +78,7 @@ func known(root fs.FS, goLimit int64) Limit {
 	return least
 }
 
-// maxFile is how much of a kernel file is read, in bytes.
+// maxFile is the largest part of a file of the kernel that is read, in bytes.
 const maxFile = 1 << 20
 
 // read returns the beginning of a file, or "" if it does not exist.
@@ -112,7 +112,7 @@ func (l Limit) Left() int64 {
 	return l.Bytes - taken()
 }
 
-// taken returns how much memory the process has from the operating system and uses.
+// taken returns the number of bytes that the process has from the operating system and uses.
 func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

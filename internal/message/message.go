@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// These limit how much of an error is printed. Somebody else's file may contain anything, and may
-// have an error in each row.
+// These limit the part of an error that is printed, because the error may quote a file of another
+// party, which may contain anything and have an error in each row.
 const (
 	mostLines = 100  // of an error
 	mostBytes = 2000 // of a line

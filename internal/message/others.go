@@ -29,8 +29,9 @@ func Quoted(text string) string {
 	return fmt.Sprintf("%q… (%d bytes)", text[:cut], len(text))
 }
 
-// Name returns a name that another party chose. A name of ASCII letters, digits and the characters
-// ._+@%:/- cannot be mistaken for other text, and is returned unchanged. Any other name is Quoted.
+// Name returns a name that another party chose, in a form that is safe to print. A name of ASCII
+// letters, digits and the characters ._+@%:/- cannot be mistaken for other text, and is returned
+// unchanged. Any other name is quoted as by [Quoted].
 func Name(text string) string {
 	plain := func(c rune) bool {
 		return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("._+@%:/-", c)
@@ -54,7 +55,8 @@ func CheckText(name, text string, most int) error {
 	return nil
 }
 
-// CheckPage is CheckText for text of several lines, such as a page of Markdown. It may have tabs.
+// CheckPage does the same as CheckText, for text of several lines, such as a page of Markdown. The
+// text may have line breaks and tabs.
 func CheckPage(name, text string) error {
 	line := 0
 	for one := range strings.Lines(text) {

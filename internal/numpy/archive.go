@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// The names of arrays, and what may follow them.
+// The names of arrays, and the endings that they may have.
 var (
 	featureNames = []string{"x", "X", "features", "data", "images"}
 	labelNames   = []string{"y", "labels", "target"}
@@ -25,7 +25,7 @@ const (
 	testEnd  = "_test"
 )
 
-// role says what a file is for.
+// role is the purpose of a file: it has the training set or the test set.
 type role int
 
 const (
@@ -86,7 +86,8 @@ func (p *parser) addArray(path string, f *os.File, size int64) error {
 	return err
 }
 
-// addArchive adds the parts of an archive.
+// addArchive adds the training set of an archive, and its test set if there is one, or only the
+// test set if r is testFile.
 func (p *parser) addArchive(a *archive, r role) error {
 	train, test, err := p.pairs(a)
 	if err != nil {
@@ -176,7 +177,7 @@ func (a *archive) pair(labelled bool, ends ...string) (pair, error) {
 	return pair{x: x, y: y}, err
 }
 
-// addPart adds a part of an archive.
+// addPart adds the arrays in of, a training or a test set, to p.parts.
 func (p *parser) addPart(a *archive, of pair) error {
 	x, err := a.array(of.x)
 	if err != nil {
@@ -308,7 +309,7 @@ func (a *archive) array(f *zip.File) (*array, error) {
 // mostListed is the largest number of array names in an error.
 const mostListed = 20
 
-// list says which arrays the archive has.
+// list returns the names of the archive's arrays, for an error.
 func (a *archive) list() string {
 	var names []string
 	for _, f := range a.files[:min(len(a.files), mostListed)] {

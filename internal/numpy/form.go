@@ -24,7 +24,7 @@ func (f form) String() string {
 	return "rows of " + decimal.Many(f.features, "feature")
 }
 
-// like reports whether two forms have the same records.
+// like reports whether records of the forms f and g have the same kind and size.
 func (f form) like(g form) bool {
 	return f.images == g.images && f.features == g.features && f.channels == g.channels && f.height == g.height
 }

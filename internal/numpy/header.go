@@ -126,7 +126,7 @@ func (s *scanner) rest() string {
 	return s.text
 }
 
-// take removes a word if it is next.
+// take removes word from the text and returns true, if the text continues with it.
 func (s *scanner) take(word string) bool {
 	rest, ok := strings.CutPrefix(s.rest(), word)
 	if ok {
@@ -135,7 +135,7 @@ func (s *scanner) take(word string) bool {
 	return ok
 }
 
-// quoted removes a quoted text.
+// quoted removes a quoted text and returns its content.
 func (s *scanner) quoted() (string, bool) {
 	for _, quote := range []string{"'", `"`} {
 		if s.take(quote) {
@@ -147,7 +147,7 @@ func (s *scanner) quoted() (string, bool) {
 	return "", false
 }
 
-// descr removes the type of the elements.
+// descr removes and returns the type of the elements.
 func (s *scanner) descr() (dtype, error) {
 	if strings.HasPrefix(s.rest(), "[") {
 		return dtype{}, fmt.Errorf("elements of several fields, %.40s …, must be one number or text each", s.text)
@@ -162,7 +162,7 @@ func (s *scanner) descr() (dtype, error) {
 // maxDimensions is the largest number of dimensions, which is that of NumPy.
 const maxDimensions = 64
 
-// shape removes a tuple of numbers.
+// shape removes a tuple of numbers and returns the numbers.
 func (s *scanner) shape() ([]int, error) {
 	all := s.rest()
 	bad := fmt.Errorf("shape %.100s, must be a tuple of whole numbers in [0, 2^63)", all)

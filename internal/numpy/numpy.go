@@ -139,7 +139,8 @@ func (p *parser) close() error {
 	return errors.Join(errs...)
 }
 
-// agree checks that the arrays fit together, and returns the number of records.
+// agree checks that the arrays of all parts have the same form and matching lengths, and returns
+// the number of records.
 func (p *parser) agree() (rows int, err error) {
 	for i := range p.parts {
 		t := &p.parts[i]
@@ -170,7 +171,8 @@ func (p *parser) agree() (rows int, err error) {
 	return rows, nil
 }
 
-// room allocates memory for the records, if they fit the limit.
+// room allocates memory for the records of the data set, or returns an error if they exceed the
+// memory limit.
 func (p *parser) room(rows int) error {
 	each := int64(p.form.features)
 	if !p.form.images {

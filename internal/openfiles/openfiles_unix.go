@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package openfiles ends a program that may not open as many files as it must be able to
-// hold open, as it begins: Go's runtime does not survive without. Packages that open files
-// as they are initialized must come after it. So it rests on what is initialized before all
-// that knows files; of packages that are ready, Go takes the first by path.
+// Package openfiles ends the program at its start, with an error, if the limit of open files is too
+// low, because Go's runtime crashes if it cannot open files. The package must be initialized before
+// packages that open files. So it imports only packages that are initialized before those. Go
+// initializes packages that are ready in the order of their paths.
 package openfiles
 
 import (
@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// minOpenFiles is how many files the program may need open at once: the three
-// standard ones, those of Go's runtime, which does not survive without, data,
-// outputs and their locks.
+// minOpenFiles is the number of files that the program may need to have open at the same time: the
+// three standard files, those of Go's runtime, data, outputs and their locks.
 const minOpenFiles = 32
 
 func init() {

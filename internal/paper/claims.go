@@ -1,41 +1,43 @@
 package paper
 
-// Quantity is what a claim of the paper's text about a figure is of.
+// Quantity is the kind of a claim that the paper's text makes about a figure.
 type Quantity string
 
 // The quantities.
 const (
-	// Accuracy: the test accuracy at the end is Value, at the ε that the paper states, "" for a
-	// training without noise.
+	// Accuracy claims that the test accuracy at the end of training is Value, for the series with
+	// the ε that the paper states, or without noise if Epsilon is "".
 	Accuracy Quantity = "accuracy"
-	// Loss: the accuracy at the end is at most Value below that without noise.
+	// Loss claims that the accuracy at the end is at most Value below that of a training without
+	// noise.
 	Loss Quantity = "loss of accuracy"
-	// LossBySize is Loss of a sample size.
+	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
 	LossBySize Quantity = "loss of accuracy by sample size"
-	// Kept: w* + n keeps at least the part Value of the accuracy of w*, at Clip and Sigma.
+	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, for noise n
+	// with Clip and Sigma.
 	Kept Quantity = "part of the accuracy kept"
-	// Fails: the sample size ends with less accuracy than the largest one.
+	// Fails claims that the training with the sample size Size ends with less accuracy than that
+	// with the largest one.
 	Fails Quantity = "accuracy of a small sample size"
-	// Best: sample sizes from Size on end with the highest accuracies.
+	// Best claims that trainings with sample sizes from Size on end with the highest accuracies.
 	Best Quantity = "accuracy of large sample sizes"
 )
 
-// Claim is a number, or what it stands for, that the paper's text states of one of its
-// figures.
+// Claim is a statement of the paper's text about one of its figures.
 type Claim struct {
-	Figure   string // the name of the figure here
-	Says     string // what is claimed, in words
-	Where    string // words of the text beside it, to find it by
+	Figure   string // name of the figure in this program's registry
+	Says     string // the claim in words
+	Where    string // words next to the claim in the paper's text, by which it can be found
 	Quantity Quantity
-	Epsilon  Number // of Accuracy and Loss: the ε stated; "" without noise
-	Size     int    // of Fails, Best and LossBySize
-	Clip     Number // of Kept
-	Sigma    Number // of Kept
+	Epsilon  Number // for Accuracy and Loss, the stated ε; "" means without noise
+	Size     int    // for Fails, Best and LossBySize, the sample size
+	Clip     Number // for Kept, the clipping norm
+	Sigma    Number // for Kept, the noise multiplier
 	Value    Number
 }
 
-// Claims returns what the paper's text states of its figures: in its main part, its
-// captions and its appendix.
+// Claims returns the claims of the paper's text about its figures, from its main part, its captions
+// and its appendix.
 func Claims() []Claim {
 	const (
 		lossy    = "the test accuracy degradation is about 10\\% for $\\epsilon=0.04945$"

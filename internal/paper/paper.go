@@ -11,7 +11,7 @@ import (
 // Number is a number with the digits that a table of the paper shows.
 type Number string
 
-// Value returns the number.
+// Value returns the number as a float64.
 func (p Number) Value() float64 {
 	v, err := strconv.ParseFloat(string(p), 64)
 	if err != nil {
@@ -20,8 +20,8 @@ func (p Number) Value() float64 {
 	return v
 }
 
-// Shows reports whether v has these digits, rounded or cut off: the paper does
-// both with decimals, and rounds no size up.
+// Shows reports whether the paper may print v as p. The paper sometimes rounds decimals and sometimes
+// cuts them off, so both count. It never rounds sizes up.
 func (p Number) Shows(v float64) bool {
 	_, decimals, fraction := strings.Cut(string(p), ".")
 	above := (v - p.Value()) * math.Pow10(len(decimals)) // how many units of the last digit v is above
@@ -32,15 +32,15 @@ func (p Number) Shows(v float64) bool {
 	return above >= least && above < 1
 }
 
-// IsNear reports whether a table may print v as a round number: the sizes
-// chosen there come within 1 % of it.
+// IsNear reports whether v is within 1 % of p. Some tables print a round ε, and their sizes were
+// chosen so that the ε of the run is that near.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 
-// Case is one of the three settings of the paper's tables: the parameters
-// that all of them share, then what each table prints.
+// Case is one of the paper's three settings. It holds the parameters that all tables of this setting
+// share, and then the numbers that each table prints.
 type Case struct {
 	Name      string
-	N         int // N_c; for logistic regression more records than any of its data sets has
+	N         int // N_c; for logistic regression, more than the training records of any of its data sets
 	GradComps int // K, the gradient computations of a client
 
 	Basic struct {
@@ -52,12 +52,12 @@ type Case struct {
 		Label string
 		Rows  []Budget
 	}
-	// Stated lists the accuracies that the text states, the ε of each, and the one
-	// without noise, which has none.
+	// Stated lists the accuracies that the text states, each with its ε. The accuracy without noise
+	// has no ε.
 	Stated     []Stated
 	Comparison struct {
 		Label         string
-		Sigma         Number // σ as the caption has it
+		Sigma         Number // σ in the table's caption
 		Epsilon       Number // ε_target
 		Formula, Asym Column
 	}
@@ -65,13 +65,13 @@ type Case struct {
 
 // Stated is an accuracy that the paper's text gives.
 type Stated struct {
-	Data              string // the data set that it is of
+	Data              string // name of the data set
 	Accuracy, Epsilon Number // a fraction; Epsilon is "" for a training without noise
-	Where             string // the words beside it, to find it by
+	Where             string // words next to it in the text, by which it can be found
 }
 
-// Budget is a row of a table of budgets. Epsilon is either the ε of the
-// run or a round number that was aimed at.
+// Budget is a row of a table of budgets. Epsilon is either the ε of the run or, if not Exact, a round
+// number near it.
 type Budget struct {
 	Epsilon, Sigma, Size Number
 	Exact                bool // whether ε is that of the run
@@ -86,12 +86,11 @@ func (p Case) Epochs() float64 { return float64(p.GradComps) / float64(p.N) }
 // Delta returns δ = 1/N.
 func (p Case) Delta() float64 { return 1 / float64(p.N) }
 
-// Cases returns what the paper prints, copied digit by digit but for
-// powers of ten, which are written out.
+// Cases returns the paper's three settings with the printed numbers, digit by digit. Only powers of
+// ten are written out.
 func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
 
-// Convex returns what the paper prints for logistic regression, strongly and plain
-// convex.
+// Convex returns the setting of logistic regression, both strongly and plain convex.
 func Convex() Case {
 	convex := Case{Name: "LIBSVM", N: 10_000, GradComps: 50_000}
 	convex.Basic.Label = "tbl:basic_param_setting"
@@ -119,7 +118,7 @@ func Convex() Case {
 	return convex
 }
 
-// MNIST returns what the paper prints for its network on MNIST.
+// MNIST returns the setting of the network on MNIST.
 func MNIST() Case {
 	mnist := Case{Name: "MNIST", N: 60_000, GradComps: 360_000}
 	mnist.Basic.Label = "tbl:basic_param_setting_noncvx"
@@ -146,7 +145,7 @@ func MNIST() Case {
 	return mnist
 }
 
-// CIFAR returns what the paper prints for its network on CIFAR-10.
+// CIFAR returns the setting of the network on CIFAR-10.
 func CIFAR() Case {
 	cifar := Case{Name: "CIFAR-10", N: 50_000, GradComps: 350_000}
 	cifar.Basic.Label = "tbl:basic_param_setting_noncvx_cifar10"

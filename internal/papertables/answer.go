@@ -39,8 +39,7 @@ type auditor struct {
 	accountant dp.Accountant
 }
 
-// run returns the events of a run with Poisson samples of expected size s and as many rounds as K
-// allows.
+// run returns the events of a run with Poisson samples of expected size s and ⌊K/s⌋ rounds.
 func (a auditor) run(adjacency dp.Adjacency, sigma float64, s int) []dp.Event {
 	return []dp.Event{{
 		Sampling: dp.Poisson, Adjacency: adjacency, NoiseMultiplier: sigma,
@@ -160,7 +159,7 @@ func interval(b *dp.Bound) answer {
 	return answer{value: decimal.Up(b.EpsilonUpper, 5), lower: decimal.Down(b.EpsilonLower, 5)}
 }
 
-// fits reports whether a run is certified for ε.
+// fits reports whether the accountant certifies that a run with σ and s costs at most eps.
 func (a auditor) fits(adjacency dp.Adjacency, sigma float64, s int, eps float64) (bool, error) {
 	b, err := a.accountant.Epsilon(a.ctx, a.run(adjacency, sigma, s), a.Delta())
 	return err == nil && b.EpsilonUpper <= eps, err

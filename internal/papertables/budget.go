@@ -5,7 +5,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// guess lists how a printed (ε, σ, s) may have been computed: candidates for two of the numbers, given
+// guess lists how the paper may have computed a printed row (ε, σ, s): candidates for two of the numbers, given
 // the third.
 type guess struct{ epsilon, sigma, size []candidate }
 
@@ -44,7 +44,8 @@ func (a auditor) fromNoise(sigma float64) (g guess, err error) {
 	return g, nil
 }
 
-// cells compares a printed (ε, σ, s) with the guess. follow is how many of its numbers are reproduced.
+// cells compares the printed numbers ε, σ and s of the row b with the guess, and returns a cell for each. follow
+// is the number of them that are not unsupported.
 func (g guess) cells(table, row string, b paper.Budget) (cells []cell, follow int) {
 	matches := b.Epsilon.IsNear
 	if b.Exact {

@@ -18,9 +18,9 @@ const maxUpdates = 1000
 // loop updates γ, starting from 2, until its stopping rule applies. It returns the final γ.
 type loop func(update func(gamma float64) (float64, error)) (float64, error)
 
-// signedLoop updates until γ_new - γ ≤ 0.0001γ, as in both appendices, which take no absolute value. If
-// the first update is too large and the second is smaller than the first, the loop stops and returns
-// the first.
+// signedLoop updates γ until γ_new - γ ≤ 0.0001γ, as both appendices of the paper describe, without an absolute
+// value. If the first update is too large and the second is smaller than the first, the loop stops and returns the
+// first.
 func signedLoop(update func(gamma float64) (float64, error)) (float64, error) {
 	gamma := 2.0
 	for range maxUpdates {
@@ -42,7 +42,7 @@ func oneUpdate(update func(gamma float64) (float64, error)) (float64, error) {
 	return update(2)
 }
 
-// noise is a relation between σ and ε with L = ln(1/δ).
+// noise is a relation between σ and ε, in both directions, for L = ln(1/δ).
 type noise struct {
 	name    string
 	sigma   func(eps, l float64) float64

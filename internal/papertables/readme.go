@@ -176,7 +176,7 @@ func (a *audit) tightness(p *report.Page) {
 	p.Table(header, rows)
 }
 
-// leastC returns c in T = K/s = c·k²/ε.
+// leastC returns c in T = K/s = c·k²/ε, as text, for the size s.
 func (f *finding) leastC(size answer) string {
 	s, err := strconv.Atoi(size.value)
 	if err != nil {
@@ -239,7 +239,7 @@ func (a *audit) adjacency(p *report.Page) {
 	p.Table([]string{"N", "s", "ε_target", "replace-one", "result"}, rows)
 }
 
-// columns explains the columns of the tables.
+// columns adds a list to p that explains the columns of the tables.
 func columns(p *report.Page, accountant string) {
 	p.Items([]string{
 		"*computed, by*: the value of the first procedure that gives the printed digits, rounded or truncated " +
@@ -257,7 +257,8 @@ func columns(p *report.Page, accountant string) {
 	})
 }
 
-// compared says where a number between lower and upper lies compared with the target.
+// compared returns text which says whether a number that lies between lower and upper is within the
+// target.
 func compared(lower, upper, target float64) string {
 	switch {
 	case upper <= target:

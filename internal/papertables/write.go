@@ -36,8 +36,9 @@ const (
 // curvePicture returns the name of the picture of a problem.
 func curvePicture(p paper.Case) string { return fmt.Sprintf("epsilon-over-s-%d.png", p.N) }
 
-// checkFolder refuses a folder that has files of these names but not the README.md that this package
-// writes with them.
+// checkFolder returns an error if writing the tables could overwrite files of another origin: if dir
+// has a file with one of the tables' names, but not the README.md that this package always writes
+// with them.
 func checkFolder(dir string) error {
 	if ours, err := report.HoldsOurs(dir, readmeFile, mark, "one of tables"); ours || err != nil {
 		return err
@@ -72,7 +73,7 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// write writes all files or none.
+// write writes all files of the tables to dir, or none.
 func (a *audit) write(dir string) error {
 	text := func(p report.Page) func(io.Writer) error {
 		return func(w io.Writer) error {
@@ -147,7 +148,7 @@ func accountantColumn(accountant string, adjacency dp.Adjacency) string {
 	return strings.ReplaceAll(accountant+"_"+string(adjacency), "-", "_")
 }
 
-// list returns the same cells as a Markdown page with a section for each table.
+// list returns all cells as a Markdown page with a section for each table.
 func (a *audit) list() report.Page {
 	var p report.Page
 	p.Title("The paper's tables, number by number")

@@ -76,7 +76,7 @@ func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
 	return d, nil
 }
 
-// marked returns the points with marks: all points if they have a meaning or are few. Otherwise it
+// marked returns the points that get marks: all points if l.Points or if they are few. Otherwise it
 // returns some points, at different places for each line, so that the marks of coinciding lines do
 // not coincide.
 func (l Line) marked(points plotter.XYs, i int) plotter.XYs {
@@ -118,8 +118,8 @@ func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) 
 	return band, curve, nil
 }
 
-// bar returns the band of a line with a single point as an error bar, because a band would have no
-// width.
+// bar returns an error bar in place of the band of a line with a single point, because a band over
+// one point has no width.
 func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
 	bar, err := plotter.NewYErrorBars(struct {
 		plotter.XYs

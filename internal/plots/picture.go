@@ -120,7 +120,8 @@ func (p Picture) layout(s Style) (*layout, error) {
 // difference of its ends.
 const mostDrawn = 1e300
 
-// check returns an error for numbers that have no position on the axes.
+// check returns an error if a number of the picture has no position on its axes, such as NaN or a
+// negative number on a logarithmic axis.
 func (p Picture) check() error {
 	var errs []error
 	for _, at := range append([]Picture{p}, p.Below...) {
@@ -168,7 +169,7 @@ func (l *layout) height() vg.Length {
 	return l.of(first+below*belowHeight) + l.tableHeight() + l.legendHeight()
 }
 
-// draw draws the picture.
+// draw draws the plots, with title, caption and table, on the canvas.
 func (l *layout) draw(c draw.Canvas) {
 	around := vg.Length(margin)
 	if l.Bare {
@@ -227,8 +228,8 @@ func (l *layout) rows() ([][]*plot.Plot, error) {
 	return rows, nil
 }
 
-// widen gives a length to an axis without one. Otherwise gonum's widening would give a logarithmic
-// axis a negative end, or change an end by less than a float64 can hold.
+// widen gives an axis whose two ends are equal a length. Gonum would do so itself, but it would
+// give a logarithmic axis a negative end, or change an end by less than a float64 can hold.
 func widen(axis *plot.Axis, logarithmic bool) {
 	switch {
 	case axis.Min > axis.Max && logarithmic: // the axis is empty

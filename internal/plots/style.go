@@ -21,7 +21,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Style says how a picture is drawn. The zero value is the style of the program's own pictures.
+// Style has the size, the typeface and the like of a picture. The zero value is the style of the
+// program's own pictures.
 type Style struct {
 	Bare  bool    // without title, caption and table, which a paper typesets itself; a warning stays
 	Width float64 // in inches, in [MinWidth, MaxWidth]; 0 means UsualWidth
@@ -88,7 +89,7 @@ func (s Style) width() vg.Length {
 // narrow reports whether the legend is below the plot instead of to its right.
 func (s Style) narrow() bool { return s.width() < 5*vg.Inch }
 
-// name returns a line's name for the legend, on one line if there is room.
+// name returns the line's name of for the legend, on one line if there is room.
 func (s Style) name(of string) string {
 	if s.narrow() {
 		return strings.ReplaceAll(of, "\n", " ")
@@ -101,7 +102,8 @@ func (s Style) stroke() vg.Length {
 	return vg.Length(math.Sqrt(min(1, float64(s.width()/(UsualWidth*vg.Inch)))))
 }
 
-// points scales a font size: usual is the size if the axis labels have 10 points.
+// points returns the font size that corresponds, at the style's Size, to the size usual if axis
+// labels have 10 points.
 func (s Style) points(usual vg.Length) vg.Length {
 	if s.Size == 0 {
 		return usual
@@ -109,7 +111,8 @@ func (s Style) points(usual vg.Length) vg.Length {
 	return usual * vg.Length(s.Size/usualSize)
 }
 
-// of scales a length: usual is the length at the default width.
+// of returns the length that corresponds, at the style's width, to the length usual at the default
+// width.
 func (s Style) of(usual vg.Length) vg.Length { return usual * (s.width() / (UsualWidth * vg.Inch)) }
 
 // text returns a style of text in the picture's typeface, with a default size and a colour.

@@ -33,7 +33,7 @@ func later(at sim.Time, d time.Duration) (sim.Time, error) {
 	return at + sim.Time(d), nil
 }
 
-// note records what happens now, and returns the time.
+// note records the event h with the current time, and returns that time.
 func (r *run) note(h sim.Happening) sim.Time {
 	if r.Record == nil {
 		return r.now()
@@ -49,7 +49,8 @@ func (r *run) note(h sim.Happening) sim.Time {
 // millisecond late, which is the granularity of the system's poller.
 const spinning = 1200 * time.Microsecond
 
-// waitUntil returns when the clock reaches the time, or when the context is cancelled.
+// waitUntil waits until the clock reaches the time at, or until the context is cancelled, which is
+// an error.
 func (r *run) waitUntil(ctx context.Context, at sim.Time) error {
 	if rest := r.real(at - r.now()); rest > spinning {
 		timer := time.NewTimer(rest - spinning)

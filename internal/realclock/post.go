@@ -21,7 +21,7 @@ type message struct {
 	broadcast      *sim.Vector // nil for an update
 }
 
-// post sends a message.
+// post gives a message to the post's goroutine, to arrive after a latency that it draws.
 func (r *run) post(ctx context.Context, latency *clock.Duration, purpose rng.Purpose, m message,
 	draws *rng.Stream) error {
 	var err error
@@ -74,7 +74,8 @@ func (r *run) runPost(ctx context.Context) error {
 	}
 }
 
-// deliver hands over a message. It returns false if the server has no room for it yet.
+// deliver gives a message to its client or to the server. It returns false if the server has no
+// room for it yet.
 func (r *run) deliver(m *message) bool {
 	if m.broadcast == nil {
 		select {

@@ -29,7 +29,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Options says how a run keeps its clock and which functions observe it. Each function may be nil.
+// Options has the scale of a run's clock, and functions that observe the run. Each function may be
+// nil.
 type Options struct {
 	Scale   float64      // number of real seconds per second of the clock, in (0, 1e6]
 	Observe sim.Observer // called with every broadcast, by the server's goroutine
@@ -51,8 +52,9 @@ func CheckScale(scale float64) error {
 	return nil
 }
 
-// Check returns an error for every part of the configuration that only the virtual clock supports:
-// on a real clock, nothing that has begun is ever given up. Speeds are supported.
+// Check returns an error for every part of the configuration that only the virtual clock supports.
+// On a real clock, a round or a message that has begun is never given up, so clients cannot leave
+// and messages cannot be lost. Speeds are supported.
 func Check(cfg *sim.Config) error {
 	if cfg == nil {
 		return errors.New("no Config")
@@ -197,7 +199,8 @@ func (r *run) runClient(ctx context.Context, n *node) error {
 	return nil
 }
 
-// read passes the client the broadcasts that have arrived, and waits for those that it needs.
+// read passes the client the broadcasts that have arrived. If the client cannot begin its next
+// round, it waits for more.
 func (r *run) read(ctx context.Context, n *node) error {
 	if err := r.poll(n); err != nil {
 		return err

@@ -128,8 +128,8 @@ func (b *Bar) Clear() {
 // about ten seconds.
 const LongRun = 1e12
 
-// patience is the time that a run may take before it shows progress. Its work is not enough to decide
-// this: per unit of work, small models take a hundred times as long as large networks.
+// patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot
+// decide this, because small models take a hundred times as long per unit of work as large networks.
 const patience, mayBeLong = 3 * time.Second, LongRun / 100
 
 // LongBar returns two functions: show reports the completed fraction of a run, and shows a bar once the

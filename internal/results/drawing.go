@@ -11,14 +11,15 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// Drawing says how a picture is drawn, and in which formats. The zero value is this program's own
+// Drawing has the style and the file formats of a picture. The zero value is this program's own
 // style, as PNG.
 type Drawing struct {
 	Formats []string `json:"formats,omitempty"` // png, svg, pdf; each is written; if empty, png
 	Style
 }
 
-// Style says how a picture is drawn. The zero value is this program's own style.
+// Style has the size, the typeface and the like of a picture. The zero value is this program's own
+// style.
 type Style struct {
 	// Bare omits title, caption and table, for papers that have their own.
 	Bare  bool    `json:"bare,omitempty"`

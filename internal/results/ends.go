@@ -17,7 +17,7 @@ type end struct {
 
 // ends returns the result of every series in a table of runs. Such a table has rows with a series, a
 // seed and a test accuracy, and the last row of a run is its result. If a series has runs of several
-// settings, each of them is a series. Tables of a utility graph (w* + n) have no such result.
+// settings, each setting counts as a series. Tables of a utility graph (w* + n) have no such result.
 func ends(header []string, rows [][]string) []end {
 	at := func(names ...string) int {
 		for _, name := range names {
@@ -115,8 +115,8 @@ func naming(header []string, rows [][]string, series int, budgets bool) func(row
 	}
 }
 
-// largerText returns the larger of two ε in the form of tables. If either is not a number, no ε is
-// claimed, and that text is returned.
+// largerText returns the larger of two ε, which are cells of a table. If one of them is not a
+// number, it returns that text, which says that no ε is claimed.
 func largerText(a, b string) string {
 	x, err := strconv.ParseFloat(a, 64)
 	y, failed := strconv.ParseFloat(b, 64)

@@ -100,8 +100,8 @@ func (e Entry) WriteRow(w io.Writer, more ...string) error {
 	return err
 }
 
-// source describes the data of the figure, and what distinguishes it from a reproducible figure with
-// all of K.
+// source describes the data of the figure. If the figure was made with a part of K, or by a runner
+// whose results cannot be repeated, it says so.
 func (e Entry) source() string {
 	var texts []string
 	for _, d := range e.Data {

@@ -68,7 +68,7 @@ type sample struct {
 	Whole  template.URL
 }
 
-// prose is a Markdown page that a command wrote, as HTML.
+// prose is the HTML of a Markdown page that a command wrote.
 type prose struct {
 	Name string
 	Text template.HTML
@@ -81,7 +81,7 @@ type revision struct {
 	Figures int
 }
 
-// Kinds returns the extensions of the files that a page is made from.
+// Kinds returns the file name extensions of the files in a folder that ReadPage reads.
 func Kinds() []string {
 	kinds := []string{".md", ".json", ".csv"}
 	for _, format := range plots.Formats {
@@ -149,7 +149,7 @@ func ReadPage(dir string) (*Page, error) {
 	return p, nil
 }
 
-// of returns the findings about a figure.
+// of returns those of the page's findings that are about the figure.
 func (p *Page) of(figure string) []Finding {
 	var own []Finding
 	for _, f := range p.findings {
@@ -257,7 +257,7 @@ func statements(config any) ([]string, error) {
 	return all, err
 }
 
-// statement formats one of them as text.
+// statement formats v, a privacy statement in a manifest's config, as text.
 func statement(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -71,7 +71,8 @@ func ManifestText(dir, folder string) ([]byte, error) {
 	return text, nil
 }
 
-// check returns ErrDamaged if the digest in text does not match text.
+// check returns ErrDamaged if the digest inside the manifest text does not match the rest of the
+// text.
 func check(text []byte) error {
 	var m struct {
 		SHA256 string `json:"manifest_sha256"`

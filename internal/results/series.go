@@ -59,8 +59,8 @@ func (s *series) enter(row map[string]string, first bool) error {
 	return nil
 }
 
-// larger returns the larger of two certified ε in the form of tables. Either all runs have an ε or none
-// has.
+// larger returns the larger of two certified ε, which are cells of a table. first says that there is no earlier ε
+// in most. It is an error if only one of the two runs has an ε.
 func larger(most, epsilon string, first bool) (string, error) {
 	if !first && (most == "") != (epsilon == "") {
 		return "", errors.New("some rows have an ε and some have none, must be all or none")
@@ -78,7 +78,7 @@ func larger(most, epsilon string, first bool) (string, error) {
 	return epsilon, nil
 }
 
-// ends returns the settings of the figure, with the final accuracies of their runs.
+// ends returns a series for each setting of the figure, with the final accuracies of its runs.
 func (t *table) ends() (seriesList, error) {
 	var names []string
 	of := map[string]*series{}
@@ -120,7 +120,8 @@ func (l seriesList) pick(what string, is func(series) bool) (series, error) {
 	return l[i], nil
 }
 
-// stated returns the series for an ε that the paper states, or the one without noise.
+// stated returns the series for an ε that the paper states, or the one without noise if epsilon is
+// "".
 func (l seriesList) stated(epsilon paper.Number) (series, error) {
 	if epsilon == "" {
 		return l.pick("without noise", func(s series) bool { return s.sigma == 0 })
@@ -141,7 +142,8 @@ func (l seriesList) largest() series {
 	return slices.MaxFunc(l, func(a, b series) int { return a.size - b.size })
 }
 
-// apart returns the worst series of sizes from size on, and the best of smaller sizes.
+// apart returns the series low, with the lowest mean accuracy of all sample sizes from size on, and
+// high, with the highest mean accuracy of all smaller sizes.
 func (l seriesList) apart(size int) (low, high series, err error) {
 	low, high = series{mean: math.Inf(1)}, series{mean: math.Inf(-1)}
 	for _, s := range l {

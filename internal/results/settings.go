@@ -55,7 +55,7 @@ func sameNumber(a, b json.Number) bool {
 	return err == nil && failed == nil && v == w
 }
 
-// costs is the key of the cost of settings.
+// costs is the key of a manifest's config under which the privacy cost of settings is.
 const costs = "privacy"
 
 // difference describes the first difference of two JSON values, or returns "".

@@ -110,8 +110,8 @@ func sameCell(a, b string) bool {
 // number is a number in a cell.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?`)
 
-// Runs returns the rows of each training. These are consecutive rows with the same texts in the columns
-// names. There must be n trainings with equally many rows.
+// Runs returns a Table for each training: the consecutive rows with the same texts in the columns that names
+// lists. There must be n trainings with equally many rows.
 func (t Table) Runs(n int, names ...string) ([]Table, error) {
 	var key []int
 	for _, name := range names {

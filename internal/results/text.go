@@ -35,7 +35,7 @@ func (p *Page) addReadme(dir, name string) error {
 // errNoPage says that a page does not exist.
 var errNoPage = errors.New("no page")
 
-// addText adds a page. path is relative to the folder.
+// addText adds a Markdown page to p. path is the page's path, relative to the folder dir.
 func (p *Page) addText(dir, path string) error {
 	content, err := bounded.Within(dir, path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {

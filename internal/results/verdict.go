@@ -52,7 +52,7 @@ const rounding = 0.005
 // is called reproduced.
 const deviations = 2
 
-// Rule explains how verdicts are found.
+// Rule is a paragraph for pages of results that explains how verdicts are found.
 var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard "+
 	"deviations over seeds of ours. It is “reproduced, and more” if ours is above that. A bound is "+
 	"reproduced if our mean keeps it. A statement is undecided if it is missed by at most one standard "+
@@ -105,7 +105,7 @@ var errNoBase = errors.New("no run without noise")
 // the manifest says that other sample sizes than the paper's were used.
 var errNoSeries = errors.New("no series")
 
-// table is the data of a figure with those parts of its manifest that verdicts need.
+// table is the data of a figure, with the parts of the figure's manifest that verdicts need.
 type table struct {
 	figure    string
 	rows      []map[string]string
@@ -156,8 +156,8 @@ func readTable(dir, figure string) (*table, error) {
 	return t, nil
 }
 
-// whole reports missing rows: with them, a run would seem to end too early. Each run must have as many
-// rows as the first, and each setting must have the seeds and sizes of the manifest.
+// whole returns an error if rows are missing, because a run would then seem to end too early. Each run must have
+// as many rows as the first, and each setting must have the seeds and sizes of the manifest.
 func (t *table) whole() error {
 	type run struct{ setting, seed string }
 	rows, seeds := map[run]int{}, map[string]int{}
@@ -279,15 +279,15 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	return f, nil
 }
 
-// plainOf is the result with the run without noise from which a loss is computed. The reason says why
-// there can be none, and is "" otherwise.
+// plainOf is a result together with the run without noise, from which a loss of accuracy is computed. reason says
+// why there is no such run, and is "" if there is one.
 type plainOf struct {
 	ends   seriesList
 	unlike string
 }
 
-// lossOf returns the result that a loss is stated of, and the run without noise: from the same figure,
-// or from the base of a sweep of sizes.
+// lossOf returns the result for which the paper states a loss of accuracy, and the run without noise to compare
+// with, which is in the same figure or, for a sweep of sample sizes, in the figure that baseOf names.
 func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
 	of series, base plainOf, err error) {
 	if c.Quantity == paper.Loss {
@@ -309,7 +309,7 @@ func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) 
 	return of, base, err
 }
 
-// unlike says why a figure cannot be compared with another one. It returns "" if it can.
+// unlike returns the reason why the figure t cannot be compared with other, or "" if it can.
 func (t *table) unlike(other *table) string {
 	switch {
 	case other.data != t.data || other.synthetic != t.synthetic:
@@ -321,7 +321,7 @@ func (t *table) unlike(other *table) string {
 	return ""
 }
 
-// of enters the least number of seeds of the runs, and their largest ε.
+// of sets f.Seeds to the least number of seeds of the runs, and f.Epsilon to their largest ε.
 func (f *Finding) of(runs ...series) error {
 	most, first := "", true
 	for i, s := range runs {
@@ -343,7 +343,8 @@ func (f *Finding) of(runs ...series) error {
 	return nil
 }
 
-// more decides whether the series high is better than low. Equal accuracy is not better.
+// more sets f's verdict on the statement that the series high is better than low. Equal accuracy is
+// not better.
 func (f *Finding) more(high, low series) {
 	f.bound(high.mean-low.mean, math.Hypot(high.sd, low.sd))
 	if high.mean == low.mean {
@@ -351,8 +352,8 @@ func (f *Finding) more(high, low series) {
 	}
 }
 
-// bound decides whether our value keeps a bound. margin is its distance, which has the standard
-// deviation sd.
+// bound sets f's verdict on the statement that our value is within a bound. margin is the distance
+// from the bound, positive if the value is within it, and sd the margin's standard deviation.
 func (f *Finding) bound(margin, sd float64) {
 	switch {
 	case math.Abs(margin) < sd && f.Seeds > 1:
@@ -369,7 +370,8 @@ func (f *Finding) bound(margin, sd float64) {
 	}
 }
 
-// kept decides whether w* + n keeps a fraction of the accuracy of w*.
+// kept returns f with a verdict on the statement that w* + n keeps a fraction of the accuracy of
+// w*.
 func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Finding, error) {
 	at, err := t.fractions(f.Clip.Value())
 	if err != nil {

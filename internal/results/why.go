@@ -13,7 +13,8 @@ import (
 // unknown begins the reason if none was found.
 const unknown = "reason unknown; "
 
-// explain says why a statement is not reproduced, according to other experiments.
+// explain sets f.Why, the reason why a statement is not reproduced, as far as other experiments
+// show it.
 func (f *Finding) explain() {
 	if f.Synthetic {
 		f.Verdict, f.Why = Undecided, "run on a synthetic stand-in"
@@ -65,8 +66,8 @@ func (t *table) norm(clip float64) (float64, error) {
 	return mean(norms), nil
 }
 
-// borne summarises the ways to train w* that a figure tried. The noise that w* tolerates depends on its
-// norm, which is own in the utility graph.
+// borne summarises the ways to train w* that a figure tried. The noise that w* tolerates depends on the norm of
+// w*; own is this norm in the utility graph.
 func (t *table) borne(c paper.Claim, own float64) (string, error) {
 	var all []*tried
 	of := map[[2]string]*tried{}

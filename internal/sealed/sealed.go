@@ -50,7 +50,8 @@ var (
 // preamble is the number of bytes before the header.
 func (f Format) preamble() int { return len(f.Magic) + 16 }
 
-// seal returns the version of a file that is written with the key, and the hash of its last bytes.
+// seal returns the version number of a file that is written with the key, and the hash function
+// whose result is the file's last bytes.
 func (f Format) seal(key []byte) (uint64, hash.Hash) {
 	if len(key) == 0 {
 		return uint64(f.Version), sha256.New()

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// DecodeWhole is Decode for a value that this program writes, such as a message from another
-// process, which is not trusted. Every field of a struct must exist and not be null, unless its tag
-// has omitempty or omitzero: Decode would read a missing field as zero, which is a valid number.
-// Slices and maps may be null, because nil is written that way. Strings must be printable on one
-// line and have at most mostText bytes.
+// DecodeWhole decodes as Decode does, but refuses missing fields. It is for values that this
+// program writes, such as messages from another process, which is not trusted. Every field of a
+// struct must exist and not be null, unless its tag has omitempty or omitzero: Decode would read a
+// missing field as zero, which is a valid number. Slices and maps may be null, because nil is
+// written that way. Strings must be printable on one line and have at most mostText bytes.
 func DecodeWhole(text []byte, v any, mostText int) error {
 	if err := decode(text, v, false, mostText); err != nil {
 		return err
@@ -93,7 +93,8 @@ func wholeFields(given map[string]json.RawMessage, t reflect.Type, name string) 
 	return nil
 }
 
-// inside names a field of a value. The outermost value has no name.
+// inside returns the name, for errors, of the field key in the value called name. The outermost
+// value has no name.
 func inside(name, key string) string {
 	if name == "the value" {
 		return key
@@ -101,13 +102,14 @@ func inside(name, key string) string {
 	return name + "." + key
 }
 
-// reads reports whether a type reads its own JSON.
+// reads reports whether the type t has a method that reads its JSON.
 func reads(t reflect.Type) bool {
 	p, text := reflect.PointerTo(t), reflect.TypeFor[encoding.TextUnmarshaler]()
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(text)
 }
 
-// hasStruct reports whether values of a type may lack fields.
+// hasStruct reports whether values of the type t contain structs, so that fields may be missing in
+// their JSON.
 func hasStruct(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()

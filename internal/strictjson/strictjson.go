@@ -20,7 +20,8 @@ import (
 // [Check]. Strings may have several lines.
 func Decode(text []byte, v any) error { return decode(text, v, true, len(text)) }
 
-// decode is Decode for strings of at most most bytes.
+// decode does the work of Decode. Strings may have at most most bytes, and several lines if lines
+// is true.
 func decode(text []byte, v any, lines bool, most int) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -33,7 +34,7 @@ func decode(text []byte, v any, lines bool, most int) error {
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, most)
 }
 
-// Plain rewrites a decoder's error about text in plain words.
+// Plain returns a decoder's error about text in plain words, without Go's types.
 func Plain(err error, text []byte) error {
 	line := func(offset int64) int { return 1 + bytes.Count(text[:min(offset, int64(len(text)))], []byte("\n")) }
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -72,7 +73,8 @@ func Check(text []byte, lines bool) error {
 	return check(json.NewDecoder(bytes.NewReader(text)), "a string", lines, len(text))
 }
 
-// check is Check for one value with a name, whose strings have at most most bytes.
+// check does the work of Check for the next value of d, which errors call name. Strings may have at
+// most most bytes.
 func check(d *json.Decoder, name string, lines bool, most int) error {
 	token, err := d.Token()
 	if err != nil {

@@ -58,7 +58,7 @@ func put(ctx context.Context, store jetstream.ObjectStore, digest string, source
 	return err
 }
 
-// takeBack deletes the data sets that were handed over.
+// takeBack deletes the data sets that handOver has stored at the broker.
 func (q *Queue) takeBack() {
 	if len(q.handed) == 0 {
 		return
@@ -86,8 +86,8 @@ type sources struct {
 	fetched []string                 // digests of the fetched ones, the newest last
 }
 
-// source returns the data set with a digest. It is loaded by the spec's name for it, or fetched from
-// the process that hands out the cell.
+// source returns the data set with a digest. The data set is loaded by its name in the spec, or
+// fetched from the process that hands out the cell.
 func (h *hand) source(ctx context.Context, spec train.Spec, digest string) (*train.Source, error) {
 	s := &h.sources
 	s.mu.Lock()

@@ -19,6 +19,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/experiments"
 	"proactivedp/internal/testkit"
+	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
@@ -59,7 +60,9 @@ func (r role) run(ctx context.Context) error {
 func makeFigures(ctx context.Context, out string, elsewhere pool.Elsewhere) error {
 	d := drawn()
 	source := train.NewSource(d)
-	spec := experiments.OwnSpec(train.Ridge, "synth-drawn", 320)
+	spec := train.DefaultSpec()
+	spec.Model, spec.Data, spec.Clip = train.Ridge, "synth-drawn", 0.3
+	spec.Schedule, spec.Beta = string(sim.ZeroDecay), 0
 	spec.Clients, spec.GradComps, spec.SampleSize = 3, 20_000, "6"
 	one, err := source.Prepare(spec)
 	if err != nil {

@@ -28,8 +28,8 @@ func writeRecords(w io.Writer, d *data.Dataset) error {
 	return nil
 }
 
-// readRecords reads the output of writeRecords. It returns an error if that is not a data set with
-// the given digest.
+// readRecords reads a data set that writeRecords has written. It returns an error if the data set
+// does not have the given digest.
 func readRecords(r io.Reader, digest string) (*data.Dataset, error) {
 	c := codec.NewReader(bounded.Reader(r, maxRecords))
 	d := new(data.Dataset)

@@ -78,7 +78,7 @@ type note struct {
 	Fatal  bool    `json:"fatal,omitempty"` // another worker would fail too
 }
 
-// Options says where cells are handed out.
+// Options configures a Queue: the broker at which it hands out cells, and its log.
 type Options struct {
 	Engine broker.Engine // StoreDir "" means a temporary folder; the queue sets Allow
 	Creds  *broker.Credentials
@@ -99,7 +99,7 @@ type Queue struct {
 	handed   []string        // digests of data sets that were handed over
 }
 
-// Open starts the broker, or connects to it, and creates what workers need.
+// Open starts the broker, or connects to it, and creates the streams that workers need.
 func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	if err := o.Creds.Check(broker.Server); err != nil {
 		return nil, err
@@ -278,8 +278,8 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 	return nil
 }
 
-// repair restores what a broker may have lost: the streams, their cells, and the watch on the
-// results. It ignores errors of the broker, because it is called again.
+// repair creates again the streams, the cells in them and the watch on the results, all of which a
+// broker may have lost. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
 	if !q.conn.IsConnected() {
@@ -326,7 +326,8 @@ func taken(err error) bool {
 	return ok && api.Description == "maximum messages per subject exceeded"
 }
 
-// heed handles a worker's note.
+// heed handles a note from a worker: it passes on the progress of cells, hands over data sets, and
+// returns fatal errors.
 func (q *Queue) heed(ctx context.Context, m *nats.Msg, at map[string]int, tasks []task, part func(int, float64)) error {
 	var n note
 	if err := strictjson.DecodeWhole(m.Data, &n, len(m.Data)); err != nil {

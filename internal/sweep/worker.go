@@ -37,9 +37,8 @@ type WorkOptions struct {
 	Name    string // its name for others; must differ from other workers' names
 	Workers int    // cells at the same time, at least 1
 	Dir     string // folder for checkpoints of cells under way
-	// Load returns a data set for a training by its name. If it returns none, or one with another
-	// digest, the worker asks the process that hands out the cell. Data sets are loaded once and
-	// kept.
+	// Load returns a data set for a training by its name. If Load returns none, or one with another
+	// digest, the worker asks the process that hands out the cell. Data sets are loaded once and kept.
 	Load func(context.Context, train.Spec) (*train.Source, error)
 	// Other has functions for jobs that are not cells of experiments, by the kind in their spec.
 	Other map[string]Maker
@@ -126,7 +125,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// say publishes a note.
+// say publishes the note n for the queue.
 func (w *worker) say(n note) {
 	n.Worker, n.Class = w.Name, class()
 	if text, err := json.Marshal(n); err == nil {
@@ -219,7 +218,7 @@ func (w *worker) create(ctx context.Context, key string, result []byte) error {
 	return nil
 }
 
-// hand is the work of a worker on one cell.
+// hand has the state of a worker's computation of one cell.
 type hand struct {
 	*worker
 	job   pool.Job
@@ -269,7 +268,8 @@ func (h *hand) beat(ctx context.Context) {
 	}
 }
 
-// keep regularly stores the cell's checkpoint at the broker, for another worker.
+// keep stores the cell's checkpoint at the broker again and again, so that another worker can
+// continue from it.
 func (h *hand) keep(ctx context.Context) {
 	for {
 		sleep(ctx, heartbeat)
@@ -306,10 +306,11 @@ func (h *hand) store(ctx context.Context) {
 	h.log.Info("a checkpoint is stored", "key", h.job.Key, "bytes", info.Size())
 }
 
-// fetching is how long fetching a checkpoint may take.
+// fetching is the longest time that fetching a checkpoint may take.
 const fetching = 10 * time.Minute
 
-// fetch gets the checkpoint that another worker has left, unless there is one here.
+// fetch gets the cell's checkpoint that another worker has left at the broker, unless this worker
+// has one in its folder.
 func (h *hand) fetch(ctx context.Context) {
 	if _, err := os.Stat(h.file); !errors.Is(err, fs.ErrNotExist) {
 		return
@@ -338,7 +339,7 @@ func (h *hand) fetch(ctx context.Context) {
 	h.log.Info("a checkpoint is there", "key", h.job.Key)
 }
 
-// forget deletes the stored checkpoint.
+// forget deletes the checkpoint that store has put at the broker, if any.
 func (h *hand) forget() {
 	if h.saved.IsZero() {
 		return

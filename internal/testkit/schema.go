@@ -18,8 +18,9 @@ import (
 
 var writeSchemas = flag.Bool("schemas", false, "write the JSON schemas in docs/schema instead of comparing them")
 
-// CheckSchema compares the file of a JSON schema with the schema of the types of answers, of which a
-// command prints one. Test flag -schemas writes the file.
+// CheckSchema fails the test unless the schema file of the command in folder describes the output of
+// the command with --json: one value of the type of one of answers. With the test flag -schemas it
+// writes the file instead.
 func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 	t.Helper()
 	s := schemas{defs: map[string]any{}}
@@ -101,8 +102,9 @@ func (s schemas) of(t reflect.Type) map[string]any {
 	return map[string]any{"type": "integer"}
 }
 
-// marshaled returns the schema of a type that writes its own JSON: of what its method JSON returns,
-// or, without one, of an array if it is written so.
+// marshaled returns the schema of a type that writes its own JSON. This is the schema of the value
+// that its method JSON returns. Without such a method, it is that of an array, if the type is
+// written as one.
 func (s schemas) marshaled(t reflect.Type) map[string]any {
 	if m, ok := t.MethodByName("JSON"); ok && m.Type.NumOut() == 1 {
 		return s.of(m.Type.Out(0))
@@ -164,8 +166,8 @@ func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]s
 	}
 }
 
-// Valid returns what of an answer its command's schema does not allow. A key that the schema does not
-// have is not allowed either.
+// Valid returns an error if the JSON schema of a command does not allow the answer, which is decoded JSON. Keys
+// that the schema does not list are not allowed.
 func Valid(schema []byte, answer any) error {
 	var root map[string]any
 	if err := json.Unmarshal(schema, &root); err != nil {

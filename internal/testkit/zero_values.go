@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// limit is how long a call may take.
+// limit is the longest time that a call may take.
 const limit = 20 * time.Second
 
 // Package describes those exports of a package that return errors.

@@ -2,10 +2,10 @@ package timeline
 
 import "proactivedp/sim"
 
-// Clients says what each client of a run is doing, by its number.
+// Clients has the current activity of each client of a run, by the client's number.
 type Clients []Client
 
-// Client says what one client is doing.
+// Client is the current activity of one client: in a round, waiting or away.
 type Client struct {
 	Busy  bool          // whether it is in a round
 	Round sim.Happening // how its latest round began

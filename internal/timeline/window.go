@@ -7,7 +7,8 @@ import "proactivedp/sim"
 // window shows.
 const Kept = 4
 
-// Window is what happened until the server had the updates of each client's first rounds.
+// Window has the rounds, absences and broadcasts of a run until the server had the updates of each
+// client's first rounds.
 type Window struct {
 	Rounds     []Round     `json:"rounds"` // rounds in the order of their ends
 	Away       []Away      `json:"away,omitempty"`
@@ -52,7 +53,7 @@ type Recorder struct {
 	now     sim.Time
 }
 
-// NewRecorder returns a recorder of this many rounds of each client.
+// NewRecorder returns a recorder of a window with the given number of rounds of each client.
 func NewRecorder(rounds, clients int) *Recorder {
 	return &Recorder{
 		shown: rounds, clients: make(Clients, clients), index: map[[2]int]int{}, sent: map[[2]int]sim.Time{},
@@ -60,7 +61,7 @@ func NewRecorder(rounds, clients int) *Recorder {
 	}
 }
 
-// Record records an event.
+// Record adds an event of the run to the window. Events must come in the order of their times.
 func (r *Recorder) Record(h sim.Happening) {
 	r.now = h.At
 	r.clients.Enter(h)
@@ -96,7 +97,7 @@ func (r *Recorder) Record(h sim.Happening) {
 	}
 }
 
-// End returns the window, including what is under way at its end.
+// End returns the window, including rounds, absences and broadcasts that are under way at its end.
 func (r *Recorder) End() *Window {
 	for client, c := range r.clients {
 		if c.Away {

@@ -7,7 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// release is the version of a release. The linker sets it (internal/tools/release).
+// release is the version of this program if it was built for a release, and otherwise "". The
+// linker sets it (internal/tools/release).
 var release string
 
 // Info describes a build.
@@ -30,7 +31,8 @@ func Get() Info {
 	return describe(info, release)
 }
 
-// describe interprets a build's record, which may be nil, and the version that the linker set.
+// describe returns the Info for a build's record, which may be nil, and the version that the linker
+// set.
 func describe(record *debug.BuildInfo, release string) Info {
 	i := Info{Version: "unknown", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if record != nil {

@@ -29,8 +29,9 @@ type Model struct {
 	lambda   float64
 	name     string
 	shade    float64
-	shrink   float64 // 1/(1+shade)
-	slack    float64 // see newModel
+	shrink   float64   // 1/(1+shade)
+	slack    float64   // see newModel
+	weights  []float64 // ω of the loss, by class; nil means 1
 	rows     models.RowCache
 }
 
@@ -38,6 +39,7 @@ var _ interface {
 	models.Adder
 	models.Checker
 	models.Reader
+	models.Weightable
 } = (*Model)(nil)
 
 // NewRidge returns the strongly convex model with penalty λ > 0. features must be in [1, 2^32).
@@ -79,6 +81,20 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 		slack: slack}, nil
 }
 
+// WithClassWeights implements models.Weightable.
+func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
+	if err := models.CheckClassWeights(weights, 2); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	weighted, err := newModel(m.name, m.features, m.lambda)
+	if err != nil {
+		return nil, err
+	}
+	weighted.weights = slices.Clone(weights)
+	weighted.slack += 8 * 0x1p-53 // ω, ω² and their products are rounded
+	return weighted, nil
+}
+
 // Name returns "logreg" or "logreg-plain".
 func (m *Model) Name() string { return m.name }
 
@@ -98,6 +114,10 @@ type scratch struct {
 	sum         []float64 // sum of gradients, with as many numbers, or one more than features
 	// A block of examples, in the form of f32.LogisticSteps.
 	step, factor, dot, side [block]float64
+	// With weights: ‖x̄‖² of the examples, the results of the classes so far, and what the examples of a
+	// class have in common.
+	squares, steps, factors [block]float64
+	weighted                f32.Logistic
 	common                  f32.Logistic
 }
 
@@ -114,7 +134,7 @@ func (m *Model) vector(at *[]float64) []float64 {
 	return *at
 }
 
-// own returns the given scratch, or a new one for nil.
+// own returns s as a scratch of this package, or a new scratch if s is nil.
 func own(s models.Scratch) *scratch {
 	if s == nil {
 		return &scratch{}
@@ -137,7 +157,7 @@ func (m *Model) rowsOf(d *data.Dataset, params []float32, s *scratch) *models.Ro
 // Ahead implements models.Reader.
 func (m *Model) Ahead(b data.Batch) { m.rows.Of(b.Data).Ahead(b.Rows) }
 
-// logits yields the number of each example of the batch with its z.
+// logits yields each example's number in the batch and its logit z.
 func (m *Model) logits(params []float32, b data.Batch, given models.Scratch) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		s := own(given)
@@ -231,7 +251,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
-		steps(rows, b.Data.Label, numbers, s)
+		m.steps(rows, b.Data.Label, numbers, s)
 		for i, factor := range s.factor[:len(numbers)] {
 			factors += factorGrid.Round(factor)
 			bias += grid.Round(s.step[i])
@@ -254,19 +274,41 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	return total, nil
 }
 
-// steps sets the scratch's factors to the clip factors of some rows, at most a block, and its steps
-// to factor·a, by which each row is multiplied.
-func steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
+// steps sets s.factor to the clip factors of the rows in numbers, at most a block, and s.step to
+// factor·a, by which each row is multiplied in the sum.
+func (m *Model) steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 	for i, row := range numbers {
 		s.factor[i] = rows.Squares(row) + 1
 		s.side[i] = math.Float64frombits(uint64(labels[row]) << 63)
 	}
 	rows.Dots(s.dot[:len(numbers)], numbers, s.w)
 	n := (len(numbers) + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes // the rest may hold any number
-	f32.LogisticSteps(s.step[:n], s.factor[:n], s.dot[:n], s.side[:n], &s.common)
+	if m.weights == nil {
+		f32.LogisticSteps(s.step[:n], s.factor[:n], s.dot[:n], s.side[:n], &s.common)
+		return
+	}
+	// With a weight ω, a gradient is ωa·x̄ + λw̄, with the squared norm a²·ω²‖x̄‖² + 2a·ωλ·w̄ᵀx̄ + ‖λw̄‖².
+	// LogisticSteps computes that for ω²‖x̄‖² in place of ‖x̄‖² and ωλ in place of λ. It does so for the
+	// whole block and one class at a time; the results of the other class are dropped.
+	copy(s.squares[:n], s.factor[:n])
+	for class, weight := range m.weights {
+		for i := range n {
+			s.factor[i] = float64(weight*weight) * s.squares[i]
+		}
+		s.weighted = s.common
+		s.weighted.Lambda = weight * m.lambda
+		f32.LogisticSteps(s.step[:n], s.factor[:n], s.dot[:n], s.side[:n], &s.weighted)
+		for i, row := range numbers {
+			if int(labels[row]) == class {
+				s.steps[i], s.factors[i] = weight*s.step[i], s.factor[i]
+			}
+		}
+	}
+	s.step, s.factor = s.steps, s.factors
 }
 
-// diverged returns the error for the first of some rows whose gradient has no norm.
+// diverged returns the error for the first of the rows in numbers whose gradient has no finite
+// norm.
 func diverged(numbers []int32, s *scratch) error {
 	i := slices.IndexFunc(s.factor[:len(numbers)], math.IsNaN)
 	return &data.RecordError{Row: int(numbers[i]), Err: models.ErrDiverged}
@@ -295,7 +337,11 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {
 		// ln(1+e^{-z}) + (1-y)z, without overflow for either sign of z.
-		total += max(z, 0) - float64(float64(b.Label(i))*z) + math.Log1p(math.Exp(-math.Abs(z)))
+		loss := max(z, 0) - float64(float64(b.Label(i))*z) + math.Log1p(math.Exp(-math.Abs(z)))
+		if m.weights != nil {
+			loss *= m.weights[b.Label(i)]
+		}
+		total += loss
 	}
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }

@@ -167,7 +167,8 @@ func (c Case) clipBound(t *testing.T) {
 	}
 }
 
-// clipDirection allows an error of the shade, and as much again for norms that are upper bounds.
+// clipDirection tests that a clipped gradient has the direction of the gradient and the norm C. It
+// allows a relative error of twice the model's Shade, because norms may be upper bounds.
 func (c Case) clipDirection(t *testing.T) {
 	tolerance := 1e-5
 	if m, ok := c.Model.(models.Bounded); ok {
@@ -278,7 +279,8 @@ func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool 
 		"the labels are": inUse(labels)}
 }
 
-// separate returns n numbers in their own allocation. A few numbers would otherwise share one.
+// separate returns a slice of n numbers with an allocation of its own, because the runtime puts
+// small slices into a shared one.
 func separate[T any](n int) []T { return make([]T, n, n+64) }
 
 // inUse returns a function that reports whether the memory of x is still reachable.

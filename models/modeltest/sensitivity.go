@@ -99,8 +99,9 @@ func (c Case) worstChange(m models.Bounded) (changes, error) {
 	return worst, nil
 }
 
-// attack removes a record and replaces one: in a round with all records, and in a sample of one
-// more than half of them, at which sums by 64 records change their shape.
+// attack removes a record and replaces one, and measures by how much the sum changes: first in a
+// round with all records, then in a sample of one more than half of them, at which the bins of 64
+// records (see package nn) change their boundaries.
 func (c Case) attack(worst *changes, m models.Bounded, a attack, params []float32, clip float64, where string) error {
 	n := len(a.records)
 	d, s := c.dataset(a.records), rng.New(7).Stream(rng.Sampling, 0, n)
@@ -141,7 +142,8 @@ func (c Case) attack(worst *changes, m models.Bounded, a attack, params []float3
 	return nil
 }
 
-// wide returns the sum. Elements that the model does not overwrite remain visible.
+// wide returns the sum of WideGradSum. It first sets the vector to NaN, so that elements that the
+// model does not overwrite are noticed.
 func (c Case) wide(m models.Bounded, params []float32, b data.Batch, clip float64) ([]float64, error) {
 	sum := make([]float64, m.NumParams())
 	for i := range sum {
@@ -167,7 +169,7 @@ type record struct {
 	label  int32
 }
 
-// attack is a data set for an attack.
+// attack is a data set in which a record can move the sum of a faulty model by more than C.
 type attack struct {
 	name       string
 	records    []record
@@ -223,7 +225,7 @@ func (c Case) attacks(n int) []attack {
 	return out
 }
 
-// record returns a copy of a record of the case.
+// record returns a copy of record i of the case's data set.
 func (c Case) record(i int) record {
 	r := record{label: c.Data.Label[i]}
 	if c.Data.Images != nil {

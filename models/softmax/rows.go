@@ -6,8 +6,8 @@ import (
 	"proactivedp/models"
 )
 
-// rows are the rows of a data set. A block of them is loaded by number. Vectors of float64 have as
-// many columns as a stored row.
+// rows gives access to the rows of a data set, of which one block is loaded at a time. Vectors of
+// float64 have as many columns as a stored row.
 type rows interface {
 	columns() int
 	load(numbers []int32)
@@ -42,7 +42,8 @@ type pixels struct {
 	n      int
 }
 
-// of prepares the tables for a set of images, with the arithmetic of package nn.
+// of prepares the tables for the images m. They have the same bits as the inputs of a network in
+// package nn.
 func (p *pixels) of(m *data.Images) {
 	if p.images == m {
 		return

@@ -16,6 +16,7 @@ package softmax
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/data"
 	"proactivedp/internal/f32"
@@ -29,6 +30,7 @@ type Model struct {
 	features, classes int
 	shade             float64
 	slack             float64         // relative error of a computed norm, see New
+	weights           []float64       // of the loss, by class; nil means 1
 	rows              models.RowCache // of data sets without images
 }
 
@@ -36,6 +38,7 @@ var _ interface {
 	models.Bounded
 	models.Checker
 	models.Scorer
+	models.Weightable
 } = (*Model)(nil)
 
 // maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
@@ -59,6 +62,20 @@ func New(features, classes int) (*Model, error) {
 		// order, and the rest of a norm less than 8u.
 		slack: float64(classes+features+16) * 0x1p-53,
 	}, nil
+}
+
+// WithClassWeights implements models.Weightable.
+func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
+	if err := models.CheckClassWeights(weights, m.classes); err != nil {
+		return nil, fmt.Errorf("softmax: %w", err)
+	}
+	weighted, err := New(m.features, m.classes)
+	if err != nil {
+		return nil, err
+	}
+	weighted.weights = slices.Clone(weights)
+	weighted.slack += 4 * 0x1p-53 // a factor is rounded in a number and in its square
+	return weighted, nil
 }
 
 // Check implements models.Checker. It accepts rows or images with at most the model's number of
@@ -93,7 +110,7 @@ const block = 64
 type scratch struct {
 	wide   []float64        // for ClippedGradSum; nil until it is needed
 	w, sum []float64        // weights, and sums of rows: [class][columns]
-	z      [][block]float64 // for a block of examples, by class: logits, and results of them
+	z      [][block]float64 // for a block of examples, by class: the logits, then their exponentials, then the residuals
 	set    bySet
 	pixels pixels
 }
@@ -220,6 +237,13 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 		s.exponentials(len(numbers))
 		for i, row := range numbers {
 			a2 := s.residual(i, b.Data.Label[row])
+			if m.weights != nil {
+				weight := m.weights[b.Data.Label[row]]
+				for k := range s.z {
+					s.z[k][i] *= weight
+				}
+				a2 *= float64(weight * weight)
+			}
 			factor, ok := models.ClipFactor(math.Sqrt(float64(a2*(x.square(i)+1)))*(1+m.slack), clip)
 			if !ok {
 				return &data.RecordError{Row: int(row), Err: models.ErrDiverged}
@@ -268,7 +292,11 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 			for k := range s.z {
 				sum += s.z[k][i]
 			}
-			total += math.Log(sum) + own[i]
+			loss := math.Log(sum) + own[i]
+			if m.weights != nil {
+				loss *= m.weights[b.Label(from+i)]
+			}
+			total += loss
 		}
 	})
 	return total / float64(b.Len())

@@ -36,8 +36,8 @@ const (
 //
 //	SelfComposedDpEvent(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.1)), 1000)
 //
-// It covers Gaussian noise, Poisson samples, samples without replacement, full batches, and their
-// repetition and composition. The text is parsed and never executed.
+// It covers Gaussian noise, Poisson samples, samples without replacement, full batches, random
+// allocation of each record to one round, and their repetition and composition. The text is parsed and never executed.
 func readDpEvent(text []byte) ([]dp.Event, error) {
 	p := eventParser{text: string(text)}
 	v, err := p.value(0)
@@ -80,7 +80,7 @@ func (p *eventParser) at(err error) error {
 
 func (p *eventParser) blank() { p.text = strings.TrimLeft(p.text, " \t\r\n") }
 
-// take consumes the mark if it comes next.
+// take skips the mark and returns true if the mark comes next in the text.
 func (p *eventParser) take(mark string) bool {
 	p.blank()
 	rest, ok := strings.CutPrefix(p.text, mark)
@@ -204,10 +204,15 @@ var shape = map[string][]string{
 	"GaussianDpEvent":                  {"noise_multiplier"},
 	"PoissonSampledDpEvent":            {"sampling_probability", "event"},
 	"SampledWithoutReplacementDpEvent": {"source_dataset_size", "sample_size", "event"},
+	"RandomAllocationDpEvent":          {"event", "num_selected", "num_steps"},
 	"SelfComposedDpEvent":              {"event", "count"},
 	"ComposedDpEvent":                  {"events"},
 	"NoOpDpEvent":                      {},
 }
+
+// allocationEvent is the event of random allocation. The order of its arguments is not settled, so
+// their names must be given, as Python prints them.
+const allocationEvent = "RandomAllocationDpEvent"
 
 // arguments returns the arguments of a call by name.
 func (v pyValue) arguments() (map[string]pyValue, error) {
@@ -225,6 +230,10 @@ func (v pyValue) arguments() (map[string]pyValue, error) {
 	args := map[string]pyValue{}
 	for i, a := range v.list {
 		name := v.names[i]
+		if name == "" && v.name == allocationEvent && i > 0 {
+			return nil, fmt.Errorf("%s has argument number %d without a name, must be num_selected=… and num_steps=…", v.name,
+				i+1)
+		}
 		if name == "" && i < len(want) {
 			name = want[i]
 		}
@@ -254,8 +263,8 @@ func (v pyValue) text() string {
 	return strconv.FormatFloat(v.number, 'g', -1, 64)
 }
 
-// plain returns a number. NumPy 2 prints it as np.float64(0.01). Other widths are refused, because
-// their printed digits are not the exact number.
+// plain returns v as a number. NumPy 2 prints a number as np.float64(0.01). Other widths are
+// refused, because their printed digits are not the exact number.
 func (v pyValue) plain(name string) (float64, error) {
 	if v.call && (v.name == "float64" || v.name == "int64") && len(v.list) == 1 && v.names[0] == "" {
 		v = v.list[0]
@@ -311,6 +320,14 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 	}
 	e, err := v.round(args)
 	e.Count = times
+	if e.Sampling == dp.Allocation { // every repetition is an epoch with a draw of its own
+		steps, stepsErr := args["num_steps"].count("num_steps")
+		if stepsErr == nil && float64(times)*float64(steps) > 1<<53 {
+			stepsErr = fmt.Errorf("num_steps = %d of %d, must be at most 2^53 in all", steps, times)
+		}
+		err = errors.Join(err, stepsErr)
+		e.Count, e.Rate, e.Redraw = times*steps, 1/float64(max(steps, 1)), dp.EachEpoch
+	}
 	return []dp.Event{e}, err
 }
 
@@ -325,6 +342,12 @@ func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 	case "PoissonSampledDpEvent":
 		if e.Rate, err = args["sampling_probability"].plain("sampling_probability"); err == nil && e.Rate == 0 {
 			err = errors.New("sampling_probability = 0, must be in (0, 1]")
+		}
+	case allocationEvent:
+		e.Sampling = dp.Allocation
+		var selected int
+		if selected, err = args["num_selected"].count("num_selected"); err == nil && selected != 1 {
+			err = fmt.Errorf("num_selected = %d is %w: a record must be in 1 of num_steps rounds", selected, dp.ErrNotCovered)
 		}
 	default:
 		e.Sampling = dp.FixedSize

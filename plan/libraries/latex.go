@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// writeLaTeX writes what a paper must state about the privacy of r, as a paragraph and as a table. It
-// needs no LaTeX package.
+// writeLaTeX returns LaTeX with everything that a paper must state about the privacy of r, as a paragraph and as a
+// table. It needs no LaTeX package.
 func writeLaTeX(r Release) Code {
 	e, b := r.Event, r.Bound
 	var text strings.Builder
@@ -83,8 +83,12 @@ func sampledAs(e dp.Event) string {
 		return fmt.Sprintf("draws a share $q = %s$ of the records%s,\nas many each time and without replacement", rate,
 			sizes)
 	case dp.Shuffle:
+		drawnIn := "each epoch"
+		if e.Redraw == dp.Once {
+			drawnIn = "the first epoch"
+		}
 		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled in "+
-			"each epoch%s", e.Batches(), sizes)
+			"%s%s", e.Batches(), drawnIn, sizes)
 	case dp.Poisson:
 	default: // OfEvents refuses any other
 		return fmt.Sprintf("draws its records by the unknown sampling %q", e.Sampling)

@@ -105,6 +105,14 @@ func (r Release) check() error {
 	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
 		errs = append(errs, err)
 	}
+	if r.Event.Sampling == dp.Allocation {
+		errs = append(errs, fmt.Errorf("code for %s sampling is %w: no library here draws it as its accountant counts it. "+
+			"BallsInBinsSampling of JAX Privacy keeps one draw for all epochs, which is redraw = %q; its "+
+			"RandomAllocationSampling uses a record in k of t rounds", dp.Allocation, dp.ErrNotCovered, dp.Once))
+	}
+	if r.Event.Group > 1 {
+		errs = append(errs, fmt.Errorf("group = %d, code is for single records: %w", r.Event.Group, dp.ErrNotCovered))
+	}
 	if r.Holders > 1 && r.Event.Sampling == dp.Shuffle {
 		errs = append(errs, fmt.Errorf("shuffled batches of %d clients that hold a record, must be of one "+
 			"client: clients do not begin their epochs together: %w", r.Holders, dp.ErrNotCovered))

@@ -125,7 +125,7 @@ var writers = map[Format]writer{
 	},
 }
 
-// shared returns a caveat if several clients hold each record.
+// shared returns a caveat for the code of one client, if several clients hold each record.
 func shared(r Release) []string {
 	if r.Holders <= 1 {
 		return nil
@@ -134,7 +134,7 @@ func shared(r Release) []string {
 		"hold, and counts the rounds of all of them.", r.Holders)}
 }
 
-// federated returns the caveat of shared for code that runs all clients.
+// federated returns the same caveat as shared, for code that runs all clients.
 func federated(r Release) string {
 	if r.Holders <= 1 {
 		return "The ε above is for a record that ONE client holds. If clients have records in common, each of " +
@@ -184,15 +184,20 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	return c, nil
 }
 
-// all returns the rounds that the bound counts.
+// all returns the rounds that the bound counts, which are those of all holders of a record.
 func (r Release) all() dp.Event {
 	e := r.Event
 	e.Count *= max(r.Holders, 1)
 	return e
 }
 
-// holdsFor says for which batches the ε holds, and for which it does not.
+// holdsFor returns a comment for the code about which batches the ε holds for, and which it does
+// not hold for.
 func holdsFor(e dp.Event) string {
+	if e.Sampling == dp.Shuffle && e.Redraw == dp.Once {
+		return "This ε holds for batches that are cut from one permutation of the records, which all epochs keep. A " +
+			"DataLoader with shuffle=True draws a new one in each epoch."
+	}
 	if e.Sampling == dp.Shuffle {
 		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
 			"DataLoader makes them with shuffle=True and drop_last=True."
@@ -202,7 +207,8 @@ func holdsFor(e dp.Event) string {
 		e.Sampling)
 }
 
-// constantsOf says which constants the code uses, and what the plan assumes to be public.
+// constantsOf returns a comment for the code about its constants and about the numbers that the
+// plan assumes to be public.
 func constantsOf(e dp.Event) string {
 	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the " +
 		"plan. The code never computes them from the data set, so one more or one less record changes none " +

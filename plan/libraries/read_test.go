@@ -25,6 +25,9 @@ func TestRecordsAreRead(t *testing.T) {
 		`{"history": [[2, 0.5, 1], [1e0, 0.25, 3.0]], "mechanism": "prv"}`: {poisson(2, 0.5, 1), poisson(1, 0.25, 3)},
 		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 167773./(1<<24), 20)},
 		"GaussianDpEvent(noise_multiplier=3.0)": {poisson(3, 1, 1)},
+		"SelfComposedDpEvent(event=RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=1, " +
+			"num_steps=98), count=10)": {{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 1. / 98,
+			Redraw: dp.EachEpoch, Count: 980}},
 		"SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
 			"event=GaussianDpEvent(noise_multiplier=1.1)), count=1_000)": {poisson(1.1, 0.01, 1000)},
 		"dp_accounting.SelfComposedDpEvent(dp_accounting.PoissonSampledDpEvent(\n  1e-2, GaussianDpEvent(.5),\n), 7)": {
@@ -72,7 +75,10 @@ func TestRatesOfOpacusAreTheDrawnOnes(t *testing.T) {
 func TestRecordsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"LaplaceDpEvent(noise_multiplier=1)": "LaplaceDpEvent is not covered",
-		"NonPrivateDpEvent()":                "NonPrivateDpEvent is not covered",
+		"RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=10, num_steps=100)": "num_selected " +
+			"= 10 is not covered",
+		"RandomAllocationDpEvent(event=LaplaceDpEvent(1), num_selected=1, num_steps=9)": "of LaplaceDpEvent is not covered",
+		"NonPrivateDpEvent()": "NonPrivateDpEvent is not covered",
 		"ComposedDpEvent([GaussianDpEvent(1), EpsilonDeltaDpEvent(1, 1e-5)])": "EpsilonDeltaDpEvent is not covered",
 		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(1))": "PoissonSampledDpEvent of " +
 			"LaplaceDpEvent is not covered",
@@ -89,6 +95,7 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		"GaussianDpEvent(sigma=1)":                                                 `no argument "sigma"`,
 		"GaussianDpEvent(1, noise_multiplier=2)":                                   "twice",
 		"GaussianDpEvent()":                                                        "has no noise_multiplier",
+		"RandomAllocationDpEvent(GaussianDpEvent(2.0), 1, 100)":                    "without a name",
 		"GaussianDpEvent(NoOpDpEvent())":                                           "must be a number",
 		"GaussianDpEvent(np.float32(1.1))":                                         "must be a number",
 		"GaussianDpEvent(np.float64(np.float64(1.1)))":                             "must be a number",

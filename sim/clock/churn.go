@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Churn says how clients leave and return. Every client is present at the start. Then it is absent
-// and present in turn, for exponentially distributed times with these means. With the zero value no
-// client leaves.
+// Churn has the mean times after which clients leave and return. Every client is present at the
+// start. Then it is absent and present in turn, for exponentially distributed times with these
+// means. With the zero value no client leaves.
 //
 // A client that leaves gives up the round under way. Nothing of that round was released. The client
 // begins it again when it returns, with the same sample and noise. The messages that it has sent
@@ -60,8 +60,8 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries bounds how often, on average, a client must begin something until it stays long enough to
-// finish it. length is the mean length of that thing in nanoseconds. One try succeeds with
+// Tries bounds how often, on average, a client must begin a task until it stays long enough to
+// finish the task. length is the task's mean duration in nanoseconds. One try succeeds with
 // probability E[exp(−X/present)] ≥ exp(−E[X]/present), by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {

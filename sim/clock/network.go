@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Network says what can happen to a message on its way, in both directions, in addition to its
-// latency. With the zero value each message arrives once.
+// Network has the probabilities with which messages, in both directions, are lost or duplicated on
+// their way. With the zero value each message arrives once.
 type Network struct {
 	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
 	Resend    time.Duration // time after which a lost message is sent again

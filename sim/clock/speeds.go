@@ -9,9 +9,10 @@ import (
 	"proactivedp/rng"
 )
 
-// Speeds says how fast each client computes. A gradient of a client with speed x takes 1/x times the
-// draw of Timing.Compute. The speeds are either listed, or the factor 1/x is drawn once for each
-// client, with mean 1. With the zero value all clients have speed 1.
+// Speeds has the speed at which each client computes, relative to a usual client. A gradient of a
+// client with speed x takes 1/x times the draw of Timing.Compute. The speeds are either listed, or
+// the factor 1/x is drawn once for each client, with mean 1. With the zero value all clients have
+// speed 1.
 type Speeds struct {
 	List  []float64 // the speed of each client
 	Kind  Family    // distribution of the factor 1/x: lognormal or pareto

@@ -31,8 +31,9 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one unit of work. Spec has everything that its result depends on. So cells with equal
-// specs are computed once, and a later call finds a finished cell again.
+// Cell is one training with its evaluation, whose result is stored. Its field Spec has everything
+// that the result depends on. So cells with equal specs are computed once, and a later call finds a
+// finished cell in the store.
 type Cell struct {
 	Spec any // what the result depends on, as JSON has it
 	Code int // see train.Spec.CodeVersion
@@ -45,18 +46,19 @@ type Cell struct {
 	// Run may report the fraction of the work that is done, and write checkpoints to continue from.
 	Run   func(ctx context.Context, perf sim.Perf, progress func(part float64), keep train.Keep) (any, error)
 	Check func(json.RawMessage) error // returns an error if a result from the store is incomplete
-	// Alone says that the result depends on real time. So no other cell runs at the same time. The
-	// result is kept like others, but it is not repeatable.
+	// Alone says that the result depends on real time, so no other cell may run at the same time. The
+	// result is stored like others, but it is not repeatable.
 	Alone bool
 }
 
-// cellOf returns a cell of the training without the functions Cost, Run and Check.
+// cellOf returns a cell whose result depends on what, for a training of spec. The caller must set
+// the functions Cost, Run and Check.
 func cellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return Cell{Spec: what, Code: spec.CodeVersion(), Kernels: spec.Kernels(), Source: source}
 }
 
-// clockCellOf is cellOf for a training on a clock. With a real clock, no other cell runs at the same
-// time.
+// clockCellOf does the same as cellOf, for a training on a virtual or real clock. With a real clock,
+// no other cell may run at the same time.
 func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	c := cellOf(what, spec, source)
 	c.Alone = spec.Runner == train.HogwildRunner
@@ -75,11 +77,12 @@ func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (tr
 // Key returns the cell's identity: a hash of everything that its result depends on.
 func (c Cell) Key() (string, error) { return c.keyOn(cpu.Arch()) }
 
-// usualArch is the architecture that keys leave out: the first keys had no architecture.
+// usualArch is the architecture that is not part of keys, because keys had no architecture at first
+// and must not change.
 const usualArch = "amd64"
 
-// keyOn returns the key on an architecture. Results of other architectures differ in their last
-// bits.
+// keyOn returns the cell's key on the architecture arch. The architecture is part of the key
+// because results on other architectures differ in their last bits.
 func (c Cell) keyOn(arch string) (string, error) {
 	if arch == usualArch {
 		arch = ""
@@ -116,7 +119,7 @@ type Spent struct {
 	Time time.Duration
 }
 
-// run is Run with the options of g.
+// run computes cells in the same way as the function Run, with the options of g.
 func (g grid) run(ctx context.Context, cells []Cell) ([]json.RawMessage, Spent, error) {
 	spent := Spent{}
 	if err := g.store.make(); err != nil {
@@ -243,7 +246,7 @@ func (g grid) compute(ctx context.Context, cells []Cell, keys []string, todo []i
 	return b.took, b.stopped(err)
 }
 
-// stopped adds to an error how many cells are done.
+// stopped returns err with the number of cells that are done.
 func (b *batch) stopped(err error) error {
 	if err == nil {
 		return nil
@@ -251,7 +254,7 @@ func (b *batch) stopped(err error) error {
 	return fmt.Errorf("stopped with %d of %d trainings done, %s: %w", b.done, b.total, b.store.kept(), err)
 }
 
-// largest returns the memory of the largest of the cells.
+// largest returns the largest memory that one of the cells with these numbers needs.
 func (b *batch) largest(numbers []int) int64 {
 	largest := int64(1)
 	for _, i := range numbers {

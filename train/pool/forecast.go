@@ -9,16 +9,16 @@ import (
 	"proactivedp/train"
 )
 
-// Forecast is what Run would do with cells.
+// Forecast has the amount of work that Run would do for cells.
 type Forecast struct {
 	Cells int           // different cells
-	Kept  int           // those that the folder already has
-	Time  time.Duration // about how long the others take, without waits for a real clock
-	Clock int           // those of the others that have a real clock
+	Kept  int           // how many of them the folder already has
+	Time  time.Duration // about how long the cells take that the folder does not have, without waits for a real clock
+	Clock int           // how many of these cells have a real clock
 }
 
-// Plan returns what Run would do with the cells. It computes none, and measures a gradient of each
-// model on its data.
+// Plan returns a forecast of the work of Run for the cells. It computes no cell, but measures a
+// gradient of each model on its data.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	g, f := o.grid(), Forecast{}
 	seen := map[string]bool{}
@@ -56,7 +56,7 @@ func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	return f, nil
 }
 
-// usualRate is about how much work per second one core does.
+// usualRate is the approximate number of operations per second of one core.
 const usualRate = 5e10
 
 // rate returns how much work per second one worker does for trainings like the cell's. known has the

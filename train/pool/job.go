@@ -78,7 +78,8 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
 }
 
-// checkViews returns an error if a number of measurements is out of range.
+// checkViews returns an error if one of the cell's numbers of measurements (points, looks, rounds)
+// is out of range.
 func (c anyCell) checkViews() error {
 	for _, of := range []struct {
 		kind, name string
@@ -161,7 +162,8 @@ func (j Job) Do(ctx context.Context,
 	return text, keep.Forget()
 }
 
-// away computes cells in other processes, if that is possible, and returns the remaining ones.
+// away computes cells in other processes, where possible, and returns the numbers of the cells that
+// remain for this process.
 func (b *batch) away(ctx context.Context, numbers []int) (left []int, err error) {
 	var jobs []Job
 	var of []int

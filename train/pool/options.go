@@ -9,7 +9,7 @@ import (
 // Folder is the name of the folder of finished cells, inside the folder of a result.
 const Folder = ".cells"
 
-// Options says how cells are computed.
+// Options has the folder and the limits for computing cells.
 type Options struct {
 	Folder   string  // folder of finished cells, for one call at a time; "" stores nothing
 	Workers  int     // how many cells run at the same time, if the memory allows

@@ -9,13 +9,14 @@ import (
 	"proactivedp/train"
 )
 
-// Paid is what a run released and what that costs, if its sample sizes were not fixed beforehand.
+// Paid has the rounds that a run released and their privacy cost, if its sample sizes were not
+// fixed beforehand.
 type Paid struct {
 	Runs    []dp.Run     `json:"runs"` // the rounds of each client
 	Privacy claim.Report `json:"privacy"`
 }
 
-// paidFor returns what a finished run released and what that costs.
+// paidFor returns the rounds that a finished run released and their privacy cost.
 func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid, error) {
 	privacy, err := p.ReleasedPrivacy(ctx, result)
 	if err != nil {

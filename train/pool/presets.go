@@ -20,7 +20,7 @@ type Experiment struct {
 	Records int        // how many records the paper gives a client
 
 	Clips, Sigmas []float64 // clipping norms and noise multipliers of the utility graph
-	WStar         int       // gradient computations of w* there, over all clients
+	WStar         int       // gradient computations of the utility graph's w*, over all clients
 	Draws         int       // draws of the noise, for each σ
 
 	Eta0, Beta []float64 // the grid of step sizes to search
@@ -32,7 +32,7 @@ type Steps struct {
 	Decay      sim.Decay
 }
 
-// of returns the training t with the step size.
+// of returns the training t with the step size s.
 func (s Steps) of(t train.Spec) train.Spec {
 	t.Eta0, t.Beta, t.Schedule = s.Eta0, s.Beta, string(s.Decay)
 	return t
@@ -130,8 +130,8 @@ func Features(dataset string) train.Spec {
 	return s
 }
 
-// Network returns the settings that all networks share (C = 0.025) and what the paper prints for the
-// data set, mnist or cifar10. δ is 1/N, as in the paper.
+// Network returns the settings that all networks share (C = 0.025), with the numbers that the paper
+// prints for the data set, mnist or cifar10. δ is 1/N, as in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -145,7 +145,8 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK says in words whose K the experiments on a data set use.
+// WhoseK returns a text for captions about where K comes from: from the paper, if it has an
+// experiment on the data set, and otherwise from the settings.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"
@@ -159,9 +160,9 @@ func Has(dataset string) bool {
 	return slices.ContainsFunc(Experiments(), func(s Experiment) bool { return s.Train.Data == synth.StandsInFor(dataset) })
 }
 
-// Of returns the paper's experiment of a model on a data set. If one of them is "", it is the usual
-// one for the other. If the paper has no such experiment, Of returns the first one of the model, or
-// of the data set, or ridge logistic regression on phishing, under the given names.
+// Of returns the paper's experiment of a model on a data set. If model or dataset is "", the usual
+// one for the other is taken. If the paper has no such experiment, Of returns the first one of the
+// model, or of the data set, or ridge logistic regression on phishing, under the given names.
 func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
@@ -188,8 +189,8 @@ func Of(model, dataset string) Experiment {
 	return s
 }
 
-// Train returns the paper's parameters for a model on a data set. If one of them is "", it is the
-// usual one for the other. If the paper has no such experiment, they are those of the nearest one.
-// The step size of networks differs from the paper's, which is η₀ = 0.1 and η₀/(1+β√t) with β =
-// 0.01: it was chosen on held-out records.
+// Train returns the paper's parameters for a model on a data set. If model or dataset is "", the
+// usual one for the other is taken. If the paper has no such experiment, the parameters are those
+// of the nearest one (see Of). The step size of networks differs from the paper's, which is η₀ =
+// 0.1 and η₀/(1+β√t) with β = 0.01: it was chosen on held-out records.
 func Train(model, dataset string) train.Spec { return Of(model, dataset).Train }

@@ -23,7 +23,8 @@ import (
 // store keeps each finished cell in a file. It keeps nothing if dir is "".
 type store struct{ dir string }
 
-// make creates the folder of the store, if it has one, and removes what killed processes left in it.
+// make creates the folder of the store, if it has one, and removes temporary files that killed
+// processes left in it.
 func (s store) make() error {
 	if s.dir == "" {
 		return nil
@@ -34,7 +35,7 @@ func (s store) make() error {
 	return files.SweepFolder(s.dir)
 }
 
-// kept describes where finished cells are stored.
+// kept returns a text for messages which says where finished cells are stored.
 func (s store) kept() string {
 	if s.dir == "" {
 		return "which are not kept"

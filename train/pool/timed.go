@@ -22,8 +22,9 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the result of such a run. Look j, from 0, evaluates the server's model v when it has the
-// first j/looks of all updates. So there is the same work between two looks, but not the same time.
+// Timed is the result of a run on a clock that is evaluated several times. Look j, from 0,
+// evaluates the server's model v when it has the first j/looks of all updates. So the number of
+// updates between two looks is always the same, but the time is not.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
@@ -130,7 +131,7 @@ func runTimed(ctx context.Context, p *train.Prepared, perf sim.Perf, looks int,
 	return t, nil
 }
 
-// diverge completes the looks of a run that diverged at the given time.
+// diverge sets the remaining looks of a run that diverged at the time now: their accuracy is 0.
 func (t *Timed) diverge(looks int, now sim.Time) {
 	t.Diverged, t.Clock, t.Staleness, t.Busy, t.Done = true, now, nil, nil, nil
 	for len(t.At) <= looks {

@@ -83,7 +83,8 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Opt
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves is like [Trials], for learning curves with the given number of points after the first.
+// Curves does the same as [Trials], for learning curves with the given number of points after the
+// first.
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -94,7 +95,7 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities is like [Trials], for lines of utility graphs.
+// Utilities does the same as [Trials], for lines of utility graphs.
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

@@ -59,7 +59,7 @@ type UtilityPoint struct {
 	MeanAccuracy float64 `json:"test_accuracy"` // mean accuracy of w* + n
 }
 
-// plain returns the spec of the training of w*.
+// plain returns s.Train, the spec of the training of w*, without noise.
 func (s UtilitySpec) plain() train.Spec {
 	spec := s.Train
 	spec.NoiseMultiplier = 0

@@ -83,9 +83,9 @@ const frontierLines = [
   { key: "sigma_replace_one", title: "certified, replace one", ink: ink.rdp, dash: "6 4", symbol: "triangle" },
 ];
 
-// frontierChart draws the least σ over the sample size, with the plan and the current point. A
-// click moves to the nearest sample size.
-function frontierChart(element, rows, plan, at, walk) {
+// frontierChart draws the least σ over the batch size, with the plan, the current point and the
+// recommended batch size, if there is one. A click moves to the nearest batch size.
+function frontierChart(element, rows, plan, at, walk, recommended) {
   const width = widthOf(element);
   const sigmas = rows.flatMap((r) => frontierLines.map((l) => r[l.key])).filter((v) => v != null);
   if (plan) sigmas.push(plan.sigma);
@@ -111,6 +111,19 @@ function frontierChart(element, rows, plan, at, walk) {
         }),
       );
     }
+  }
+  if (recommended) {
+    marks.push(
+      Plot.ruleX([recommended], { stroke: ink.pld, strokeOpacity: 0.6 }),
+      Plot.text([recommended], {
+        x: (v) => v,
+        text: () => "recommended",
+        frameAnchor: "top",
+        dy: -10,
+        fontSize: 12.5,
+        fill: "currentColor",
+      }),
+    );
   }
   if (plan) {
     marks.push(
@@ -152,7 +165,7 @@ function frontierChart(element, rows, plan, at, walk) {
     x: {
       type: "log",
       grid: true,
-      label: "sample size s →",
+      label: "batch size s →",
       tickFormat: tick,
       ticks: width < 480 ? 4 : 8,
       domain: [rows[0].sample_size, rows.at(-1).sample_size],
@@ -177,7 +190,7 @@ function frontierChart(element, rows, plan, at, walk) {
   });
   return picture(
     svg,
-    `Least noise multiplier over the sample size, from ${count(rows[0].sample_size)} to ` +
+    `Least noise multiplier over the batch size, from ${count(rows[0].sample_size)} to ` +
       `${count(rows.at(-1).sample_size)}, both logarithmic, by the closed form and certified under two ` +
       "adjacencies. The numbers are below.",
   );

@@ -2,12 +2,16 @@
 
 const state = stateOf(location.hash.slice(1));
 const kept = keptOf(location.hash.slice(1)).map((address) => ({ address, state: stateOf(address), plan: null }));
-let lanes = null,
+let rounds = null, // the file of rounds that was chosen: its name and its text
+  lanes = null,
   asked = 0,
   spoken = null,
   current = null,
   redraws = {},
   timings = {};
+
+// planAccuracy is the accuracy of pld in a plan. Its run must not have another ε in the table of costs.
+const planAccuracy = 1e-4;
 
 const $ = (id) => document.getElementById(id);
 
@@ -145,9 +149,7 @@ function choiceView(name) {
   });
   radio.addEventListener("change", () => {
     carryOver();
-    state.question = name;
-    changed("question");
-    buildForm();
+    choose(name);
     $("question").querySelector(`[value="${name}"]`).focus();
   });
   return el(
@@ -156,6 +158,15 @@ function choiceView(name) {
     radio,
     el("span", {}, q.title, off ? el("small", {}, " (in proactivedp serve)") : null),
   );
+}
+
+// choose changes the question.
+function choose(name) {
+  if (questionOf(state).methods?.length === 1) state.method = starting.method; // it had no choice
+  state.question = name;
+  if (questionOf(state).file) state.delta ||= "1e-5"; // to be seen and changed: without N, δ has no default
+  buildForm();
+  changed("question");
 }
 
 function buildForm() {
@@ -177,6 +188,13 @@ function buildForm() {
         "Search settings",
       ),
     );
+  } else if (q.file) {
+    const file = el("input", { type: "file", id: "field-file", accept: ".json,.csv,.txt,.py,text/plain" });
+    file.addEventListener("change", () => take(file.files[0]));
+    parts.push(
+      el("div", { class: "field" }, el("div", { class: "head" }, el("label", { for: "field-file" }, "File of rounds")), file),
+      q.fields.map(fieldView),
+    );
   } else {
     const allowed = Object.fromEntries(Object.entries(methods).filter(([m]) => !q.methods || q.methods.includes(m)));
     parts.push(
@@ -197,7 +215,7 @@ function buildForm() {
         el("summary", {}, "Several clients, growing samples"),
         plainField("clients", "Clients", "1 to 1,000,000"),
         el("label", { class: "check" }, shared, "every client holds every record"),
-        plainField("theta", "θ", "largest over mean sample size"),
+        plainField("theta", "θ", "largest over mean batch size"),
       ),
     );
   }
@@ -288,14 +306,14 @@ function applySetting(setting) {
   $("answer-title").focus();
 }
 
-// applyPoint plans a point of a frontier: its sample size, with the frontier's epochs and budget.
-function applyPoint(frontier, row) {
+// applySize plans a batch size for the epochs and the budget of a plan or a frontier.
+function applySize(of, size) {
   Object.assign(state, {
     question: "batch",
-    sample_size: String(row.sample_size),
-    epsilon: String(frontier.epsilon),
+    sample_size: String(size),
+    epsilon: String(of.target_epsilon ?? of.epsilon),
     method: "pld",
-    epochs: String(frontier.epochs),
+    epochs: String(of.epochs),
   });
   remember();
   buildForm();
@@ -320,6 +338,7 @@ async function answer() {
   hide("proposals");
   lanes?.propose?.stop();
   if (state.question === "accuracy") return accuracyHint();
+  if (state.question === "file") return fileAnswer(own);
   const { request, wrong } = requestOf(state);
   markWrong(wrong);
   if (!lanes) return;
@@ -341,7 +360,9 @@ async function answer() {
     return;
   }
   const event = quick.plan.releases[0].events[0];
-  const accounts = await timed("account", lanes.quick, { account: { events: [event], delta: quick.plan.delta } });
+  const accounts = await timed("account", lanes.quick, {
+    account: { events: [event], delta: quick.plan.delta, accuracy: planAccuracy },
+  });
   if (accounts === superseded || own !== asked) return;
   showCosts(quick.plan, accounts);
   document.body.dataset.state = "planned";
@@ -352,13 +373,13 @@ async function answer() {
 async function later(plan, own, request, accounts) {
   await pause(120);
   if (own !== asked) return;
-  if (plan.feasible && plan.method !== "pld") {
+  if (plan.feasible) {
     const tight = await timed("tight", lanes.slow, { plan: { ...request, tight: true, code: true } });
     if (tight === superseded || own !== asked) return;
     plan = tight.plan ?? plan;
     showPlan(plan, true);
     showCosts(plan, accounts);
-  } else if (plan.feasible) showPlan(plan, true);
+  }
   document.body.dataset.state = "certified";
   if (plan.feasible) {
     const event = plan.releases[0].events[0];
@@ -421,15 +442,22 @@ function stale(is, ...ids) {
   }
 }
 
+// failed shows a problem, or that a file must be chosen first if there is no problem.
 function failed(problem) {
   current = null;
   stale(false, ...cards);
-  $("answer").classList.add("bad");
-  show("answer-body", problemView(problem, applyRemedy, state));
+  $("answer").classList.toggle("bad", problem !== null);
+  show(
+    "answer-body",
+    problem
+      ? problemView(problem, applyRemedy, state)
+      : el("p", {}, "Choose a file of rounds, or drop it on this page. It is read here and sent ",
+          lanes.server ? "only to proactivedp on this machine." : "nowhere."),
+  );
   hide("cost", "conditions", "tighter", "frontier", "tradeoff", "code", "statement");
   showCompare();
-  $("brief").textContent = "No answer: see why";
-  speak(problem.problems.join(" "));
+  $("brief").textContent = problem ? "No answer: see why" : "Choose a file";
+  if (problem) speak(problem.problems.join(" "));
   document.body.dataset.state = "answered";
 }
 
@@ -460,9 +488,9 @@ function showPlan(plan, isLate) {
     $("conditions-of").textContent = plan.conditions.length ? "of Theorem simpleF, which the plan needs" : "";
     show("conditions-body", conditionsView(plan));
   } else hide("conditions");
-  const tighter = plan.feasible ? tighterView(plan, applySetting) : null;
-  if (isLate || !tighter) $("tighter").hidden = !tighter;
-  if (tighter) show("tighter-body", tighter);
+  const others = plan.feasible ? alternativesView(plan, applySetting, applySize) : null;
+  if (isLate || !others) $("tighter").hidden = !others;
+  if (others) show("tighter-body", others);
   if (!isLate) {
     unhide("frontier");
     $("frontier-of").textContent = "";
@@ -504,8 +532,8 @@ function showFrontier(plan, a) {
   }
   const f = a.plan.frontier;
   $("frontier-of").textContent =
-    `least σ for each sample size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
-  const view = frontierView($("frontier-body"), plan, f, (row) => applyPoint(f, row));
+    `least σ for each batch size at ε = ${up(f.epsilon, 5)}, δ = ${up(f.delta, 3)}, k = ${down(f.epochs, 6)} epochs`;
+  const view = frontierView($("frontier-body"), plan, f, (row) => applySize(f, row.sample_size));
   show("frontier-body", view.nodes);
   redraws.frontier = view.redraw;
 }
@@ -554,11 +582,62 @@ function speak(text) {
   }, 700);
 }
 
+// ---- a file of rounds
+
+const largestFile = 200_000; // characters; less than a question may have, with room for escapes
+
+// take reads a file that was chosen or dropped, and asks what its rounds cost.
+async function take(file) {
+  if (!file) return;
+  const text = file.size > largestFile ? null : await file.text();
+  rounds = { name: file.name, size: file.size, text };
+  choose("file");
+  $("answer-title").focus();
+}
+
+async function fileAnswer(own) {
+  lanes?.slow.stop();
+  const { request, wrong } = requestOf(state);
+  markWrong(wrong);
+  if (!lanes) return;
+  hide("conditions", "tighter", "frontier", "tradeoff", "code");
+  if (wrong.delta) return failed({ kind: "wrong", problems: [`δ ${wrong.delta}.`] });
+  if (!rounds) {
+    failed(null);
+    return;
+  }
+  if (rounds.text === null)
+    return failed({
+      kind: "wrong",
+      problems: [
+        `${rounds.name} has ${count(rounds.size)} bytes, and the page reads at most ${count(largestFile)}. ` +
+          "The command proactivedp account --events reads larger files.",
+      ],
+    });
+  stale(true, ...cards);
+  const a = await lanes.slow.ask({ account: { file: rounds.text, delta: request.delta } });
+  if (a === superseded || own !== asked) return;
+  if (a.error) return failed({ ...a.error, problems: a.error.problems.map((p) => `${rounds.name}: ${p}`) });
+  current = null;
+  stale(false, ...cards);
+  $("answer").classList.remove("bad");
+  const best = bestOf(a.account);
+  show("answer-body", fileView(rounds.name, best));
+  speak($("answer-body").querySelector(".sentence").textContent);
+  $("brief").textContent = `ε ${relation(best.kind)} ${up(best.epsilon_upper, 4)} at δ = ${up(best.delta, 3)}`;
+  unhide("cost", "statement");
+  showCosts({ epsilon: null }, a);
+  show("statement-body", statementView(best.statement));
+  showCompare();
+  document.body.dataset.state = "answered";
+}
+
 // ---- accuracy and budget, with a server
 
 function accuracyHint() {
-  lanes?.slow.stop();
-  if (lanes?.propose && !lanes.sets.includes(state.data))
+  if (!lanes) return; // begin asks again
+  lanes.slow.stop();
+  if (lanes.propose && !lanes.sets.includes(state.data))
     return failed({ kind: "wrong", problems: [`Public data set ${oneOf(lanes.sets)}.`] });
   current = null;
   stale(false, ...cards);
@@ -571,7 +650,7 @@ function accuracyHint() {
       {},
       "Cheap trainings on a public data set predict which accuracy complete settings reach " +
         "within the budget. Nothing private is trained, " +
-        (lanes?.propose
+        (lanes.propose
           ? "and only the server can do it: choose, and search."
           : "and only proactivedp serve can do it."),
     ),
@@ -596,8 +675,14 @@ async function proposeNow() {
   };
   hide("proposals");
   $("propose").disabled = true;
-  show("answer-body", waiting("Settings are tried on the server; this takes some seconds to minutes …"));
+  const waits = waiting("Settings are tried on the server; this takes some seconds to minutes …");
+  show("answer-body", waits, el("p", { class: "quiet", id: "progress" }));
+  const polls = setInterval(async () => {
+    const line = await fetch("propose").then((r) => r.text(), () => "");
+    if (line && $("progress")) $("progress").textContent = line;
+  }, 2000);
   const a = await lanes.propose.ask(question);
+  clearInterval(polls);
   if ($("propose")) $("propose").disabled = false;
   if (a === superseded || own !== asked) return;
   if (a.error) {
@@ -689,6 +774,11 @@ function frame() {
     }); // the address keeps the question
   }
   $("question").addEventListener("submit", (e) => e.preventDefault());
+  document.addEventListener("dragover", (e) => e.preventDefault());
+  document.addEventListener("drop", (e) => {
+    e.preventDefault(); // or the browser would leave the page for the file
+    take(e.dataTransfer.files[0]);
+  });
   window.addEventListener("hashchange", () => {
     const address = location.hash.slice(1);
     Object.assign(state, stateOf(address));

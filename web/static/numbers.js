@@ -76,6 +76,11 @@ function hundredths(n) {
   return (n / 100).toFixed(2).replace(/\.?0+$/, "");
 }
 
+// inShare formats a share of the full-batch signal, as the command plan does.
+function inShare(share) {
+  return `${(share * 100).toFixed(0)} %`;
+}
+
 // decimals formats v ≥ 0 with at least one decimal, to a side like rounded.
 function decimals(v, places, side) {
   const text = v.toFixed(places);

@@ -5,7 +5,7 @@ const fields = {
   epochs: { label: "Epochs k", hint: "gradient computations over N", low: 0.1, high: 1000 },
   epsilon: { label: "Budget ε", hint: "for a record", low: 0.01, high: 20 },
   sigma: { label: "Noise multiplier σ", hint: "noise over clipping norm", low: 0.3, high: 100 },
-  sample_size: { label: "Sample size s", hint: "of a round, on average", low: 1, high: 1e5, whole: true },
+  sample_size: { label: "Batch size s", hint: "of a round, on average", low: 1, high: 1e5, whole: true },
   rounds: { label: "Rounds T", hint: "of one client", low: 1, high: 1e6, whole: true },
   target_accuracy: {
     label: "Accuracy",
@@ -20,19 +20,18 @@ const fields = {
 
 const questions = {
   budget: {
-    title: "Budget ε → noise, batch, rounds",
-    about: "Solves for the noise, the largest sample size and the fewest rounds.",
+    title: "Budget ε → batch, rounds, noise",
+    about: "Recommends a batch size and solves for the least noise with which its rounds stay within ε.",
     fields: ["n", "epochs", "epsilon", "delta"],
   },
-  noise: {
-    title: "Noise σ → ε, batch, rounds",
-    about: "ε follows from σ by the theorem; solves for the largest sample size.",
-    fields: ["n", "epochs", "sigma", "delta"],
-    methods: ["closed-form"],
+  batch: {
+    title: "Batch and budget → least noise",
+    about: "Solves for the least noise with which these rounds stay within ε.",
+    fields: ["n", "sample_size", "epochs", "epsilon", "delta"],
   },
   both: {
     title: "Budget and noise → largest batch",
-    about: "Solves for the largest sample size with which all epochs stay within ε.",
+    about: "Solves for the largest batch size with which all epochs stay within ε.",
     fields: ["n", "epochs", "epsilon", "sigma", "delta"],
     methods: ["pld", "rdp"],
   },
@@ -41,10 +40,13 @@ const questions = {
     about: "Any training with Poisson samples, also with other libraries.",
     fields: ["n", "sample_size", "rounds", "sigma", "delta"],
   },
-  batch: {
-    title: "Batch and budget → least noise",
-    about: "Solves for the least noise with which these rounds stay within ε.",
-    fields: ["n", "sample_size", "epochs", "epsilon", "delta"],
+  file: {
+    title: "A file of rounds → what they cost",
+    about:
+      "The history of an Opacus accountant as JSON, a DpEvent of dp_accounting as Python prints it, or a file of rounds " +
+      "as JSON or CSV. You can also drop it on this page.",
+    fields: ["delta"],
+    file: true,
   },
   accuracy: {
     title: "Accuracy and budget → plan",
@@ -54,9 +56,15 @@ const questions = {
     fields: ["epsilon", "target_accuracy", "delta"],
     server: true,
   },
+  noise: {
+    title: "Noise σ → ε, batch, rounds",
+    about: "Only the paper’s theorem ties ε to σ. Solves for its largest batch size.",
+    fields: ["n", "epochs", "sigma", "delta"],
+    methods: ["closed-form"],
+  },
 };
 
-const methods = { "closed-form": "closed form (theorem)", pld: "certified (pld)", rdp: "Rényi (rdp)" };
+const methods = { pld: "certified (pld)", rdp: "Rényi (rdp)", "closed-form": "closed form (theorem)" };
 
 const adjacencies = { "add-or-remove": "one record added or removed", "replace-one": "one record replaced" };
 
@@ -78,7 +86,7 @@ const starting = {
   target_accuracy: "",
   delta: "",
   adjacency: "add-or-remove",
-  method: "closed-form",
+  method: "pld",
   clients: "1",
   shared: "",
   theta: "1",
@@ -88,18 +96,21 @@ const starting = {
 
 const examples = [
   ["The paper: LIBSVM data, σ = 19.3", { question: "noise", n: "10000", epochs: "5", sigma: "19.29962" }],
-  ["The paper: MNIST, ε = 0.15", { question: "budget", n: "60000", epochs: "6", epsilon: "0.15" }],
+  [
+    "The paper: MNIST, ε = 0.15",
+    { question: "budget", n: "60000", epochs: "6", epsilon: "0.15", method: "closed-form" },
+  ],
   [
     "50,000 records, ε = 3, δ = 1e-5",
-    { question: "both", n: "50000", epochs: "20", epsilon: "3", sigma: "1.1", delta: "1e-5", method: "pld" },
+    { question: "budget", n: "50000", epochs: "20", epsilon: "3", delta: "1e-5" },
   ],
   [
     "Batches of 256, ε = 1: which noise?",
-    { question: "batch", n: "60000", sample_size: "256", epochs: "15", epsilon: "1", delta: "1e-5", method: "pld" },
+    { question: "batch", n: "60000", sample_size: "256", epochs: "15", epsilon: "1", delta: "1e-5" },
   ],
   [
     "What did my Opacus run cost?",
-    { question: "run", n: "60000", sample_size: "256", rounds: "10000", sigma: "1.1", delta: "1e-5", method: "pld" },
+    { question: "run", n: "60000", sample_size: "256", rounds: "10000", sigma: "1.1", delta: "1e-5" },
   ],
   [
     "Five clients share their records",
@@ -115,7 +126,6 @@ const examples = [
       epsilon: "2",
       delta: "1e-6",
       adjacency: "replace-one",
-      method: "pld",
     },
   ],
 ];
@@ -131,6 +141,7 @@ function questionOf(state) {
 // fieldsOf returns the fields of the question, with those of several clients.
 function fieldsOf(state) {
   const q = questionOf(state);
+  if (q.file) return q.fields;
   return [...q.fields, "clients", ...(q.server ? [] : ["theta"])];
 }
 
@@ -146,7 +157,8 @@ function requestOf(state) {
   for (const name of fieldsOf(state)) {
     const f = fields[name] ?? {},
       text = state[name].trim();
-    if (text === "" && (f.optional || name === "clients" || name === "theta")) continue;
+    const optional = f.optional && !questionOf(state).file; // a file need not say N, so δ has no default
+    if (text === "" && (optional || name === "clients" || name === "theta")) continue;
     const whole = f.whole || name === "clients",
       v = numberOf(text, whole);
     if (text === "" || Number.isNaN(v))
@@ -160,7 +172,7 @@ function requestOf(state) {
     else if (!Number.isFinite(v)) wrong[name] = "must be finite";
     else request[name] = v;
   }
-  if (!questionOf(state).server) {
+  if (!questionOf(state).server && !questionOf(state).file) {
     for (const [name, { options }] of Object.entries(choices))
       if (!Object.hasOwn(options, state[name])) wrong[name] = oneOf(Object.keys(options));
   }
@@ -183,13 +195,14 @@ function lawful(state, changed) {
   }
 }
 
-// addressOf writes a state as the address after #, without defaults.
+// addressOf writes a state as the address after #, without defaults. It always has the method, so that
+// a link keeps its answer if another method becomes the default.
 function addressOf(state) {
   const out = new URLSearchParams();
   const used = new Set(["question", "adjacency", "method", "shared", "tab", ...fieldsOf(state)]);
   if (state.question === "accuracy") used.add("data");
   for (const name of used) {
-    if (name === "question" || state[name] !== starting[name]) out.set(name, state[name]);
+    if (name === "question" || name === "method" || state[name] !== starting[name]) out.set(name, state[name]);
   }
   return out.toString();
 }

@@ -38,9 +38,15 @@ function alike(place, held) {
   return [...place.querySelectorAll("button, [tabindex]")].find((e) => says(e) === says(held));
 }
 
-// waiting shows that something is being computed.
+// waiting shows that something is being computed, and for how long.
 function waiting(what) {
-  return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), what);
+  const time = el("span"),
+    start = performance.now();
+  const timer = setInterval(() => {
+    if (time.isConnected) time.textContent = ` ${Math.round((performance.now() - start) / 1000)} s`;
+    else clearInterval(timer);
+  }, 1000);
+  return el("p", { class: "quiet" }, el("span", { class: "spin", "aria-hidden": "true" }), el("span", {}, what), time);
 }
 
 // typed returns the number as typed in the question, or else rounded.
@@ -131,7 +137,7 @@ function tilesOf(state, plan, isLate) {
   list.push(
     tile(
       "sample_size",
-      "sample size s",
+      "batch size s",
       plan.run.sample_size,
       count(plan.run.sample_size),
       closed ? `at most ${down(plan.s_max_real, 5)}` : null,
@@ -149,15 +155,17 @@ function tilesOf(state, plan, isLate) {
   list.push(tile("sample_rate", "rate q = s/N", plan.run.sample_rate, down(plan.run.sample_rate, 5)));
   if (plan.gamma > 0)
     list.push(tile("gamma", "γ", plan.gamma, up(plan.gamma, 5), `printed ${up(plan.gamma_printed, 5)}`));
+  const left = plan.run.remainder;
   list.push(
     tile(
-      "remainder",
-      "left over",
-      plan.run.remainder,
-      count(plan.run.remainder),
-      `of K = ${count(plan.run.grad_computations + plan.run.remainder)}`,
+      "grad_computations",
+      "gradients sT",
+      plan.run.grad_computations,
+      count(plan.run.grad_computations),
+      left ? `${count(Math.abs(left))} ${left > 0 ? "less" : "more"} than kN` : null,
     ),
   );
+  if (plan.signal > 0) list.push(tile("signal", "signal s√T/σ", plan.signal, inShare(plan.signal), "of full batches at this ε"));
   return el("dl", { class: "tiles" }, list);
 }
 
@@ -264,6 +272,33 @@ function problemView(problem, apply, state) {
   ];
 }
 
+// bestOf returns the least guarantee; an approximation is none.
+function bestOf(accounts) {
+  const proved = accounts.filter((a) => !a.reason && a.kind !== "approximation" && a.epsilon_upper != null);
+  return proved.reduce((best, a) => (a.epsilon_upper < best.epsilon_upper ? a : best), proved[0]) ?? accounts.find((a) => !a.reason);
+}
+
+// fileView is the answer to a file of rounds.
+function fileView(name, a) {
+  const value = a.epsilon_upper ?? a.epsilon;
+  return [
+    el(
+      "p",
+      { class: "sentence", "data-key": "file", "data-value": value },
+      `The rounds of ${name} cost a record `,
+      el("b", {}, `ε ${relation(a.kind)} ${up(value, 5)}`),
+      ` at δ = ${up(a.delta_upper ?? a.delta, 3)}.`,
+    ),
+    el("p", { class: "quiet" }, `${kinds[a.kind]}, ${a.accountant}; ${a.adjacency} adjacency, ${a.sampling} sampling.`),
+    el(
+      "ul",
+      { class: "problems" },
+      (a.notes ?? []).map((note) => el("li", {}, `${note[0].toUpperCase()}${note.slice(1)}.`)),
+    ),
+    oddsOf(a.odds),
+  ];
+}
+
 // headings is the head of a table: for each column its heading and its class, if any.
 function headings(...columns) {
   const row = columns.map(([heading, kind]) => el("th", { scope: "col", class: kind }, heading));
@@ -319,11 +354,43 @@ function costView(element, plan, accounts) {
   return [drawn.length > 0 ? costChart(element, drawn, plan.epsilon) : null, el("div", { class: "scroll" }, table)];
 }
 
-// tighterView shows what the tight accountant allows instead of the plan.
+// recommendedView says which batch size is recommended for the plan's budget and epochs, and why.
+function recommendedView(plan, take) {
+  const r = plan.recommended;
+  if (!r) return [];
+  const own = r.sample_size === plan.run.sample_size;
+  const text = own
+    ? `s = ${count(r.sample_size)} is the recommended batch size: ${r.reason}.`
+    : `Recommended is s = ${count(r.sample_size)}, with T = ${count(r.rounds)} and σ = ${up(r.sigma, 7)}: it keeps ` +
+      `${inShare(r.signal)} of the full-batch signal for ${count(r.grad_computations)} gradients. Why this size: ${r.reason}.`;
+  return [
+    el("p", { "data-key": "recommended", "data-value": r.sample_size }, text),
+    own
+      ? null
+      : el(
+          "div",
+          { class: "actions" },
+          el("button", { type: "button", onclick: () => take(plan, r.sample_size) }, `Plan s = ${count(r.sample_size)}`),
+        ),
+  ];
+}
+
+// alternativesView shows the recommended batch size, what the tight accountant allows instead of the
+// plan of another method, and what the run costs if records are replaced.
+function alternativesView(plan, run, take) {
+  const parts = [...recommendedView(plan, take), ...tighterView(plan, run)];
+  const other = plan.adjacency === "add-or-remove" ? plan.tight?.replace_one?.run : null;
+  if (other?.epsilon_upper != null)
+    parts.push(
+      el("p", { class: "quiet" }, `If one record is replaced instead, the same run costs ε ≤ ${up(other.epsilon_upper, 5)}.`),
+    );
+  return parts.length ? parts : null;
+}
+
 function tighterView(plan, apply) {
   const tight = plan.tight?.[plan.adjacency === "replace-one" ? "replace_one" : "add_or_remove"];
   const certified = certifiedOf(plan);
-  if (!tight || !certified || plan.method === "pld") return null;
+  if (!tight || !certified || plan.method === "pld") return [];
   const text = [
     `The certified cost is ${down(plan.epsilon / certified.epsilon_upper, 2)} times lower than the plan’s ε. `,
   ];
@@ -340,6 +407,19 @@ function tighterView(plan, apply) {
     buttons.push(setting(s, `Take σ = ${up(s.sigma, 5)}`));
   }
   return [el("p", {}, text), el("div", { class: "actions" }, buttons)];
+}
+
+// theoremOf compares a plan with what the paper's theorem needs; null if it does not cover the question.
+function theoremOf(plan) {
+  const t = plan.closed_form;
+  if (!t) return null;
+  return el(
+    "p",
+    { class: "quiet", "data-key": "theorem", "data-value": t.sigma ?? t.epsilon_upper ?? "" },
+    t.sigma != null
+      ? `For the same budget, the paper’s theorem needs σ = ${up(t.sigma, 7)}, with s at most ${count(t.s_max)}.`
+      : `By the paper’s theorem, this run costs ε ≤ ${up(t.epsilon_upper, 5)}.`,
+  );
 }
 
 const conditionWords = {
@@ -403,6 +483,7 @@ function conditionsView(plan) {
           ? `Its true ε lies in [${down(b.epsilon_lower, 5)}, ${up(b.epsilon_upper, 5)}].`
           : "",
       ),
+      theoremOf(plan),
     ];
   }
   const of = (name) => plan.conditions.filter((c) => c.theorem === name);
@@ -430,7 +511,8 @@ function conditionsView(plan) {
 // frontierNumbers is the folded table of a frontier. Arrow keys or the pointer move to a row;
 // Enter or a click chooses it.
 function frontierNumbers(rows, walk, choose) {
-  const titles = ["s", "T", "closed form σ, add or remove", "certified σ, add or remove", "certified σ, replace one"];
+  const titles = ["s", "T", "closed form σ, add or remove", "certified σ, add or remove", "certified σ, replace one", "signal",
+    "gradients"];
   const cell = (v) => el("td", { class: "number" }, v == null ? "–" : up(v, 5));
   const buttons = rows.map((r, i) =>
     el(
@@ -440,7 +522,8 @@ function frontierNumbers(rows, walk, choose) {
     ),
   );
   const lines = rows.map((r, i) => {
-    const values = [r.sample_size, r.rounds, r.sigma_closed_form, r.sigma_add_or_remove, r.sigma_replace_one];
+    const values = [r.sample_size, r.rounds, r.sigma_closed_form, r.sigma_add_or_remove, r.sigma_replace_one, r.signal,
+      r.grad_computations];
     return el(
       "tr",
       {
@@ -450,7 +533,9 @@ function frontierNumbers(rows, walk, choose) {
       },
       el("td", { class: "number" }, buttons[i]),
       el("td", { class: "number" }, count(r.rounds)),
-      values.slice(2).map(cell),
+      values.slice(2, 5).map(cell),
+      el("td", { class: "number" }, r.signal > 0 ? inShare(r.signal) : "–"),
+      el("td", { class: "number" }, count(r.grad_computations)),
     );
   });
   const moves = (e) => {
@@ -486,6 +571,8 @@ function frontierNumbers(rows, walk, choose) {
 function frontierView(element, plan, frontier, choose) {
   const rows = frontier.rows;
   const own = plan.run ? { s: plan.run.sample_size, sigma: plan.sigma } : null;
+  const size = plan.recommended?.sample_size;
+  const recommended = size >= rows[0].sample_size && size <= rows.at(-1).sample_size ? size : null;
   let at = Math.max(0, own ? rows.findIndex((r) => r.sample_size === own.s) : Math.floor(rows.length / 2));
   const said = el("p", { id: "frontier-said" }),
     chart = el("div", { class: "clicked" });
@@ -497,7 +584,11 @@ function frontierView(element, plan, frontier, choose) {
       part(r.sigma_add_or_remove, "certified, add or remove"),
       part(r.sigma_replace_one, "certified, replace one"),
     ].filter(Boolean);
-    return `s = ${count(r.sample_size)}, T = ${count(r.rounds)}: ${list.length ? list.join("; ") : "no σ is enough"}`;
+    const keeps = r.signal > 0 ? `. It keeps ${inShare(r.signal)} of the full-batch signal` : "";
+    return (
+      `s = ${count(r.sample_size)}, T = ${count(r.rounds)}: ${list.length ? list.join("; ") : "no σ is enough"}${keeps}, ` +
+      `for ${count(r.grad_computations)} gradients.`
+    );
   };
   const range = el("input", {
     type: "range",
@@ -516,7 +607,7 @@ function frontierView(element, plan, frontier, choose) {
   };
   const numbers = frontierNumbers(rows, walk, choose);
   const draw = () => {
-    chart.replaceChildren(frontierChart(element, rows, own, at, walk));
+    chart.replaceChildren(frontierChart(element, rows, own, at, walk, recommended));
     said.textContent = words();
     range.setAttribute("aria-valuetext", words());
     numbers.mark(at);
@@ -534,7 +625,7 @@ function frontierView(element, plan, frontier, choose) {
       el(
         "div",
         { class: "walk" },
-        el("label", { for: "frontier-walk" }, "Sample size"),
+        el("label", { for: "frontier-walk" }, "Batch size"),
         range,
         el("button", { type: "button", onclick: () => choose(rows[at]) }, "Plan this point"),
       ),
@@ -624,7 +715,8 @@ const codeTitles = {
   latex: "LaTeX",
 };
 
-// codeView is the card of the code, in tabs that arrow keys select.
+// codeView is the card of the code, in tabs that arrow keys select. choose is called with the format
+// that the user selects, and not while the card is made: it changes the address.
 function codeView(list, chosen, choose) {
   let at = Math.max(
     0,
@@ -639,12 +731,12 @@ function codeView(list, chosen, choose) {
         role: "tab",
         id: `tab-${c.format}`,
         "aria-controls": "code-panel",
-        onclick: () => pick(i, false),
+        onclick: () => select(i, false),
       },
       codeTitles[c.format] ?? c.format,
     ),
   );
-  function pick(i, focus) {
+  function pick(i) {
     at = i;
     const c = list[i];
     tabs.forEach((t, j) => {
@@ -667,8 +759,11 @@ function codeView(list, chosen, choose) {
         (c.caveats ?? []).map((t) => el("li", {}, t)),
       ),
     );
+  }
+  function select(i, focus) {
+    pick(i);
     if (focus) tabs[i].focus();
-    choose(c.format);
+    choose(list[i].format);
   }
   const bar = el(
     "div",
@@ -680,12 +775,12 @@ function codeView(list, chosen, choose) {
         const step = { ArrowRight: 1, ArrowLeft: -1, Home: -at, End: list.length - 1 - at }[e.key];
         if (step === undefined) return;
         e.preventDefault();
-        pick((at + step + list.length) % list.length, true);
+        select((at + step + list.length) % list.length, true);
       },
     },
     tabs,
   );
-  pick(at, false);
+  pick(at);
   return [
     el(
       "div",
@@ -719,8 +814,9 @@ const compared = [
   ],
   ["δ", (p) => p.delta, (v) => up(v, 3), 0],
   ["noise σ", (p) => p.sigma, (v) => up(v, 6), 0],
-  ["sample size s", (p) => p.run?.sample_size, (v) => count(v), 0],
+  ["batch size s", (p) => p.run?.sample_size, (v) => count(v), 0],
   ["rounds T", (p) => p.run?.rounds, (v) => count(v), 0],
+  ["share of the full-batch signal", (p) => p.signal, (v) => inShare(v), 1],
   ["gradient computations", (p) => p.run?.grad_computations, (v) => count(v), 0],
   ["noise per record, σ/s", (p) => (p.run ? p.sigma / p.run.sample_size : null), (v) => up(v, 3), -1],
   ["recognised in 100, guessing 5", (p) => p.odds?.true_positive, (v) => inHundred(v), -1],
@@ -767,7 +863,7 @@ function compareView(kept, keep, drop, load) {
   const body = compared.map(([name, of, write, better], row) => {
     const values = kept.map((k) => (k.plan?.feasible ? of(k.plan) : null) ?? null);
     const there = values.filter((v) => typeof v === "number");
-    const best = better !== 0 && there.length > 1 ? Math.min(...there) : null;
+    const best = better !== 0 && there.length > 1 ? (better < 0 ? Math.min : Math.max)(...there) : null;
     return el(
       "tr",
       {},
@@ -781,7 +877,7 @@ function compareView(kept, keep, drop, load) {
             "data-value": v ?? "",
           },
           v === null ? lackOf(kept[i].plan) : write(v, kept[i].plan),
-          v !== null && v === best ? el("span", { class: "unseen" }, " (least)") : null,
+          v !== null && v === best ? el("span", { class: "unseen" }, better < 0 ? " (least)" : " (most)") : null,
         ),
       ),
     );

@@ -2,8 +2,8 @@ package journal
 
 import "syscall"
 
-// A write to a file that is opened with this flag returns when the data is on disk, with everything
-// that is needed to read it. This needs one system call instead of two.
+// A write to a file that was opened with openFlag returns when the data and the metadata that is
+// needed to read it are on disk. This takes one system call instead of a write and a sync.
 const (
 	openFlag         = syscall.O_DSYNC
 	flushedByWriting = true

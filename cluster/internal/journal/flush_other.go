@@ -2,8 +2,8 @@
 
 package journal
 
-// On other systems each write is followed by a flush. Some of them flush more thoroughly than the
-// flag does.
+// On other systems each write is followed by a flush. On some of them, a flush is more thorough
+// than O_DSYNC would be.
 const (
 	openFlag         = 0
 	flushedByWriting = false

@@ -98,7 +98,8 @@ type Journal struct {
 	buffer   []byte
 }
 
-// history has what is still needed of rounds that will not be sent again.
+// history has the facts about rounds that will not be sent again that the ledger and the report
+// still need.
 type history struct {
 	sizes []Stretch
 	lags  []int // lags[l] is how many rounds began with k = i − l
@@ -182,7 +183,7 @@ func (j *Journal) open() error {
 	return j.plant()
 }
 
-// plant makes the root of this opening. The record with its salt must already be on disk.
+// plant makes the root of this opening. The record with the opening's salt must already be on disk.
 func (j *Journal) plant() error {
 	root, err := rng.NewFromSecret(j.secret)
 	if err == nil {
@@ -260,8 +261,9 @@ func (j *Journal) all() history {
 	return h
 }
 
-// Pin writes which run the journal belongs to, in the caller's words, which of its clients, and the
-// length of its vectors. It is an error if the journal already belongs to another run or client.
+// Pin writes to the journal the run that it belongs to, as text of the caller, the client's number
+// in the run, and the length of its vectors. It is an error if the journal already belongs to
+// another run or client.
 func (j *Journal) Pin(run []byte, client, params int) error {
 	if client < 0 || client > math.MaxInt32 {
 		return fmt.Errorf("client = %d, must be in [0, %d]", client, math.MaxInt32)
@@ -328,9 +330,10 @@ type Entry struct {
 	U []float32
 }
 
-// Append writes releases to disk with one flush, and returns them with their places in the file.
-// They must be the rounds after the last one, in order. After that, their vectors may be sent. After
-// an error none may be sent, and the journal must be closed.
+// Append writes entries to disk with one flush, and returns them as releases with their places in
+// the file. The entries must be the rounds after the last released one, in order. After Append has
+// returned, their vectors may be sent. After an error none may be sent, and the journal must be
+// closed.
 func (j *Journal) Append(entries ...Entry) ([]Release, error) {
 	if j.pinned == nil {
 		return nil, errors.New("Append was called before Pin")
@@ -395,7 +398,8 @@ func (j *Journal) Read(r Release, u []float32) error {
 	return nil
 }
 
-// rewriteFrom is how many bytes of covered releases make it worthwhile to rewrite the file.
+// rewriteFrom is the number of bytes of covered releases from which on Cover rewrites the file
+// without them.
 const rewriteFrom = 4 << 20
 
 // Cover records that the server has saved all rounds below next, so that they are never sent again.

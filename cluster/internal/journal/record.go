@@ -24,7 +24,7 @@ import (
 // beginning is the first line of every journal file. Raise its number whenever the content changes.
 const beginning = "proactivedp journal 4\n"
 
-// anyBeginning is what journals of every version begin with.
+// anyBeginning is the text with which journals of every version begin.
 const anyBeginning = "proactivedp journal "
 
 // The kinds of records.
@@ -143,7 +143,7 @@ func (j *Journal) flush(records []byte, n int) error {
 	return nil
 }
 
-// put writes bytes to the file and returns when they are on disk.
+// put writes b to the file, from the place at on, and returns when it is on disk.
 func (j *Journal) put(b []byte, at int64) error {
 	_, err := j.file.WriteAt(b, at)
 	if err == nil && !flushedByWriting {
@@ -437,7 +437,8 @@ func (j *Journal) takeLife(payload []byte) error {
 	return nil
 }
 
-// rewrite writes a new file without what will not be sent again, and continues with that file.
+// rewrite writes a new file without the vectors that will not be sent again, and continues with
+// that file.
 func (j *Journal) rewrite() error {
 	birth, l, err := j.birth(j.lives)
 	if err != nil {
@@ -466,8 +467,8 @@ func (j *Journal) rewrite() error {
 	return nil
 }
 
-// copyTo writes everything that the journal must keep to w. copied gets the new places of the
-// records.
+// copyTo writes everything that the journal must keep to w, beginning with the record birth. It
+// sets the places of the records in copied.
 func (j *Journal) copyTo(w io.Writer, birth []byte, copied *Journal) error {
 	put := func(kind uint32, record []byte, l *life) error {
 		record = seal(record, kind, l, copied.life.next, 0)

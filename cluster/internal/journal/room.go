@@ -15,8 +15,8 @@ const (
 	page = 4096
 	// roomStep is how many bytes of room are made at a time.
 	roomStep = 256 << 10
-	// mostInRoom is the size in bytes of the largest vector that is written into room. For longer
-	// ones, writing the room costs more than it saves.
+	// mostInRoom is the size in bytes of the largest vector that is written into room made in advance.
+	// For longer vectors, writing the room costs more than it saves.
 	mostInRoom = 16 << 10
 )
 
@@ -32,7 +32,7 @@ func start(at int64) int64 {
 // blank is the content of a life's room, which repeats.
 type blank [32]byte
 
-// newBlank returns the blank for a life's salt. A record has the same bytes only with the
+// newBlank returns the blank for a life's salt. A sector of a record equals the blank only with the
 // probability of a hash collision.
 func newBlank(salt []byte) *blank {
 	b := blank(sha256.Sum256(append([]byte("proactivedp journal: room"), salt...)))
@@ -42,7 +42,7 @@ func newBlank(salt []byte) *blank {
 // at returns the byte of the room at a place in the file.
 func (b *blank) at(place int64) byte { return b[place%int64(len(b))] }
 
-// is reports whether text, from that place of the file on, is all room.
+// is reports whether text, which begins at place in the file, has only bytes of the room.
 func (b *blank) is(text []byte, place int64) bool {
 	for i, got := range text {
 		if got != b.at(place+int64(i)) {
@@ -75,9 +75,9 @@ func (j *Journal) makeRoom(length int) error {
 	return nil
 }
 
-// unwritten handles a record with a sector that was not written. Its flush did not end, so it
-// returns errCutOff. But if the rest of the file, which ends at size, has anything of a later flush,
-// the file is damaged.
+// unwritten handles a record with a sector that was not written. Usually the machine stopped during
+// the record's flush, and unwritten returns errCutOff. But if the rest of the file, which ends at
+// size, has a record of a later flush, the record was once complete, so the file is damaged.
 func (j *Journal) unwritten(in *bufio.Reader, size int64) error {
 	rest, err := io.ReadAll(in)
 	if err != nil {
@@ -112,8 +112,8 @@ func (j *Journal) ungrown(in *bufio.Reader) error {
 	}
 }
 
-// hasBlankSector reports whether the record continues in a sector, after the one in which it begins,
-// that is still room. Some bytes of the last sector belong to what is read next.
+// hasBlankSector reports whether one of the record's sectors, after the first, still has the bytes
+// of the room. It peeks at in, because the last sector may continue after the record.
 func (j *Journal) hasBlankSector(record []byte, in *bufio.Reader) bool {
 	if j.life == nil {
 		return false

@@ -24,7 +24,7 @@ func AppendFloats(dst []byte, x []float32) []byte {
 	return appendEach(dst, x)
 }
 
-// appendEach is AppendFloats for any machine.
+// appendEach does the same as AppendFloats, number by number, on machines of any byte order.
 func appendEach(dst []byte, x []float32) []byte {
 	dst = slices.Grow(dst, 4*len(x))
 	for _, number := range x {
@@ -43,7 +43,7 @@ func Floats(x []float32, bytes []byte) {
 	setEach(x, bytes)
 }
 
-// setEach is Floats for any machine.
+// setEach does the same as Floats, number by number, on machines of any byte order.
 func setEach(x []float32, bytes []byte) {
 	for i := range x {
 		x[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))

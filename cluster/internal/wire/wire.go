@@ -34,7 +34,7 @@ import (
 	"hash/crc32"
 )
 
-// Kind says what a message carries.
+// Kind is the kind of vector in a message.
 type Kind uint16
 
 // The kinds.

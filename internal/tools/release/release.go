@@ -72,6 +72,10 @@ func run(dir, out, version string, log io.Writer) error {
 	if err := copyTo(dir, source); err != nil {
 		return err
 	}
+	page, err := pageTwice(version, dir, source)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pageName, err)
+	}
 	var sums bytes.Buffer
 	for _, t := range targets {
 		name := t.file(version)
@@ -81,10 +85,6 @@ func run(dir, out, version string, log io.Writer) error {
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(program), name)
 		fmt.Fprintf(log, "%s: %d bytes, the same twice\n", name, len(program))
-	}
-	page, err := pageTwice(version, dir, source)
-	if err != nil {
-		return fmt.Errorf("%s: %w", pageName, err)
 	}
 	if err := os.WriteFile(filepath.Join(made, pageName), page, 0o666); err != nil {
 		return err
@@ -114,12 +114,11 @@ func run(dir, out, version string, log io.Writer) error {
 	return nil
 }
 
-// pageName is the file of the planner page. The program copies it if the file is next to the
-// program.
+// pageName is the file of the planner page.
 const pageName = "planner.html"
 
 // pageTwice makes the planner page from two copies of the source and returns it. Both pages must be
-// the same.
+// the same. It puts each where programs that are built from that copy embed it.
 func pageTwice(version, dir, other string) ([]byte, error) {
 	var pages [2][]byte
 	for i, folder := range []string{dir, other} {
@@ -128,6 +127,13 @@ func pageTwice(version, dir, other string) ([]byte, error) {
 			return nil, err
 		}
 		if pages[i], err = web.Page(planner); err != nil {
+			return nil, err
+		}
+		embedded := filepath.Join(folder, "web", "made", pageName)
+		if err := os.MkdirAll(filepath.Dir(embedded), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(embedded, pages[i], 0o666); err != nil {
 			return nil, err
 		}
 	}
@@ -207,7 +213,7 @@ func (t target) build(version, dir, file string, env ...string) error {
 		return fmt.Errorf("go env: %w", err)
 	}
 	stamp := modfile.ModulePath(mod) + "/internal/version.release=" + version
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto",
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-tags=page",
 		"-ldflags=-s -w -buildid= -X "+stamp, "-o", file, "./cmd/proactivedp")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",

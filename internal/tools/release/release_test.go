@@ -57,13 +57,19 @@ func TestBuildsAreReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := target{runtime.GOOS, runtime.GOARCH}
-	var programs [2][]byte
-	var file string
-	for i := range programs {
-		dir := t.TempDir()
+	dirs := [2]string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
 		if err := source.Write(filepath.Join(dir, "source")); err != nil {
 			t.Fatal(err)
 		}
+	}
+	page, err := pageTwice("v1.2.3", filepath.Join(dirs[0], "source"), filepath.Join(dirs[1], "source"))
+	if err != nil || !bytes.Contains(page, []byte("proactivedp v1.2.3")) {
+		t.Fatalf("the page of the planner: %v", err)
+	}
+	var programs [2][]byte
+	var file string
+	for i, dir := range dirs {
 		file = filepath.Join(dir, here.file("v1.2.3"))
 		if err := here.build("v1.2.3", filepath.Join(dir, "source"), file); err != nil {
 			t.Fatal(err)
@@ -78,13 +84,10 @@ func TestBuildsAreReproducible(t *testing.T) {
 	if !bytes.Equal(programs[0], programs[1]) {
 		t.Error("two builds of the same source differ")
 	}
-	again := filepath.Join(t.TempDir(), "source")
-	if err := source.Write(again); err != nil {
-		t.Fatal(err)
-	}
-	page, err := pageTwice("v1.2.3", filepath.Join(filepath.Dir(file), "source"), again)
-	if err != nil || !bytes.Contains(page, []byte("proactivedp v1.2.3")) {
-		t.Errorf("the page of the planner: %v", err)
+	if written := filepath.Join(dirs[0], pageName); exec.Command(file, "page", "--out", written).Run() != nil {
+		t.Error("the program does not write the page")
+	} else if text, err := os.ReadFile(written); err != nil || !bytes.Equal(text, page) {
+		t.Errorf("the program writes another page: %v", err)
 	}
 	out, err := exec.Command(file, "version", "--json").Output()
 	if err != nil {

@@ -20,7 +20,7 @@ func WrittenFlags() []string {
 // ReadFlags returns the flags that name files to be read.
 func ReadFlags() []string {
 	return []string{"data", "test", "normalise", "columns", "records", "plan", "resume", "checkpoint-key", "key",
-		"creds", "clients-file", "events", "after", "compute-time", "latency"}
+		"creds", "clients-file", "events", "after", "compute-time", "latency", "scores"}
 }
 
 // goOn are files that are read and then written on purpose, by the flags that write and
@@ -37,7 +37,7 @@ func CheckFiles(cmd *cobra.Command) error {
 		if flag == nil || flag.Value.String() == "" {
 			continue
 		}
-		if of, _ := pflag.UnquoteUsage(flag); of != "file" {
+		if of, _ := pflag.UnquoteUsage(flag); of != "file" && of != "path" {
 			continue
 		}
 		for _, name := range slices.Concat(ReadFlags(), names[:i]) {
@@ -54,7 +54,7 @@ func CheckFiles(cmd *cobra.Command) error {
 // files returns the files that a flag names; none where the command does not have it.
 func files(cmd *cobra.Command, name string) []string {
 	flag := cmd.Flags().Lookup(name)
-	if flag == nil || flag.Value.String() == "" {
+	if flag == nil || flag.Value.String() == "" || flag.Value.Type() == "bool" { // as predict's --scores
 		return nil
 	}
 	if list, ok := flag.Value.(pflag.SliceValue); ok {

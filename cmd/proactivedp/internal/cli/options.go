@@ -49,7 +49,7 @@ func CheckTexts(cmd *cobra.Command) error {
 			return
 		}
 		of, _ := pflag.UnquoteUsage(flag)
-		path := of == "file" || of == "folder"
+		path := of == "file" || of == "folder" || of == "path"
 		switch value := flag.Value.String(); {
 		case path && value == "":
 			errs = append(errs, fmt.Errorf("--%s = \"\", must name a %s", flag.Name, of))

@@ -100,8 +100,8 @@ var formFlags = []string{"no-header", "header-line", "number-format", "zero-base
 // FormVars adds the flags that say in which form a file has records.
 func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.BoolVar(&form.NoHeader, "no-header", false, "the first line of a CSV file is a record; columns are named 1, 2, …")
-	CountVar(f, &form.HeaderLine, "header-line", 0, fmt.Sprintf("`number` of the line of a CSV file that names the columns, "+
-		"in [1, %d]; lines above it are not read (default: the first line)", table.MaxHeaderLine))
+	CountVar(f, &form.HeaderLine, "header-line", 0, "`number` of the line of a CSV file that names the columns; lines above "+
+		"it are not read (default: the first line)")
 	f.StringVar(&form.Numbers, "number-format", "", "the `number` 1234.5 as a CSV file writes it, such as 1234,5 or 1.234,5 "+
 		"or 1,234.5")
 	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
@@ -109,9 +109,7 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 		"y_test=NAME; y=FILE is the file of labels of an IDX file, and y=coarse takes the 20 classes of CIFAR-100")
 	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image that a row is: 28x28x1, or 3x32x32 if the channels come "+
 		"first; pixels are whole numbers in [0, 255] unless --normalise bounds:LOW,HIGH says others")
-	for _, name := range []string{"header-line"} {
-		f.Lookup(name).DefValue = ""
-	}
+	f.Lookup("header-line").DefValue = ""
 }
 
 // CheckFormOf reports what is wrong with the flags of FormVars for a file.

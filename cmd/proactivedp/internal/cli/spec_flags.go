@@ -129,7 +129,7 @@ var specFlags = []specFlag{
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
 			"add-or-remove adjacency) or shuffled (default: by-record for an own file, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
-		"δ of the privacy statement, in (0, 1) (default 1/N)"},
+		"δ of the privacy statement, in (0, 1) (default 1/N; of an own file the largest power of ten up to 1/(10N))"},
 	{"target-epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
 		"certified ε that a record may cost over all clients that hold it, in [1e-8, 1e4]: trains with the least " +
 			"noise that keeps it, instead of --noise-multiplier"},
@@ -141,6 +141,9 @@ var specFlags = []specFlag{
 			"out other records"},
 	{"metric", SettingFlags, func(s *train.Spec) any { return &s.Metric },
 		"metric by which models are compared and stopped: " + models.MetricsUsage + " (default accuracy)"},
+	{"class-weights", SettingFlags, func(s *train.Spec) any { return &s.ClassWeights },
+		"public weights of the loss by class, as LABEL:WEIGHT,… with weights in [0.001, 1000]; they scale a gradient " +
+			"before it is clipped, so they cost no privacy (default: none)"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },

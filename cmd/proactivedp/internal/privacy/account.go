@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 
@@ -31,7 +32,7 @@ func newAccount() *cobra.Command {
 		Long: `Account for rounds of DP-SGD, each a noised sum of clipped gradients, by every
 accountant that covers them:
 
-  pld                  certified interval; an upper bound with fixed sampling
+  pld                  certified interval
   rdp                  upper bound, Rényi differential privacy
   closed-form-moments  upper bound, Theorem thm1 (corrected)
   closed-form          upper bound, Theorem simpleF (corrected)
@@ -39,19 +40,28 @@ accountant that covers them:
                        exact where every round uses all records
 
 Covered are Poisson sampling under add-or-remove adjacency, by pld and rdp also
-under replace-one, and fixed sampling under replace-one by pld, rdp and gdp. The
-statement is of the least guarantee; JSON has that of each.
+under replace-one, fixed sampling under replace-one by pld, rdp and gdp, and allocation
+under add-or-remove by pld. The statement is of the least guarantee; JSON has that of
+each.
 
 The ε of Poisson sampling does not hold for a data loader that shuffles. For shuffled
 batches, --sampling shuffle gives an upper bound by pld, rdp and gdp that counts no
 amplification: a record is in one batch of each epoch, so E epochs are E Gaussian
-rounds, at σ under zero-out adjacency and at σ/2 under replace-one.
+rounds, at σ under zero-out adjacency and at σ/2 under replace-one. pld also gives a
+lower bound, which is an attack.
+
+--sampling allocation is for training in which each record chooses one of the batches of
+an epoch, on its own. --redraw says whether it chooses again in each epoch.
+
+--group K gives the ε of a person who has up to K records.
 
 ` + eventsHelp,
 		Example: `  proactivedp account --noise-multiplier 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
   proactivedp account --noise-multiplier 2 --batch-size 256 --n 60000 --steps 5000 --target-epsilon 1 --accountant pld --json
   proactivedp account --noise-multiplier 0.9 --batch-size 512 --n 60000 --epochs 15 --delta 1e-5
   proactivedp account --sampling shuffle --batches 98 --epochs 10 --noise-multiplier 1 --delta 1e-5
+  proactivedp account --sampling allocation --batches 98 --epochs 10 --redraw epoch --sigma 1 --delta 1e-5
+  proactivedp account --noise-multiplier 4 --sample-rate 0.001 --steps 1000 --delta 1e-5 --group 10
   proactivedp account --events rounds.json --delta 1e-5 --statement`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -145,7 +155,11 @@ func sharpest(answers []answer.Accounting, q answer.AccountQuestion) answer.Acco
 		if a.Reason != b.Reason && (a.Reason == "" || b.Reason == "") {
 			return cmp.Compare(a.Reason, b.Reason) // which is empty where there is an answer
 		}
-		return cmp.Compare(upperOf(a, q), upperOf(b, q))
+		x, y := upperOf(a, q), upperOf(b, q)
+		if math.Abs(x-y) <= 1e-9*y { // then the first one says more
+			return 0
+		}
+		return cmp.Compare(x, y)
 	})
 }
 

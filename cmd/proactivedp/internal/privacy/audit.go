@@ -30,6 +30,7 @@ type auditFlags struct {
 	out     string
 	audits  int
 	asJSON  bool
+	scores  scoresFlags
 }
 
 func newAudit() *cobra.Command {
@@ -62,12 +63,16 @@ least half of them find, and what is found how often is written to a folder, whi
 says what an audit can see. An interrupted audit continues where it stopped.
 
 The exit status is 3 if the whole mechanism is found to be another than is claimed,
-or a planted fault is not found.`,
+or a planted fault is not found.
+
+` + scoresHelp,
 		Example: `  proactivedp audit
   proactivedp audit --fault batch-clip --json
   proactivedp audit --fault less-noise --fault-size 0.95
   proactivedp audit --runner hogwild --seed 7
-  proactivedp audit --runs 2000 --out out/audit`,
+  proactivedp audit --runs 2000 --out out/audit
+  proactivedp audit --canaries 1000 --out coins.csv
+  proactivedp audit --scores scores.csv --delta 1e-5 --out roc.png`,
 		Args: cli.NoArgs,
 		RunE: f.run,
 	}
@@ -85,21 +90,28 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 		"virtual (repeatable) or hogwild (free-running goroutines)")
 	fs.BoolVar(&o.Exact, "exact", false, "audit samples and noise that are drawn exactly, as train --exact does, in "+
 		"all probes but that of the loop")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0; without it, --canaries "+
+		"takes coins from the operating system")
 	cli.CountVar(fs, &o.Runs, "runs", o.Runs,
 		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
 			audit.MinRuns, audit.MaxRuns))
 	fs.Float64Var(&o.Delta, "delta", o.Delta,
-		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller")
-	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]")
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller; must be given with --scores")
+	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]; "+
+		"with --scores of each bound, by default 0.95")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers,
 		"runs at the same time, at least 1; never changes the result of virtual")
-	fs.StringVar(&f.out, "out", "", "make a survey of all faults, into this `folder`")
+	fs.StringVar(&f.out, "out", "", "write to this `path`: with --canaries the coins, a CSV file; with --scores the ROC curve, "+
+		"a PNG file; else a survey of all faults, a folder")
 	cli.CountVar(fs, &f.audits, "audits", f.audits, "audits of each cell of a survey, at least 1")
 	cli.JSONVar(fs, &f.asJSON)
+	f.scores.add(cmd)
 }
 
 func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
+	if cli.AnyChanged(cmd, "scores", "canaries") {
+		return f.ofScores(cmd)
+	}
 	if err := f.check(cmd); err != nil {
 		return cli.Usage(err)
 	}
@@ -125,6 +137,9 @@ func (f *auditFlags) check(cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("audits") && f.out == "" {
 		errs = append(errs, errors.New("--audits is of a survey, give --out with it"))
+	}
+	if cmd.Flags().Changed("guesses") {
+		errs = append(errs, fmt.Errorf("--guesses = %d, must be given with --scores only", f.scores.guesses))
 	}
 	if f.audits < 1 {
 		errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", f.audits))

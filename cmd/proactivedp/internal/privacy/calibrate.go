@@ -57,7 +57,7 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // the rest is checked
 				}
 			}
-			target.Sampling, target.Adjacency = e.Sampling, e.Adjacency
+			target.Sampling, target.Adjacency, target.Redraw, target.Group = e.Sampling, e.Adjacency, e.Redraw, e.Group
 			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
 			if err == nil {
 				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.Rate, e.Count

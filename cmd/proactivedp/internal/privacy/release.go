@@ -16,9 +16,11 @@ import (
 type releaseFlags struct {
 	sigma, rate        float64
 	size, n, steps     int
-	batches            int     // of an epoch of shuffled batches, instead of a rate
+	batches            int     // of an epoch of shuffled batches or allocation, instead of a rate
 	epochs             float64 // in the place of steps
+	group              int     // records of one person
 	sampling, adjacent string
+	redraw             string
 }
 
 // add gives cmd the flags of the rounds.
@@ -31,14 +33,19 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 	cli.CountVar(f, &r.n, "n", 0, "size N of the data set, at least 1")
 	cli.CountVar(f, &r.steps, "steps", 0, "steps (rounds) T, at least 1, of all clients that hold the record; with "+
 		"--sampling shuffle, of one data loader")
-	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle, instead of "+
-		"--sample-rate")
+	cli.CountVar(f, &r.batches, "batches", 0, "batches of an epoch, at least 1; only with --sampling shuffle or "+
+		"allocation, instead of --sample-rate")
+	f.StringVar(&r.redraw, "redraw", "", "with --sampling allocation or shuffle: epoch (each epoch draws anew) or once (one "+
+		"draw is kept for all epochs); no default")
+	cli.CountVar(f, &r.group, "group", 1, "a person has up to so many records, in [1, 1000]; only with Poisson sampling "+
+		"under add-or-remove adjacency")
 	f.Float64Var(&r.epochs, "epochs", 0, "passes over the data, in [1e-6, 1e9], instead of --steps: T = epochs/q "+
 		"rounds, rounded up")
 	f.StringVar(&r.adjacent, "adjacency", "", "add-or-remove, replace-one or zero-out (default: add-or-remove with "+
-		"Poisson sampling, replace-one with fixed, zero-out with shuffle)")
-	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, fixed (exactly s of N, without replacement), or "+
-		"shuffle (a permutation in each epoch, cut into batches)")
+		"Poisson sampling and allocation, replace-one with fixed, zero-out with shuffle)")
+	f.StringVar(&r.sampling, "sampling", string(dp.Poisson), "poisson, fixed (exactly s of N, without replacement), "+
+		"shuffle (a permutation in each epoch, cut into batches), or allocation (each record chooses one batch of an "+
+		"epoch, on its own)")
 }
 
 // pair returns the sampling and the adjacency of the flags, and what is wrong with
@@ -122,14 +129,43 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			errs = append(errs, fmt.Errorf("--batches = %d, must be at least 1", r.batches))
 			e.Rate = 1
 		}
-		if e.Sampling != dp.Shuffle {
+		if e.Sampling != dp.Shuffle && e.Sampling != dp.Allocation {
 			errs = append(errs, fmt.Errorf("--batches must not be given with --sampling %s: give --sample-rate, or "+
 				"--batch-size with --n", e.Sampling))
 		}
 	}
 	noRate := "--sample-rate is missing, or --batch-size with --n"
-	if e.Sampling == dp.Shuffle {
+	switch e.Sampling {
+	case dp.Shuffle:
 		noRate = "--batches is missing, the batches of an epoch, or --batch-size with --n"
+	case dp.Allocation:
+		noRate = "--batches is missing, the batches of an epoch"
+		if free == "sample-rate" {
+			errs = append(errs, errors.New("--batches cannot be solved for with --sampling allocation, must be given"))
+		}
+		if cli.AnyChanged(cmd, "batch-size", "n") {
+			errs = append(errs, errors.New("--batch-size and --n must not be given with --sampling allocation: a batch has "+
+				"no fixed size, give --batches"))
+			e.Rate, e.SampleSize, e.DatasetSize = cmp.Or(e.Rate, 1), 0, 0
+		}
+		if !cmd.Flags().Changed("redraw") {
+			errs = append(errs, errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, "+
+				"once if one draw is kept for all epochs, which costs far more"))
+		}
+		e.Redraw = dp.EachEpoch // if it is not given, the rest is checked
+	}
+	if cmd.Flags().Changed("redraw") {
+		given, bad := dp.ParseRedraw(r.redraw)
+		switch errs = append(errs, bad); {
+		case bad != nil:
+		case e.Sampling != dp.Shuffle && e.Sampling != dp.Allocation:
+			errs = append(errs, fmt.Errorf("--redraw must not be given with --sampling %s: each round draws anew", e.Sampling))
+		default:
+			e.Redraw = given
+		}
+	}
+	if r.group != 1 { // RefuseZeros reports 0
+		e.Group = r.group
 	}
 	for _, q := range []struct {
 		name, missing string
@@ -158,6 +194,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			q.allow()
 		}
 	}
+	errs = append(errs, cli.RefuseZeros(cmd, "group"))
 	if err := cli.RefuseZeros(cmd, rateFlags...); err != nil {
 		errs = append(errs, err)
 		e.Rate, e.SampleSize, e.DatasetSize = 1, 0, 0

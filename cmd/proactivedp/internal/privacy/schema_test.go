@@ -15,5 +15,5 @@ func TestSchemas(t *testing.T) {
 	testkit.CheckSchema(t, folder, "account", []answer.Accounting{})
 	testkit.CheckSchema(t, folder, "calibrate", answer.Calibration{})
 	testkit.CheckSchema(t, folder, "tradeoff", answer.Tradeoff{})
-	testkit.CheckSchema(t, folder, "audit", audit.Report{})
+	testkit.CheckSchema(t, folder, "audit", audit.Report{}, audit.ScoresReport{})
 }

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -31,6 +33,8 @@ type autoFlags struct {
 	epsilon, delta, accuracy []float64
 	strategy                 string
 	file, dir, probe         string
+	stages                   int
+	clip, eta0               float64
 	out                      cli.OutputFlags
 }
 
@@ -41,7 +45,8 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.addTraining(cmd)
 	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
-	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default 1/N of the client)")
+	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
+		"1/N of the client; of an own file the largest power of ten up to 1/(10N))")
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
 		"satisfied, in (0, 1]: one for all clients, or one for each")
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
@@ -51,8 +56,13 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
+	cli.CountVar(fs, &f.stages, "stages", 0, "spend the budget in this many stages, each with twice as much as the one before, "+
+		"in [1, 6] (default: one; for a named set also less than all if the target is known to need less)")
+	fs.Float64Var(&f.clip, "max-grad-norm", 0, "clipping norm C of all stages, in [1e-30, 1e30] (default: found)")
+	fs.Float64Var(&f.eta0, "eta0", 0, "step size η₀ of all stages, along the sum of a batch's gradients, in [1e-30, 1e30] "+
+		"(default: found)")
 	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
-		"a public set (default: own for named sets, synthetic for a file)")
+		"a public set (default: own for named sets; none for a file, whose step size follows from its size)")
 	f.save.add(cmd)
 	f.out.Add(cmd)
 	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
@@ -109,13 +119,16 @@ is fixed before the first release, and nothing is released beyond ε. The privac
 always states the whole budget. With --partition replicate every record is in the data of
 every client, and pays for all rounds.
 
---dir keeps the ledgers. After an interrupt the same command continues to the same bits.
+--dir keeps the ledgers, and the course of the stages as a picture in its folder course,
+which proactivedp report shows. After an interrupt the same command continues to the same bits.
 Another task on the same data spends what is left of the budget. Do not delete this folder
 or restore an older copy. Without --dir every call has the whole budget: that is only for
 simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
-The utility graph sees its data without noise, so those must be public. It uses the named
-sets themselves (--probe own), and synthetic or named data for an own file. Held-out
+The whole budget is spent in one stage, unless --stages asks for more or the utility graph
+of a named set says that less is enough. The utility graph sees its data without noise, so
+those must be public. An own file has none unless --probe names other data: its clipping
+norm and step size follow from its size and the noise. Held-out
 records are not protected. A client is satisfied if the accuracy on them reaches the target
 and beats the majority-class baseline by more than its sampling error, and if the test
 records do not contradict that. The exit status is 0 if every client is satisfied.`,
@@ -146,7 +159,13 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		cli.NotCovered(d, "which records a client of fewer than it is dealt uses, the first: another takes the place "+
 			"of one that leaves")
 	}
-	r, err := f.loop(cmd, train.NewSource(d), task, graph)
+	source := train.NewSource(d)
+	if cli.OwnFile(f.train.Spec.Data) {
+		if err := f.chooseOwn(cmd, source, &task); err != nil {
+			return cli.Usage(err)
+		}
+	}
+	r, err := f.loop(cmd, source, task, graph)
 	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
 		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
 	}
@@ -155,12 +174,46 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	}
 	r.OfData(d)
 	err = f.save.write(r, d)
+	if f.dir != "" {
+		err = errors.Join(err, writeCourse(cmd, f.dir, source, r))
+	}
 	if err := errors.Join(err, f.out.Print(cmd, r.Privacy.Statement, r, r.WriteText)); err != nil {
 		return err
 	}
 	if !r.Satisfied {
 		return fmt.Errorf("%w: %s", errNotSatisfied, r.Unsatisfied())
 	}
+	return nil
+}
+
+// chooseOwn sets what of a task on an own file was not given and does not come from the loop: the model,
+// how many records are held out, each client's δ, and K, which only the strategy paper uses.
+func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
+	f.train.OwnModel(cmd, source.Data())
+	task.Spec.Model = f.train.Spec.Model
+	if !cmd.Flags().Changed("holdout") {
+		all := task.Spec
+		all.Holdout, all.SeedFromOS = 0, false
+		p, err := source.Prepare(all)
+		if err != nil {
+			return err
+		}
+		task.Spec.Holdout = train.DefaultHoldout(p.Config.Mechanism.DatasetSize)
+	}
+	public, err := auto.PublicOf(source, *task)
+	if err != nil {
+		return err
+	}
+	task.Spec.GradComps = train.UsualEpochs * public.Records
+	for i := range task.Clients {
+		c := &task.Clients[i]
+		if c.Delta == 0 {
+			c.Delta = train.DefaultDelta(cmp.Or(c.Records, public.Records))
+		}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s and %d held out: δ = %s\n",
+		decimal.Many(len(task.Clients), "client"), decimal.Many(public.Records, "record"), public.HeldOut[0],
+		decimal.Exactly(task.Clients[0].Delta))
 	return nil
 }
 
@@ -177,7 +230,7 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
 			"ledger is kept nowhere has no budget"))
 	}
-	return append(errs, cli.RefuseZeros(cmd, zeroIsNone...), cli.CheckData(task.Spec.Data),
+	return append(errs, cli.RefuseZeros(cmd, append([]string{"stages", "max-grad-norm", "eta0"}, zeroIsNone...)...), cli.CheckData(task.Spec.Data),
 		cli.CheckWorkers(f.perf.Workers))
 }
 
@@ -189,17 +242,21 @@ func (f *autoFlags) loop(
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	probe, err := f.probeOf(cmd, source, task)
-	if err != nil {
-		return nil, err
-	}
-	probe.Graph = graph
-	probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-	if f.dir != "" {
-		probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
+	utility := auto.UsualSteps(source)
+	if !cli.OwnFile(task.Spec.Data) || f.probe != "" || task.Strategy == auto.Paper {
+		probe, err := f.probeOf(cmd, source, task)
+		if err != nil {
+			return nil, err
+		}
+		probe.Graph = graph
+		probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+		if f.dir != "" {
+			probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
+		}
+		utility = probe.Utility
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{
-		Dir: f.dir, Public: public, Utility: probe.Utility, Progress: cmd.ErrOrStderr(),
+		Dir: f.dir, Public: public, Utility: utility, Progress: cmd.ErrOrStderr(),
 		Open: func(context.Context) (auto.Trainer, error) {
 			return auto.NewTrainer(source, task, f.dir, f.perf, int64(f.where.Memory), cmd.ErrOrStderr()), nil
 		},
@@ -221,7 +278,7 @@ func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.
 
 // task returns the task that the flags ask for, with its utility graph.
 func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
-	if err := f.train.Fill(cmd, pool.Train); err != nil {
+	if err := f.train.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
 		return auto.Task{}, auto.Graph{}, err
 	}
 	f.train.DrawExactly(cmd)
@@ -238,7 +295,9 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	if !cmd.Flags().Changed("schedule") {
 		spec = strategy.Schedule(spec)
 	}
-	return auto.NewTask(spec, strategy, wishes), graphFor(spec, len(wishes)), err
+	task := auto.NewTask(spec, strategy, wishes)
+	task.Stages, task.Clip, task.Eta0 = f.stages, f.clip, f.eta0
+	return task, graphFor(spec, len(wishes)), err
 }
 
 // graphFor returns the paper's utility graph for so many clients.

@@ -2,11 +2,19 @@ package training
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data/synth"
+	"proactivedp/dp/claim"
 	"proactivedp/experiments"
+	"proactivedp/internal/message"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -23,6 +31,9 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	}
 	strategy := auto.Strategy(r.Strategy)
 	task := auto.NewTask(strategy.Schedule(r.Train), strategy, wishes)
+	if strategy == auto.Tight {
+		task.Stages = 3 // a course of one stage would show nothing
+	}
 	public, err := auto.PublicOf(source, task)
 	if err != nil {
 		return c, err
@@ -45,13 +56,38 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	return courseOf(report), nil
 }
 
-// courseOf returns how the loop of a report went. With shards each client has an account.
+// courseFolder is the folder below --dir with the course of the last task.
+const courseFolder = "course"
+
+// writeCourse writes the course of a loop below its folder.
+func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.Report) error {
+	request := experiments.LoopRequest{Train: r.Config.Spec, Strategy: string(r.Strategy)}
+	for _, c := range r.Clients {
+		request.Clients = append(request.Clients, experiments.CourseClient{Epsilon: c.Epsilon, Accuracy: c.Accuracy})
+	}
+	command := "proactivedp auto"
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "json" && f.Name != "statement" {
+			command += " --" + f.Name + " " + message.Word(f.Value.String())
+		}
+	})
+	caption := fmt.Sprintf("Points: the ends of stages, at which each client judges the model by its own held-out records, "+
+		"which are not protected; dashed: its target. Utility graph: of %s.\n%s", r.Outlook.Of, r.Guarantee().Line())
+	return experiments.WriteCourse(filepath.Join(dir, courseFolder), command, caption, request, courseOf(r), source, struct {
+		Task      auto.Task    `json:"task"`
+		Satisfied bool         `json:"satisfied"`
+		Privacy   claim.Report `json:"privacy"`
+	}{r.Config, r.Satisfied, r.Guarantee()})
+}
+
+// courseOf returns how the loop of a report went.
 func courseOf(r *auto.Report) experiments.Course {
 	p := r.Privacy
 	c := experiments.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}
 	for i, client := range r.Clients {
+		account := p.Accounts[slices.IndexFunc(p.Accounts, func(a auto.AccountReport) bool { return slices.Contains(a.Clients, i) })]
 		c.Clients = append(c.Clients, experiments.CourseEnd{
-			EpsilonUpper: p.Accounts[i].EpsilonUpper, Delta: p.Accounts[i].Delta,
+			EpsilonUpper: account.EpsilonUpper, Delta: account.Delta,
 			Satisfied: client.Satisfied, TestAccuracy: client.TestAccuracy, Refused: client.Refused,
 		})
 	}

@@ -98,6 +98,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
+	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Train.NoiseMultiplier)
 	source := train.NewSource(d)
 	if _, err := source.Prepare(f.spec.Train); err != nil {
 		return cli.Usage(err)

@@ -63,8 +63,9 @@ With --runner hogwild goroutines train, as in the paper: delays are then compare
 real clock, and what is made is kept but not repeatable, as plot and manifest say. The
 figures *-runners hold both runners side by side.
 
---data makes figures of a file of yours, by settings that follow from its number of
-records unless they are given. They look at it without noise, too: no (ε, δ) covers that.
+--data makes figures of your own file, by settings that follow from its number of records
+unless they are given. They look at the records without noise, which no (ε, δ) covers, so
+they need --public.
 
 An interrupted command keeps its finished runs below --out, and those under way as far
 as they are, and continues from there. Where these are gone, --redraw draws curves,
@@ -74,7 +75,7 @@ utility graphs and budgets in another style, from the data beside their pictures
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
   proactivedp figures --out out --seeds 5
   proactivedp figures phishing-logreg-sample-size --sizes 8,16,32,64
-  proactivedp figures --data my.csv --label-column class --label-map no,yes --clients 1
+  proactivedp figures --data my.csv --label-column class --label-map no,yes --public
   proactivedp figures phishing-logreg-epsilon --format pdf --bare --width 3.25in --font serif
   proactivedp figures --out results --redraw --format pdf --font serif`,
 		ValidArgsFunction: cli.Arguments(figureNames),

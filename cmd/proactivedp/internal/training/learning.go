@@ -64,7 +64,7 @@ func (c *curveFlags) run(
 		return err
 	}
 	spec := p.Spec
-	if cmd.Flags().Changed("target-epsilon") { // which every seed is to keep
+	if spec.TargetEpsilon != 0 && (cmd.Flags().Changed("target-epsilon") || cli.OwnFile(spec.Data) && from.setting == nil) { // every seed keeps it
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}

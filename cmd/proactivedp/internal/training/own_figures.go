@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -20,11 +19,13 @@ import (
 	"proactivedp/internal/message"
 	"proactivedp/internal/results"
 	"proactivedp/train"
+	"proactivedp/train/pool"
 )
 
 // ownFigures are the figures of a file of the user's own.
 type ownFigures struct {
 	flags    cli.TrainFlags
+	public   bool       // --public: the records may be looked at without noise
 	spec     train.Spec // of which they are
 	epsilons []float64  // of the ε sweep
 }
@@ -39,6 +40,8 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	o.flags.AddNamed(cmd, ownFigureFlags...)
 	cli.NumbersVar(cmd.Flags(), &o.epsilons, "epsilons", experiments.OwnEpsilons, "with --data: target epsilons of a "+
 		"record, certified, that the ε sweep compares, each in [1e-8, 1e4]")
+	cmd.Flags().BoolVar(&o.public, "public", false, "say that the records of --data are public: the figures look at them "+
+		"without noise, and no (ε, δ) covers that")
 	where.Own.Add(cmd)
 	for _, name := range []string{"data", "grad-computations", "batch-size"} {
 		cmd.Flags().Lookup(name).DefValue = ""
@@ -50,7 +53,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 
 // asked reports whether the figures are of the user's own data, and what contradicts that.
 func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
-	given := append([]string{"epsilons"}, ownFigureFlags...)
+	given := append([]string{"epsilons", "public"}, ownFigureFlags...)
 	if !cmd.Flags().Changed("data") {
 		var errs []error
 		for _, name := range append(given, cli.OwnFlagNames...) {
@@ -63,10 +66,13 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	errs := []error{cli.RefuseWith(cmd, "data", "allow-stand-in", "list"), cli.CheckData(o.flags.Spec.Data),
 		experiments.CheckEpsilons(o.epsilons)}
 	if len(args) > 0 {
-		errs = append(errs, errors.New("names of figures are not for --data, must be left out: all four are made"))
+		errs = append(errs, errors.New("names of figures are not for --data, must be left out: all are made"))
 	}
 	if !cli.OwnFile(o.flags.Spec.Data) {
 		errs = append(errs, errors.New("--data is for an own file: figures of named sets have names, see --list"))
+	} else if !o.public {
+		errs = append(errs, fmt.Errorf("--public is missing: the figures train on %s without noise and show the result, "+
+			"which no (ε, δ) covers; give it if the records are public, else use propose, train or auto", o.flags.Spec.Data))
 	}
 	return true, errors.Join(errs...)
 }
@@ -75,53 +81,32 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int, out string) (
 	[]experiments.Figure, *data.Dataset, error,
 ) {
-	if err := o.flags.Fill(cmd, func(model, dataset string) train.Spec {
-		if model == "" {
-			model = train.Ridge
-		}
-		return experiments.OwnSpec(model, dataset, 1)
-	}); err != nil {
+	if err := o.flags.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
 		return nil, nil, err
 	}
-	o.spec = o.flags.Spec
-	if err := checkTrain(cmd, o.spec, o.spec.Validate(), 1); err != nil {
+	if err := checkTrain(cmd, o.flags.Spec, o.flags.Spec.Validate(), 1); err != nil {
 		return nil, nil, err
 	}
-	d, err := where.LoadFor(cmd, o.spec)
+	d, err := where.LoadFor(cmd, o.flags.Spec)
 	if err != nil {
 		return nil, nil, err
 	}
+	o.flags.OwnModel(cmd, d)
 	source := train.NewSource(d)
-	p, err := source.Prepare(o.spec)
+	p, err := source.Prepare(o.flags.Spec)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
 	}
 	n := p.Config.Mechanism.DatasetSize
-	if err := o.flags.Fill(cmd, func(string, string) train.Spec {
-		return experiments.OwnSpec(o.spec.Model, o.spec.Data, n)
-	}); err != nil {
-		return nil, nil, err
-	}
-	o.spec = o.flags.Spec
-	if _, err := source.Prepare(o.spec); err != nil {
+	open := o.flags.Open(cmd, 0)
+	open.Noise = true // the noise of what is no ε sweep is that of UsualEpsilon
+	if err := o.flags.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
 		return nil, nil, cli.Usage(err)
 	}
-	// Figures that do not vary ε have the noise of ε = 1.
-	calibrated, err := source.CalibrateSeeds(cmd.Context(), o.spec, seeds, 1)
-	if err != nil {
+	if o.spec, err = source.CalibrateSeeds(cmd.Context(), o.flags.Spec, seeds, train.UsualEpsilon); err != nil {
 		return nil, nil, err
 	}
-	o.spec.NoiseMultiplier = calibrated.NoiseMultiplier
-	one, err := source.Prepare(o.spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !cmd.Flags().Changed("eta0") {
-		text := strconv.FormatFloat(experiments.OwnSteps(one), 'g', 3, 64)
-		if o.spec.Eta0, err = strconv.ParseFloat(text, 64); err != nil {
-			return nil, nil, err
-		}
-	}
+	o.spec.TargetEpsilon = 0 // σ is known now
 	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name(out))
 	return figures, d, err
 }
@@ -171,7 +156,7 @@ func (o *ownFigures) ofAnother(path string) bool {
 // text states the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
-		cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()
+		" --public" + cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()
 	if !slices.Equal(o.epsilons, experiments.OwnEpsilons) {
 		text += " --epsilons " + listText(o.epsilons)
 	}

@@ -127,7 +127,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("fresh") {
 		return cli.Usage(errors.New("--fresh is for --check, which is not given"))
 	}
-	if err := f.train.Fill(cmd, pool.Train); err != nil {
+	if err := f.train.Fill(cmd, cli.OwnUsual(pool.Train)); err != nil {
 		return err
 	}
 	f.request.Base = f.train.Spec
@@ -150,6 +150,11 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	}
 	start := time.Now()
 	o.Data = train.NewSource(d)
+	if cli.OwnFile(f.train.Spec.Data) {
+		if err := f.chooseOwn(cmd, o.Data); err != nil {
+			return err
+		}
+	}
 	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
 		return err
 	}
@@ -179,6 +184,21 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 		}
 	}
 	return cli.Report(cmd, f.asJSON, answer)
+}
+
+// chooseOwn sets what a proposal for an own file takes as given, and was not: the model and δ.
+func (f *proposeFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error {
+	f.train.OwnModel(cmd, source.Data())
+	p, err := source.Prepare(f.train.Spec)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	open := train.Open{Delta: !cmd.Flags().Changed("delta")}
+	if err := f.train.Choose(cmd.Context(), cmd, p, open, f.request.Epsilon); err != nil {
+		return err
+	}
+	f.request.Base = f.train.Spec
+	return nil
 }
 
 // trials says how proxies and trainings are run, and where finished ones are kept.

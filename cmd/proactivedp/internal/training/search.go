@@ -94,6 +94,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
+	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
 	own := f.where.Own.Text() // without which the same file would be read as others are

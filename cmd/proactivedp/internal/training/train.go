@@ -178,7 +178,11 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 // fill completes the setting, and reports what is wrong with it, before any data are read.
 func (f *trainFlags) fill(cmd *cobra.Command) error {
 	spec := &f.train.Spec
-	if err := f.train.Fill(cmd, f.from.usual); err != nil {
+	usual := f.from.usual
+	if f.from.setting == nil && !f.serve.Asked() {
+		usual = cli.OwnUsual(usual)
+	}
+	if err := f.train.Fill(cmd, usual); err != nil {
 		return err
 	}
 	if f.serve.Asked() {
@@ -227,9 +231,22 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := cli.OwnFile(spec.Data) && !f.serve.Asked()
+	if own && f.from.setting == nil {
+		f.train.OwnModel(cmd, d)
+		spec.Model = f.train.Spec.Model
+	}
 	p, err := spec.Prepare(d, root)
 	if err != nil {
 		return nil, cli.Usage(err)
+	}
+	if own {
+		if spec, err = f.choose(cmd, p); err != nil {
+			return nil, cli.Usage(err)
+		}
+		if p, err = spec.Prepare(d, root); err != nil {
+			return nil, cli.Usage(err)
+		}
 	}
 	if cmd.Flags().Changed("epochs") {
 		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
@@ -244,15 +261,38 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 			return nil, cli.Usage(err)
 		}
 	}
-	if cmd.Flags().Changed("target-epsilon") {
+	if spec.TargetEpsilon != 0 && (own && f.from.setting == nil || cmd.Flags().Changed("target-epsilon")) {
 		if p, err = p.Calibrate(cmd.Context(), spec.TargetEpsilon); err != nil {
 			return nil, err
 		}
 	}
+	cli.SayWithoutNoise(cmd, spec.Data, p.Spec.NoiseMultiplier)
 	if err := f.from.fits(cmd.Context(), p); err != nil {
 		return nil, cli.Usage(err)
 	}
 	return p, cli.Usage(f.trace.check(p))
+}
+
+// choose returns the spec of a prepared training on an own file, with what was not given chosen for its
+// number of records. A plan says all but the clipping norm and the step sizes.
+func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, error) {
+	open, epsilon := f.train.Open(cmd, f.epochs), p.Spec.TargetEpsilon
+	if s := f.from.setting; s != nil {
+		planned := s.Over(train.Spec{})
+		open = train.Open{Clip: open.Clip && planned.Clip == 0, Eta0: open.Eta0 && planned.Eta0 == 0,
+			Schedule: open.Schedule && planned.Schedule == ""}
+	} else if open.Noise && epsilon == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: ε = %d, because neither --target-epsilon nor --noise-multiplier is given\n",
+			train.UsualEpsilon)
+		epsilon = train.UsualEpsilon
+	} else if epsilon == 0 {
+		epsilon = train.UsualEpsilon // only the batch size goes by it
+	}
+	err := f.train.Choose(cmd.Context(), cmd, p, open, epsilon)
+	if open.Noise {
+		f.train.Spec.TargetEpsilon = epsilon
+	}
+	return f.train.Spec, err
 }
 
 // report trains, from a checkpoint unless that is nil, and prints the report, also if only

@@ -68,6 +68,7 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	cli.SayWithoutNoise(cmd, f.spec.Train.Data, 0)
 	source := train.NewSource(d)
 	p, err := source.Prepare(f.spec.Train)
 	if err != nil {

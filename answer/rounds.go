@@ -1,0 +1,216 @@
+package answer
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/plan/libraries"
+)
+
+// ReadRounds reads a file of rounds: JSON, CSV, or a record of another library that [libraries.Read]
+// accepts. sampling and adjacency apply where the file does not give them; an empty adjacency stands for
+// the usual one of the sampling.
+func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
+	if len(text) > plan.MaxEventsBytes {
+		return plan.History{}, fmt.Errorf("%d bytes, must be at most %d", len(text), plan.MaxEventsBytes)
+	}
+	if !utf8.Valid(text) {
+		return plan.History{}, errors.New("must be text in UTF-8; a state of Opacus is written by json.dump, not by " +
+			"torch.save")
+	}
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	if isRound(text) {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	switch {
+	case libraries.Recognise(text) != libraries.NotRecognised:
+		return libraries.Read(text, sampling, adjacency)
+	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
+		h, err := plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
+		if err != nil {
+			err = cmp.Or(noRounds(text), err)
+		}
+		return h, err
+	}
+	events, err := parseEvents(text, sampling, adjacency)
+	return plan.History{Events: events}, err
+}
+
+// isRound reports whether a text is a single round, not in an array: at least half of its keys are
+// keys of a round. Then the error should be about the other keys.
+func isRound(text []byte) bool {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(text, &top) != nil || len(top) == 0 {
+		return false
+	}
+	known := 0
+	for key := range top {
+		if column(cmp.Or(otherNames[key], key)) >= 0 {
+			known++
+		}
+	}
+	return 2*known >= len(top)
+}
+
+// answers are what other commands print as JSON, which is no file of rounds, by keys that
+// only they have.
+var answers = []struct {
+	keys []string
+	why  string
+}{
+	{[]string{"satisfied", "stages", "privacy"}, "this is what auto --json prints: its rounds were chosen by what " +
+		"was released before them, which composition does not cover; what holds is the bound of its filter, " +
+		"privacy.epsilon_upper at privacy.delta, and other tasks on these records go on in the same --dir of auto"},
+	{[]string{"journal", "journal_sha256"}, "this is the journal of auto: its rounds were chosen by what was " +
+		"released before them, which composition does not cover; the same auto command with --json says what holds"},
+	{[]string{"proposals", "frontier"}, "this is what propose --json prints: settings, of which none was run; what " +
+		"train --plan FILE --json prints of one is a file of rounds"},
+	{[]string{"seeds", "points", "privacy"}, "this is what train --seeds prints: several trainings for a comparison; " +
+		"what train --json prints of one is a file of rounds"},
+	{[]string{"sample_rate", "steps", "target_epsilon"}, "this is what calibrate --json prints: its sigma, " +
+		"sample_rate and steps are for --noise-multiplier, --sample-rate and --steps"},
+	{[]string{"predictions", "trained_on_sha256"}, "this is what predict --json prints: labelling releases nothing " +
+		"more of the records that the model was trained on"},
+}
+
+// noRounds says what a text is that is no file of rounds but the answer of another command;
+// nil where it is not.
+func noRounds(text []byte) error {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(text, &top) != nil {
+		return nil
+	}
+	for _, a := range answers {
+		if !slices.ContainsFunc(a.keys, func(key string) bool { return top[key] == nil }) {
+			return errors.New(a.why)
+		}
+	}
+	return nil
+}
+
+// columns are the columns of a CSV file of rounds, by the keys of dp.Event and in alphabetical order.
+var columns = []struct {
+	name string
+	set  func(e *dp.Event, field string) error
+}{
+	{"adjacency", func(e *dp.Event, field string) error { e.Adjacency = dp.Adjacency(field); return nil }},
+	{"count", func(e *dp.Event, field string) error { return parseInt(&e.Count, field) }},
+	{"dataset_size", func(e *dp.Event, field string) error { return parseInt(&e.DatasetSize, field) }},
+	{"group", func(e *dp.Event, field string) error { return parseInt(&e.Group, field) }},
+	{"noise_multiplier", func(e *dp.Event, field string) error { return parseFloat(&e.NoiseMultiplier, field) }},
+	{"redraw", func(e *dp.Event, field string) error { e.Redraw = dp.Redraw(field); return nil }},
+	{"sample_rate", func(e *dp.Event, field string) error { return parseFloat(&e.Rate, field) }},
+	{"sample_size", func(e *dp.Event, field string) error { return parseInt(&e.SampleSize, field) }},
+	{"sampling", func(e *dp.Event, field string) error { e.Sampling = dp.Sampling(field); return nil }},
+}
+
+// column returns the index of a column, or -1.
+func column(name string) int {
+	for i, c := range columns {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// parseEvents reads the events of a CSV file. An empty field is one not given.
+func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.TrimLeadingSpace = true
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("neither JSON, nor a DpEvent, nor CSV: %w", err)
+	}
+	if len(rows) < 2 {
+		return nil, errors.New("no events, must be a header and at least one row, or a JSON array")
+	}
+	header := rows[0]
+	if err := checkHeader(header); err != nil {
+		return nil, err
+	}
+	var events []dp.Event
+	var errs []error
+	for i, row := range rows[1:] {
+		var e dp.Event
+		var bad []error
+		for j, field := range row {
+			if field = strings.TrimSpace(field); field == "" {
+				if header[j] == "noise_multiplier" { // without it 0 would be meant
+					bad = append(bad, errors.New("noise_multiplier is missing"))
+				}
+				continue
+			}
+			if err := columns[column(header[j])].set(&e, field); err != nil {
+				bad = append(bad, fmt.Errorf("%s = %q, %w", header[j], field, err))
+			}
+		}
+		if e = plan.Complete(e, sampling, adjacency); len(bad) == 0 {
+			bad = append(bad, e.Validate())
+		}
+		if err := errors.Join(bad...); err != nil {
+			errs = append(errs, fmt.Errorf("row %d: %w", i+2, err))
+		}
+		events = append(events, e)
+	}
+	return events, errors.Join(errs...)
+}
+
+// otherNames are the second names of the columns that have two.
+var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
+
+// checkHeader reports every column that there is not, or is twice, and what is missing.
+func checkHeader(header []string) error {
+	var errs []error
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	names = append(names, "sigma", "steps") // the keys of otherNames
+	for i, name := range header {
+		header[i] = strings.TrimSpace(name)
+		if name, ok := otherNames[header[i]]; ok {
+			header[i] = name
+		}
+		if column(header[i]) < 0 {
+			errs = append(errs, fmt.Errorf("column %q, must be one of %s", header[i], strings.Join(names, ", ")))
+		}
+		if slices.Contains(header[:i], header[i]) {
+			errs = append(errs, fmt.Errorf("column %q is there twice", header[i]))
+		}
+	}
+	has := func(name string) bool { return slices.Contains(header, name) }
+	if !has("noise_multiplier") {
+		errs = append(errs, errors.New("no column noise_multiplier or sigma"))
+	}
+	if !has("sample_rate") && !(has("sample_size") && has("dataset_size")) {
+		errs = append(errs, errors.New("no column sample_rate, nor sample_size and dataset_size"))
+	}
+	if !has("count") {
+		errs = append(errs, errors.New("no column count or steps"))
+	}
+	return errors.Join(errs...)
+}
+
+func parseFloat(v *float64, field string) (err error) {
+	if *v, err = strconv.ParseFloat(field, 64); err != nil {
+		return errors.New("must be a number, such as 0.05 or 1e-5")
+	}
+	return nil
+}
+
+func parseInt(v *int, field string) (err error) {
+	*v, err = decimal.Count(field)
+	return err
+}

@@ -1,0 +1,100 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// A file of rounds needs a column of noise, of counts and of rates, which sizes may stand for.
+func TestColumnsOfRounds(t *testing.T) {
+	for header, want := range map[string]string{
+		"noise_multiplier,sample_rate,count":              "",
+		"noise_multiplier,sample_size,dataset_size,count": "",
+		"noise_multiplier,sample_size,count":              "no column sample_rate, nor sample_size and dataset_size",
+		"noise_multiplier,dataset_size,count":             "no column sample_rate, nor sample_size and dataset_size",
+		"sample_rate,count":                               "no column noise_multiplier",
+		"noise_multiplier,sample_rate":                    "no column count",
+	} {
+		row := strings.Repeat(",1", strings.Count(header, ","))
+		_, err := parseEvents([]byte(header+"\n1"+row+"\n"), dp.Poisson, dp.AddOrRemove)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", header, err, want)
+		}
+	}
+}
+
+// A field may be empty where another column says the same; those after it are read. Without a noise
+// multiplier 0 would be meant: that is refused.
+func TestEmptyFieldsOfRounds(t *testing.T) {
+	const header = "sample_rate,noise_multiplier,sample_size,dataset_size,count\n"
+	events, err := parseEvents([]byte(header+",2,10,1000,7\n0.01,3,,,5\n"), dp.Poisson, dp.AddOrRemove)
+	if err != nil || len(events) != 2 || events[0].NoiseMultiplier != 2 || events[0].SampleSize != 10 ||
+		events[0].DatasetSize != 1000 || events[0].Count != 7 || events[1].Rate != 0.01 || events[1].Count != 5 {
+		t.Errorf("%+v, %v", events, err)
+	}
+	if _, err := parseEvents([]byte(header+"0.01,,,,5\n"), dp.Poisson, dp.AddOrRemove); err == nil ||
+		!strings.Contains(err.Error(), "row 2: noise_multiplier is missing") {
+		t.Errorf("no noise: %v", err)
+	}
+}
+
+// A question may have the text of a file, of every kind that account --events reads. Its answer is that
+// to the same events; the rate of Opacus is rounded up.
+func TestQuestionHasAFile(t *testing.T) {
+	ask := func(account map[string]any) string {
+		text, err := json.Marshal(map[string]any{"account": account})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a Answer
+		if err := json.Unmarshal(JSON(context.Background(), text), &a); err != nil {
+			t.Fatal(err)
+		}
+		if a.Error != nil {
+			return a.Error.Kind + ": " + a.Error.Error()
+		}
+		return a.Account[0].Statement
+	}
+	base := func(with string, value any) map[string]any {
+		return map[string]any{with: value, "delta": 1e-5, "accountant": "rdp"}
+	}
+	want := ask(base("events", []map[string]any{{"noise_multiplier": 1.5, "sample_rate": 0.01, "count": 100}}))
+	cost := "noise multiplier σ = 1.5. For one record, in all rounds of all clients that hold it, this is (ε, δ)-" +
+		"differentially private with ε ≤ 0.46496 at δ = 1e-05"
+	if !strings.Contains(want, cost) {
+		t.Fatal(want)
+	}
+	for name, file := range map[string]string{
+		"Opacus": `{"history": [[1.5, 0.01, 100]], "mechanism": "rdp"}`,
+		"DpEvent": "SelfComposedDpEvent(event=PoissonSampledDpEvent(sampling_probability=0.01, " +
+			"event=GaussianDpEvent(noise_multiplier=1.5)), count=100)",
+		"rounds":    `[{"sigma": 1.5, "sample_rate": 0.01, "steps": 100}]`,
+		"one round": `{"sigma": 1.5, "sample_rate": 0.01, "steps": 100}`,
+		"CSV":       "\uFEFFsigma,sample_rate,steps\r\n1.5,0.01,100\r\n",
+	} {
+		if got := ask(base("file", file)); !strings.Contains(got, cost) {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+	for file, says := range map[string]string{
+		"a model":                                "wrong: ",
+		`{"history": []}`:                        "history is empty",
+		`{"proposals": [], "frontier": []}`:      "this is what propose --json prints",
+		"sigma,sample_rate,steps\n1.5,0.01,100x": "row 2: count",
+		"[" + strings.Repeat(`{"sigma": 1.5, "sample_rate": 0.01, "steps": 1},`, MostEvents) +
+			`{"sigma": 1.5, "sample_rate": 0.01, "steps": 1}]`: "501 events, must be from 1 to 500",
+	} {
+		if got := ask(base("file", file)); !strings.Contains(got, says) {
+			t.Errorf("%.40s: %s, want %q", file, got, says)
+		}
+	}
+	both := base("file", "x")
+	both["events"] = []map[string]any{{"noise_multiplier": 1.5, "sample_rate": 0.01, "count": 1}}
+	if got := ask(both); !strings.Contains(got, "only one may be given") {
+		t.Errorf("both: %s", got)
+	}
+}

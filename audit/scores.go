@@ -1,0 +1,351 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/dp/gdp"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
+	"proactivedp/rng"
+)
+
+// Scores are the results of an attack on a training that ran elsewhere. A fair coin decided for each
+// canary, independently of the others, whether it was a member, which means that the training used it.
+// The attack gave each canary a score without knowing the coins. A higher score says that the canary is
+// more likely a member.
+type Scores struct {
+	Member []bool
+	Score  []float64
+}
+
+// Limits of scores.
+const (
+	MinCanaries    = 20
+	MaxCanaries    = 100_000
+	MaxScoresBytes = 16 << 20
+)
+
+const (
+	maxScoreErrors = 10 // the number of bad lines that are reported at most
+	// Coins that are fair are refused with a probability of at most unfairLevel.
+	unfairLevel = 1e-6
+	// The order of equal scores must not depend on the coins, also if both are drawn with one seed.
+	coinStream, tieStream = 0, 1
+)
+
+// ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a
+// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice would
+// look like two coins that were guessed. Other columns are ignored. The error reports the first bad lines together.
+func ReadScores(r io.Reader) (Scores, error) {
+	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
+	if err != nil {
+		return Scores{}, fmt.Errorf("scores: %w", err)
+	}
+	lines := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\uFEFF"))))
+	lines.ReuseRecord, lines.TrimLeadingSpace = true, true
+	header, err := lines.Read()
+	if errors.Is(err, io.EOF) {
+		return Scores{}, errors.New("scores: the file is empty, must have the columns member and score")
+	}
+	if err != nil {
+		return Scores{}, fmt.Errorf("scores: %w", err)
+	}
+	member, missing := column(header, "member")
+	score, alsoMissing := column(header, "score")
+	if err := errors.Join(missing, alsoMissing); err != nil {
+		return Scores{}, err
+	}
+	id := slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == "id" })
+	first := map[string]int{}
+	var s Scores
+	var bad []error
+	for len(bad) < maxScoreErrors {
+		record, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			bad = append(bad, fmt.Errorf("scores: %w", err))
+			if errors.Is(err, csv.ErrFieldCount) {
+				continue
+			}
+			break // the lines after it cannot be read reliably
+		}
+		line, _ := lines.FieldPos(0)
+		label, number := strings.TrimSpace(record[member]), strings.TrimSpace(record[score])
+		if label != "0" && label != "1" {
+			bad = append(bad, fmt.Errorf("scores:%d: member = %.40q, must be 0 or 1", line, label))
+		}
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			bad = append(bad, fmt.Errorf("scores:%d: score = %.40q, must be a finite number", line, number))
+		}
+		if id >= 0 {
+			name := strings.TrimSpace(record[id])
+			if before, twice := first[name]; twice {
+				bad = append(bad, fmt.Errorf("scores:%d: id = %.40q, must not be that of line %d", line, name, before))
+			}
+			first[name] = line
+		}
+		s.Member, s.Score = append(s.Member, label == "1"), append(s.Score, v)
+	}
+	if err := errors.Join(bad...); err != nil {
+		return Scores{}, err
+	}
+	return s, s.Validate()
+}
+
+// column returns the position of a column, which must occur once.
+func column(header []string, name string) (int, error) {
+	at := -1
+	for i, h := range header {
+		if strings.TrimSpace(h) != name {
+			continue
+		}
+		if at >= 0 {
+			return 0, fmt.Errorf("scores: the header has the column %s twice", name)
+		}
+		at = i
+	}
+	if at < 0 {
+		return 0, fmt.Errorf("scores: header = %.200q, must have the column %s", header, name)
+	}
+	return at, nil
+}
+
+// Validate reports scores that cannot be audited.
+func (s Scores) Validate() error {
+	n, members := len(s.Member), s.members()
+	if len(s.Score) != n {
+		return fmt.Errorf("scores: %d scores of %d canaries, must be equal", len(s.Score), n)
+	}
+	if n < MinCanaries || n > MaxCanaries {
+		return fmt.Errorf("scores: canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
+	}
+	if members == 0 || members == n {
+		return fmt.Errorf("scores: all %d canaries have the same member: the audit needs canaries that were in "+
+			"the training data and canaries that were not", n)
+	}
+	if low, high := ClopperPearson(members, n, unfairLevel/2); low > 0.5 || high < 0.5 {
+		return fmt.Errorf("scores: %d of %d canaries are members, must be about half: a fair coin must decide for "+
+			"each canary (audit --canaries draws the coins)", members, n)
+	}
+	if i := slices.IndexFunc(s.Score, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); i >= 0 {
+		return fmt.Errorf("scores: score %d = %v, must be a finite number", i, s.Score[i])
+	}
+	return nil
+}
+
+func (s Scores) members() int {
+	n := 0
+	for _, m := range s.Member {
+		if m {
+			n++
+		}
+	}
+	return n
+}
+
+// ScoresOptions say what Scores.Audit shall find.
+type ScoresOptions struct {
+	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
+	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
+	// Guesses is the number of canaries that are guessed, an even number in [2, canaries]: half of them,
+	// with the highest scores, are guessed to be members, and half, with the lowest, to be none. It must
+	// be chosen without looking at Member. If it is 0, several numbers are tried, and they share 1 - Confidence.
+	Guesses int
+	Seed    uint64 // of the order among equal scores
+}
+
+// Validate reports every option that is outside its range.
+func (o ScoresOptions) Validate() error {
+	err := dp.CheckRange("delta", o.Delta, 1e-15, 0.5)
+	if !(o.Confidence >= 0.5 && o.Confidence <= 1-1e-9) {
+		err = errors.Join(err, fmt.Errorf("confidence = %v, must be in [0.5, 1 - 1e-9]", o.Confidence))
+	}
+	if o.Guesses < 0 || o.Guesses > MaxCanaries || o.Guesses%2 != 0 {
+		err = errors.Join(err, fmt.Errorf("guesses = %d, must be even and in [2, %d]", o.Guesses, MaxCanaries))
+	}
+	return err
+}
+
+// Audit bounds from below the ε of the training that the scores attack, and measures the attack.
+func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
+	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
+		return nil, err
+	}
+	n := len(s.Score)
+	if o.Guesses > n {
+		return nil, fmt.Errorf("guesses = %d, must be at most the %d canaries", o.Guesses, n)
+	}
+	r := &ScoresReport{
+		Delta: o.Delta, Confidence: o.Confidence, Adjacency: dp.AddOrRemove, LowerKind: "statistical",
+		Canaries: n, Members: s.members(), Seed: o.Seed, Attack: s.attack(1 - o.Confidence),
+	}
+	tries := choices(n)
+	if o.Guesses > 0 {
+		tries = []choice{{o.Guesses / 2, o.Guesses / 2}}
+	}
+	r.Tests = len(tries)
+	level := (1 - o.Confidence) / float64(len(tries))
+	right := s.ranked(o.Seed)
+	r.OneRun = s.counted(tries[0], right)
+	r.Gaussian.OneRun = r.OneRun
+	for _, c := range tries {
+		counted := s.counted(c, right)
+		g := guesses{canaries: n, made: counted.Guesses, right: counted.Right}
+		if g.pValue(r.EpsilonLowerBound, o.Delta) < level {
+			e, err := g.epsilon(o.Delta, level)
+			if err != nil {
+				return nil, err
+			}
+			if e > r.EpsilonLowerBound {
+				r.EpsilonLowerBound, r.OneRun = e, counted
+			}
+		}
+		if mu := g.mu(r.Gaussian.Mu, level); mu > r.Gaussian.Mu {
+			r.Gaussian.Mu, r.Gaussian.OneRun = mu, counted
+		}
+	}
+	e, err := gdp.Epsilon(r.Gaussian.Mu, o.Delta)
+	if err != nil {
+		return nil, err
+	}
+	r.Gaussian.EpsilonLowerBound = max(0, e*(1-1e-9)) // gdp rounds up
+	return r, nil
+}
+
+// choice is how many canaries with the highest scores are guessed to be members, and how many with the
+// lowest scores to be none.
+type choice struct{ high, low int }
+
+// choices returns the choices that are tried for n canaries. They depend on n only. Halving the number
+// of guesses each time loses little compared with the best number, and few tests share the level. A
+// choice with fewer than ten guesses refutes nothing at the level that remains.
+func choices(n int) []choice {
+	const fewest = 10
+	var all []choice
+	for made := n; made >= fewest; made /= 2 {
+		all = append(all, choice{made - made/2, made / 2})
+		if made < n {
+			all = append(all, choice{made, 0})
+		}
+	}
+	return all
+}
+
+// ranked returns the canaries' members in the order of their scores, lowest first. The order among equal
+// scores is random and does not depend on Member. The order in the file may depend on it, so it must not
+// decide.
+func (s Scores) ranked(seed uint64) []bool {
+	order := make([]int, len(s.Score))
+	for i := range order {
+		order[i] = i
+	}
+	rng.Shuffle(rng.New(seed).Stream(rng.Synthetic, tieStream, 0), order)
+	ascending(order, s.Score)
+	members := make([]bool, len(order))
+	for i, at := range order {
+		members[i] = s.Member[at]
+	}
+	return members
+}
+
+// counted counts the right guesses of a choice among ranked members.
+func (s Scores) counted(c choice, ranked []bool) OneRun {
+	g := countRight(len(ranked), c, func(i int) bool { return !ranked[i] })
+	return OneRun{g.canaries, g.made, g.right}
+}
+
+// DrawCanaries tosses a fair coin for each of n canaries, and writes the results as CSV with the columns
+// id, from 0 to n - 1, and member.
+func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
+	if n < MinCanaries || n > MaxCanaries {
+		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
+	}
+	if err := root.Check(); err != nil {
+		return err
+	}
+	coins := root.Stream(rng.Synthetic, coinStream, 0)
+	text := []byte("id,member\n")
+	for i := range n {
+		text = fmt.Appendf(text, "%d,%d\n", i, coins.IntN(2))
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// ScoresReport is the result of Scores.Audit.
+type ScoresReport struct {
+	// EpsilonLowerBound is 0 if the scores refute nothing. It assumes nothing about the training but that
+	// the canaries were included by fair coins.
+	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
+	Delta             float64      `json:"delta"`
+	Confidence        float64      `json:"confidence"` // of each bound
+	Adjacency         dp.Adjacency `json:"adjacency"`
+	LowerKind         string       `json:"lower_kind"`
+	Canaries          int          `json:"canaries"`
+	Members           int          `json:"members"`
+	Seed              uint64       `json:"seed"`  // of the order among equal scores
+	Tests             int          `json:"tests"` // numbers of guesses that share 1 - confidence
+	OneRun            OneRun       `json:"one_run"`
+	Gaussian          GaussianDP   `json:"gaussian"`
+	Attack            Attack       `json:"attack"`
+}
+
+// GaussianDP is the tighter bound that assumes that the privacy of the training is that of a Gaussian
+// mechanism.
+type GaussianDP struct {
+	Mu                float64 `json:"mu_lower_bound"` // the training is not μ-GDP for any smaller μ
+	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`
+	OneRun            OneRun  `json:"one_run"`
+}
+
+// WriteText writes the report as text.
+func (r *ScoresReport) WriteText(w io.Writer) error {
+	if r == nil || r.Canaries == 0 {
+		return errors.New("this ScoresReport was not made by Scores.Audit")
+	}
+	var b bytes.Buffer
+	percent := strconv.FormatFloat(100*r.Confidence, 'g', 10, 64) + " %"
+	delta := decimal.Exactly(r.Delta)
+	if r.EpsilonLowerBound > 0 {
+		fmt.Fprintf(&b, "At %s confidence the training was not (ε, %s)-DP for any ε below %s.\n", percent, delta,
+			decimal.Down(r.EpsilonLowerBound, shownDigits))
+	} else {
+		fmt.Fprintf(&b, "At %s confidence the scores refute no ε at δ = %s. This does not prove privacy: another attack "+
+			"may do better.\n", percent, delta)
+	}
+	if g := r.Gaussian; g.Mu > 0 {
+		fmt.Fprintf(&b, "At %s confidence it was not Gaussian-DP with any ε below %s at δ = %s (μ below %s).\n", percent,
+			decimal.Down(g.EpsilonLowerBound, shownDigits), delta, decimal.Down(g.Mu, shownDigits))
+	} else {
+		fmt.Fprintf(&b, "The scores refute no μ of Gaussian-DP.\n")
+	}
+	fmt.Fprintf(&b, "\nThe first bound holds for every training. The second bounds ε only if the privacy of the training\n"+
+		"is that of a Gaussian mechanism. Both are for %s adjacency. They assume that an independent\n"+
+		"fair coin decided for each canary whether it was a member, and that the scores depend on the coins\n"+
+		"only through the training.\n\n", r.Adjacency)
+	fmt.Fprintf(&b, "%d canaries, %s. %d of %d guesses right", r.Canaries, decimal.Many(r.Members, "member"), r.OneRun.Right,
+		r.OneRun.Guesses)
+	if r.Gaussian.OneRun != r.OneRun {
+		fmt.Fprintf(&b, " (Gaussian-DP: %d of %d)", r.Gaussian.OneRun.Right, r.Gaussian.OneRun.Guesses)
+	}
+	if r.Tests == 1 {
+		fmt.Fprintf(&b, "; the number of guesses was given.\n\n")
+	} else {
+		fmt.Fprintf(&b, "; the best of %d choices of guesses,\nwhich share the probability of error (Bonferroni).\n\n", r.Tests)
+	}
+	r.Attack.write(&b, percent)
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,235 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"proactivedp/auto"
+	"proactivedp/data"
+	"proactivedp/data/fetch"
+	"proactivedp/data/libsvm"
+	"proactivedp/data/synth"
+	"proactivedp/internal/files"
+	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
+	"proactivedp/internal/version"
+	"proactivedp/propose"
+	"proactivedp/rng"
+	"proactivedp/sim"
+	"proactivedp/train"
+	"proactivedp/train/pool"
+)
+
+// The comparison of auto with plain stages treats each table as a file of the user's own: one client, a
+// split by record, and a δ by its number of records. The plain stage is one training that spends the
+// whole budget at the first setting of propose, which probed a public set. auto trains on fewer records,
+// because it holds some out, and pays for a filter.
+const (
+	ownSeeds     = 5
+	ownUnreached = 0.999 // a target that nothing reaches, so that auto spends all it may
+)
+
+var ownEpsilons = []float64{0.03, 0.3, 3}
+
+// ownTable is one of the compared tables.
+type ownTable struct {
+	Name  string           `json:"name"`
+	Shape synth.TableShape `json:"shape,omitzero"` // of a drawn table
+	Probe string           `json:"probe"`          // the public set that propose probes
+}
+
+// ownTables are public sets, and drawn ones of different sizes, numbers of features and noise.
+func ownTables() []ownTable {
+	all := []ownTable{{Name: "phishing", Probe: "mushrooms"}, {Name: "mushrooms", Probe: "phishing"}}
+	for _, s := range []synth.TableShape{
+		{Rows: 2000, Features: 10, Classes: 2, Noise: 0.1},
+		{Rows: 5000, Features: 100, Classes: 2},
+	} {
+		name := fmt.Sprintf("%d × %d, %d classes", s.Rows, s.Features, s.Classes)
+		if s.Noise > 0 {
+			name += fmt.Sprintf(", %g %% noise", 100*s.Noise)
+		}
+		all = append(all, ownTable{Name: name, Shape: s, Probe: "phishing"})
+	}
+	return all
+}
+
+// ownRow has the test accuracies of a table at an ε, by seed.
+type ownRow struct {
+	Table    string
+	Epsilon  float64
+	Baseline float64 // by always predicting the most frequent class, mean
+	Plain    []float64
+	Auto     []float64
+}
+
+// difference returns the mean accuracy of auto minus that of the plain stage, in points, and its least
+// and largest value.
+func (r ownRow) difference() (mean, least, most float64) {
+	var d []float64
+	for i := range r.Plain {
+		d = append(d, 100*(r.Auto[i]-r.Plain[i]))
+	}
+	return stat.Mean(d, nil), slices.Min(d), slices.Max(d)
+}
+
+// compareOwn compares auto with plain stages, and writes the folder. Finished rows are kept next to it, so
+// an interrupted comparison continues.
+func compareOwn(ctx context.Context, dir string, log io.Writer) error {
+	var rows []ownRow
+	for _, t := range ownTables() {
+		d, err := t.load(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		probe, err := t.load(ctx, t.Probe)
+		if err != nil {
+			return err
+		}
+		source, probed := train.NewSource(d), train.NewSource(probe)
+		for _, epsilon := range ownEpsilons {
+			start := time.Now()
+			row, err := t.row(ctx, source, probed, epsilon, filepath.Join(dir, pool.Folder))
+			if err != nil {
+				return fmt.Errorf("%s at ε = %v: %w", t.Name, epsilon, err)
+			}
+			mean, least, most := row.difference()
+			fmt.Fprintf(log, "%s at ε = %v: plain %.4f, auto %.4f, %+.2f points (%+.2f to %+.2f), %.0f s\n", t.Name, epsilon,
+				stat.Mean(row.Plain, nil), stat.Mean(row.Auto, nil), mean, least, most, time.Since(start).Seconds())
+			rows = append(rows, row)
+		}
+	}
+	return writeOwn(dir, rows)
+}
+
+// load returns a public set or the drawn table.
+func (t ownTable) load(ctx context.Context, name string) (*data.Dataset, error) {
+	if name == t.Name && t.Shape.Rows > 0 {
+		return synth.Table(rng.New(1), name, t.Shape)
+	}
+	return libsvm.Load(ctx, name, fetch.Locator{Dir: os.Getenv("PROACTIVEDP_DATA")})
+}
+
+// row trains the plain stages and runs auto, with the same seeds.
+func (t ownTable) row(ctx context.Context, source, probed *train.Source, epsilon float64, kept string) (ownRow, error) {
+	row := ownRow{Table: t.Name, Epsilon: epsilon}
+	spec := train.DefaultSpec()
+	spec.Data, spec.Clients, spec.Split = source.Data().Name, 1, train.RecordSplit
+	spec.SampleSize, spec.GradComps = "1", 1
+	if source.Data().Classes > 2 {
+		spec.Model = train.Softmax
+	}
+	p, err := source.Prepare(spec)
+	if err != nil {
+		return row, err
+	}
+	spec.Delta = train.DefaultDelta(p.Config.Mechanism.DatasetSize)
+	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
+	request := propose.DefaultRequest(spec, epsilon)
+	request.Rounds, request.Seeds, request.Count = []int{250, 1000, 4000}, propose.MinSeeds, 1 // takes a third of the time
+	proposed, err := propose.Propose(ctx, request, propose.Options{Data: source, Probe: probed,
+		Probing: propose.Other, Perf: perf, Trials: pool.Options{Workers: perf.Workers, Folder: kept}})
+	if err != nil {
+		return row, err
+	}
+	for seed := range uint64(ownSeeds) {
+		setting := proposed.Proposals[0].Setting
+		setting.Seed = seed + 1
+		setting, err := source.Calibrate(ctx, setting, epsilon) // N depends on the seed's split
+		if err != nil {
+			return row, err
+		}
+		plain, err := source.Prepare(setting)
+		if err != nil {
+			return row, err
+		}
+		r, err := plain.Train(ctx, perf, nil)
+		if err != nil {
+			return row, err
+		}
+		row.Plain, row.Baseline = append(row.Plain, r.TestAccuracy), row.Baseline+r.MajorityShare/ownSeeds
+		own := spec
+		own.Seed, own.Holdout = seed+1, train.DefaultHoldout(p.Config.Mechanism.DatasetSize)
+		task := auto.NewTask(auto.Tight.Schedule(own), auto.Tight,
+			[]auto.Client{{Epsilon: epsilon, Delta: spec.Delta, Accuracy: ownUnreached}})
+		public, err := auto.PublicOf(source, task)
+		if err != nil {
+			return row, err
+		}
+		a, err := auto.Run(ctx, task, auto.Options{Public: public, Utility: auto.UsualSteps(source),
+			Open: func(context.Context) (auto.Trainer, error) {
+				return auto.NewTrainer(source, task, "", perf, 0, nil), nil
+			}})
+		if err != nil {
+			return row, err
+		}
+		row.Auto = append(row.Auto, a.TestAccuracy)
+	}
+	return row, nil
+}
+
+// writeOwn writes the picture, the table and the manifest.
+func writeOwn(dir string, rows []ownRow) error {
+	if len(rows) == 0 {
+		return errors.New("nothing was compared")
+	}
+	table := [][]string{{"table", "epsilon", "seed", "baseline_mean", "plain_accuracy", "auto_accuracy"}}
+	short := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	sum, behind := 0.0, 0
+	p := plots.Picture{Title: "auto against one plain stage, on tables treated as own files", XLabel: "target epsilon of a record",
+		YLabel: "auto − plain, points of test accuracy"}
+	for _, e := range ownEpsilons {
+		p.XNames = append(p.XNames, short(e))
+	}
+	zero := plots.Line{Emphasise: true}
+	zero.Add(0, 0, 0, 0)
+	zero.Add(float64(len(ownEpsilons)-1), 0, 0, 0)
+	for _, of := range ownTables() {
+		line := plots.Line{Name: of.Name, Points: true}
+		for _, r := range rows {
+			if r.Table != of.Name {
+				continue
+			}
+			mean, least, most := r.difference()
+			line.Add(float64(slices.Index(ownEpsilons, r.Epsilon)), mean, mean, mean)
+			p.YMin, p.YMax = min(p.YMin, mean-1), max(p.YMax, mean+1)
+			if sum += mean; most < 0 && least < 0 {
+				behind++
+			}
+			for i := range r.Plain {
+				table = append(table, []string{r.Table, short(r.Epsilon), strconv.Itoa(i + 1), short(r.Baseline), short(r.Plain[i]),
+					short(r.Auto[i])})
+			}
+		}
+		p.Lines = append(p.Lines, line)
+	}
+	p.Lines = append(p.Lines, zero)
+	mean := sum / float64(len(rows))
+	p.Caption = fmt.Sprintf("Mean over %d seeds. The plain stage is one training with the whole budget at the first setting of "+
+		"propose --seeds 3 --steps 250,1000,4000, which probed a public set. auto holds out up to a sixth of the records, or about 500, and takes the usual steps. On average auto is %+.2f "+
+		"points from the plain stage; in %d of %d cases all seeds are behind it.", ownSeeds, mean, behind, len(rows))
+	return results.WriteFiles(dir, map[string]func(io.Writer) error{
+		scalePicture: func(w io.Writer) error { return p.WritePNG(w) },
+	}, table, map[string]any{
+		"command": "make auto-against-plain", "version": version.Get().Source(), "go": runtime.Version(),
+		"made": time.Now().UTC().Format(time.DateOnly), "tables": ownTables(), "epsilons": ownEpsilons, "seeds": ownSeeds,
+		"mean_difference_points": mean, "caption": p.Caption, "manifest_sha256": "", "files": []string{scalePicture, results.TableFile},
+	})
+}
+
+// own runs the comparison into a folder that nobody else writes meanwhile.
+func own(dir string) error {
+	return files.InFolder(dir, func() error { return compareOwn(context.Background(), dir, os.Stderr) })
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"proactivedp/data"
+	"proactivedp/train"
+)
+
+// OwnUsual returns paper, with one client for an own file. What else is not given is only valid there:
+// [TrainFlags.Choose] replaces it when the number of records is known.
+func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
+	return func(model, dataset string) train.Spec {
+		s := paper(model, dataset)
+		if OwnFile(dataset) {
+			s.Clients, s.SampleSize = 1, "1"
+		}
+		return s
+	}
+}
+
+// OwnModel makes the model softmax regression where an own file has more classes than two and no model
+// was given. How many there are is public: --label-map says it.
+func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
+	if OwnFile(t.Spec.Data) && !cmd.Flags().Changed("model") && d.Classes > 2 {
+		t.Spec.Model = train.Softmax
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %d classes, so the model is %s (--model)\n", t.Spec.Data, d.Classes,
+			t.Spec.Model)
+	}
+}
+
+// SayWithoutNoise warns that a command trains on an own file without noise.
+func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
+	if OwnFile(name) && slices.Contains(sigmas, 0) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
+			"of it, can reveal its records; no (ε, δ) covers that, so do it only if they are public\n", name)
+	}
+}
+
+// Open returns which settings of a training on an own file were not given. epochs is what --epochs says,
+// or 0.
+func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
+	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
+	open := train.Open{
+		SampleSize: missing("batch-size"), GradComps: missing("grad-computations"), Delta: missing("delta"),
+		Clip: missing("max-grad-norm"), Eta0: missing("eta0", "learning-rate"), Schedule: missing("schedule", "beta"),
+		Noise: missing("noise-multiplier"), Epochs: epochs,
+	}
+	if !missing("steps") {
+		if open.Rounds = t.units.steps; !open.SampleSize {
+			open.GradComps, open.Rounds = false, 0
+		}
+	}
+	return open
+}
+
+// Choose chooses what is open of the prepared training on an own file, sets the flags' spec and says on
+// stderr what it chose.
+func (t *TrainFlags) Choose(
+	ctx context.Context, cmd *cobra.Command, p *train.Prepared, open train.Open, epsilon float64,
+) error {
+	chosen, text, err := p.Choose(ctx, open, epsilon)
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s; flags override this\n", text)
+	}
+	return t.Fill(cmd, func(string, string) train.Spec { return chosen })
+}

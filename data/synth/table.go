@@ -1,0 +1,94 @@
+package synth
+
+import (
+	"fmt"
+	"math"
+
+	"proactivedp/data"
+	"proactivedp/rng"
+)
+
+// TableShape says what a drawn table looks like.
+type TableShape struct {
+	Rows, Features, Classes int
+	// Share is the probability of the most frequent class, class 0. The other classes share the rest
+	// equally. 0 means that all classes are equally frequent.
+	Share float64
+	// Noise is the probability that a label says nothing about its row.
+	Noise float64
+}
+
+// The ranges of a TableShape. They bound the memory of a table.
+const (
+	MaxTableFeatures, MaxTableClasses = 1 << 14, 1000
+	maxTableEntries                   = 1 << 28
+)
+
+// Validate reports every field of s that is outside its range.
+func (s TableShape) Validate() error {
+	if s.Rows < MinRows || s.Rows > MaxRows || s.Features < 1 || s.Features > MaxTableFeatures || s.Classes < 2 ||
+		s.Classes > MaxTableClasses || s.Rows*s.Features > maxTableEntries {
+		return fmt.Errorf("%d rows of %d features in %d classes, must be in [%d, %d], [1, %d] and [2, %d], with at most %d "+
+			"entries", s.Rows, s.Features, s.Classes, MinRows, MaxRows, MaxTableFeatures, MaxTableClasses, maxTableEntries)
+	}
+	if !(s.Share >= 0 && s.Share < 1) || !(s.Noise >= 0 && s.Noise < 1) {
+		return fmt.Errorf("share = %v and noise = %v, must be in [0, 1)", s.Share, s.Noise)
+	}
+	return nil
+}
+
+// informative is the part of a table's features that differ between the classes, and apart how far
+// the means of two classes are apart in such a feature, in standard deviations, for one feature. With
+// more features they are closer, so that the best possible accuracy depends little on their number.
+const (
+	informative = 3
+	apart       = 2.5
+)
+
+// Table returns a table of the shape, with all values in [0, 1], as a table is that was scaled by
+// public bounds. Every third feature differs between the classes.
+func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if err := root.Check(); err != nil {
+		return nil, fmt.Errorf("table %q: %w", name, err)
+	}
+	useful := (s.Features + informative - 1) / informative
+	means := make([]float64, s.Classes*s.Features)
+	stream := root.Stream(rng.Synthetic, 10, attributeStream)
+	for c := range s.Classes {
+		for f := 0; f < s.Features; f += informative {
+			means[c*s.Features+f] = apart / math.Sqrt(float64(useful)) * stream.Normal()
+		}
+	}
+	rows := root.Stream(rng.Synthetic, 10, rowStream)
+	d := &data.Dataset{Name: name, Features: s.Features, Classes: s.Classes, Start: []int{0}, Synthetic: true}
+	for range s.Rows {
+		class := s.class(rows)
+		for f := range s.Features {
+			value := min(0.5+0.15*(means[class*s.Features+f]+rows.Normal()), 1)
+			if value > 0 {
+				d.Index, d.Value = append(d.Index, int32(f)), append(d.Value, float32(value))
+			}
+		}
+		d.Start = append(d.Start, len(d.Index))
+		if rows.Float64() < s.Noise {
+			class = s.class(rows)
+		}
+		d.Label = append(d.Label, int32(class))
+	}
+	return d, nil
+}
+
+// class draws a class.
+func (s TableShape) class(from *rng.Stream) int {
+	share := s.Share
+	if share == 0 {
+		share = 1 / float64(s.Classes)
+	}
+	if from.Float64() < share {
+		return 0
+	}
+	return 1 + from.IntN(s.Classes-1)
+}

@@ -1,0 +1,154 @@
+package pld
+
+import "math"
+
+// crowd is one round of Poisson sampling for a person with up to k records. The pair is ΣB_j·N(j, σ²)
+// against N(0, σ²), with B the binomial distribution of k trials at rate q (Ganesh, "Tight
+// group-level DP guarantees for DP-SGD with sampling via mixture of Gaussians mechanisms",
+// arXiv 2401.10294). All lengths are in clipping norms.
+type crowd struct {
+	k        int
+	q, sigma float64
+	logB     []float64
+}
+
+func newCrowd(k int, q, sigma float64) crowd {
+	c := crowd{k: k, q: q, sigma: sigma, logB: make([]float64, k+1)}
+	c.logB[0] = float64(k) * math.Log1p(-q)
+	for j := range k {
+		c.logB[j+1] = c.logB[j] + math.Log(float64(k-j)/float64(j+1)*q/(1-q))
+	}
+	return c
+}
+
+// logError bounds the absolute error of logB, in units.
+func (c crowd) logError() float64 {
+	most := 0.0
+	for _, l := range c.logB {
+		most = max(most, math.Abs(l))
+	}
+	return float64(c.k+2) * (most + 8)
+}
+
+// loss returns the loss log(dP/dQ) at x and a bound of its error in units.
+func (c crowd) loss(x float64) (y, moved float64) {
+	variance := c.sigma * c.sigma
+	top := math.Inf(-1)
+	for j, l := range c.logB {
+		top = max(top, l+float64(j)*(2*x-float64(j))/(2*variance))
+	}
+	wrong := c.logError()
+	if top < 1 { // Σ B_j·(e^a - 1) keeps the digits of a small loss
+		var sum, size float64
+		for j, l := range c.logB[1:] {
+			a := float64(j+1) * (2*x - float64(j+1)) / (2 * variance)
+			v := math.Exp(l) * math.Expm1(a)
+			sum += v
+			size += math.Abs(v)*(wrong+8) + 8*math.Abs(a)*math.Exp(l+a)
+		}
+		return math.Log1p(sum), 4*math.Abs(math.Log1p(sum)) + (size+float64(c.k)*math.Abs(sum))/(1+sum)
+	}
+	var sum float64
+	for j, l := range c.logB {
+		sum += math.Exp(l + float64(j)*(2*x-float64(j))/(2*variance) - top)
+	}
+	y = top + math.Log(sum)
+	return y, wrong + float64(c.k) + 8*(math.Abs(y)+40+float64(c.k*c.k)/variance)
+}
+
+// The limits of a crowd's cells: their number, and the change k·d/σ² of the loss in one of width d.
+// With the latter, the rule of a cell has a relative error below 1e-14; see widestCell.
+const maxCells, steepestLoss = 20_000, 3.5
+
+// measures returns the measures that bound c from below and from above. A probability of at most lost
+// of count rounds is left out. Both are nil if k/σ is too large.
+//
+// For the upper one, L at x between the ends of a cell is rounded to L at one of the ends, without
+// bias. For the lower one, only the cell of x is kept.
+func (c crowd) measures(lost, count float64) (lower, upper *measure) {
+	tail := c.sigma * tailPoint(min(0.25, max(leastDelta, lost)/(4*count)))
+	lo, hi := -tail, float64(c.k)+tail
+	// The loss changes by at most k·d/σ² in a cell of width d.
+	d := min(c.sigma/50, 0.05*c.sigma*c.sigma/float64(c.k))
+	n := int(math.Ceil(min(maxCells, (hi-lo)/d)))
+	d = (hi - lo) / float64(n)
+	variance := c.sigma * c.sigma
+	if float64(c.k)*d > steepestLoss*variance {
+		return nil, nil
+	}
+	norm := d / (2 * c.sigma * math.Sqrt(2*math.Pi))
+
+	lower = &measure{of: [2]*rule{remove: {}, add: {}}, variance: c.variance()}
+	p := make([]float64, n+1)       // P of the rounded L, by its point
+	weighed := make([]float64, n+1) // in units
+	const quadrature = 256          // the rule's error and sums, in units; see widestCell
+	for i := range n {
+		x0 := lo + d*float64(i)
+		rise := c.rise(x0+d, d)
+		var inP, inQ, above, below, roundP, roundQ float64
+		for node, t := range cellX {
+			u := d * (1 + t) / 2
+			x := x0 + u
+			weight := cellW[node] * norm
+			v := weight * math.Exp(-x*x/(2*variance))
+			inQ += v
+			roundQ += v * 8 * (x*x/variance + 1)
+			for j, l := range c.logB {
+				z := (x - float64(j)) / c.sigma
+				v := weight * math.Exp(l-z*z/2)
+				inP += v
+				roundP += v * 8 * (z*z + 1)
+				above += v * -math.Expm1(-float64(j)*u/variance)
+				below += v * math.Expm1(float64(j)*(d-u)/variance)
+			}
+		}
+		roundP, roundQ = quadrature+c.logError()+float64(c.k)+roundP/inP, quadrature+roundQ/inQ
+		p[i+1] += above / rise
+		p[i] += below / rise * (1 - rise)
+		both := 2*roundP + 64 + float64(c.k)
+		weighed[i], weighed[i+1] = max(weighed[i], both), max(weighed[i+1], both)
+		if y := math.Log(inP / inQ); inP > 1e-290 && inQ > 1e-290 {
+			moved := roundP + roundQ + 8 + 4*math.Abs(y)
+			lower.of[remove].add(y, math.Log(inP), moved, roundP+8+2*math.Abs(math.Log(inP)))
+			lower.of[add].add(-y, math.Log(inQ), moved, roundQ+8+2*math.Abs(math.Log(inQ)))
+		}
+	}
+	upper = &measure{of: [2]*rule{remove: {}, add: {}}, variance: c.variance()}
+	for i, v := range p {
+		y, moved := c.loss(lo + d*float64(i))
+		logP := math.Log(v)
+		upper.of[remove].add(y, logP, moved, weighed[i]+8+2*math.Abs(logP))
+		upper.of[add].add(-y, logP-y, moved, weighed[i]+moved+8+2*math.Abs(logP)+4*math.Abs(y))
+	}
+	above := 0.0
+	for j, l := range c.logB {
+		above += math.Exp(l) * (upperTail((float64(j)-lo)/c.sigma) + upperTail((hi-float64(j))/c.sigma))
+	}
+	upper.infinite = [2]float64{
+		remove: above * (1 + 1e-9), add: (upperTail(-lo/c.sigma) + upperTail(hi/c.sigma)) * (1 + 1e-9),
+	}
+	return lower, upper
+}
+
+// rise returns (L(x)-L(x-d))/L(x), from positive terms.
+func (c crowd) rise(x, d float64) float64 {
+	variance := c.sigma * c.sigma
+	exponent := func(j int) float64 { return c.logB[j] + float64(j)*(2*x-float64(j))/(2*variance) }
+	top := math.Inf(-1)
+	for j := range c.logB {
+		top = max(top, exponent(j))
+	}
+	var all, part float64
+	for j := range c.logB {
+		v := math.Exp(exponent(j) - top)
+		all += v
+		part += v * -math.Expm1(-float64(j)*d/variance)
+	}
+	return part / all
+}
+
+// variance guesses the variance of one round's loss.
+func (c crowd) variance() float64 {
+	k := float64(c.k)
+	return k * k * c.q * c.q * math.Expm1(min(1/(c.sigma*c.sigma), 5))
+}

@@ -1,0 +1,216 @@
+//go:build !js
+
+package pld
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"proactivedp/dp"
+)
+
+// measured is ends for allocation, shuffled batches and groups.
+func (q query) measured(lost float64) (least [][]query, most []query, err error) {
+	switch {
+	case q.sampling == dp.Allocation:
+		least, most = q.allocationEnds(lost)
+		return least, most, nil
+	case q.sampling == dp.Shuffle && q.upperEnd:
+		return nil, []query{q}, nil
+	case q.sampling == dp.Shuffle:
+		return q.shuffleEnds(lost), []query{q}, nil
+	}
+	return q.groupEnds(lost)
+}
+
+// sole returns the measure of a release that is a single round or epoch, whose δ is a sum.
+func (q query) sole() *measure {
+	if len(q.specs) == 1 && q.specs[0].count == 1 {
+		return q.specs[0].given
+	}
+	return nil
+}
+
+// ofContour is the part of the accuracy that is left for the contour of measures. The other part is
+// for the measures' own width.
+const ofContour = 0.6
+
+// with returns q for other specs, under add-or-remove adjacency.
+func (q query) with(specs ...spec) query {
+	q.directions, q.specs = []direction{remove, add}, specs
+	q.accuracy = max(minAccuracy, ofContour*q.accuracy)
+	return q
+}
+
+// epochsOf returns the epochs of an event, in units of which it is composed: E epochs, or one with
+// σ/√E if the draw is kept. If the draw is kept for all epochs, the mean of a record's E rounds is a
+// sufficient statistic.
+func epochsOf(e dp.Event, epochs int, redraw dp.Redraw) (sigma, count float64) {
+	if redraw == dp.Once {
+		return e.NoiseMultiplier / math.Sqrt(float64(epochs)), 1
+	}
+	return e.NoiseMultiplier, float64(epochs)
+}
+
+// fallback returns the lower end of rounds of t batches for which float64 has no room, from the test
+// that the sum of some choice of one round in each epoch is above a threshold. Under P it has the
+// probability that one given choice has, or more. Under Q it has at most t^E times that of one
+// choice. So ε is at least that of Gaussian rounds less E·log t.
+func (q query) fallback(e epoch, count float64) query {
+	a := q.with(spec{q: 1, sigma: e.sigma, count: count})
+	a.less = count * math.Log(float64(e.batches)) * (1 + 1e-12)
+	return a
+}
+
+// measures makes each measure of epochs once. For equal epochs, specs are counted together.
+type measures struct {
+	query
+	lost, epochs float64
+	of           []epoch
+	made         []*measure // for each of them; nil if float64 has no room for it
+}
+
+func (q query) measures(lost float64) *measures {
+	m := &measures{query: q, lost: lost}
+	for _, e := range q.events {
+		m.epochs += float64(e.Epochs())
+	}
+	return m
+}
+
+// add adds epochs to specs, bounded from above or from below. ok is false if there is no such measure.
+func (m *measures) add(specs []spec, one epoch, above bool, count float64) (all []spec, ok bool) {
+	if one.batches == 1 && one.attack == itself && one.present == 1 {
+		return append(specs, spec{q: 1, sigma: one.sigma, count: count}), true
+	}
+	var given *measure
+	if i := slices.Index(m.of, one); i >= 0 {
+		given = m.made[i]
+	} else {
+		if above {
+			given = one.upper(m.ctx, m.lost, m.epochs)
+		} else {
+			given = one.lower(m.ctx, m.lost, m.epochs)
+		}
+		m.of, m.made = append(m.of, one), append(m.made, given)
+	}
+	if given == nil {
+		return specs, false
+	}
+	for i := range specs {
+		if specs[i].given == given {
+			specs[i].count += count
+			return specs, true
+		}
+	}
+	return append(specs, spec{q: 1, count: count, given: given}), true
+}
+
+// allocationEnds returns the ends of allocation. The upper end is also at most that of Gaussian
+// rounds, because a record is in one round of each epoch; see [dp.Unamplified].
+func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
+	up, low := q.measures(lost), q.measures(lost)
+	var below, above []spec
+	var attacks []query
+	all := true
+	for _, e := range q.events {
+		one := epoch{batches: e.Batches(), present: 1}
+		var count float64
+		var ok bool
+		one.sigma, count = epochsOf(e, e.Epochs(), e.Redraw)
+		if above, ok = up.add(above, one, true, count); !ok {
+			all = false
+		}
+		whole := e.Count / one.batches // the others are not known to have used the record
+		if whole == 0 || q.upperEnd {
+			continue
+		}
+		one.sigma, count = epochsOf(e, whole, e.Redraw)
+		if below, ok = low.add(below, one, false, count); !ok {
+			attacks = append(attacks, q.fallback(one, count))
+		}
+	}
+	most = []query{q}
+	if all {
+		most = append(most, q.with(above...))
+	}
+	if len(below) > 0 {
+		attacks = append(attacks, q.with(below...))
+	}
+	return [][]query{attacks}, most
+}
+
+// shuffleEnds returns attacks on shuffled batches. With drop_last, a record may be in no batch of an
+// epoch. If it is not known whether the permutation is drawn anew, an attack must work for both.
+func (q query) shuffleEnds(lost float64) (least [][]query) {
+	redraws := dp.Redraws()
+	for _, e := range q.events {
+		if e.Redraw != "" {
+			redraws = []dp.Redraw{e.Redraw}
+		}
+	}
+	m := q.measures(lost)
+	for _, redraw := range redraws {
+		var attacks []query
+		for kind := itself; kind <= shuffled; kind++ {
+			if kind == shuffled && q.adjacency != dp.ZeroOut {
+				break
+			}
+			var specs []spec
+			for _, e := range q.events {
+				one := epoch{attack: kind, batches: e.Batches(), present: 1}
+				whole := e.Count / one.batches
+				if whole == 0 || one.batches > maxBatches {
+					continue
+				}
+				var count float64
+				one.sigma, count = epochsOf(e, whole, redraw)
+				if e.Rate == 0 {
+					one.present = float64(one.batches) * float64(e.SampleSize) / float64(e.DatasetSize)
+				}
+				if q.adjacency == dp.ReplaceOne { // the others are -u, and the record is u or -u
+					one.sigma /= 2
+				}
+				var ok bool
+				if specs, ok = m.add(specs, one, false, count); !ok && one.present == 1 && kind == itself {
+					attacks = append(attacks, q.fallback(one, count))
+				}
+				if ok && len(q.events) > 1 && redraw == dp.Once { // events may share their draw
+					attacks = append(attacks, q.with(specs...))
+					specs = nil
+				}
+			}
+			if len(specs) > 0 {
+				attacks = append(attacks, q.with(specs...))
+			}
+		}
+		least = append(least, attacks)
+	}
+	return least
+}
+
+// groupEnds returns the ends of persons with several records.
+func (q query) groupEnds(lost float64) (least [][]query, most []query, err error) {
+	k := q.events[0].Group
+	var rounds float64
+	for _, s := range q.specs {
+		rounds += s.count
+	}
+	var below, above []spec
+	for _, s := range q.specs {
+		if s.q == 1 {
+			s.sigma /= float64(k)
+			below, above = append(below, s), append(above, s)
+			continue
+		}
+		l, m := newCrowd(k, s.q, s.sigma).measures(lost, rounds)
+		if m == nil {
+			return nil, nil, fmt.Errorf("group = %d at noise multiplier %v, must be at most %d: %w", k, s.sigma,
+				int(math.Sqrt(steepestLoss*maxCells)/2*s.sigma), dp.ErrNotCovered)
+		}
+		below = append(below, spec{q: s.q, count: s.count, given: l})
+		above = append(above, spec{q: s.q, count: s.count, given: m})
+	}
+	return [][]query{{q.with(below...)}}, []query{q.with(above...)}, nil
+}

@@ -1,0 +1,336 @@
+package pld
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"proactivedp/dp"
+	"proactivedp/internal/testkit"
+)
+
+// allocated is rounds of allocation in whole epochs of t rounds.
+func allocated(sigma float64, t, epochs int, redraw dp.Redraw) dp.Event {
+	return dp.Event{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: sigma, Rate: 1 / float64(t),
+		Redraw: redraw, Count: t * epochs}
+}
+
+func shuffledBatches(sigma float64, t, epochs int, a dp.Adjacency) dp.Event {
+	e := allocated(sigma, t, epochs, dp.EachEpoch)
+	e.Sampling, e.Adjacency = dp.Shuffle, a
+	return e
+}
+
+// narrow reports whether an interval of allocation is as narrow as is promised up to t = 1000.
+func narrow(b dp.Bound) bool {
+	return b.EpsilonUpper-b.EpsilonLower <= max(2e-4, 2e-3*b.EpsilonUpper)
+}
+
+// Intervals at t = 98 and δ = 1e-5 by an independent prototype of the same pairs, to four digits; for
+// shuffled batches its lower ends, with the statistic Σe^(2x/σ²) instead of Σe^(2.5x/σ²).
+func TestAllocationTable(t *testing.T) {
+	rows := []struct {
+		sigma            float64
+		epochs           int
+		lower, upper     float64
+		zeroOut, replace float64
+	}{
+		{0.5, 1, 5.4167, 5.4167, 9.997, 19.80}, {0.8, 10, 2.9384, 2.9415, 17.61, 24.10},
+		{1, 1, 0.6294, 0.6295, 4.068, 5.417}, {2, 10, 0.6093, 0.6102, 1.099, 1.720},
+		{0.5, 10, 12.132, 12.142, 45.67, 87.39}, {0.5, 50, 27.752, 27.776, 152.9, 295.6},
+		{0.8, 1, 1.3888, 1.3889, 5.625, 8.622}, {0.8, 50, 6.6318, 6.6389, 44.27, 61.34},
+		{1, 10, 1.7199, 1.7224, 9.452, 12.13}, {1, 50, 4.1073, 4.1129, 20.92, 27.75},
+		{2, 1, 0.1750, 0.1752, 0.499, 0.629}, {2, 50, 1.4714, 1.4738, 2.444, 4.107},
+	}
+	if testkit.Sweeps(t) == 1 {
+		rows = rows[:4]
+	}
+	for _, r := range rows {
+		b := epsilon(t, Accountant{}, 1e-5, allocated(r.sigma, 98, r.epochs, dp.EachEpoch))
+		const digits = 5e-5
+		if b.Kind != dp.Interval || !sound(b) || !narrow(b) || b.EpsilonUpper < r.lower*(1-digits)-digits ||
+			b.EpsilonLower > r.upper*(1+digits)+digits {
+			t.Errorf("σ = %v, %d epochs: %+v, want [%v, %v]", r.sigma, r.epochs, b, r.lower, r.upper)
+		}
+		for adjacency, want := range map[dp.Adjacency]float64{dp.ZeroOut: r.zeroOut, dp.ReplaceOne: r.replace} {
+			b := epsilon(t, Accountant{}, 1e-5, shuffledBatches(r.sigma, 98, r.epochs, adjacency))
+			if b.Kind != dp.Interval || !sound(b) || b.EpsilonLower < want*(1-2e-3) || b.EpsilonLower > want*1.05 {
+				t.Errorf("shuffled, %s, σ = %v, %d epochs: %+v, want ε ≥ %v", adjacency, r.sigma, r.epochs, b, want)
+			}
+		}
+	}
+}
+
+// One draw that is kept for all epochs, by the same prototype; and where float64 has no room for the
+// tails, ε is between that of Gaussian rounds and log t less.
+func TestAllocatedOnce(t *testing.T) {
+	for _, c := range []struct {
+		sigma  float64
+		epochs int
+		want   float64
+	}{{1, 10, 13.27}, {1, 50, 49.79}, {2, 10, 2.979}, {2, 50, 16.09}} {
+		b := epsilon(t, Accountant{}, 1e-5, allocated(c.sigma, 98, c.epochs, dp.Once))
+		if !sound(b) || !narrow(b) || math.Abs(b.Epsilon/c.want-1) > 1e-3 {
+			t.Errorf("σ = %v, %d epochs: %+v, want %v", c.sigma, c.epochs, b, c.want)
+		}
+	}
+	b := epsilon(t, Accountant{}, 1e-5, allocated(0.4, 98, 200, dp.Once))
+	gaussian := epsilon(t, Accountant{}, 1e-5, event(1, 0.4, 200))
+	if !sound(b) || b.EpsilonUpper > gaussian.EpsilonUpper || b.EpsilonLower < gaussian.EpsilonLower-math.Log(98)-1e-6 {
+		t.Errorf("%+v, of Gaussian rounds %+v", b, gaussian)
+	}
+}
+
+// The interval of PLD_accounting (Feldman, Shenfeld) at accuracy 0.05 contains ours.
+func TestAllocationWithinPLDAccounting(t *testing.T) {
+	if b := epsilon(t, Accountant{}, 1e-5, allocated(1, 98, 1, dp.EachEpoch)); b.EpsilonLower < 0.6148 || b.EpsilonUpper > 0.6366 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// monteCarlo estimates E_Q[(L-e^ε)₊] of one epoch, with its standard error. A coordinate, at a random
+// place, is shifted far in nine of ten samples, and by 1 in the others: with the second part the
+// weights are bounded. All places count in the weights, because another coordinate may be as large.
+func monteCarlo(r *rand.Rand, sigma float64, t int, eps float64, samples int) (mean, wrong float64) {
+	v := sigma * sigma
+	shift := max(1, v*(math.Log(float64(t))+max(eps, -1))+0.5)
+	var sum, squares float64
+	for range samples {
+		far := r.Float64() < 0.9
+		var l, moved float64
+		special := r.IntN(t)
+		for i := range t {
+			x := sigma * r.NormFloat64()
+			if i == special {
+				if far {
+					x += shift
+				} else {
+					x++
+				}
+			}
+			l += math.Exp((2*x - 1) / (2 * v))
+			moved += math.Exp((2*x - shift) * shift / (2 * v))
+		}
+		l /= float64(t)
+		moved /= float64(t)
+		f := max(0, l-math.Exp(eps)) / (0.9*moved + 0.1*l)
+		sum += f
+		squares += f * f
+	}
+	n := float64(samples)
+	mean = sum / n
+	return mean, math.Sqrt((squares/n - mean*mean) / n)
+}
+
+// δ is at most 1e-5 at the upper end and at least 1e-5 at the lower one, as far as an experiment can
+// show. By the central limit theorem, an experiment fails by chance with a probability of 3e-7, which
+// is that of five standard errors.
+func TestAllocationByExperiment(t *testing.T) {
+	const delta = 1e-5
+	samples := 20_000 * testkit.Sweeps(t)
+	for i, sigma := range []float64{0.5, 0.8, 1} {
+		b := epsilon(t, Accountant{}, delta, allocated(sigma, 98, 1, dp.EachEpoch))
+		r := rand.New(rand.NewPCG(40, uint64(i)))
+		low, lowWrong := monteCarlo(r, sigma, 98, b.EpsilonUpper, samples)
+		high, highWrong := monteCarlo(r, sigma, 98, b.EpsilonLower, samples)
+		if low-5*lowWrong > delta || high+5*highWrong < delta || lowWrong > 0.05*delta {
+			t.Errorf("σ = %v: δ = %v ± %v and %v ± %v at the ends of %+v", sigma, low, lowWrong, high, highWrong, b)
+		}
+	}
+}
+
+// The attack on shuffled batches at σ = 2: an experiment with the exact likelihood ratio of the pair
+// had δ = 9.86e-6 ± 1.2e-7 at ε = 0.5. The statistic is nearly as good.
+func TestShuffledAttackByExperiment(t *testing.T) {
+	b, err := (Accountant{}).Delta(t.Context(), []dp.Event{shuffledBatches(2, 98, 1, dp.ZeroOut)}, 0.5)
+	if err != nil || b.DeltaLower > 9.86e-6+5*1.2e-7 || b.DeltaLower < 9.5e-6 {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// The roundings keep the mean and the mass: under Q the ratio of the upper measure has mean 1 with what
+// is at infinity, and all distributions have mass 1, to the error that is counted.
+func TestMeasuresAreDistributions(t *testing.T) {
+	for _, c := range []struct {
+		sigma   float64
+		batches int
+	}{{0.1, 3}, {0.5, 98}, {1, 1000}, {4, 33}, {1000, 10}} {
+		e := epoch{batches: c.batches, sigma: c.sigma, present: 1}
+		check := func(name string, u *rule, infinite float64) {
+			mass, units := infinite, 0.0
+			for i, l := range u.logP {
+				mass += math.Exp(l)
+				units = max(units, u.weighed[i])
+			}
+			if math.Abs(mass-1) > unit*units+1e-9 || units*unit > 1e-6 {
+				t.Errorf("%+v, %s: mass 1%+.3g, allowed %.3g", c, name, mass-1, unit*units)
+			}
+		}
+		up, low := e.upper(t.Context(), 1e-12, 1), e.lower(t.Context(), 1e-12, 1)
+		for _, d := range []direction{remove, add} {
+			check("upper", up.of[d], up.infinite[d])
+			check("lower", low.of[d], 0)
+		}
+	}
+}
+
+// Allocation to one round is no sampling. With more rounds in an epoch, one epoch costs less, and its ε
+// comes closer to that of Poisson samples at rate 1/t in t rounds.
+func TestAllocationBetweenGaussianAndPoisson(t *testing.T) {
+	one, gaussian := epsilon(t, Accountant{}, 1e-5, allocated(2, 1, 7, dp.EachEpoch)), epsilon(t, Accountant{}, 1e-5, event(1, 2, 7))
+	if math.Abs(one.Epsilon/gaussian.Epsilon-1) > 1e-9 {
+		t.Errorf("t = 1: %+v, want %+v", one, gaussian)
+	}
+	before, gap := math.Inf(1), math.Inf(1)
+	for _, batches := range []int{2, 20, 200, 2000} {
+		b := epsilon(t, Accountant{}, 1e-5, allocated(1, batches, 1, dp.EachEpoch))
+		p := epsilon(t, Accountant{}, 1e-5, event(1/float64(batches), 1, batches))
+		if next := math.Abs(math.Log(b.Epsilon / p.Epsilon)); !sound(b) || b.EpsilonUpper >= before || batches > 20 && next >= gap {
+			t.Errorf("t = %d: %+v, Poisson %+v", batches, b, p)
+		} else {
+			before, gap = b.EpsilonUpper, next
+		}
+	}
+	if gap > 0.1 {
+		t.Errorf("relative distance from Poisson %v", gap)
+	}
+}
+
+// Random settings: the ends do not cross, they are as narrow as is promised, and ε falls with σ and
+// grows with the epochs.
+func TestAllocationSweep(t *testing.T) {
+	r := rand.New(rand.NewPCG(40, 7))
+	settings := 3
+	if testkit.Sweeps(t) > 1 {
+		settings = 500
+	}
+	for range settings {
+		sigma, batches, epochs := logUniform(r, 0.4, 4), int(logUniform(r, 2, 1000)), int(logUniform(r, 1, 200))
+		delta := logUniform(r, 1e-9, 1e-4)
+		b := epsilon(t, Accountant{}, delta, allocated(sigma, batches, epochs, dp.EachEpoch))
+		if !sound(b) || !narrow(b) {
+			t.Errorf("σ = %v, t = %d, %d epochs, δ = %v: [%v, %v]", sigma, batches, epochs, delta, b.EpsilonLower, b.EpsilonUpper)
+		}
+		quiet := epsilon(t, Accountant{}, delta, allocated(1.1*sigma, batches, epochs, dp.EachEpoch))
+		longer := epsilon(t, Accountant{}, delta, allocated(sigma, batches, epochs+1+epochs/5, dp.EachEpoch))
+		if quiet.EpsilonLower > b.EpsilonUpper || longer.EpsilonUpper < b.EpsilonLower {
+			t.Errorf("σ = %v, t = %d, %d epochs, δ = %v: %+v, with more noise %+v, longer %+v", sigma, batches, epochs, delta,
+				b, quiet, longer)
+		}
+	}
+}
+
+// Rounds of different draws are not an epoch of one, in any order of events, and a part of an epoch
+// costs as much as the whole. Only finished epochs count from below.
+func TestPartsOfEpochs(t *testing.T) {
+	part := allocated(1, 6, 1, dp.EachEpoch)
+	part.Count = 3
+	whole, two := allocated(1, 6, 1, dp.EachEpoch), allocated(1, 6, 2, dp.EachEpoch)
+	one, twice := epsilon(t, Accountant{}, 1e-5, part), epsilon(t, Accountant{}, 1e-5, part, part)
+	if want := epsilon(t, Accountant{}, 1e-5, whole); one.EpsilonUpper != want.EpsilonUpper || one.EpsilonLower != 0 || one.Kind != dp.Upper {
+		t.Errorf("a part %+v, whole %+v", one, want)
+	}
+	if want := epsilon(t, Accountant{}, 1e-5, two); math.Abs(twice.EpsilonUpper/want.EpsilonUpper-1) > 1e-9 {
+		t.Errorf("parts of two draws %+v, two epochs %+v", twice, want)
+	}
+	part.Sampling, part.Adjacency = dp.Shuffle, dp.ZeroOut
+	if b := epsilon(t, Accountant{}, 1e-5, part); b.Kind != dp.Upper || b.EpsilonLower != 0 {
+		t.Errorf("a part of a shuffled epoch: %+v", b)
+	}
+}
+
+// Shuffled batches from sizes leave records out of an epoch, so the attack shows less. Without a
+// redraw, the lower end is that of the better one for the attacked.
+func TestShuffledWithRest(t *testing.T) {
+	e := shuffledBatches(1, 10, 1, dp.ReplaceOne)
+	whole := epsilon(t, Accountant{}, 1e-5, e)
+	e.Rate, e.SampleSize, e.DatasetSize = 0, 10, 109
+	if rest := epsilon(t, Accountant{}, 1e-5, e); rest.EpsilonLower >= whole.EpsilonLower || rest.EpsilonLower < whole.EpsilonLower-0.2 ||
+		rest.EpsilonUpper != whole.EpsilonUpper {
+		t.Errorf("with a rest %+v, whole %+v", rest, whole)
+	}
+	e = shuffledBatches(2, 10, 4, dp.ReplaceOne)
+	each := epsilon(t, Accountant{}, 1e-5, e)
+	e.Redraw = dp.Once
+	once := epsilon(t, Accountant{}, 1e-5, e)
+	e.Redraw = ""
+	if unknown := epsilon(t, Accountant{}, 1e-5, e); unknown.EpsilonLower != min(each.EpsilonLower, once.EpsilonLower) {
+		t.Errorf("%+v, each epoch %+v, once %+v", unknown, each, once)
+	}
+}
+
+// Intervals for persons with k records, Poisson samples of 512 of 50,000 on average and δ = 1e-5, by
+// the same prototype. One record is the usual pair, and q = 1 is Gaussian with k times the distance.
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		sigma        float64
+		epochs, k    int
+		lower, upper float64
+	}{
+		{0.8, 1, 2, 3.064, 3.066}, {0.8, 1, 4, 6.023, 6.027}, {0.8, 1, 16, 24.78, 24.81},
+		{1, 10, 2, 4.037, 4.040}, {1, 10, 4, 9.033, 9.039}, {1, 10, 16, 53.61, 53.66},
+		{2, 10, 2, 1.350, 1.352}, {2, 10, 4, 2.933, 2.936}, {2, 10, 16, 15.40, 15.41},
+		{2, 50, 2, 3.258, 3.260}, {2, 50, 4, 7.315, 7.321}, {2, 50, 16, 44.70, 44.74},
+		{4, 50, 2, 1.408, 1.409}, {4, 50, 4, 3.058, 3.061}, {4, 50, 16, 16.15, 16.17},
+	} {
+		e := event(512./50_000, c.sigma, int(math.Ceil(float64(c.epochs)*50_000/512)))
+		e.Group = c.k
+		b := epsilon(t, Accountant{}, 1e-5, e)
+		if !sound(b) || b.EpsilonUpper > 1.002*b.EpsilonLower || b.EpsilonUpper < c.lower*(1-2e-4) || b.EpsilonLower > c.upper*(1+2e-4) {
+			t.Errorf("%+v: [%v, %v], want [%v, %v]", e, b.EpsilonLower, b.EpsilonUpper, c.lower, c.upper)
+		}
+	}
+	e := event(0.01, 1.5, 1000)
+	single := epsilon(t, Accountant{}, 1e-5, e)
+	l, u := newCrowd(1, 0.01, 1.5).measures(1e-12, 1000)
+	q := query{effort: free(t), directions: []direction{remove, add}, accuracy: 1e-3}
+	lower, _ := q.with(spec{count: 1000, given: l}).composeEpsilon(1e-5)
+	_, upper := q.with(spec{count: 1000, given: u}).composeEpsilon(1e-5)
+	if lower > single.EpsilonUpper || upper < single.EpsilonLower || upper > 1.002*lower {
+		t.Errorf("a group of one: [%v, %v], a record %+v", lower, upper, single)
+	}
+	e = event(1, 3, 5)
+	e.Group = 4
+	if b, want := epsilon(t, Accountant{}, 1e-5, e), epsilon(t, Accountant{}, 1e-5, event(1, 3./4, 5)); math.Abs(b.Epsilon/want.Epsilon-1) > 1e-9 {
+		t.Errorf("q = 1: %+v, want %+v", b, want)
+	}
+	e = event(0.1, 0.5, 10)
+	e.Group = dp.MaxGroup
+	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{e}, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("%+v: %v", e, err)
+	}
+}
+
+// Fixed-size samples cost at least what Poisson samples cost that change a sum by as much: the ends are
+// close where the noise is small, and they differ by a factor of at most 2.1 in the settings of the
+// prototype.
+func TestFixedSizeFromBelow(t *testing.T) {
+	r := rand.New(rand.NewPCG(40, 6))
+	for range 6 * testkit.Sweeps(t) {
+		q, sigma, rounds := logUniform(r, 1e-3, 0.3), logUniform(r, 0.6, 8), int(logUniform(r, 2, 3000))
+		e := event(q, sigma, rounds)
+		e.Sampling, e.Adjacency = dp.FixedSize, dp.ReplaceOne
+		fixed, half := epsilon(t, Accountant{}, 1e-5, e), epsilon(t, Accountant{}, 1e-5, event(q, sigma/2, rounds))
+		if !sound(fixed) || fixed.Kind != dp.Interval || fixed.EpsilonLower > half.EpsilonUpper ||
+			fixed.EpsilonLower < half.EpsilonLower*(1-2e-3) || fixed.EpsilonUpper > 0.01 && fixed.EpsilonUpper > 2.1*fixed.EpsilonLower {
+			t.Errorf("%+v: %+v, Poisson at half the noise %+v", e, fixed, half)
+		}
+	}
+}
+
+// Many equal events take no more time than one, and too many different ones are refused by name.
+func TestManyEventsOfAllocation(t *testing.T) {
+	var many, different []dp.Event
+	for i := range 200 {
+		many = append(many, allocated(2, 20, 1, dp.EachEpoch))
+		different = append(different, allocated(2, 20+i, 1, dp.EachEpoch))
+	}
+	together, want := epsilon(t, Accountant{}, 1e-5, many...), epsilon(t, Accountant{}, 1e-5, allocated(2, 20, 200, dp.EachEpoch))
+	if together.EpsilonLower != want.EpsilonLower || together.EpsilonUpper != want.EpsilonUpper {
+		t.Errorf("%+v, want %+v", together, want)
+	}
+	if _, err := (Accountant{}).Epsilon(t.Context(), different, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("200 different events: %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package train
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"proactivedp/data/synth"
+	"proactivedp/rng"
+	"proactivedp/sim"
+)
+
+// δ is the largest power of ten that is at most 1/(10N).
+func TestDefaultDelta(t *testing.T) {
+	for n, want := range map[int]float64{0: 0.1, 1: 0.1, 2: 0.01, 10: 0.01, 11: 0.001, 44: 0.001, 999: 1e-4, 1000: 1e-4,
+		1001: 1e-5, 8816: 1e-5, 10_000: 1e-5, 1_000_000: 1e-7} {
+		if got := DefaultDelta(n); got != want {
+			t.Errorf("N = %d: δ = %v, want %v", n, got, want)
+		} else if n > 0 && got > 1/(10*float64(n))*(1+1e-12) {
+			t.Errorf("N = %d: δ = %v is above 1/(10N)", n, got)
+		}
+	}
+}
+
+// What is open is chosen: the batch size and steps that the planner recommends, within ε. What is given
+// stays.
+func TestChoose(t *testing.T) {
+	p, err := chosenFrom(2).Prepare(synth.OneHot(rng.New(1), 2000), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := p.Config.Mechanism.DatasetSize
+	all := Open{SampleSize: true, GradComps: true, Delta: true, Clip: true, Eta0: true, Schedule: true, Noise: true}
+	spec, text, err := p.Choose(t.Context(), all, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := strconv.Atoi(spec.SampleSize)
+	if steps := spec.GradComps / size; size < 2 || steps < 100 || steps > 1000 || spec.GradComps < UsualEpochs*n ||
+		spec.GradComps >= UsualEpochs*n+size {
+		t.Errorf("s = %d, K = %d of N = %d", size, spec.GradComps, n)
+	}
+	if spec.Clip != UsualClip || spec.Schedule != string(sim.ZeroDecay) || spec.Delta != DefaultDelta(n) || spec.Eta0 == 1 {
+		t.Errorf("%+v", spec)
+	}
+	if !strings.Contains(text, "2 clients that hold the same data, with ") || !strings.Contains(text, "within ε = 1: batch size") {
+		t.Errorf("said %q", text)
+	}
+	again, err := spec.Prepare(p.source.data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.Calibrate(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+
+	given := p.Spec
+	given.SampleSize, given.GradComps, given.NoiseMultiplier = "8", 800, 0
+	if p, err = given.Prepare(p.source.data, nil); err != nil {
+		t.Fatal(err)
+	}
+	spec, text, err = p.Choose(t.Context(), Open{Eta0: true}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without noise nothing but the largest multiple m = 32 of (sum/C)/s bounds the step size.
+	if given.Eta0 = digitsOf(mostStep/(given.Clip*8), 3); spec != given {
+		t.Errorf("%+v\nwant\n%+v", spec, given)
+	}
+	if strings.Contains(text, "ε") {
+		t.Errorf("said %q of a training whose noise is given", text)
+	}
+	if spec, text, err = p.Choose(t.Context(), Open{}, 1); err != nil || text != "" || spec != p.Spec {
+		t.Errorf("nothing is open: %q, error %v, %+v", text, err, spec)
+	}
+	spec, _, err = p.Choose(t.Context(), Open{SampleSize: true, GradComps: true, Rounds: 50, Noise: true}, 1)
+	if size, _ := strconv.Atoi(spec.SampleSize); err != nil || size*50 != spec.GradComps || size != (UsualEpochs*n+25)/50 {
+		t.Errorf("50 rounds: s = %s, K = %d, error %v", spec.SampleSize, spec.GradComps, err)
+	}
+}
+
+func chosenFrom(clients int) Spec {
+	s := DefaultSpec()
+	s.Data, s.Clients, s.SampleSize, s.GradComps = "synth-drawn", clients, "1", 1000
+	return s
+}

@@ -1,0 +1,5 @@
+//go:build !page
+
+package web
+
+var made []byte
