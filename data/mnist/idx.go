@@ -1,5 +1,6 @@
 // Package mnist reads images and labels in the idx format of the MNIST database of handwritten
-// digits (Y. LeCun, C. Cortes and C. Burges, 1998), and finds and downloads that database.
+// digits (Y. LeCun, C. Cortes and C. Burges, 1998), and finds and downloads that database, Fashion-MNIST
+// and KMNIST.
 //
 //	d, err := mnist.Load(ctx, fetch.Locator{}) // from the cache, or from its mirrors
 //	d, err := mnist.Parse("own", images, labels)

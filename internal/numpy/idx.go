@@ -150,11 +150,11 @@ func namesIn(folder string) ([]string, error) {
 // and perhaps one for the test, or the batches of CIFAR. They may be in a folder raw in it, as
 // torchvision has them.
 func (p *parser) openFolder(folder string, r role) error {
+	if err := CheckFolder(folder); err != nil {
+		return err
+	}
 	for _, in := range []string{folder, filepath.Join(folder, "raw")} {
-		names, err := namesIn(in)
-		if err != nil && in == folder {
-			return err
-		}
+		names, _ := namesIn(in)
 		train, test := sets(names)
 		if len(train)+len(test) == 0 {
 			continue
@@ -169,6 +169,20 @@ func (p *parser) openFolder(folder string, r role) error {
 			return err
 		}
 		return p.addSet(in, test, testFile)
+	}
+	return nil // cannot happen: CheckFolder found a set
+}
+
+// CheckFolder reports that a folder has no files of a published data set.
+func CheckFolder(folder string) error {
+	for _, in := range []string{folder, filepath.Join(folder, "raw")} {
+		names, err := namesIn(in)
+		if err != nil && in == folder {
+			return err
+		}
+		if train, test := sets(names); len(train)+len(test) > 0 {
+			return nil
+		}
 	}
 	return fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, and no batches of "+
 		"CIFAR, such as data_batch_1.bin", folder)

@@ -236,8 +236,8 @@ var covers = map[string]string{
 	"RandomizedResponseDpEvent": "; its ε is ln(1 + k·(1 − p)/p) for k = num_buckets and p = noise_parameter: give the " +
 		"other events here and add it to their ε",
 	"SampledWithReplacementDpEvent": "; samples without replacement and Poisson samples are covered",
-	"NonPrivateDpEvent":  ": it has no noise, so that ε is infinite",
-	"UnsupportedDpEvent": ": give the event that the program really made",
+	"NonPrivateDpEvent":             ": it has no noise, so that ε is infinite",
+	"UnsupportedDpEvent":            ": give the event that the program really made",
 }
 
 // allocationEvent is the event of random allocation. The order of its arguments is not settled, so

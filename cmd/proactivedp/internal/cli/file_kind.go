@@ -42,6 +42,9 @@ func isFolder(path string) bool {
 
 // checkReadable refuses a file of a kind that no reader reads.
 func checkReadable(path string) error {
+	if isFolder(path) {
+		return numpy.CheckFolder(path)
+	}
 	k := unpack.KindOf(path)
 	if k == unpack.Unknown || KindOf(path) == ImageFile || k == unpack.Array || k == unpack.Archive ||
 		k == unpack.Zip && numpy.Is(path) {
