@@ -25,6 +25,9 @@ func Accountants(accuracy float64) []dp.Accountant {
 	}
 }
 
+// Opacus is the name that Opacus gives its accountant of privacy loss distributions. It is understood as pld.
+const Opacus = "prv"
+
 // AccountantNames lists the names of all accountants.
 func AccountantNames() []string {
 	var names []string
@@ -55,6 +58,9 @@ func accountants(name string, accuracy float64) ([]dp.Accountant, error) {
 // accountant returns the accountant with the given name. The error for an unknown name also lists
 // others, which the caller accepts as well.
 func accountant(name string, accuracy float64, others ...string) (dp.Accountant, error) {
+	if name == Opacus {
+		name = pld.Accountant{}.Name()
+	}
 	for _, acc := range Accountants(cmp.Or(accuracy, pld.DefaultAccuracy)) {
 		if acc.Name() == name {
 			return acc, nil

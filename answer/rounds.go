@@ -30,6 +30,13 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 			"torch.save")
 	}
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	if !json.Valid(text) && isPython(text) {
+		given, err := libraries.FromPython(text)
+		if err != nil {
+			return plan.History{}, fmt.Errorf("this is what Python prints, %w; json.dump(state, file) writes what is read", err)
+		}
+		text = given
+	}
 	if isRound(text) {
 		text = slices.Concat([]byte("["), text, []byte("]"))
 	}
@@ -39,12 +46,39 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
 		h, err := plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
 		if err != nil {
-			err = cmp.Or(noRounds(text), err)
+			err = cmp.Or(noRounds(text), otherMechanism(text), err)
 		}
 		return h, err
 	}
 	events, err := parseEvents(text, sampling, adjacency)
 	return plan.History{Events: events}, err
+}
+
+// otherMechanism says what to do with a list of rounds of which some have another mechanism than Gaussian
+// noise; nil if all have it.
+func otherMechanism(text []byte) error {
+	var rounds []struct {
+		Mechanism *string `json:"mechanism"`
+	}
+	if json.Unmarshal(text, &rounds) != nil {
+		return nil
+	}
+	for i, r := range rounds {
+		if r.Mechanism != nil {
+			return fmt.Errorf("rounds %d: mechanism = %.40q is %w: rounds have Gaussian noise, without this key. A release with "+
+				"Laplace noise of noise_multiplier times its sensitivity is ε-DP with ε = 1/noise_multiplier, for the same "+
+				"adjacency: leave it out and add this to the ε of the other rounds", i, *r.Mechanism, dp.ErrNotCovered)
+		}
+	}
+	return nil
+}
+
+// isPython reports whether a text begins like what Python prints of a dict or of a list of tuples.
+func isPython(text []byte) bool {
+	inner := bytes.TrimSpace(text[min(1, len(text)):])
+	return bytes.HasPrefix(text, []byte("OrderedDict(")) || bytes.HasPrefix(text, []byte("(")) ||
+		bytes.HasPrefix(text, []byte("{")) && bytes.HasPrefix(inner, []byte("'")) ||
+		bytes.HasPrefix(text, []byte("[")) && (bytes.HasPrefix(inner, []byte("(")) || bytes.HasPrefix(inner, []byte("{'")))
 }
 
 // isRound reports whether a text is a single round, not in an array: at least half of its keys are

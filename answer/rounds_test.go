@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,5 +97,38 @@ func TestQuestionHasAFile(t *testing.T) {
 	both["events"] = []map[string]any{{"noise_multiplier": 1.5, "sample_rate": 0.01, "count": 1}}
 	if got := ask(both); !strings.Contains(got, "only one may be given") {
 		t.Errorf("both: %s", got)
+	}
+}
+
+// What Python prints is read as the same JSON, and what is not Gaussian is named.
+func TestRoundsAsPythonPrintsThem(t *testing.T) {
+	read := func(text string) (string, error) {
+		h, err := ReadRounds([]byte(text), dp.Poisson, "")
+		return fmt.Sprint(h.Events), err
+	}
+	for printed, written := range map[string]string{
+		"{'history': [(1.1, 0.004, 10000)], 'mechanism': 'rdp'}":                `{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`,
+		"[(1.1, 0.004, 10000)]":                                                 `[[1.1, 0.004, 10000]]`,
+		"{'sigma': 1.1, 'sample_rate': np.float64(0.01), 'steps': np.int32(5)}": `{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}`,
+		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]":                     `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
+	} {
+		got, err := read(printed)
+		want, err2 := read(written)
+		if err != nil || err2 != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s, %v", printed, got, err, want, err2)
+		}
+	}
+	for text, want := range map[string]string{
+		"{'history': [(tensor(1.1), 0.004, 10)]}": "this is what Python prints, at \"tensor(1.1)",
+		`[{"sigma": 1.1, "sample_rate": 0.004, "steps": 10}, {"mechanism": "laplace", "noise_multiplier": 10}]`: "rounds 1: " +
+			`mechanism = "laplace" is not covered`,
+	} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, must say %q", text, err, want)
+		}
+	}
+	acc, err := accountant(Opacus, 0)
+	if err != nil || acc.Name() != "pld" {
+		t.Errorf("prv is %v, %v, want pld", acc, err)
 	}
 }

@@ -60,17 +60,12 @@ var modelKinds = []modelKind{
 	{Softmax, "softmax regression", false, false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		return softmax.New(d.Features, d.Classes)
 	}},
-	{LeNet, "LeNet (tanh, average pooling)", true, false, network(lenet.New)},
-	{LeNetReLU, "LeNet (ReLU, max pooling)", true, false, network(lenet.NewReLU)},
-	{AlexNet, "AlexNet", true, true, network(convnet.AlexNet)},
-	{AlexNetDropout, "AlexNet with dropout", true, true, network(convnet.AlexNetDropout)},
-	{ConvNet, "small convolutional network", true, true, func(d *data.Dataset, _ float64) (models.Model, error) {
-		p := d.Images
-		if p == nil || p.Height%4 != 0 || p.Width%4 != 0 {
-			return nil, mismatch(ConvNet, "images of sides that are multiples of 4", d)
-		}
-		return convnet.New(shapeOf(d), d.Classes)
-	}},
+	{LeNet, "LeNet (tanh, average pooling)", true, false, network(LeNet, sides4, lenet.For)},
+	{LeNetReLU, "LeNet (ReLU, max pooling)", true, false, network(LeNetReLU, sides4, lenet.ForReLU)},
+	{AlexNet, "AlexNet", true, true, network(AlexNet, sides16, convnet.AlexNetFor)},
+	{AlexNetDropout, "AlexNet with dropout", true, true, network(AlexNetDropout, sides16, convnet.AlexNetDropoutFor)},
+	{ConvNet, "small convolutional network", true, true, network(ConvNet, "images of sides that are multiples of 4",
+		convnet.New)},
 	perceptron(MLP, mlp.Hidden{Widths: []int{mlp.DefaultWidth}}),
 	perceptron(MLPReLU, mlp.Hidden{Widths: []int{mlp.DefaultWidth}, ReLU: true}),
 }
@@ -108,25 +103,54 @@ func checkSparse(model string, d *data.Dataset) error {
 	if d.Images == nil && d.Classes == 2 {
 		return nil
 	}
-	return fmt.Errorf("%w: model = %q takes other data", mismatch(model, "rows in 2 classes", d), Softmax)
+	return mismatch(model, "rows in 2 classes", d)
 }
 
-// network returns a function that builds a network and checks that the data has its shape and
-// classes.
-func network(build func() *models.Network) func(*data.Dataset, float64) (models.Model, error) {
+// What networks need.
+const (
+	sides4  = "images of sides that are multiples of 4, and at least 12"
+	sides16 = "images of sides that are multiples of 16"
+)
+
+// network returns a function that builds a network for the shape and the classes of the data. needs says
+// which images the network's layers allow.
+func network(name, needs string, build func(nn.Shape, int) (*models.Network, error)) func(*data.Dataset, float64) (
+	models.Model, error) {
 	return func(d *data.Dataset, _ float64) (models.Model, error) {
-		m := build()
-		in, classes := m.Net().Input(), m.Net().Classes()
-		if p := d.Images; p == nil || p.Channels != in.Channels || p.Height != in.Height || p.Width != in.Width ||
-			d.Classes != classes {
-			return nil, mismatch(m.Name(), fmt.Sprintf("%v pixels in %d classes", in, classes), d)
+		if d.Images == nil {
+			return nil, mismatch(name, needs, d)
+		}
+		m, err := build(shapeOf(d), d.Classes)
+		if err != nil {
+			return nil, mismatch(name, needs, d)
 		}
 		return m, nil
 	}
 }
 
-func mismatch(model, needs string, d *data.Dataset) error {
-	return fmt.Errorf("model = %q needs %s, %s has %s in %d", model, needs, d.Name, d.Shape(), d.Classes)
+// mismatchError says that a model cannot be trained on a data set.
+type mismatchError struct {
+	model, needs string
+	data         *data.Dataset
+}
+
+func mismatch(model, needs string, d *data.Dataset) error { return &mismatchError{model, needs, d} }
+
+func (e *mismatchError) Error() string {
+	d := e.data
+	return fmt.Sprintf("model = %q needs %s, %s has %s in %d classes, which %s take", e.model, e.needs, d.Name, d.Shape(),
+		d.Classes, strings.Join(takers(d), ", "))
+}
+
+// takers lists the models that can be trained on a data set.
+func takers(d *data.Dataset) []string {
+	var names []string
+	for _, k := range modelKinds {
+		if _, err := k.make(d, 1); err == nil {
+			names = append(names, strings.SplitN(k.name, ":", 2)[0])
+		}
+	}
+	return names
 }
 
 // kindOf returns the kind of a model by its name. The name of a perceptron always has the widths of

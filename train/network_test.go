@@ -23,17 +23,56 @@ func TestNetworksNeedTheirImages(t *testing.T) {
 		d     *data.Dataset
 		want  string
 	}{
-		{Ridge, digits(350), `model = "logreg" needs rows in 2 classes, synth-mnist has 1×28×28 pixels in 10: ` +
-			`model = "softmax" takes other data`},
+		{Ridge, digits(350), `model = "logreg" needs rows in 2 classes, synth-mnist has 1×28×28 pixels in 10 classes, ` +
+			`which softmax, lenet, lenet-relu, convnet, mlp, mlp-relu take`},
 		{Plain, digits(350), `model = "logreg-plain" needs`},
-		{LeNet, drawn(), `model = "lenet" needs 1×28×28 pixels in 10 classes, synth-drawn has 20 features in 2`},
-		{LeNetReLU, synth.Objects(rng.New(1), 60), `synth-cifar10 has 3×32×32 pixels in 10`},
-		{AlexNet, digits(350), `model = "alexnet" needs 3×32×32 pixels in 10 classes`},
+		{LeNet, drawn(), `model = "lenet" needs images of sides that are multiples of 4, and at least 12, ` +
+			`synth-drawn has 20 features in 2 classes, which logreg, logreg-plain, softmax, mlp, mlp-relu take`},
+		{Plain, synth.Objects(rng.New(1), 60), `synth-cifar10 has 3×32×32 pixels in 10 classes, which softmax, lenet, ` +
+			`lenet-relu, alexnet, alexnet-dropout, convnet, mlp, mlp-relu take`},
+		{AlexNet, digits(350), `model = "alexnet" needs images of sides that are multiples of 16`},
 	} {
 		s := smallLeNet()
 		s.Model = c.model
 		if _, err := s.Prepare(c.d, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s on %s: error %v, want %s", c.model, c.d.Name, err, c.want)
+		}
+	}
+}
+
+// Networks are built for every shape and number of classes that their layers allow. 9 data sets, of which
+// MNIST and CIFAR-10 have the parameters that the papers print.
+func TestNetworksOfOtherShapes(t *testing.T) {
+	for _, c := range []struct {
+		channels, side, classes int
+		params                  map[string]int // without a model, it cannot be trained
+	}{
+		{1, 28, 10, map[string]int{LeNet: 61_706, LeNetReLU: 61_706, ConvNet: 54_666}},
+		{3, 32, 10, map[string]int{LeNet: 83_126, LeNetReLU: 83_126, ConvNet: 64_554, AlexNet: 23_272_266,
+			AlexNetDropout: 23_272_266}},
+		{1, 28, 47, map[string]int{LeNet: 64_851, LeNetReLU: 64_851, ConvNet: 170_735}},                                                   // EMNIST balanced
+		{3, 28, 8, map[string]int{LeNet: 61_836, LeNetReLU: 61_836, ConvNet: 48_680}},                                                     // BloodMNIST
+		{3, 32, 100, map[string]int{LeNet: 90_776, LeNetReLU: 90_776, ConvNet: 433_284, AlexNet: 23_640_996, AlexNetDropout: 23_640_996}}, // CIFAR-100
+		{1, 64, 2, map[string]int{LeNet: 389_346, LeNetReLU: 389_346, ConvNet: 56_066, AlexNet: 35_821_250,
+			AlexNetDropout: 35_821_250}},
+		{1, 8, 10, map[string]int{ConvNet: 25_866}}, // digits of scikit-learn
+		{1, 30, 10, nil},
+		{3, 96, 10, map[string]int{LeNet: 0, LeNetReLU: 0, ConvNet: 0, AlexNet: 0, AlexNetDropout: 0}}, // STL-10
+	} {
+		d := &data.Dataset{Name: "d", Features: c.channels * c.side * c.side, Classes: c.classes,
+			Images: &data.Images{Channels: c.channels, Height: c.side, Width: c.side}}
+		for _, name := range []string{LeNet, LeNetReLU, ConvNet, AlexNet, AlexNetDropout} {
+			k, err := kindOf(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := k.make(d, 0)
+			want, ok := c.params[name]
+			if ok != (err == nil) {
+				t.Errorf("%s on %s: %v, want it to be trained: %v", name, d.Shape(), err, ok)
+			} else if ok && want != 0 && m.NumParams() != want {
+				t.Errorf("%s on %s in %d classes: %d parameters, want %d", name, d.Shape(), c.classes, m.NumParams(), want)
+			}
 		}
 	}
 }

@@ -46,12 +46,18 @@ type Inputs struct {
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says in which form a text file has records, where it is not the usual one.
+// FileForm says in which form a file has records, where it is not the usual one.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
 	Numbers    string `json:"number_format,omitempty"`
 	ZeroBased  bool   `json:"zero_based,omitempty"` // indices of a LIBSVM file count from 0
+	Arrays     string `json:"arrays,omitempty"`     // names of the arrays of an archive, see numpy.ParseArrays
+	Image      string `json:"image,omitempty"`      // shape of the image that a row is, see data.ParsePixelGrid
+	// Pixels has the numbers of the darkest and the brightest pixel, see data.ParsePixelRange, in a file of
+	// the kind PixelsOf.
+	Pixels   string `json:"pixels,omitempty"`
+	PixelsOf string `json:"pixels_of,omitempty"`
 }
 
 // LabelMap returns the labels in Map, or nil if there is no map.

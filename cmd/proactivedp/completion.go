@@ -106,6 +106,8 @@ func completions() map[string]cobra.CompletionFunc {
 		"normalise":      orFile("bounds:"),
 		"bounds":         oneOf("private:"),
 		"out-of-bounds":  oneOf("clamp", "refuse"),
+		"arrays":         oneOf("x=", "y=fine", "y=coarse"),
+		"image":          oneOf("28x28x1", "32x32x3", "3x32x32"),
 		"number-format":  oneOf(table.NumberForms...),
 		"test":           filesOf(),
 		"columns":        filesOf("csv", "tsv"),

@@ -38,8 +38,8 @@ func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 // Std returns the standard deviations for the means of Mean.
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
-// Parse reads a file, plain or compressed by gzip or bzip2. It returns an error if a record is
-// incomplete, a label is above 9, there are no records or more than MaxRecords, or r fails.
+// Parse reads a file, plain or compressed by gzip, bzip2, xz or zstd. It returns an error if a record
+// is incomplete, a label is above 9, there are no records or more than MaxRecords, or r fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	d := newSet(name)
 	in, err := unpack.Reader(r)

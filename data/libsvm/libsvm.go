@@ -70,8 +70,8 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Msg
 }
 
-// Parse reads a data set, plain or compressed by gzip or bzip2, which it recognises by the first
-// bytes. The smaller label becomes class 0 and the larger label class 1. Features is the largest
+// Parse reads a data set, plain or compressed by gzip, bzip2, xz or zstd, which it recognises by
+// the first bytes. The smaller label becomes class 0 and the larger label class 1. Features is the largest
 // index. name is the name of the data set, and of the file in errors.
 //
 // The error is a *ParseError if the text breaks the format of the package comment or a limit, if
@@ -150,7 +150,7 @@ func (p *parser) parseFile() error {
 
 // unpacked returns the text of a file.
 func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
-	in, err := unpack.Reader(r)
+	in, err := unpack.Text(r)
 	if err != nil {
 		if named, ok := errors.AsType[*fs.PathError](err); ok {
 			err = named.Err // the file is named below

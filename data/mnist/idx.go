@@ -1,5 +1,6 @@
 // Package mnist reads images and labels in the idx format of the MNIST database of handwritten
-// digits (Y. LeCun, C. Cortes and C. Burges, 1998), and finds and downloads that database.
+// digits (Y. LeCun, C. Cortes and C. Burges, 1998), and finds and downloads that database, Fashion-MNIST
+// and KMNIST.
 //
 //	d, err := mnist.Load(ctx, fetch.Locator{}) // from the cache, or from its mirrors
 //	d, err := mnist.Parse("own", images, labels)
@@ -46,7 +47,7 @@ const (
 )
 
 // Parse reads a data set of ten classes from a file of images and a file of labels, each plain or
-// compressed by gzip or bzip2. It is normalised like MNIST. It is an error if a file breaks the
+// compressed by gzip, bzip2, xz or zstd. It is normalised like MNIST. It is an error if a file breaks the
 // format of the package comment or a limit, if a label is above 9, if there are no images, if the
 // numbers of images and labels differ, or if a reader fails.
 func Parse(name string, images, labels io.Reader) (*data.Dataset, error) {

@@ -27,7 +27,7 @@ func toy() (database, map[string][]byte) {
 		sum := md5.Sum(files[name])
 		return file{name, hex.EncodeToString(sum[:])}
 	}
-	return database{
+	return database{Known: Known{Name: Name}, folder: "MNIST/raw", mean: Mean, std: Std,
 		train: part{of("a-images"), of("a-labels")},
 		test:  part{of("b-images"), of("b-labels")},
 	}, files
@@ -55,13 +55,13 @@ func TestLoadTakesTheSourceThatVerifies(t *testing.T) {
 		"b-images": bytes.ToUpper(files["b-images"]),
 		"b-labels": files["b-labels"][:8],
 	}
-	b.sources = []string{serve(t, wrong)}
+	b.Sources = []string{serve(t, wrong)}
 	locator := fetch.Locator{Cache: t.TempDir()}
 	if _, err := b.load(t.Context(), locator); !errors.Is(err, fetch.ErrUnavailable) ||
 		!strings.Contains(err.Error(), "MD5 of the content is ") {
 		t.Errorf("error %v, want ErrUnavailable and the checksum", err)
 	}
-	b.sources = append(b.sources, serve(t, files))
+	b.Sources = append(b.Sources, serve(t, files))
 	for range 2 { // from the source, from the cache
 		d, err := b.load(t.Context(), locator)
 		if err != nil {
@@ -74,7 +74,7 @@ func TestLoadTakesTheSourceThatVerifies(t *testing.T) {
 			!slices.Equal(d.Images.Image(3), []byte{7, 7, 7, 7}) {
 			t.Errorf("loaded %+v, images %+v", d, d.Images)
 		}
-		b.sources = nil
+		b.Sources = nil
 	}
 }
 
@@ -158,5 +158,68 @@ func TestRealFiles(t *testing.T) {
 	const golden = "2fd628604a0eb2cdd4f52a4f38ec063fce23166afd1d6b257e978438b9af7b2e"
 	if h := d.Hash(); h != golden {
 		t.Errorf("content hash %s, want %s", h, golden)
+	}
+}
+
+// A file of MNIST is found under every name by which it is published, unpacked and kept: its content is
+// verified in any case. 6 names.
+func TestNamesOfFiles(t *testing.T) {
+	b, files := toy()
+	b.train.images.name, b.train.labels.name = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+	for images, packed := range map[string]bool{
+		"mnist/train-images-idx3-ubyte": false, "mnist/train-images-idx3-ubyte.gz": true,
+		"mnist/train-images.idx3-ubyte": false, "mnist/train-images.idx3-ubyte.gz": true,
+		"MNIST/raw/train-images-idx3-ubyte": false, "MNIST/raw/train-images.idx3-ubyte.gz": true,
+	} {
+		dir := t.TempDir()
+		for _, sub := range []string{"mnist", "MNIST/raw"} {
+			if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		labels := strings.NewReplacer("images", "labels", "idx3", "idx1").Replace(images)
+		for name, content := range map[string][]byte{images: files["a-images"], labels: files["a-labels"],
+			"mnist/b-images": files["b-images"], "mnist/b-labels": files["b-labels"]} {
+			if packed && strings.HasSuffix(name, ".gz") {
+				content = gz(t, content)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d, err := b.load(t.Context(), fetch.Locator{Dir: dir}); err != nil || d.Len() != 4 {
+			t.Errorf("%s: %v, %v", images, d, err)
+		}
+	}
+}
+
+// The digest of a set that is verified as published is that of the compressed file.
+func TestDigestOfThePublishedFile(t *testing.T) {
+	b, files := toy()
+	b.packed, b.Name = true, Fashion
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, Fashion), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*file{&b.train.images, &b.train.labels, &b.test.images, &b.test.labels} {
+		content := gz(t, files[f.name])
+		sum := md5.Sum(content)
+		f.md5 = hex.EncodeToString(sum[:])
+		if err := os.WriteFile(filepath.Join(dir, Fashion, f.name+".gz"), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, err := b.load(t.Context(), fetch.Locator{Dir: dir}); err != nil || d.Name != Fashion {
+		t.Fatalf("%v, %v", d, err)
+	}
+	b.test.labels.md5 = b.train.labels.md5
+	if _, err := b.load(t.Context(), fetch.Locator{Dir: dir}); !errors.Is(err, fetch.ErrDamaged) ||
+		!strings.Contains(err.Error(), "MD5 of the file is") {
+		t.Errorf("another digest: %v, want ErrDamaged", err)
+	}
+	for _, k := range Catalogue() {
+		if _, err := LoadNamed(t.Context(), k.Name, fetch.Locator{Dir: t.TempDir()}); !errors.Is(err, fetch.ErrMissing) {
+			t.Errorf("%s: %v, want ErrMissing", k.Name, err)
+		}
 	}
 }

@@ -73,8 +73,8 @@ type Options struct {
 	Unlabelled bool
 }
 
-// Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by .gz or
-// .bz2.
+// Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
+// ending of a compressed file.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
@@ -82,14 +82,14 @@ func Is(path string) bool {
 
 func kind(path string) string {
 	path = strings.ToLower(path)
-	for _, packed := range []string{".gz", ".bz2"} {
+	for _, packed := range unpack.Endings() {
 		path = strings.TrimSuffix(path, packed)
 	}
 	return filepath.Ext(path)
 }
 
-// ParseFile reads the file at path, plain or compressed by gzip or bzip2. Errors name the file and
-// the line. For each column, the first invalid field is reported.
+// ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd. Errors name the
+// file and the line. For each column, the first invalid field is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",
@@ -159,9 +159,9 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
-	in, err := unpack.Reader(f)
+	in, err := unpack.Text(f)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", p.file, err)
+		return fmt.Errorf("%s: %w", p.file, err)
 	}
 	if err := p.begin(in); err != nil {
 		return err

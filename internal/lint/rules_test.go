@@ -46,8 +46,8 @@ var thirdParty = map[string][]string{
 	"dp":          {"gonum.org/v1/gonum"},
 	"experiments": {"gonum.org/v1/gonum"},
 	"internal": {
-		"github.com/cenkalti/backoff/v5", "github.com/nats-io", "github.com/schollz/progressbar/v3",
-		"github.com/sourcegraph/conc", "github.com/yuin/goldmark", "golang.org/x/image", "golang.org/x/mod",
+		"github.com/cenkalti/backoff/v5", "github.com/klauspost/compress", "github.com/nats-io",
+		"github.com/schollz/progressbar/v3", "github.com/sourcegraph/conc", "github.com/ulikunitz/xz", "github.com/yuin/goldmark", "golang.org/x/image", "golang.org/x/mod",
 		"golang.org/x/net/html", "golang.org/x/sys", "golang.org/x/term", "golang.org/x/tools", "gonum.org/v1/gonum",
 		"gonum.org/v1/plot",
 	},

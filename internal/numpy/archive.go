@@ -11,11 +11,12 @@ import (
 	"strings"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/unpack"
 )
 
 // The names of arrays, and the endings that they may have.
 var (
-	featureNames = []string{"x", "X", "features", "data"}
+	featureNames = []string{"x", "X", "features", "data", "images"}
 	labelNames   = []string{"y", "labels", "target"}
 )
 
@@ -34,6 +35,16 @@ const (
 
 // openFile opens a file and adds its parts.
 func (p *parser) openFile(path string, r role) error {
+	switch info, err := os.Stat(path); {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return p.openFolder(path, r)
+	case IsRecords(path):
+		return p.addRecords(path, []string{path})
+	case unpack.KindOf(path) == unpack.IDX:
+		return p.addIDX(path, r)
+	}
 	f, err := bounded.Regular(path)
 	if err != nil {
 		return err
@@ -43,8 +54,17 @@ func (p *parser) openFile(path string, r role) error {
 	if err != nil {
 		return err
 	}
-	if strings.ToLower(filepath.Ext(path)) == arrayEnd {
+	start := make([]byte, 512)
+	n, err := f.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	named := strings.ToLower(filepath.Ext(path)) == arrayEnd
+	switch k := unpack.Recognise(start[:n]); {
+	case k == unpack.Array, k == unpack.Unknown && named:
 		return p.addArray(path, f, info.Size())
+	case k != unpack.Archive && k != unpack.Zip && k != unpack.Unknown:
+		return fmt.Errorf("%s: this is %s, not of NumPy: %s", path, k, k.Advice())
 	}
 	a, err := openArchive(path, f, info.Size())
 	if err != nil {
@@ -69,9 +89,8 @@ func (p *parser) addArray(path string, f *os.File, size int64) error {
 // addArchive adds the training set of an archive, and its test set if there is one, or only the
 // test set if r is testFile.
 func (p *parser) addArchive(a *archive, r role) error {
-	train, err := a.pair(!p.Unlabelled, "", trainEnd)
-	test, errTest := a.pair(!p.Unlabelled, testEnd)
-	if err := errors.Join(err, errTest); err != nil {
+	train, test, err := p.pairs(a)
+	if err != nil {
 		return err
 	}
 	if a.isSparse() {
@@ -89,8 +108,8 @@ func (p *parser) addArchive(a *archive, r role) error {
 	}
 	switch {
 	case train.x == nil:
-		return a.fault("no array of features: its name must be %s, optionally followed by %s; there %s",
-			orList(featureNames), trainEnd, a.list())
+		return a.fault("no array of features: its name must be %s, optionally followed by %s, or be given "+
+			"(--arrays x=NAME,y=NAME); there %s", orList(featureNames), trainEnd, a.list())
 	case test.x == nil && test.y != nil:
 		return a.fault("labels %s without features, whose name must be %s", arrayName(test.y),
 			orList(withEnd(featureNames, testEnd)))
@@ -103,7 +122,49 @@ func (p *parser) addArchive(a *archive, r role) error {
 }
 
 // pair holds the arrays of features and labels of one part in an archive.
-type pair struct{ x, y *zip.File }
+type pair struct {
+	x, y  *zip.File
+	given bool // Options names the features
+}
+
+// pairs returns the arrays of the training set and of the test set.
+func (p *parser) pairs(a *archive) (train, test pair, err error) {
+	n := p.Arrays
+	if n == (Arrays{}) {
+		train, err = a.pair(!p.Unlabelled, "", trainEnd)
+		test, errTest := a.pair(!p.Unlabelled, testEnd)
+		return train, test, errors.Join(err, errTest)
+	}
+	var errs []error
+	named := func(x, y string, ends ...string) pair {
+		of, err := a.pair(!p.Unlabelled, ends...)
+		errs = append(errs, err)
+		of.given = x != ""
+		for _, f := range []struct {
+			name string
+			file **zip.File
+		}{{x, &of.x}, {y, &of.y}} {
+			if f.name == "" || f.file == &of.y && p.Unlabelled {
+				continue
+			}
+			at := slices.IndexFunc(a.files, func(m *zip.File) bool { return arrayName(m) == f.name })
+			switch {
+			case at >= 0:
+				*f.file = a.files[at]
+			case f.file == &of.y:
+				errs = append(errs, a.fault("%w: no array %.40q; there %s", ErrNoLabels, f.name, a.list()))
+			default:
+				errs = append(errs, a.fault("no array %.40q; there %s", f.name, a.list()))
+			}
+		}
+		return of
+	}
+	train = named(n.X, n.Y, "", trainEnd)
+	if n.XTest != "" || n.X == "" {
+		test = named(n.XTest, n.YTest, testEnd)
+	}
+	return train, test, errors.Join(errs...)
+}
 
 // pair returns the array of features and, if labelled, that of labels, whose names have one of the
 // given endings. An array is nil if it does not exist.
@@ -113,7 +174,7 @@ func (a *archive) pair(labelled bool, ends ...string) (pair, error) {
 		return pair{x: x}, err
 	}
 	y, err := a.find(labelNames, ends...)
-	return pair{x, y}, err
+	return pair{x: x, y: y}, err
 }
 
 // addPart adds the arrays in of, a training or a test set, to p.parts.
@@ -135,7 +196,7 @@ func (p *parser) addPart(a *archive, of pair) error {
 	if err != nil {
 		return err
 	}
-	if nameEnd(y.name) != end {
+	if nameEnd(y.name) != end && !of.given {
 		return a.fault("features %s and labels %s, must have names with the same ending", x.name, y.name)
 	}
 	p.parts = append(p.parts, part{x: x, y: y})
@@ -193,8 +254,11 @@ func (a *archive) find(names []string, ends ...string) (*zip.File, error) {
 	var found []*zip.File
 	for _, f := range a.files {
 		if slices.ContainsFunc(ends, func(end string) bool {
-			name, is := strings.CutSuffix(f.Name, end+arrayEnd)
-			return is && slices.Contains(names, name)
+			name, is := strings.CutSuffix(arrayName(f), end)
+			if before, ok := strings.CutPrefix(arrayName(f), strings.TrimPrefix(end, "_")+"_"); ok && end != "" {
+				name, is = before, true
+			}
+			return is && slices.Contains(names, name) && f.Name != arrayName(f)
 		}) {
 			found = append(found, f)
 		}
@@ -266,7 +330,7 @@ func arrayName(f *zip.File) string { return strings.TrimSuffix(f.Name, arrayEnd)
 // nameEnd returns the ending of an array's name.
 func nameEnd(name string) string {
 	for _, end := range []string{trainEnd, testEnd} {
-		if strings.HasSuffix(name, end) {
+		if strings.HasSuffix(name, end) || strings.HasPrefix(name, end[1:]+"_") {
 			return end
 		}
 	}

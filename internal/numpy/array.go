@@ -20,10 +20,20 @@ type array struct {
 	in *bufio.Reader
 }
 
+// unknownSize is the size of a file that is compressed. Whoever reads it finds out whether it has the
+// content that its header promises.
+const unknownSize = -1
+
 // newArray reads the header of an array that takes size bytes of a file.
 func newArray(file, name string, content io.Reader, size int64) (*array, error) {
+	return newArrayOf(file, name, content, size, readHeader)
+}
+
+// newArrayOf reads an array whose header read reads.
+func newArrayOf(file, name string, content io.Reader, size int64, read func(io.Reader) (header, int64, error)) (*array,
+	error) {
 	a := &array{file: file, name: name, in: bufio.NewReaderSize(content, unpack.BufferSize)}
-	h, start, err := readHeader(a.in)
+	h, start, err := read(a.in)
 	if err != nil {
 		return nil, a.fault("%w", err)
 	}
@@ -39,7 +49,7 @@ func newArray(file, name string, content io.Reader, size int64) (*array, error) 
 		}
 		need *= int64(n)
 	}
-	if is := size - start; is != need {
+	if is := size - start; size != unknownSize && is != need {
 		return nil, a.fault("%d bytes of content, must be %d for %s elements of %d bytes", is, need, shapeText(h.shape),
 			h.kind.size)
 	}
@@ -118,12 +128,34 @@ func (a *array) numbers(f form, to []float32) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// pixels reads the images of an array into to.
-func (a *array) pixels(f form, to []byte) error {
+// pixels reads the images of an array into to. Without a range, whole numbers are levels from 0 to 255,
+// and other numbers and bools are in [0, 1].
+func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 	w := newWalk(a.header, f.strides)
+	if r.High == r.Low {
+		if r = (data.PixelRange{High: 255}); a.kind.kind == floating || a.kind.kind == boolean {
+			r.High = 1
+		}
+	}
+	if a.kind.kind == unsigned && a.kind.size == 1 && r.Low == 0 && r.High == 255 {
+		return a.blocks(func(raw []byte) error {
+			for _, v := range raw {
+				to[w.next()] = v
+			}
+			return nil
+		})
+	}
+	values := make([]float32, max(1, blockSize/a.kind.size))
 	return a.blocks(func(raw []byte) error {
-		for _, v := range raw {
-			to[w.next()] = v
+		values := values[:len(raw)/a.kind.size]
+		a.kind.float32s(values, raw)
+		for _, v := range values {
+			at := w.next()
+			p, ok := r.Pixel(float64(v))
+			if !ok {
+				return a.fault("%w", r.Fault(at/f.features+1))
+			}
+			to[at] = p
 		}
 		return nil
 	})

@@ -71,10 +71,6 @@ func (a *array) form() (form, error) {
 
 // imageForm completes the form of images.
 func (a *array) imageForm(f form) (form, error) {
-	if a.kind.kind != unsigned || a.kind.size != 1 {
-		return f, a.fault("shape %s of elements %s, must be uint8 for images; for rows save x.reshape(len(x), -1)",
-			shapeText(a.shape), a.kind.text)
-	}
 	if max(f.height, f.width) > MaxSide {
 		return f, a.fault("images of %d×%d pixels, each must be in [1, %d]", f.height, f.width, MaxSide)
 	}

@@ -1,15 +1,17 @@
-// Package numpy reads data sets that NumPy saved: an archive (.npz) with an array of features and
-// an array of labels, or an array of features (.npy).
+// Package numpy reads data sets that are arrays: an archive of NumPy (.npz) with an array of features and
+// an array of labels, an array of features (.npy), a pair of IDX files of images and of their labels as
+// those of MNIST, or the binary files of CIFAR-10 and CIFAR-100.
 //
 //	d, err := numpy.ParseFile("features.npz", numpy.Options{Labels: labels})
 //
-// The array of features is named x, X, features or data, and the array of labels y, labels or
-// target. The names may end in _train. A second pair with names that end in _test is the test set.
-// If two arrays fit, the file is refused. Arrays with other names are ignored.
+// In an archive, the array of features is named x, X, features, data or images, and the array of labels
+// y, labels or target. The names may end in _train or begin with train_. A second pair with names that
+// end in _test or begin with test_ is the test set. If two arrays fit, the file is refused. Arrays with
+// other names are ignored. [Options] may give other names.
 //
 // Features are bool, or integers or floating-point numbers of 8 to 64 bits, rounded once to the
-// nearest float32; N×d of them are N rows. Images are uint8: N×H×W with one channel, or N×H×W×C or
-// N×C×H×W with C = 1 or 3. Labels are N or N×1 integers of any of these types, or texts. Arrays may
+// nearest float32; N×d of them are N rows. N×H×W are images with one channel, and N×H×W×C or N×C×H×W
+// images with C = 1 or 3. Their numbers become one of 256 levels, see [data.PixelRange]. Labels are N or N×1 integers of any of these types, or texts. Arrays may
 // be in C or Fortran order, in either byte order, and stored or deflated. Anything that NumPy would
 // unpickle is never read.
 package numpy
@@ -17,7 +19,7 @@ package numpy
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -47,6 +49,11 @@ type Options struct {
 	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
 	// which has no meaning.
 	Unlabelled bool
+	// Arrays names the arrays of an archive that have other names.
+	Arrays Arrays
+	// Pixels says which numbers are the darkest and the brightest pixel of images. The zero value means 0
+	// and 255 for integers, and otherwise 0 and 1.
+	Pixels data.PixelRange
 	// Mean and Std normalise pixels, with one number per channel; see data.Images. If they are nil,
 	// a model gets p/255 for the pixel p.
 	Mean, Std []float32
@@ -97,7 +104,7 @@ func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 type parser struct {
 	Options
 	set   *data.Dataset
-	files []*os.File
+	files []io.Closer
 	parts []part // the training set, and the test set if there is one
 	form  form   // form of the records of all parts
 }
@@ -194,7 +201,7 @@ func (p *parser) read() error {
 		first, n := at*p.form.features, t.x.shape[0]*p.form.features
 		var err error
 		if p.form.images {
-			err = t.x.pixels(t.form, p.set.Images.Pixels[first:first+n])
+			err = t.x.pixels(t.form, p.Pixels, p.set.Images.Pixels[first:first+n])
 		} else {
 			err = t.x.numbers(t.form, p.set.Value[first:first+n])
 		}

@@ -1,4 +1,4 @@
-// Package unpack reads files that may be compressed.
+// Package unpack reads files that may be compressed, and recognises files by their first bytes.
 package unpack
 
 import (
@@ -9,30 +9,88 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
+	"proactivedp/internal/bounded"
 )
 
 // BufferSize is the size, in bytes, of the buffers of the readers.
 const BufferSize = 1 << 16
 
-// Reader returns the decompressed content of r if its first bytes are those of gzip or bzip2,
+// MaxBytes bounds the content of a compressed file. A few bytes may stand for any number of them.
+const MaxBytes = 1 << 38
+
+// maxWindow bounds the memory of a decompressor of zstd, in bytes. zstd --ultra needs at most half of it.
+const maxWindow = 256 << 20
+
+// Endings lists the endings of names of compressed files.
+func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
+
+// Reader returns the decompressed content of r if its first bytes are those of gzip, bzip2, xz or zstd,
 // otherwise r itself.
-func Reader(r io.Reader) (*bufio.Reader, error) {
+func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
+
+func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, BufferSize)
-	magic, err := in.Peek(3)
+	magic, err := in.Peek(6)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	switch {
+	var z io.Reader
+	switch err = nil; {
 	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		return bufio.NewReaderSize(z, BufferSize), nil
+		z, err = gzip.NewReader(in)
 	case bytes.HasPrefix(magic, []byte("BZh")):
-		return bufio.NewReaderSize(bzip2.NewReader(in), BufferSize), nil
+		z = bzip2.NewReader(in)
+	case bytes.HasPrefix(magic, []byte("\xfd7zXZ\x00")):
+		z, err = xz.NewReader(in)
+	case bytes.HasPrefix(magic, []byte("\x28\xb5\x2f\xfd")):
+		// One at a time decompresses without goroutines, so nobody has to close it.
+		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	default:
+		return in, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(bounded.Reader(z, most), BufferSize), nil
+}
+
+// startSize is how many bytes of a file show what it is.
+const startSize = 512
+
+// Text is Reader for a file of text. It returns an error that says what the file is if it is not text.
+func Text(r io.Reader) (*bufio.Reader, error) {
+	in, err := Reader(r)
+	if err != nil {
+		return nil, err
+	}
+	start, _ := in.Peek(startSize) // an error will occur again in the next read
+	if k := Recognise(start); k != Unknown {
+		return nil, fmt.Errorf("this is %s, not text: %s", k, k.Advice())
 	}
 	return in, nil
+}
+
+// KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
+// be read, is not a regular file, or is text.
+func KindOf(path string) Kind {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return Unknown // reading would take bytes from a pipe
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Unknown
+	}
+	defer f.Close()
+	in, err := Reader(f)
+	if err != nil {
+		return Unknown
+	}
+	start, _ := in.Peek(startSize)
+	return Recognise(start)
 }
 
 // File calls read with the decompressed content of the file at path. Errors name the path.

@@ -18,6 +18,12 @@ const text = "1 1:0.5 3:-2\n-1 2:1e-3\n"
 // textBzip2 is text through bzip2, which the standard library cannot write.
 const textBzip2 = "QlpoOTFBWSZTWQ/sjnkAAAVZAAAQQAN6EAIAIAAxANNNBTyTTT9KdzNe4SOgptKBF8XckU4UJAP7I55A"
 
+// textXZ is text compressed by liblzma, and textZstd by the reference implementation of Zstandard.
+const (
+	textXZ   = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAWMSAxOjAuNSAzOi0yCi0xIDI6MWUtMwoAAISknTAh5pQcAAEvF4EISbEftvN9AQAAAAAEWVo="
+	textZstd = "KLUv/QRYuQAAMSAxOjAuNSAzOi0yCi0xIDI6MWUtMwo0Gxrb"
+)
+
 func forms(t *testing.T) map[string][]byte {
 	t.Helper()
 	var z bytes.Buffer
@@ -32,7 +38,15 @@ func forms(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string][]byte{"plain": []byte(text), "gzip": z.Bytes(), "bzip2": b}
+	x, err := base64.StdEncoding.DecodeString(textXZ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := base64.StdEncoding.DecodeString(textZstd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{"plain": []byte(text), "gzip": z.Bytes(), "bzip2": b, "xz": x, "zstd": s}
 }
 
 func TestReader(t *testing.T) {

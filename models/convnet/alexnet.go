@@ -20,23 +20,37 @@
 package convnet
 
 import (
+	"fmt"
+
 	"proactivedp/models"
 	"proactivedp/nn"
 )
 
 // AlexNet returns "alexnet", without dropout: its gradient depends only on the parameters and the
 // batch.
-func AlexNet() *models.Network { return buildAlexNet("alexnet", 1, 1) }
+func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
 // AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ after the first two dense
 // layers, as in the paper. See models.Stochastic.
-func AlexNetDropout() *models.Network {
-	return buildAlexNet("alexnet-dropout", 1, 1, nn.Dropout{Rate: 0.5})
+func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
+
+// AlexNetFor is AlexNet for other images and numbers of classes. Height and width must be multiples of
+// 16, or one less.
+func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
+	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
+
+// AlexNetDropoutFor is AlexNetDropout for other images and numbers of classes, as AlexNetFor.
+func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
+	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
+}
+
+var objects = nn.Shape{Channels: 3, Height: 32, Width: 32}
 
 // buildAlexNet divides the widths of the convolutions by thinner, and those of the dense layers by
 // thinnerDense.
-func buildAlexNet(name string, thinner, thinnerDense int, dropout ...nn.Layer) *models.Network {
+func buildAlexNet(name string, in nn.Shape, classes, thinner, thinnerDense int, dropout ...nn.Layer) (*models.Network,
+	error) {
 	var layers []nn.Layer
 	conv := func(out, stride int, behind ...nn.Layer) {
 		layers = append(layers, nn.Conv{Out: out / thinner, Kernel: 3, Stride: stride, Pad: 1}, nn.ReLU{})
@@ -53,9 +67,17 @@ func buildAlexNet(name string, thinner, thinnerDense int, dropout ...nn.Layer) *
 	conv(256, 1, nn.MaxPool{})
 	dense(4096)
 	dense(4096)
-	net, err := nn.New(nn.Shape{Channels: 3, Height: 32, Width: 32}, append(layers, nn.Dense{Out: 10})...)
+	net, err := nn.New(in, append(layers, nn.Dense{Out: classes})...)
 	if err != nil {
-		panic("alexnet: " + err.Error()) // cannot happen: the layers above are valid
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return models.NewNetwork(name, net)
+	return models.NewNetwork(name, net), nil
+}
+
+// must returns a network whose layers are known to be valid.
+func must(m *models.Network, err error) *models.Network {
+	if err != nil {
+		panic(err)
+	}
+	return m
 }

@@ -23,7 +23,7 @@ func TestConform(t *testing.T) {
 		t.Skip("takes a minute without vector instructions; package nn compares those kernels with a reference")
 	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
-	modeltest.Conform(t, modeltest.Case{Model: buildAlexNet("thin", 4, 64), Data: d, GradTolerance: 5e-3})
+	modeltest.Conform(t, modeltest.Case{Model: thin(), Data: d, GradTolerance: 5e-3})
 }
 
 // The same in bf16x3, whose products are off by more: the sensitivity of its sums holds
@@ -32,20 +32,20 @@ func TestConformInBF16x3(t *testing.T) {
 	if !f32.Tiled() {
 		t.Skipf("no matrix tiles (AMX) here: the class of kernels is %v", f32.Kernels())
 	}
-	m, err := buildAlexNet("thin", 4, 64).WithPrecision(nn.BF16x3)
+	m, err := thin().WithPrecision(nn.BF16x3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
 	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 5e-3})
-	if _, err := buildAlexNet("thin", 4, 64).WithPrecision("bf16"); err == nil {
+	if _, err := thin().WithPrecision("bf16"); err == nil {
 		t.Error("a precision that is none")
 	}
 }
 
 func TestGradientsMeanTheseBits(t *testing.T) {
 	d := modeltest.Images(70, 3, 32, 32, 10)
-	modeltest.Golden(t, buildAlexNet("thin", 4, 64), d, "817b8c3a956169bf", "9fab7d975761bb76")
+	modeltest.Golden(t, thin(), d, "817b8c3a956169bf", "9fab7d975761bb76")
 }
 
 // The table in the package's description: 23,272,266 parameters.
@@ -155,3 +155,6 @@ func benchmarkSteps(b *testing.B, m *models.Network) {
 		})
 	}
 }
+
+// thin is AlexNet with narrow layers.
+func thin() *models.Network { return must(buildAlexNet("thin", objects, 10, 4, 64)) }

@@ -17,26 +17,49 @@
 package lenet
 
 import (
+	"fmt"
+
 	"proactivedp/models"
 	"proactivedp/nn"
 )
 
 // New returns "lenet", with the hyperbolic tangent and mean pooling, as in 1998.
-func New() *models.Network { return build("lenet", nn.Tanh{}, nn.AvgPool{}) }
+func New() *models.Network { return must(For(digits, 10)) }
 
 // NewReLU returns "lenet-relu", with ReLU and max pooling.
-func NewReLU() *models.Network { return build("lenet-relu", nn.ReLU{}, nn.MaxPool{}) }
+func NewReLU() *models.Network { return must(ForReLU(digits, 10)) }
 
-func build(name string, activation, pool nn.Layer) *models.Network {
-	net, err := nn.New(nn.Shape{Channels: 1, Height: 28, Width: 28},
+// For is New for other images and numbers of classes. Height and width must be multiples of 4, and at
+// least 12.
+func For(in nn.Shape, classes int) (*models.Network, error) {
+	return build("lenet", in, classes, nn.Tanh{}, nn.AvgPool{})
+}
+
+// ForReLU is NewReLU for other images and numbers of classes, as For.
+func ForReLU(in nn.Shape, classes int) (*models.Network, error) {
+	return build("lenet-relu", in, classes, nn.ReLU{}, nn.MaxPool{})
+}
+
+var digits = nn.Shape{Channels: 1, Height: 28, Width: 28}
+
+func build(name string, in nn.Shape, classes int, activation, pool nn.Layer) (*models.Network, error) {
+	net, err := nn.New(in,
 		nn.Conv{Out: 6, Kernel: 5, Stride: 1, Pad: 2}, activation, pool,
 		nn.Conv{Out: 16, Kernel: 5, Stride: 1}, activation, pool,
 		nn.Dense{Out: 120}, activation,
 		nn.Dense{Out: 84}, activation,
-		nn.Dense{Out: 10},
+		nn.Dense{Out: classes},
 	)
 	if err != nil {
-		panic("lenet: " + err.Error()) // cannot happen: the layers above are valid
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return models.NewNetwork(name, net)
+	return models.NewNetwork(name, net), nil
+}
+
+// must returns a network whose layers are known to be valid.
+func must(m *models.Network, err error) *models.Network {
+	if err != nil {
+		panic(err)
+	}
+	return m
 }

@@ -39,13 +39,15 @@ const (
 // It covers Gaussian noise, Poisson samples, samples without replacement, full batches, random
 // allocation of each record to one round, and their repetition and composition. The text is parsed and never executed.
 func readDpEvent(text []byte) ([]dp.Event, error) {
-	p := eventParser{text: string(text)}
-	v, err := p.value(0)
-	if err != nil {
-		return nil, p.at(err)
+	var v pyValue
+	var err error
+	if hasEventNames(text) {
+		v, err = fromNamedTuple(text)
+	} else {
+		v, err = parseEvent(string(text))
 	}
-	if p.blank(); p.text != "" {
-		return nil, p.at(errors.New("there is more after the event"))
+	if err != nil {
+		return nil, err
 	}
 	events, err := v.events(1)
 	if err != nil {
@@ -55,6 +57,19 @@ func readDpEvent(text []byte) ([]dp.Event, error) {
 		return nil, errors.New("nothing was released")
 	}
 	return events, nil
+}
+
+// parseEvent reads the text of one event.
+func parseEvent(text string) (pyValue, error) {
+	p := eventParser{text: text}
+	v, err := p.value(0)
+	if err != nil {
+		return v, p.at(err)
+	}
+	if p.blank(); p.text != "" {
+		return v, p.at(errors.New("there is more after the event"))
+	}
+	return v, nil
 }
 
 // pyValue is a Python value: a number, a list, None, a name, or a call with its arguments.
@@ -210,6 +225,21 @@ var shape = map[string][]string{
 	"NoOpDpEvent":                      {},
 }
 
+// covers says for events that no accountant here knows what would cover them. Sums of ε and δ are basic
+// composition for one adjacency (C. Dwork and A. Roth, The Algorithmic Foundations of Differential Privacy, 2014, theorem 3.16).
+var covers = map[string]string{
+	"LaplaceDpEvent": "; without sampling it is ε-DP with ε = 1/noise_multiplier: give the other events here and add it " +
+		"to their ε",
+	"DiscreteLaplaceDpEvent": "; without sampling it is ε-DP with ε = noise_parameter·sensitivity: give the other events " +
+		"here and add it to their ε",
+	"EpsilonDeltaDpEvent": "; give the other events here, and add its ε and δ to theirs",
+	"RandomizedResponseDpEvent": "; its ε is ln(1 + k·(1 − p)/p) for k = num_buckets and p = noise_parameter: give the " +
+		"other events here and add it to their ε",
+	"SampledWithReplacementDpEvent": "; samples without replacement and Poisson samples are covered",
+	"NonPrivateDpEvent":             ": it has no noise, so that ε is infinite",
+	"UnsupportedDpEvent":            ": give the event that the program really made",
+}
+
 // allocationEvent is the event of random allocation. The order of its arguments is not settled, so
 // their names must be given, as Python prints them.
 const allocationEvent = "RandomAllocationDpEvent"
@@ -225,7 +255,7 @@ func (v pyValue) arguments() (map[string]pyValue, error) {
 			"dp_event: %w",
 			v.name, dp.ErrNotCovered)
 	case !known:
-		return nil, fmt.Errorf("%s is %w: no accountant here knows it", v.name, dp.ErrNotCovered)
+		return nil, fmt.Errorf("%s is %w: no accountant here knows it%s", v.name, dp.ErrNotCovered, covers[v.name])
 	}
 	args := map[string]pyValue{}
 	for i, a := range v.list {
@@ -266,7 +296,7 @@ func (v pyValue) text() string {
 // plain returns v as a number. NumPy 2 prints a number as np.float64(0.01). Other widths are
 // refused, because their printed digits are not the exact number.
 func (v pyValue) plain(name string) (float64, error) {
-	if v.call && (v.name == "float64" || v.name == "int64") && len(v.list) == 1 && v.names[0] == "" {
+	if v.call && exactNumber(v.name) && len(v.list) == 1 && v.names[0] == "" {
 		v = v.list[0]
 	}
 	if v.name != "" || v.isList {
@@ -361,7 +391,8 @@ func (v pyValue) round(args map[string]pyValue) (e dp.Event, err error) {
 	}
 	sampled := args["event"]
 	if sampled.name != "GaussianDpEvent" {
-		return e, fmt.Errorf("%s of %s is %w: only that of GaussianDpEvent is", v.name, sampled.text(), dp.ErrNotCovered)
+		return e, fmt.Errorf("%s of %s is %w: only that of GaussianDpEvent is%s", v.name, sampled.text(), dp.ErrNotCovered,
+			covers[sampled.name])
 	}
 	noise, err := sampled.arguments()
 	if err != nil {

@@ -32,7 +32,7 @@ func Recognise(text []byte) Recorded {
 	case bytes.HasPrefix(text, []byte("[")) && bytes.HasPrefix(bytes.TrimSpace(text[1:]), []byte("[")),
 		hasHistory(text):
 		return OpacusState
-	case isEvent(text):
+	case isEvent(text), hasEventNames(text):
 		return DpEventText
 	}
 	return NotRecognised

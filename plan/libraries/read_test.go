@@ -23,6 +23,15 @@ func TestRecordsAreRead(t *testing.T) {
 	for text, want := range map[string][]dp.Event{
 		`{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`:           {poisson(1.1, 67109./(1<<24), 10000)},
 		`{"history": [[2, 0.5, 1], [1e0, 0.25, 3.0]], "mechanism": "prv"}`: {poisson(2, 0.5, 1), poisson(1, 0.25, 3)},
+		// json.dumps(event.to_named_tuple()), and of an object that keeps the names of the fields.
+		`["dp_accounting.dp_event", "SelfComposedDpEvent", ["dp_accounting.dp_event", "PoissonSampledDpEvent", 0.01, ` +
+			`["dp_accounting.dp_event", "GaussianDpEvent", 1.1]], 1000]`: {poisson(1.1, 0.01, 1000)},
+		`{"module_name": "dp_accounting.dp_event", "class_name": "GaussianDpEvent", "noise_multiplier": 3}`: {poisson(3, 1, 1)},
+		`{"class_name": "SelfComposedDpEvent", "count": 7, "event": ["m", "PoissonSampledDpEvent", 0.5, {"class_name": ` +
+			`"GaussianDpEvent", "noise_multiplier": 2.0}]}`: {poisson(2, 0.5, 7)},
+		`["m", "ComposedDpEvent", [["m", "NoOpDpEvent"], ["m", "GaussianDpEvent", 2], ["m", "GaussianDpEvent", 4]]]`: {
+			poisson(2, 1, 1), poisson(4, 1, 1)},
+		"SelfComposedDpEvent(GaussianDpEvent(2), np.int32(5))": {poisson(2, 1, 5)},
 		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 167773./(1<<24), 20)},
 		"GaussianDpEvent(noise_multiplier=3.0)": {poisson(3, 1, 1)},
 		"SelfComposedDpEvent(event=RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=1, " +
@@ -165,4 +174,60 @@ func FuzzOpacusState(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(fuzzed)
+}
+
+// 17 texts that Python prints of states, and 11 that are no values or whose digits are not the number.
+func TestFromPython(t *testing.T) {
+	for text, want := range map[string]string{
+		"{'history': [(1.1, 0.004, 10000)], 'mechanism': 'rdp'}":               `{"history":[[1.1,0.004,10000]],"mechanism":"rdp"}`,
+		"{'history': [(np.float64(1.1), 0.004, np.int32(10000))]}":             `{"history":[[1.1,0.004,10000]]}`,
+		"OrderedDict({'history': [(1.1, 0.004, 10)], 'mechanism': 'prv'})":     `{"history":[[1.1,0.004,10]],"mechanism":"prv"}`,
+		"[(1.1, 0.004, 10), (2., .5, 1_000)]":                                  `[[1.1,0.004,10],[2,0.5,1000]]`,
+		"[(1.1, 0.004, 10),]":                                                  `[[1.1,0.004,10]]`,
+		"(1,)":                                                                 `[1]`,
+		"{'a': True, 'b': False, 'c': None}":                                   `{"a":true,"b":false,"c":null}`,
+		"{\"it's\": 1}":                                                        `{"it's":1}`,
+		"{'say': 'a \"word\"'}":                                                `{"say":"a \"word\""}`,
+		"{'noise_multiplier': 1.1, 'sample_rate': 0.01, 'count': np.int64(1)}": `{"noise_multiplier":1.1,"sample_rate":0.01,"count":1}`,
+		"{}":                `{}`,
+		"[]":                `[]`,
+		"{'a': -1e-05}":     `{"a":-1e-05}`,
+		"{'a': +1}":         `{"a":1}`,
+		"[numpy.uint16(3)]": `[3]`,
+		"\n{ 'a' :\t1 }\n":  `{"a":1}`,
+		"{'ε': 'µ'}":        `{"ε":"µ"}`,
+		"{'history': [(tensor(1.1000), 0.004, 10)]}": "", // torch prints four digits
+		"{'a': np.float32(1.1)}":                     "",
+		"{'a': nan}":                                 "",
+		"{'a': inf}":                                 "",
+		"{'a': 1":                                    "",
+		"{'a': 1]":                                   "",
+		"[1))":                                       "",
+		"{'a\\n': 1}":                                "",
+		"[__import__('os').system('true')]":          "",
+		"[1 2]":                                      "",
+		strings.Repeat("(", 200):                     "",
+	} {
+		got, err := FromPython([]byte(text))
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%.80s: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// An event that nothing covers is named with what would cover it.
+func TestUncoveredEventsSayWhatCovers(t *testing.T) {
+	for text, want := range map[string]string{
+		"LaplaceDpEvent(10)":                                         "ε = 1/noise_multiplier",
+		`["m", "LaplaceDpEvent", 10]`:                                "ε = 1/noise_multiplier",
+		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(10))":             "only that of GaussianDpEvent is",
+		"EpsilonDeltaDpEvent(1, 1e-5)":                               "add its ε and δ to theirs",
+		"ComposedDpEvent([GaussianDpEvent(2), NonPrivateDpEvent()])": "ε is infinite",
+		"SampledWithReplacementDpEvent(10, 1, GaussianDpEvent(1))":   "samples without replacement and Poisson samples are covered",
+	} {
+		_, err := Read([]byte(text), dp.Poisson, "")
+		if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, must say %q", text, err, want)
+		}
+	}
 }

@@ -6,6 +6,7 @@ package pool
 import (
 	"slices"
 
+	"proactivedp/data/mnist"
 	"proactivedp/data/synth"
 	"proactivedp/internal/paper"
 	"proactivedp/sim"
@@ -166,7 +167,11 @@ func Of(model, dataset string) Experiment {
 	known := append(Experiments(), MNIST(train.LeNet), MNIST(train.LeNetReLU),
 		CIFAR(train.AlexNetDropout), CIFAR(train.ConvNet), MNIST(train.ConvNet))
 	is := func(s Experiment) bool { return model == "" || s.Train.Model == model }
-	on := func(s Experiment) bool { return dataset == "" || s.Train.Data == synth.StandsInFor(dataset) }
+	like := synth.StandsInFor(dataset)
+	if like == mnist.Fashion || like == mnist.Kuzushiji { // of the shape of MNIST
+		like = mnist.Name
+	}
+	on := func(s Experiment) bool { return dataset == "" || s.Train.Data == like }
 	i := slices.IndexFunc(known, func(s Experiment) bool { return is(s) && on(s) })
 	if i < 0 && model != "" {
 		i = slices.IndexFunc(known, is)

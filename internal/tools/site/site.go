@@ -56,7 +56,8 @@ var groups = []group{
 	}},
 	{"Guides", []guide{
 		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
-		{"docs/own-table.md", "Your own table"}, {"docs/extend.md", "Models and data sets"},
+		{"docs/own-table.md", "Your own table"}, {"docs/files.md", "Images and other files"},
+		{"docs/extend.md", "Models and data sets"},
 		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/audit.md", "Audit"},
 		{"docs/paper.md", "Reproduce the paper"},
 	}},

@@ -41,11 +41,14 @@ func Catalogue() []Published {
 	images := func(train, test int, shape string) string {
 		return fmt.Sprintf("%d images for training and %d for the test, %s pixels", train, test, shape)
 	}
-	return append(all,
-		Published{mnist.Name, append([]string{images(mnist.Train, mnist.Test, "1×28×28"), mnist.Citation,
-			mnist.Licence}, mnist.Sources()...), mnist.Load},
-		Published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"), cifar10.Citation,
-			cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
+	for _, k := range mnist.Catalogue() {
+		about := append([]string{images(mnist.Train, mnist.Test, "1×28×28"), k.Citation, k.Licence}, k.Sources...)
+		all = append(all, Published{k.Name, about, func(ctx context.Context, l fetch.Locator) (*data.Dataset, error) {
+			return mnist.LoadNamed(ctx, k.Name, l)
+		}})
+	}
+	return append(all, Published{cifar10.Name, append([]string{images(cifar10.Train, cifar10.Test, "3×32×32"),
+		cifar10.Citation, cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
 }
 
 // PublishedNames lists their names.
@@ -118,5 +121,5 @@ func CheckData(name string) error {
 		return fmt.Errorf("data = %q, must be one of %s, or an existing LIBSVM file, or CSV, or .npz%s", name,
 			strings.Join(AllDataNames(), ", "), Meant(message.Nearest(name, AllDataNames())))
 	}
-	return nil
+	return checkReadable(name)
 }

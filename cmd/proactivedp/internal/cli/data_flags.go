@@ -123,7 +123,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	}
 	addOrRemove := dp.NaturalAdjacency(dp.Sampling(s.Sampling)) == dp.AddOrRemove
 	inferred := OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile // other kinds have a header, or say their shape
-	if inferred && s.Features == 0 {
+	if inferred && s.Features == 0 && o.Form.Image == "" {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
 	if inferred && o.LabelMap == "" {

@@ -38,7 +38,12 @@ type OwnFlags struct {
 
 // OwnFlagNames lists the flags.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
-	"number-format", "no-header", "zero-based"}
+	"number-format", "no-header", "zero-based", arraysFlag, imageFlag}
+
+const (
+	arraysFlag = "arrays"
+	imageFlag  = "image"
+)
 
 // Add gives cmd the flags.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
@@ -90,7 +95,7 @@ func (o Outside) Set(m *data.Affine) {
 }
 
 // formFlags lists the flags of FormVars.
-var formFlags = []string{"no-header", "header-line", "number-format", "zero-based"}
+var formFlags = []string{"no-header", "header-line", "number-format", "zero-based", arraysFlag, imageFlag}
 
 // FormVars adds the flags that say in which form a file has records.
 func FormVars(f *pflag.FlagSet, form *train.FileForm) {
@@ -100,19 +105,42 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.StringVar(&form.Numbers, "number-format", "", "the `number` 1234.5 as a CSV file writes it, such as 1234,5 or 1.234,5 "+
 		"or 1,234.5")
 	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
+	f.StringVar(&form.Arrays, arraysFlag, "", "`names` of the arrays of an .npz file as x=NAME,y=NAME,x_test=NAME,"+
+		"y_test=NAME; y=FILE is the file of labels of an IDX file, and y=coarse takes the 20 classes of CIFAR-100")
+	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image that a row is: 28x28x1, or 3x32x32 if the channels come "+
+		"first; pixels are whole numbers in [0, 255] unless --normalise bounds:LOW,HIGH says others")
 	f.Lookup("header-line").DefValue = ""
 }
 
 // CheckFormOf reports what is wrong with the flags of FormVars for a file.
 func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
 	var errs []error
+	is := KindOf(path)
 	for _, name := range formFlags {
-		kind := CSVFile
-		if name == "zero-based" {
-			kind = LIBSVMFile
+		kind, fits := CSVFile, is == CSVFile
+		switch name {
+		case "zero-based":
+			kind, fits = LIBSVMFile, is == LIBSVMFile
+		case arraysFlag:
+			kind, fits = NumPyFile, is == NumPyFile || is == ImageFile
+		case imageFlag:
+			if fits = is != ImageFile; !fits && cmd.Flags().Changed(name) {
+				errs = append(errs, fmt.Errorf("--%s is for a file of rows, and %s has images", name, path))
+			}
+			continue
 		}
-		if cmd.Flags().Changed(name) && KindOf(path) != kind {
+		if cmd.Flags().Changed(name) && !fits {
 			errs = append(errs, fmt.Errorf("--%s is for a %s file, which %s is not by its name", name, kind, path))
+		}
+	}
+	if cmd.Flags().Changed(arraysFlag) {
+		if _, err := numpy.ParseArrays(form.Arrays); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", arraysFlag, err))
+		}
+	}
+	if cmd.Flags().Changed(imageFlag) {
+		if _, err := data.ParsePixelGrid(form.Image); err != nil {
+			errs = append(errs, fmt.Errorf("--%s = %w", imageFlag, err))
 		}
 	}
 	if n := form.HeaderLine; cmd.Flags().Changed("header-line") && (n < 1 || n > table.MaxHeaderLine) {
@@ -152,7 +180,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 			o.labelColumn, name))
 	}
 	if kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil {
-		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels a %s file has, such as no,yes "+
+		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels this %s file has, such as no,yes "+
 			"or 0..9: that is public, and not found in the data", kind))
 	}
 	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
@@ -192,6 +220,12 @@ func (o *OwnFlags) Text() string {
 	if o.Form.ZeroBased {
 		text += " --zero-based"
 	}
+	if o.Form.Arrays != "" {
+		text += " --" + arraysFlag + " " + message.Word(o.Form.Arrays)
+	}
+	if o.Form.Image != "" {
+		text += " --" + imageFlag + " " + o.Form.Image
+	}
 	return text
 }
 
@@ -209,9 +243,20 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	if err != nil {
 		return nil, Usage(err)
 	}
+	kind := KindOf(path)
+	var pixels data.PixelRange
+	if o.Form.Pixels = ""; strings.HasPrefix(o.normalise, boundsPrefix) {
+		o.Form.Pixels, o.Form.PixelsOf = o.normalise[len(boundsPrefix):], string(kind)
+		if pixels, err = PixelsOf(o.Form, o.outside, kind); err != nil {
+			return nil, Usage(fmt.Errorf("--normalise = %q: %w", o.normalise, err))
+		}
+	}
+	if grid, err := data.ParsePixelGrid(o.Form.Image); err == nil && features == 0 {
+		features = grid.Size()
+	}
 	var d *data.Dataset
 	var columns *table.Columns
-	switch KindOf(path) {
+	switch kind {
 	case CSVFile:
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
@@ -225,15 +270,33 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
 				"empty field and NA stand for, and id,ignored,", err)
 		}
-	case NumPyFile:
-		d, err = numpy.ParseFile(path, numpy.Options{Features: features, Labels: labels, Test: o.test, Memory: limit})
+	case NumPyFile, ImageFile:
+		n := numpy.Options{Features: features, Labels: labels, Test: o.test, Pixels: pixels, Memory: limit}
+		if o.Form.Arrays != "" {
+			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
+				return nil, Usage(err)
+			}
+		}
+		d, err = numpy.ParseFile(path, n)
 	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
 			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit})
 	}
+	if err == nil && o.Form.Image != "" {
+		d, err = Pictures(d, o.Form, pixels, limit)
+	}
+	if errors.Is(err, data.ErrPixel) {
+		err = fmt.Errorf("%w\n--normalise %sLOW,HIGH says which numbers are the darkest and the brightest pixel; "+
+			"x.reshape(len(x), -1) makes rows of arrays that are no images", err, boundsPrefix)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if d.Images != nil {
+		o.unscaled, o.Mapped = nil, nil
+		return d, o.normalisePixels(d)
+	}
+	o.Form.Pixels, o.Form.PixelsOf = "", ""
 	if o.private.BoundsEpsilon > 0 {
 		return o.privately(d, columns, limit)
 	}
@@ -247,9 +310,6 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 			o.unscaled = append(o.unscaled, name)
 		}
 		return d, nil
-	}
-	if d.Images != nil {
-		return d, o.normalisePixels(d)
 	}
 	m, err := o.constants(d, columns)
 	if err != nil {

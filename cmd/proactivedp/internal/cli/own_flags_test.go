@@ -113,7 +113,7 @@ func TestPixelsAreNormalised(t *testing.T) {
 		t.Errorf("%v, %v, %q", m.Mean, m.Std, d.Note)
 	}
 	for normalise, want := range map[string]string{
-		"bounds:0,255":                   "is for rows, and f.npz has images",
+		"bounds:0":                       "must be LOW,HIGH with finite numbers LOW < HIGH",
 		filepath.Join(dir, "bounds.csv"): "must have the header column,mean,deviation",
 		filepath.Join(dir, "short.csv"):  "column 2 has no constants",
 		filepath.Join(dir, "none.csv"):   "channel 1: standard deviation = 0, must be positive",

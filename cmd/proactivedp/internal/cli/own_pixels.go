@@ -3,18 +3,62 @@ package cli
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"proactivedp/data"
 	"proactivedp/data/table"
+	"proactivedp/internal/memory"
+	"proactivedp/train"
 )
 
+// PixelsOf returns the range of the pixels that form says, for a file of a kind. Without one it is zero.
+// Numbers outside are clamped unless outside says otherwise.
+func PixelsOf(form train.FileForm, outside Outside, kind FileKind) (data.PixelRange, error) {
+	if form.Pixels == "" {
+		return data.PixelRange{}, nil
+	}
+	r, err := data.ParsePixelRange(form.Pixels)
+	if err == nil && form.PixelsOf != string(kind) {
+		err = fmt.Errorf("the model was trained on pixels in [%v, %v] in a file of kind %s: the records to label must be in "+
+			"such a file, not in one of kind %s", r.Low, r.High, form.PixelsOf, kind)
+	}
+	r.Clamp = outside != refuse
+	return r, err
+}
+
+// Pictures returns rows as the images that form says, if they fit the memory. Without a range, pixels
+// are whole numbers in [0, 255].
+func Pictures(d *data.Dataset, form train.FileForm, r data.PixelRange, limit int64) (*data.Dataset, error) {
+	if d.Images != nil {
+		return nil, fmt.Errorf("--%s is for a file of rows, and %s has images", imageFlag, d.Name)
+	}
+	grid, err := data.ParsePixelGrid(form.Image)
+	if err != nil {
+		return nil, fmt.Errorf("--%s = %w", imageFlag, err)
+	}
+	if err := memory.Given(limit).Check(int64(d.Len()) * int64(grid.Size())); err != nil {
+		return nil, fmt.Errorf("--%s: %w", imageFlag, err)
+	}
+	if r == (data.PixelRange{}) {
+		r.High = 255
+	}
+	return d.Pictures(grid, r)
+}
+
 // normalisePixels normalises images by the mean and the deviation of each channel that
-// --normalise names, which are of p/255 for the pixel p.
+// --normalise names, which are of p/255 for the pixel p. Bounds were applied as the images were read.
 func (o *OwnFlags) normalisePixels(d *data.Dataset) error {
-	if strings.HasPrefix(o.normalise, boundsPrefix) {
-		return Usage(fmt.Errorf("--normalise = %q is for rows, and %s has images, whose pixels p are p/255: must be a "+
-			"file with the header column,mean,deviation, of each channel by its number", o.normalise, d.Name))
+	switch {
+	case o.private.BoundsEpsilon > 0:
+		return Usage(fmt.Errorf("--bounds is for columns, and %s has images: --normalise %sLOW,HIGH gives the public bounds "+
+			"of pixels", d.Name, boundsPrefix))
+	case o.normalise == "":
+		return nil
+	case o.Form.Pixels != "":
+		d.Note = normalisedNote
+		if o.outside != refuse {
+			d.Note += "; values outside of the bounds are clamped to them"
+		}
+		return nil
 	}
 	m := d.Images
 	c, err := table.ReadConstants(o.normalise, &data.Dataset{Name: d.Name, Features: m.Channels}, nil)

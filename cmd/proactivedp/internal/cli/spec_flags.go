@@ -52,7 +52,7 @@ var specFlags = []specFlag{
 	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
 		"data set `name` (see proactivedp data list), or an own file: LIBSVM, .csv with --label-column and " +
-			"--label-map, or .npz with --label-map"},
+			"--label-map, or .npz, IDX images or CIFAR batches, or a folder of them, with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
 	{"grad-computations", SettingFlags, func(s *train.Spec) any { return &s.GradComps },

@@ -120,7 +120,8 @@ A client waits for a server that is not up yet or away. If it hears nothing for 
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
 	j.where.Own.Add(cmd)
-	for _, rare := range []string{"out-of-bounds", "no-header", "header-line", "number-format", "zero-based"} {
+	for _, rare := range []string{"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
+		"image"} {
 		f.Lookup(rare).Hidden = true // they work as in train
 	}
 	return cmd

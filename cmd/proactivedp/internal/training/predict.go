@@ -103,7 +103,7 @@ labelled are not protected.`,
 	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels (default: it "+
 		"has none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
-		"ignore the label column of a LIBSVM file, and the labels of a .npz file")
+		"ignore the label column of a LIBSVM file, and the labels of arrays and images")
 	cli.OutsideVar(fs, &f.outside, "as in the training")
 	cli.FormVars(fs, &f.form)
 	fs.BoolVar(&f.scores, "scores", false, "also write the probability of each label")
@@ -155,20 +155,59 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	if err != nil {
 		return nil, false, err
 	}
-	form, scaled := m.Inputs.Form, m.Inputs.Mapped != nil
+	form := m.Inputs.Form
 	for name, set := range map[string]func(){
 		"no-header":     func() { form.NoHeader, form.HeaderLine = f.form.NoHeader, 0 },
 		"header-line":   func() { form.HeaderLine, form.NoHeader = f.form.HeaderLine, false },
 		"number-format": func() { form.Numbers = f.form.Numbers },
 		"zero-based":    func() { form.ZeroBased = f.form.ZeroBased },
+		"arrays":        func() { form.Arrays = f.form.Arrays },
+		"image":         func() { form.Image = f.form.Image },
 	} {
 		if cmd.Flags().Changed(name) {
 			set()
 		}
 	}
-	switch cli.KindOf(f.data) {
-	case cli.NumPyFile:
-		return f.loadArrays(m, labels, int64(where.Memory))
+	kind := cli.KindOf(f.data)
+	pixels, err := cli.PixelsOf(form, f.outside, kind)
+	if err != nil {
+		return nil, false, err
+	}
+	d, labelled, err := f.loadFile(m, labels, form, kind, pixels, int64(where.Memory))
+	if err != nil || m.Inputs.Images == nil {
+		return d, labelled, err
+	}
+	if form.Image != "" && d.Images == nil {
+		if d, err = cli.Pictures(d, form, pixels, int64(where.Memory)); err != nil {
+			return nil, false, err
+		}
+	}
+	if d.Images != nil && d.Images.Channels == m.Inputs.Images.Channels {
+		d.Images.Mean, d.Images.Std = m.Inputs.Images.Mean, m.Inputs.Images.Std
+	}
+	return d, labelled, nil
+}
+
+// loadFile reads a file of a kind in a form.
+func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
+	pixels data.PixelRange, most int64) (_ *data.Dataset, _ bool, err error) {
+	scaled := m.Inputs.Mapped != nil || form.Pixels != ""
+	switch kind {
+	case cli.NumPyFile, cli.ImageFile:
+		o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Pixels: pixels,
+			Memory: most}
+		if form.Arrays != "" {
+			if o.Arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
+				return nil, false, cli.Usage(err)
+			}
+			o.Arrays = o.Arrays.Training()
+		}
+		d, err := numpy.ParseFile(f.data, o)
+		if errors.Is(err, numpy.ErrNoLabels) { // an archive need not have labels
+			o.Unlabelled = true
+			d, err = numpy.ParseFile(f.data, o)
+		}
+		return d, !o.Unlabelled, err
 	case cli.CSVFile:
 		o := cli.TableOptions(form)
 		if m.Inputs.Kinds != "" {
@@ -177,7 +216,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 			}
 		}
 		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
-		o.Saturate, o.Memory = scaled, int64(where.Memory)
+		o.Saturate, o.Memory = scaled, most
 		if o.Named == nil {
 			o.Features = m.Inputs.Features
 		}
@@ -188,26 +227,11 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 		return d, f.column != "", err
 	}
 	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
-		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: int64(where.Memory)})
+		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: most})
 	if errors.Is(err, data.ErrLabel) {
 		err = fmt.Errorf("%w (--unlabelled does not read labels)", err)
 	}
 	return d, !f.unlabelled, err
-}
-
-// loadArrays reads what NumPy saved. An array by itself has no labels, and an archive need not have
-// any.
-func (f *predictFlags) loadArrays(m *train.Saved, labels *data.Labels, most int64) (*data.Dataset, bool, error) {
-	o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Memory: most}
-	if m.Inputs.Images != nil {
-		o.Mean, o.Std = m.Inputs.Images.Mean, m.Inputs.Images.Std
-	}
-	d, err := numpy.ParseFile(f.data, o)
-	if errors.Is(err, numpy.ErrNoLabels) {
-		o.Unlabelled = true
-		d, err = numpy.ParseFile(f.data, o)
-	}
-	return d, !o.Unlabelled, err
 }
 
 // predict labels the records.

@@ -1,0 +1,142 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// PixelRange says which numbers are the darkest and the brightest pixel. A number becomes the nearest of
+// 256 levels from Low to High. The bounds are public: they are not taken from the data.
+type PixelRange struct {
+	Low, High float64 // finite, Low < High
+	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
+	// is an error.
+	Clamp bool
+}
+
+// ParsePixelRange reads LOW,HIGH.
+func ParsePixelRange(text string) (PixelRange, error) {
+	first, second, _ := strings.Cut(text, ",")
+	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
+	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
+		return PixelRange{}, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH", text)
+	}
+	return PixelRange{Low: low, High: high}, nil
+}
+
+// Pixel returns the level of a number. It returns false for NaN, and for a number outside of the bounds
+// unless r clamps.
+func (r PixelRange) Pixel(v float64) (byte, bool) {
+	switch {
+	case v >= r.Low && v <= r.High:
+		return byte(math.Round((v - r.Low) / (r.High - r.Low) * 255)), true
+	case r.Clamp && v < r.Low:
+		return 0, true
+	case r.Clamp && v > r.High:
+		return 255, true
+	}
+	return 0, false
+}
+
+// ErrPixel is wrapped for a number that is not a pixel.
+var ErrPixel = errors.New("is not a pixel")
+
+// Fault returns the error for a number of an image that is not a pixel. It does not show the number.
+func (r PixelRange) Fault(image int) error {
+	return fmt.Errorf("image %d: a number %w: must be in [%v, %v]", image, ErrPixel, r.Low, r.High)
+}
+
+// PixelGrid says how a row is an image: its pixels in the order height, width, channels or channels,
+// height, width.
+type PixelGrid struct {
+	Channels, Height, Width int
+	First                   bool // the channels come first
+}
+
+// MaxPixelSide is the largest height and width of an image, in pixels.
+const MaxPixelSide = 1 << 12
+
+// ParsePixelGrid reads a shape such as 28x28, 32x32x3 or 3x32x32. There are 1 or 3 channels.
+func ParsePixelGrid(text string) (PixelGrid, error) {
+	var sides []int
+	for part := range strings.SplitSeq(text, "x") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 || n > MaxPixelSide {
+			return PixelGrid{}, gridFault(text)
+		}
+		sides = append(sides, n)
+	}
+	if len(sides) == 2 {
+		sides = append(sides, 1)
+	}
+	if len(sides) != 3 {
+		return PixelGrid{}, gridFault(text)
+	}
+	isChannels := func(n int) bool { return n == 1 || n == 3 }
+	switch {
+	case isChannels(sides[2]) && !isChannels(sides[0]):
+		return PixelGrid{Channels: sides[2], Height: sides[0], Width: sides[1]}, nil
+	case isChannels(sides[0]) && !isChannels(sides[2]):
+		return PixelGrid{Channels: sides[0], Height: sides[1], Width: sides[2], First: true}, nil
+	}
+	return PixelGrid{}, gridFault(text)
+}
+
+func gridFault(text string) error {
+	return fmt.Errorf("%.40q, must be HEIGHTxWIDTHxCHANNELS such as 28x28x1, or CHANNELSxHEIGHTxWIDTH such as 3x32x32, "+
+		"with 1 or 3 channels and sides of at most %d pixels", text, MaxPixelSide)
+}
+
+// Size returns the number of features of a row.
+func (g PixelGrid) Size() int { return g.Channels * g.Height * g.Width }
+
+// Pictures returns the data set with its rows as images, in the given range of pixels, not otherwise
+// normalised. The rows must have as many features as an image has pixels.
+func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
+	if d.Images != nil {
+		return nil, fmt.Errorf("%s has images, not rows", d.Name)
+	}
+	size, area := g.Size(), g.Height*g.Width
+	if d.Features != size {
+		return nil, fmt.Errorf("%s has %d features, must be %d = %d×%d×%d pixels", d.Name, d.Features, size, g.Height,
+			g.Width, g.Channels)
+	}
+	m := &Images{Channels: g.Channels, Height: g.Height, Width: g.Width, Pixels: make([]byte, d.Len()*size),
+		Mean: make([]float32, g.Channels), Std: make([]float32, g.Channels)}
+	for c := range m.Std {
+		m.Std[c] = 1
+	}
+	zero, ok := r.Pixel(0)
+	if d.Dense() {
+		ok = true
+	}
+	for i := range d.Len() {
+		row, image := d.Row(i), m.Image(i)
+		if !ok && len(row.Index) < size {
+			return nil, fmt.Errorf("%s: %w", d.Name, r.Fault(i+1))
+		}
+		if zero != 0 && !d.Dense() {
+			for j := range image {
+				image[j] = zero
+			}
+		}
+		for k, j := range row.Index {
+			p, ok := r.Pixel(float64(row.Value[k]))
+			if !ok {
+				return nil, fmt.Errorf("%s: %w", d.Name, r.Fault(i+1))
+			}
+			at := int(j)
+			if !g.First {
+				at = at%g.Channels*area + at/g.Channels
+			}
+			image[at] = p
+		}
+	}
+	out := *d
+	out.Images, out.Start, out.Index, out.Value, out.Columns = m, nil, nil, nil, nil
+	return &out, nil
+}

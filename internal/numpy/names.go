@@ -1,0 +1,29 @@
+package numpy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Arrays names arrays of an archive. An empty name means the usual one. If X is given, there is a test
+// set only if XTest is given.
+type Arrays struct{ X, Y, XTest, YTest string }
+
+// ParseArrays reads a list such as x=images,y=digits,x_test=…,y_test=….
+func ParseArrays(text string) (Arrays, error) {
+	var a Arrays
+	places := map[string]*string{"x": &a.X, "y": &a.Y, "x_test": &a.XTest, "y_test": &a.YTest}
+	for part := range strings.SplitSeq(text, ",") {
+		role, name, _ := strings.Cut(part, "=")
+		place, ok := places[strings.TrimSpace(role)]
+		if name = strings.TrimSpace(name); !ok || name == "" || *place != "" {
+			return a, fmt.Errorf("arrays %.200q, must be x=NAME, y=NAME, x_test=NAME and y_test=NAME, each at most once, "+
+				"with commas between them", text)
+		}
+		*place = name
+	}
+	return a, nil
+}
+
+// Training returns the names of the arrays of the training set alone.
+func (a Arrays) Training() Arrays { return Arrays{X: a.X, Y: a.Y} }
