@@ -39,7 +39,7 @@ func CheckClassWeights(weights []float64, classes int) error {
 // WithClassWeights implements Weightable.
 func (m *Network) WithClassWeights(weights []float64) (Model, error) {
 	if err := CheckClassWeights(weights, m.net.Classes()); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.name, err)
+		return nil, err
 	}
 	return NewNetwork(m.name, m.net.WithClassWeights(weights)), nil
 }

@@ -84,7 +84,7 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 // WithClassWeights implements models.Weightable.
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err := models.CheckClassWeights(weights, 2); err != nil {
-		return nil, fmt.Errorf("%s: %w", m.name, err)
+		return nil, err
 	}
 	weighted, err := newModel(m.name, m.features, m.lambda)
 	if err != nil {

@@ -67,7 +67,7 @@ func New(features, classes int) (*Model, error) {
 // WithClassWeights implements models.Weightable.
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err := models.CheckClassWeights(weights, m.classes); err != nil {
-		return nil, fmt.Errorf("softmax: %w", err)
+		return nil, err
 	}
 	weighted, err := New(m.features, m.classes)
 	if err != nil {
