@@ -45,7 +45,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture kills audit bench scale auto-against-plain results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture network kills audit bench scale auto-against-plain results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -151,6 +151,10 @@ test-arm64: ## Run the core tests for arm64 under an emulator, if one is install
 
 torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile command lines and files, full disks, two processes at once.
 	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
+
+network: build ## Measure a training over networks that lose and delay packets, and cut each part off (Linux, as root; some minutes).
+	$(GO) build -o out/nats-server github.com/nats-io/nats-server/v2
+	internal/tools/network/network.sh $(BIN) out/nats-server
 
 kills: ## Kill 200 trainings, 200 loops and 40 distributed processes, with 10 rollbacks, and compare the results after they resume (some minutes).
 	PROACTIVEDP_KILLS=200 $(GO) test ./cmd/proactivedp -v -count 1 -timeout 30m -run '^TestKilled(Runs|Loops)GoOnToTheSameBits$$'

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"proactivedp/cluster/internal/journal"
+	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/train"
@@ -101,7 +102,7 @@ func TestMaxEpsilonCountsLostJournals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.prepared, c.about = &p, &Announcement{Rounds: 5}
+		c.prepared, c.about = &p, &Announcement{Rounds: 5, Chunk: int(wire.MaxChunk)}
 		if err := c.affords(t.Context()); (err != nil) != replace ||
 			err != nil && !strings.Contains(err.Error(), "with all rounds of 1 lost journal") {
 			t.Errorf("replace %v: %v", replace, err)
@@ -160,7 +161,7 @@ func TestAClientReleasesWhatItStates(t *testing.T) {
 // journal has the announcement that the client agreed to.
 func TestALaterAnnouncementChangesNothing(t *testing.T) {
 	p := prepare(t, smallSpec(5), drawn())
-	about, err := announce("0123456789abcdef", p)
+	about, err := announce("0123456789abcdef", p, wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func TestALaterAnnouncementChangesNothing(t *testing.T) {
 		change(&s)
 		p := prepare(t, s, drawn())
 		c := client{prepared: p, journal: j}
-		if c.about, err = announce("0123456789abcdef", p); err != nil {
+		if c.about, err = announce("0123456789abcdef", p, wire.MaxChunk); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.pin(); err == nil || !strings.Contains(err.Error(), "belongs to another run") {

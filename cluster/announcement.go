@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nats-io/nats.go"
 
 	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
@@ -33,17 +36,20 @@ type Announcement struct {
 	Features int        `json:"features"`
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
-	Labels  []string `json:"labels"`
-	Data    string   `json:"data_sha256"`    // the server's data set
-	Initial string   `json:"initial_sha256"` // v̂_0
-	Code    int      `json:"code_version"`   // see train.Spec.CodeVersion
+	Labels []string `json:"labels"`
+	// Chunk is the largest number of floats in a message. It follows from the messages that the
+	// broker took when the run began.
+	Chunk   int    `json:"chunk_floats"`
+	Data    string `json:"data_sha256"`    // the server's data set
+	Initial string `json:"initial_sha256"` // v̂_0
+	Code    int    `json:"code_version"`   // see train.Spec.CodeVersion
 }
 
 // protocol is the version of the messages between processes. Raise it whenever they change.
-const protocol = 4
+const protocol = 5
 
 // announce returns the announcement of a run.
-func announce(run string, p *train.Prepared) (*Announcement, error) {
+func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, error) {
 	server, err := sim.NewServer(p.Config)
 	if err != nil {
 		return nil, err
@@ -52,7 +58,7 @@ func announce(run string, p *train.Prepared) (*Announcement, error) {
 		Protocol: protocol, Run: run, Spec: p.Spec, Delta: p.Delta, Rounds: p.Config.Run().Rounds,
 		Params: p.Config.Model.NumParams(), Records: p.Config.Mechanism.DatasetSize,
 		Features: p.Test.Data.Features, Labels: train.NewInputs(p.Read(), "", nil).Labels, Data: p.DataSHA256(),
-		Initial: paramsSHA256(server.Model()), Code: p.Spec.CodeVersion(),
+		Initial: paramsSHA256(server.Model()), Code: p.Spec.CodeVersion(), Chunk: int(chunk),
 	}
 	text, err := a.bytes()
 	if err != nil {
@@ -98,7 +104,7 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 		return nil, fmt.Errorf("announcement: %w", err)
 	}
 	_, err := a.id()
-	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers()}
+	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers(), a.chunk().Validate()}
 	if a.Code != a.Spec.CodeVersion() {
 		errs = append(errs, fmt.Errorf("code version of the server's program = %d, this program has %d", a.Code,
 			a.Spec.CodeVersion()))
@@ -253,11 +259,52 @@ func (a *Announcement) fits(p *train.Prepared) error {
 	return nil
 }
 
+// chunk returns the largest number of floats in a message.
+func (a *Announcement) chunk() wire.Chunk { return wire.Chunk(a.Chunk) }
+
+// chunks returns how many messages a vector of the run needs.
+func (a *Announcement) chunks() int { return a.chunk().Chunks(a.Params) }
+
+// checkBroker returns an error if a connection cannot be used for the run: if it will not return, or
+// the broker takes only shorter messages than the run's. That can also happen later, if the broker is
+// configured anew, or another one takes its place.
+func (a *Announcement) checkBroker(c *nats.Conn) error {
+	if c.IsClosed() {
+		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
+	}
+	text, err := a.bytes()
+	if err != nil {
+		return err
+	}
+	if need := int64(max(a.chunk().MaxMessage(), len(text))); c.MaxPayload() < need {
+		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, but those of run %s have up to %d: raise "+
+			"max_payload in its configuration, or begin a run at this broker", c.ConnectedUrlRedacted(), c.MaxPayload(), a.Run,
+			need)
+	}
+	return nil
+}
+
+// chunkFor returns the number of floats in a message for a new run at a broker that takes messages of
+// at most this many bytes.
+func chunkFor(most int64) (wire.Chunk, error) {
+	c := wire.ChunkFor(most)
+	if c < wire.MinChunk {
+		return 0, fmt.Errorf("the broker takes messages of at most %d bytes, must be at least %d: raise max_payload in "+
+			"its configuration", most, wire.MinChunk.MaxMessage())
+	}
+	return c, nil
+}
+
 // names returns the run's subjects.
 func (a *Announcement) names() names { return names{a.Run} }
 
-// peerOf returns how a user connects to the broker.
-func peerOf(role broker.Role, client int, creds *broker.Credentials, again func()) broker.Peer {
-	return broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
+// peerOf returns how a user connects to the broker. log, unless it is nil, receives why the broker
+// cannot be reached.
+func peerOf(role broker.Role, client int, creds *broker.Credentials, log *slog.Logger, again func()) broker.Peer {
+	p := broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
 		Inbox: inbox(role, client), Reconnected: again}
+	if log != nil {
+		p.Unreachable = func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+	}
+	return p
 }

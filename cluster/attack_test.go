@@ -71,7 +71,7 @@ func (a *attacker) update(round int, change func(h *wire.Header, u []float32)) [
 	if h.Digest == 0 {
 		h.Digest = wire.Digest(u)
 	}
-	return h.Append(nil, u)
+	return wire.MaxChunk.Append(nil, h, u)
 }
 
 // send publishes under a subject, and waits until the broker has it, if it takes it.
@@ -140,7 +140,7 @@ func (r *testRun) attack(keys string, want map[string]int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	dial := func(creds *broker.Credentials) (*nats.Conn, error) {
-		return broker.Dial(ctx, r.broker.URL(), peerOf(broker.Client, 1, creds, nil))
+		return broker.Dial(ctx, r.broker.URL(), peerOf(broker.Client, 1, creds, nil, nil))
 	}
 	if _, err := dial(nil); err == nil {
 		t.Error("connected without credentials")
@@ -163,7 +163,7 @@ func (r *testRun) attack(keys string, want map[string]int) {
 	plain, cancelPlain := context.WithTimeout(ctx, time.Second)
 	defer cancelPlain()
 	if _, err := broker.Dial(plain, strings.Replace(r.broker.URL(), "tls://", "nats://", 1),
-		peerOf(broker.Client, 1, nil, nil)); err == nil {
+		peerOf(broker.Client, 1, nil, nil, nil)); err == nil {
 		t.Error("connected without TLS")
 	}
 	c, err := dial(r.creds(keys, "client-1"))
@@ -235,7 +235,7 @@ func (a *attacker) forbidden() {
 func (a *attacker) dishonest() {
 	own := func(round int) string { return a.names.up(a.me, round, 0) }
 	a.refused(NoUpdate, own(5), []byte("short"))
-	a.refused(NoUpdate, own(6), make([]byte, wire.MaxMessage))
+	a.refused(NoUpdate, own(6), make([]byte, wire.MaxChunk.MaxMessage()))
 	a.refused(OtherRun, own(7), a.update(7, func(h *wire.Header, _ []float32) { h.Run++ }))
 	a.refused(OtherSubject, own(8), a.update(8, func(h *wire.Header, _ []float32) { h.Client = 0 }))
 	a.refused(OtherSubject, own(9), a.update(8, nil))

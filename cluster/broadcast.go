@@ -7,10 +7,10 @@ import (
 	"proactivedp/cluster/internal/wire"
 )
 
-// pushed reports whether the broker pushes broadcasts with this many parameters to clients. Clients
-// fetch longer broadcasts themselves. Otherwise broadcasts that a slow client has not read would
-// fill the broker's buffers.
-func pushed(params int) bool { return wire.Chunks(params) <= 4 }
+// pushed reports whether the broker pushes the run's broadcasts to clients. Clients fetch longer
+// broadcasts themselves. Otherwise broadcasts that a slow client has not read would fill the broker's
+// buffers.
+func (a *Announcement) pushed() bool { return a.chunks() <= 4 }
 
 // broadcast publishes v̂_k, unless it is already published. If that fails, the server tries again
 // after the next message or tick.
@@ -21,10 +21,10 @@ func (s *server) broadcast(ctx context.Context) {
 	}
 	v := s.machine.Model()
 	h := wire.Header{Kind: wire.Broadcast, Run: s.run, Number: k, Newest: k, Digest: wire.Digest(v)}
-	if pushed(len(v)) {
-		for chunk := range wire.Chunks(len(v)) {
+	if s.about.pushed() {
+		for chunk := range s.about.chunks() {
 			h.Chunk = chunk
-			s.message = h.Append(s.message[:0], v)
+			s.message = s.about.chunk().Append(s.message[:0], h, v)
 			if err := s.conn.Publish(s.names.down(k, chunk), s.message); err != nil { // Publish copies the message
 				return
 			}
@@ -38,7 +38,7 @@ func (s *server) broadcast(ctx context.Context) {
 		return
 	}
 	s.offered = k
-	_ = s.conn.Publish(s.names.news(), h.Append(nil, nil)) // a client that misses it learns k from the answer to its next hello
+	_ = s.conn.Publish(s.names.news(), s.about.chunk().Append(nil, h, nil)) // a client that misses it learns k from the answer to its next hello
 }
 
 // publishLong publishes the chunks of a long broadcast, one window at a time. It reports whether the
@@ -46,12 +46,12 @@ func (s *server) broadcast(ctx context.Context) {
 func (s *server) publishLong(ctx context.Context, h wire.Header, v []float32) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	chunks := wire.Chunks(len(v))
+	chunks := s.about.chunks()
 	for from := 0; from < chunks; from += window {
 		var sent []sending
 		for chunk := from; chunk < min(from+window, chunks); chunk++ {
 			h.Chunk = chunk
-			message := h.Append(nil, v)
+			message := s.about.chunk().Append(nil, h, v)
 			one, err := publish(s.js, s.names.down(h.Number, chunk), message)
 			if err != nil {
 				return false

@@ -16,7 +16,6 @@ import (
 
 	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
-	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp"
 	"proactivedp/plan"
 	"proactivedp/rng"
@@ -247,7 +246,7 @@ func (c *client) owns() error {
 // connectTo connects to the broker.
 func (c *client) connectTo(ctx context.Context) error {
 	var err error
-	c.conn, err = c.connect(ctx, peerOf(broker.Client, c.Client, c.Creds, c.reconnected))
+	c.conn, err = c.connect(ctx, peerOf(broker.Client, c.Client, c.Creds, c.log, c.reconnected))
 	return err
 }
 
@@ -290,6 +289,9 @@ func (c *client) agree(ctx context.Context) error {
 	if c.about, err = Find(ctx, c.conn, c.Run); err != nil {
 		return err
 	}
+	if err := c.about.checkBroker(c.conn); err != nil {
+		return err
+	}
 	if c.Client >= c.about.Spec.Clients {
 		return fmt.Errorf("client = %d, but the run has %d clients: must be in [0, %d]", c.Client, c.about.Spec.Clients,
 			c.about.Spec.Clients-1)
@@ -330,7 +332,7 @@ func (c *client) build() error {
 	}
 	c.ws = sim.NewWorkspace(config.Model)
 	wait := patience
-	if wire.Chunks(c.about.Params) == 1 {
+	if c.about.chunks() == 1 {
 		wait = 3 * beat // an answer is lost if the leading broker stops; sending again costs little
 	}
 	c.js, err = jetstream.New(c.conn, jetstream.WithPublishAsyncMaxPending(mostFlying),

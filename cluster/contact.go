@@ -73,6 +73,9 @@ func (c *client) keepInTouch(ctx context.Context) error {
 		case <-c.beats:
 		case <-time.After(beat):
 		}
+		if err := c.about.checkBroker(c.conn); err != nil {
+			return ended(ctx, err)
+		}
 		a, err := c.hello(ctx, hello{First: lacks})
 		if ctx.Err() != nil {
 			return nil

@@ -307,7 +307,9 @@ func (s *server) respond(subject string, v any) {
 		s.log.Error("an answer", "error", err)
 		return
 	}
-	_ = s.conn.Publish(subject, text) // a client that misses it asks again
+	if err := s.conn.Publish(subject, text); errors.Is(err, nats.ErrMaxPayload) {
+		s.log.Error("an answer", "error", fmt.Errorf("%d bytes: %w", len(text), err))
+	} // a client that misses it for another reason asks again
 }
 
 // status returns the state of the run.

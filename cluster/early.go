@@ -1,10 +1,6 @@
 package cluster
 
-import (
-	"github.com/nats-io/nats.go"
-
-	"proactivedp/cluster/internal/wire"
-)
+import "github.com/nats-io/nats.go"
 
 // The server applies an update of one message as soon as it receives it, before the stream has
 // written it to disk. Nothing can be lost by that: the update stays in the client's journal until
@@ -33,7 +29,7 @@ func (w *writer) sendEarly(all []outgoing) {
 		message := w.message[:0]
 		for _, o := range all[:min(most, len(all))] {
 			c.at(beforePublish)
-			message = c.out.header(o.Release).Append(message, o.u)
+			message = c.about.chunk().Append(message, c.out.header(o.Release), o.u)
 		}
 		w.message = message
 		if c.conn.Publish(c.names.early(c.Client, all[0].Round), message) == nil { // Publish copies the message
@@ -43,19 +39,19 @@ func (w *writer) sendEarly(all []outgoing) {
 }
 
 // At most mostEarly messages wait for the server, or fewer if that many would be longer than
-// earlyBytes together. A client may send messages up to the broker's limit of 1 MiB.
+// earlyBytes together. A client may send messages up to the broker's limit.
 const (
 	earlyBytes = 16 << 20
 	mostEarly  = 64
 )
 
-// earlyRoom returns how many direct updates with this many parameters may wait for the server. The
-// result is 0 if such an update needs several messages.
-func earlyRoom(params int) int {
-	if wire.Chunks(params) > 1 {
+// earlyRoom returns how many direct updates of the run may wait for the server. The result is 0 if an
+// update needs several messages.
+func (a *Announcement) earlyRoom() int {
+	if a.chunks() > 1 {
 		return 0
 	}
-	return min(mostEarly, earlyBytes/(4*params))
+	return min(mostEarly, earlyBytes/(4*a.Params))
 }
 
 // earlyKind is the kind of subjects under which the server receives updates before the stream has

@@ -19,7 +19,7 @@ import (
 // stream alone.
 func TestShortReleasesGoPastTheStream(t *testing.T) {
 	for _, features := range []int{20, 5000} {
-		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestShortReleasesGoPastTheStream(t *testing.T) {
 				t.Fatalf("rounds by client: %v: %v", next, err)
 			}
 			for data := m.Data; len(data) > 0; left-- {
-				h, _, rest, err := wire.Next(data)
+				h, _, rest, err := wire.MaxChunk.Next(data)
 				if err != nil || h.Number != next[h.Client] {
 					t.Fatalf("%s: round %d of client %d, after %v: %v", m.Subject, h.Number, h.Client, next, err)
 				}
@@ -71,7 +71,7 @@ func TestWithoutLeaveToGoPastTheStream(t *testing.T) {
 			may := Allow(u)
 			may.Publish = slices.DeleteFunc(may.Publish, func(s string) bool { return strings.Contains(s, earlyKind) })
 			return may
-		}}.Start()
+		}}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestWithoutLeaveToGoPastTheStream(t *testing.T) {
 // enough; one that is not short does not wait.
 func TestTheStreamGetsShortReleasesTogether(t *testing.T) {
 	for params, enough := range map[int]int{68: 512, 4096: 31, 4097: 1} {
-		s := newSender(&client{about: &Announcement{Params: params}})
+		s := newSender(&client{about: &Announcement{Params: params, Chunk: int(wire.MaxChunk)}})
 		for n := 1; n < enough; n++ {
 			if s.wait(make([]outgoing, 1)) || s.due == nil {
 				t.Fatalf("%d parameters: %d releases do not wait, or for ever", params, n)
@@ -102,7 +102,7 @@ func TestTheStreamGetsShortReleasesTogether(t *testing.T) {
 		if !s.wait(make([]outgoing, 1)) || len(s.waiting) != enough {
 			t.Errorf("%d parameters: %d releases wait on", params, len(s.waiting))
 		}
-		if most := wire.Together(params); enough > most || enough > s.room {
+		if most := wire.MaxChunk.Together(params); enough > most || enough > s.room {
 			t.Errorf("%d parameters: %d wait, a message takes %d, there are %d vectors", params, enough, most, s.room)
 		}
 	}
@@ -160,7 +160,7 @@ func TestAShortUpdateDoesNotWaitForTheStream(t *testing.T) {
 	u := make([]float32, m.config.Model.NumParams())
 	send := func(client, round int, h wire.Header) {
 		h.Kind, h.Run, h.Client, h.Number, h.Size, h.Digest = wire.Update, m.id, client, round, 6, wire.Digest(u)
-		if err := m.conn.Publish(m.names.early(client, round), h.Append(nil, u)); err != nil {
+		if err := m.conn.Publish(m.names.early(client, round), wire.MaxChunk.Append(nil, h, u)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestAShortUpdateDoesNotWaitForTheStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s.Clients[0].Next != 0 || s.Clients[1].Next != 1 || s.Updates != 2 || s.Received != 2*wire.Bytes(len(u)) ||
+	if s.Clients[0].Next != 0 || s.Clients[1].Next != 1 || s.Updates != 2 || s.Received != 2*wire.MaxChunk.Bytes(len(u)) ||
 		len(s.Refused) != 0 {
 		t.Errorf("%+v", s)
 	}

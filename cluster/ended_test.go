@@ -123,7 +123,7 @@ func TestLifeThatCannotBeKeptIsNotAnswered(t *testing.T) {
 // the clients' file, which it cannot before.
 func fullDisk(t *testing.T) (s *server, answers *nats.Subscription, mend func()) {
 	s = endedRun(t)
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

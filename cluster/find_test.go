@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"proactivedp/cluster/broker"
+	"proactivedp/cluster/internal/wire"
 )
 
 // A client that says which run it means finds it beside a server of another version, which
@@ -17,18 +18,18 @@ import (
 func TestARunIsFoundBesideServersOfOtherVersions(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	conn, err := b.Connect(ctx, peerOf(broker.Client, 0, nil, nil))
+	conn, err := b.Connect(ctx, peerOf(broker.Client, 0, nil, nil, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	const run = "0123456789abcdef"
-	about, err := announce(run, prepare(t, smallSpec(12), drawn()))
+	about, err := announce(run, prepare(t, smallSpec(12), drawn()), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 	}
 	at := meta.Sequence.Stream
 	headers, data := m.Headers(), m.Data()
-	if headed(s.about.Params) {
+	if s.about.headed() {
 		length := headers.Get(lengthHeader)
 		headers.Del(lengthHeader)
 		if len(headers) == 0 && s.isIn(m.Subject(), length) {
@@ -89,9 +89,9 @@ func (s *server) fold(ctx context.Context, m jetstream.Msg) {
 // have headers. So such a message is not skipped: it is read and refused.
 const leastHeaded = 4 << 10
 
-// headed reports whether the stream delivers only the headers of updates with this many parameters.
+// headed reports whether the stream delivers only the headers of the run's updates.
 // The server already has most of these updates directly, see takeEarly. It asks for the others.
-func headed(params int) bool { return wire.Chunks(params) == 1 && 4*params >= leastHeaded }
+func (a *Announcement) headed() bool { return a.chunks() == 1 && 4*a.Params >= leastHeaded }
 
 // lengthHeader is the header in which the broker gives the length of a message if it sends only
 // headers.
@@ -110,7 +110,7 @@ func parseLength(text string) int {
 func (s *server) isIn(subject, length string) bool {
 	client, round, chunk, ok := s.names.parsePart(upKind, subject)
 	n, each := parseLength(length), wire.HeaderSize+4*s.about.Params
-	if !ok || chunk > 0 || n <= 0 || n%each != 0 || n > wire.MaxMessage {
+	if !ok || chunk > 0 || n <= 0 || n%each != 0 || n > s.about.chunk().MaxMessage() {
 		return false
 	}
 	for i := range n / each {
@@ -133,11 +133,11 @@ func (s *server) take(kind, subject string, headers nats.Header, data []byte, at
 		return wire.Header{}, NoUpdate, errors.New("it has headers")
 	}
 	for {
-		h, floats, rest, err := wire.Next(data)
+		h, floats, rest, err := s.about.chunk().Next(data)
 		if err != nil {
 			return h, NoUpdate, err
 		}
-		if len(rest) > 0 && wire.Chunks(h.Params) > 1 {
+		if len(rest) > 0 && s.about.chunk().Chunks(h.Params) > 1 {
 			return h, NoUpdate, errors.New("a part of a long update is in one message with others")
 		}
 		if h.Kind == wire.Update && h.Run == s.run && (h.Client != client || h.Number != round || h.Chunk != chunk) {
@@ -168,7 +168,7 @@ func (s *server) add(h wire.Header, floats []byte, at uint64) (Refusal, error) {
 	}
 	a := s.assemblies[h.Client]
 	if a == nil {
-		a = new(assembly)
+		a = &assembly{Assembly: wire.Assembly{Chunk: s.about.chunk()}}
 		s.assemblies[h.Client] = a
 	}
 	if about, begun := a.About(); !begun {

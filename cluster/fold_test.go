@@ -23,7 +23,7 @@ func FuzzTake(f *testing.F) {
 	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
 		f.Fatal(err)
 	}
-	s, err := newServer(r.serveOptions())
+	s, err := newServer(f.Context(), r.serveOptions())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func FuzzTake(f *testing.F) {
 		if h.Kind, h.Run, h.Digest = wire.Update, s.run, wire.Digest(u); !right {
 			h.Digest++
 		}
-		return h.Append(nil, u)
+		return wire.MaxChunk.Append(nil, h, u)
 	}
 	honest := func(round int) []byte { return message(wire.Header{Client: 1, Number: round, Size: 6}, true) }
 	f.Add(true, 0, 1, 0, 0, 6, uint32(0), true, []byte(nil))
@@ -69,7 +69,7 @@ func FuzzTake(f *testing.F) {
 		if refusal == "" && (h.Client != 1 || h.Number < round || !s.machine.Has(1, round)) {
 			t.Errorf("%+v is taken, and not in", h)
 		}
-		if got, want := s.record.Received, int64(s.machine.Updates())*wire.Bytes(len(u)); got != want {
+		if got, want := s.record.Received, int64(s.machine.Updates())*wire.MaxChunk.Bytes(len(u)); got != want {
 			t.Errorf("%d bytes are counted, want %d", got, want)
 		}
 		if err := models.CheckFinite(s.machine.Model()); err != nil {

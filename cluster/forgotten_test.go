@@ -54,7 +54,7 @@ func TestTheMostLostJournalsThatWereHeardOfAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.about = &Announcement{Rounds: 12}
+		c.about = &Announcement{Rounds: 12, Chunk: int(wire.MaxChunk)}
 		err = errors.Join(c.journal.Pin([]byte("run"), 0, 3), c.takeOver(&answer{Replaced: said.server, Highest: -1}))
 		if got := c.journal.Replaced(); err != nil || got != said.want {
 			t.Errorf("the server says %d: %d are counted, want %d; %v", said.server, got, said.want, err)
@@ -131,7 +131,7 @@ func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 	r := newTestRun(t, smallSpec(12), drawn())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	b, err := broker.Engine{StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,8 @@ func TestASuspendedClientSaysThatItWasExpelled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.about = &Announcement{Run: "0123456789abcdef0123456789abcdef", Rounds: 12}
+		c.about = &Announcement{Run: "0123456789abcdef0123456789abcdef", Rounds: 12,
+			Chunk: int(wire.MaxChunk)}
 		c.names, c.prepared = c.about.names(), prepare(t, r.spec, r.data)
 		if err := errors.Join(c.connectTo(ctx), c.build()); err != nil {
 			t.Fatal(err)

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/cluster/internal/wire"
 	"proactivedp/train"
 )
 
 // changed returns the run's announcement after a hostile server has changed it.
 func changed(t *testing.T, change func(*Announcement)) []byte {
 	t.Helper()
-	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))
+	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}

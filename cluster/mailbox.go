@@ -154,14 +154,17 @@ func (c *client) listen() (stop func(), err error) {
 			subs = append(subs, s)
 		}
 	}
-	if pushed(c.about.Params) {
+	if c.about.pushed() {
 		var slot [slots]wire.Assembly
+		for i := range slot {
+			slot[i].Chunk = c.about.chunk()
+		}
 		hear(c.names.subject("down", ">"), func(m *nats.Msg) {
 			h, floats, err := c.broadcast(m.Data)
 			if err != nil {
 				return // fetchLong fetches it
 			}
-			if wire.Chunks(h.Params) == 1 { // the message's CRC covers the whole vector
+			if c.about.chunks() == 1 { // the message's CRC covers the whole vector
 				c.models.put(h.Number, h.Params, func(x []float32) { wire.Floats(x, floats) })
 				return
 			}
@@ -175,7 +178,7 @@ func (c *client) listen() (stop func(), err error) {
 		})
 	} else {
 		hear(c.names.news(), func(m *nats.Msg) {
-			if h, _, err := wire.Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
+			if h, _, err := c.about.chunk().Parse(m.Data); err == nil && h.Kind == wire.Broadcast && h.Run == c.id {
 				c.models.want(h.Number)
 			}
 		})
@@ -193,7 +196,7 @@ var errOther = errors.New("not a broadcast of this run")
 
 // broadcast parses a message and checks that it is a broadcast of the client's run.
 func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
-	h, floats, err := wire.Parse(data)
+	h, floats, err := c.about.chunk().Parse(data)
 	if err == nil && (h.Kind != wire.Broadcast || h.Run != c.id || h.Params != c.about.Params || h.Number < 1) {
 		err = errOther
 	}
@@ -203,7 +206,7 @@ func (c *client) broadcast(data []byte) (wire.Header, []byte, error) {
 // fetchLong returns a function that fetches broadcasts that were not pushed or did not arrive.
 func (m *mailbox) fetchLong(c *client) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var a wire.Assembly
+		a := wire.Assembly{Chunk: c.about.chunk()}
 		for {
 			var k int
 			select {
@@ -211,7 +214,7 @@ func (m *mailbox) fetchLong(c *client) func(context.Context) error {
 			case <-ctx.Done():
 				return nil
 			}
-			if pushed(c.about.Params) && m.lacks(k) {
+			if c.about.pushed() && m.lacks(k) {
 				if pause(ctx, beat/8) != nil { // it may still be on its way
 					return nil
 				}
@@ -233,7 +236,7 @@ func (c *client) fetch(ctx context.Context, k int, a *wire.Assembly) (int, error
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	a.Reset()
-	chunks := wire.Chunks(c.about.Params)
+	chunks := c.about.chunks()
 	type part struct {
 		data []byte
 		err  error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -21,12 +22,14 @@ type Operator struct {
 }
 
 // Operate connects to a broker as the operator of the run with the given id or, if run is "", of the
-// only run. It waits for a server that is not up yet.
+// only run. It waits for a server that is not up yet, but not for a broker.
 func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*Operator, error) {
 	if err := creds.Check(broker.Operator); err != nil {
 		return nil, err
 	}
-	c, err := broker.Dial(ctx, url, peerOf(broker.Operator, 0, creds, nil))
+	reaching, cancel := context.WithTimeoutCause(ctx, reach, fmt.Errorf("tried for %v", reach))
+	defer cancel()
+	c, err := broker.Dial(reaching, url, peerOf(broker.Operator, 0, creds, nil, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +40,9 @@ func Operate(ctx context.Context, url, run string, creds *broker.Credentials) (*
 	}
 	return &Operator{c, a.names()}, nil
 }
+
+// reach is how long an operator tries to reach a broker.
+const reach = 2 * time.Second
 
 // Close ends the connection.
 func (o *Operator) Close() { o.conn.Close() }

@@ -133,7 +133,7 @@ func (m *puppet) do(ctx context.Context, h sim.Happening) {
 		u := m.u[[2]int{h.Client, h.Number}]
 		head := wire.Header{Kind: wire.Update, Run: m.id, Client: h.Client, Number: h.Number,
 			Newest: 0, Size: 6, Digest: wire.Digest(u)}
-		if _, err := m.js.Publish(ctx, m.names.up(h.Client, h.Number, 0), head.Append(nil, u)); err != nil {
+		if _, err := m.js.Publish(ctx, m.names.up(h.Client, h.Number, 0), wire.MaxChunk.Append(nil, head, u)); err != nil {
 			m.t.Fatal(err)
 		}
 	case sim.BroadcastSent:
@@ -159,7 +159,7 @@ func (m *puppet) hear(k int) {
 		if err != nil {
 			m.t.Fatalf("broadcast %d: %v", k, err)
 		}
-		h, floats, err := wire.Parse(got.Data)
+		h, floats, err := wire.MaxChunk.Parse(got.Data)
 		if err != nil {
 			m.t.Fatal(err)
 		}

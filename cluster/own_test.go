@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"proactivedp/cluster/internal/journal"
+	"proactivedp/cluster/internal/wire"
 	"proactivedp/data"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/synth"
@@ -126,7 +127,7 @@ func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 	for partition, want := range map[data.Partition]int{data.Replicate: 15, data.Shard: 5} {
 		s := smallSpec(5)
 		s.Partition = string(partition)
-		a, err := announce("0123456789abcdef", prepare(t, s, drawn()))
+		a, err := announce("0123456789abcdef", prepare(t, s, drawn()), wire.MaxChunk)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := announce("0123456789abcdef", calibrated)
+	a, err := announce("0123456789abcdef", calibrated, wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,7 @@ func TestNobodyJoinsARunAboveItsTarget(t *testing.T) {
 
 // A client whose data are not the run's, or that does not agree, sends nothing.
 func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
-	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))
+	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestAClientThatDoesNotFitSendsNothing(t *testing.T) {
 }
 
 func FuzzAnnouncement(f *testing.F) {
-	f.Add([]byte(`{"protocol":4,"run":"0123456789abcdef"}`))
+	f.Add([]byte(`{"protocol":5,"run":"0123456789abcdef"}`))
 	f.Fuzz(func(_ *testing.T, text []byte) { _, _ = parseAnnouncement(text) })
 }
 
@@ -294,7 +295,7 @@ func TestMetrics(t *testing.T) {
 // A client's file that writes the run's classes 0 and 1 as 2 and 1 is refused, however it is read:
 // its labels, guessed from the file, would train each class as the other.
 func TestLabelsOfAnotherPairAreRefused(t *testing.T) {
-	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()))
+	a, err := announce("0123456789abcdef", prepare(t, smallSpec(5), drawn()), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (t task) run() error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	switch t.Role {
 	case "broker":
-		b, err := broker.Engine{Listen: t.URL, StoreDir: t.Dir}.Start()
+		b, err := broker.Engine{Listen: t.URL, StoreDir: t.Dir}.Start(ctx)
 		if err != nil {
 			return err
 		}

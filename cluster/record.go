@@ -127,9 +127,12 @@ func (r *clientRecord) older(h hello) string {
 
 // openRecord opens the folder of a run of p. If the folder has a saved state, the machine continues
 // from it.
-func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) (*record, error) {
+//
+// chunk returns the number of floats in a message. It is called only if a run begins.
+func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server,
+	chunk func() (wire.Chunk, error)) (*record, error) {
 	r := &record{dir: dir, key: key}
-	if err := r.openRun(p); err != nil {
+	if err := r.openRun(p, chunk); err != nil {
 		return nil, err
 	}
 	r.Run, r.Refused, r.Clients = r.about.Run, map[string]int{}, make([]clientRecord, p.Config.Clients())
@@ -151,14 +154,18 @@ func openRecord(dir string, key []byte, p *train.Prepared, machine *sim.Server) 
 func (r *record) path(name string) string { return filepath.Join(r.dir, name) }
 
 // openRun reads which run the folder belongs to. In an empty folder it begins a run.
-func (r *record) openRun(p *train.Prepared) error {
+func (r *record) openRun(p *train.Prepared, chunk func() (wire.Chunk, error)) error {
 	text, err := bounded.File(r.path(runFile), maxAnswer)
 	if errors.Is(err, fs.ErrNotExist) {
 		run, err := newRun()
 		if err != nil {
 			return err
 		}
-		if r.about, err = announce(run, p); err != nil {
+		floats, err := chunk()
+		if err != nil {
+			return err
+		}
+		if r.about, err = announce(run, p, floats); err != nil {
 			return err
 		}
 		return writeJSON(r.path(runFile), r.about)
@@ -169,7 +176,7 @@ func (r *record) openRun(p *train.Prepared) error {
 	if r.about, err = parseAnnouncement(text); err != nil {
 		return fmt.Errorf("%s: %w", r.path(runFile), err)
 	}
-	want, err := announce(r.about.Run, p)
+	want, err := announce(r.about.Run, p, r.about.chunk())
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (s *sniffer) take(data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(data) > 0 {
-		h, floats, rest, err := wire.Next(data)
+		h, floats, rest, err := wire.MaxChunk.Next(data)
 		if err != nil || h.Kind != wire.Update {
 			s.t.Errorf("%+v on the subject of an update: %v", h, err)
 			return

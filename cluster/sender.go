@@ -60,7 +60,7 @@ func newSender(c *client) *sender {
 	}
 	room = max(2, min(room, memoryOut/(4*c.about.Params)))
 	return &sender{c: c, queue: make(chan []outgoing, 1), more: make(chan []journal.Release, 1),
-		free: make(chan []float32, room), room: room, most: wire.Together(c.about.Params)}
+		free: make(chan []float32, room), room: room, most: c.about.chunk().Together(c.about.Params)}
 }
 
 // vector returns a vector that the client may write, or nil if none is free yet.
@@ -203,7 +203,7 @@ func (s *sender) header(r journal.Release) wire.Header {
 // releases: the stream has all their parts when launch returns.
 func (s *sender) launch(ctx context.Context, flying []flight, all []outgoing) ([]flight, error) {
 	for len(all) > 0 {
-		if wire.Chunks(s.c.about.Params) > 1 {
+		if s.c.about.chunks() > 1 {
 			if err := s.long(ctx, all[0]); err != nil {
 				return flying, err
 			}
@@ -252,7 +252,7 @@ func (s *sender) pack(all []outgoing) (packed []outgoing, message []byte, rest [
 		} else {
 			s.c.at(beforePublish)
 		}
-		message = s.header(o.Release).Append(message, u)
+		message = s.c.about.chunk().Append(message, s.header(o.Release), u)
 		packed = append(packed, o)
 	}
 	return packed, message, all, nil
@@ -329,13 +329,13 @@ func (s *sender) long(ctx context.Context, o outgoing) error {
 		return err
 	}
 	var last uint64
-	h, chunks := s.header(o.Release), wire.Chunks(len(u))
+	h, chunks := s.header(o.Release), s.c.about.chunks()
 	s.c.at(beforePublish)
 	var flying []sending
 	for chunk := 0; chunk < chunks || len(flying) > 0; {
 		if chunk < chunks && len(flying) < window {
 			h.Chunk = chunk
-			flying = append(flying, s.publish(s.c.names.up(s.c.Client, o.Round, chunk), h.Append(nil, u)))
+			flying = append(flying, s.publish(s.c.names.up(s.c.Client, o.Round, chunk), s.c.about.chunk().Append(nil, h, u)))
 			if chunk++; chunk == chunks/2 {
 				s.c.at(insidePublish)
 			}
@@ -364,7 +364,11 @@ func (s *sender) settle(ctx context.Context, f flight) (uint64, error) {
 // insist handles a message that the stream refused with err. It sends the message again until the
 // stream has all its releases.
 func (s *sender) insist(ctx context.Context, f flight, err error) (uint64, error) {
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, beat) {
+	for wait, told := 10*time.Millisecond, false; ; wait = min(2*wait, beat) {
+		if wait == beat && !told {
+			told = true
+			s.c.log.Warn("an update was not taken", "round", f.releases[0].Round, "error", err)
+		}
 		if ctx.Err() != nil {
 			return 0, context.Cause(ctx)
 		}

@@ -165,7 +165,7 @@ type peerState struct {
 }
 
 func serve(ctx context.Context, o ServeOptions) (*Report, error) {
-	s, err := newServer(o)
+	s, err := newServer(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func serve(ctx context.Context, o ServeOptions) (*Report, error) {
 }
 
 // newServer sets up a server from its folder.
-func newServer(o ServeOptions) (*server, error) {
+func newServer(ctx context.Context, o ServeOptions) (*server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -207,13 +207,20 @@ func newServer(o ServeOptions) (*server, error) {
 	s := &server{
 		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
 		saved: time.Now(), again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
-		early: make(chan *nats.Msg, earlyRoom(config.Model.NumParams())), failures: mostFailures,
+		failures:   mostFailures,
 		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),
 	}
-	if s.record, err = openRecord(o.Dir, o.Engine.Key, o.Prepared, machine); err != nil {
+	if s.record, err = openRecord(o.Dir, o.Engine.Key, o.Prepared, machine, func() (wire.Chunk, error) {
+		most, err := o.Engine.MaxMessage(ctx, peerOf(broker.Server, 0, o.Creds, o.Log, nil))
+		if err != nil {
+			return 0, err
+		}
+		return chunkFor(most)
+	}); err != nil {
 		return nil, err
 	}
 	s.about = s.record.about
+	s.early = make(chan *nats.Msg, s.about.earlyRoom())
 	s.names = s.about.names()
 	if s.run, err = s.about.id(); err != nil {
 		return nil, err
@@ -232,7 +239,7 @@ func (s *server) connect(ctx context.Context) error {
 	engine := s.Engine
 	engine.Allow = s.names.allow
 	var err error
-	if s.broker, err = engine.Start(); err != nil {
+	if s.broker, err = engine.Start(ctx); err != nil {
 		return err
 	}
 	reconnected := func() {
@@ -241,11 +248,14 @@ func (s *server) connect(ctx context.Context) error {
 		default: // one is already waiting
 		}
 	}
-	if s.conn, err = s.broker.Connect(ctx, peerOf("server", 0, s.Creds, reconnected)); err != nil {
+	if s.conn, err = s.broker.Connect(ctx, peerOf(broker.Server, 0, s.Creds, s.log, reconnected)); err != nil {
 		s.broker.Close()
 		return err
 	}
-	if err = s.listen(ctx); err != nil {
+	if err = s.about.checkBroker(s.conn); err == nil {
+		err = s.listen(ctx)
+	}
+	if err != nil {
 		s.conn.Close()
 		s.broker.Close()
 	}
@@ -338,7 +348,7 @@ func (s *server) serve(ctx context.Context) (*Report, error) {
 			s.retry()
 		case <-tick.C:
 			s.pulse()
-			if err := s.checkLost(); err != nil {
+			if err := errors.Join(s.about.checkBroker(s.conn), s.checkLost()); err != nil {
 				return nil, errors.Join(err, s.save())
 			}
 			s.tell()
@@ -448,7 +458,7 @@ func (s *server) apply(h wire.Header, u []float32) error {
 		return err
 	}
 	s.unsaved++
-	s.record.Received += wire.Bytes(len(u))
+	s.record.Received += s.about.chunk().Bytes(len(u))
 	s.pending += 4 * int64(len(u))
 	s.trained = time.Since(s.first)
 	if err := s.record.applied(h, s.trained); err != nil {

@@ -57,6 +57,7 @@ type testRun struct {
 	serve  func(*ServeOptions)
 	join   func(*JoinOptions)
 	quiet  bool          // what is sent is not kept
+	chunk  wire.Chunk    // 0: the largest
 	within time.Duration // 0: a minute
 
 	mu     sync.Mutex
@@ -130,7 +131,7 @@ func (r *testRun) newServer() *server {
 	if err := os.MkdirAll(r.serverDir(), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	s, err := newServer(r.serveOptions())
+	s, err := newServer(r.t.Context(), r.serveOptions())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func (r *testRun) checkFold(report *Report) {
 		len(report.Expelled) == 0 {
 		r.t.Errorf("%d updates were applied, want %d", len(rows)-1, want)
 	}
-	if want := int64(report.Updates) * wire.Bytes(len(fold.Model())); report.Received != want {
+	if want := int64(report.Updates) * cmp.Or(r.chunk, wire.MaxChunk).Bytes(len(fold.Model())); report.Received != want {
 		r.t.Errorf("%d bytes of %d updates were received, want %d", report.Received, report.Updates, want)
 	}
 	if got := paramsSHA256(fold.Model()); got != report.ParamsSHA256 {

@@ -29,7 +29,7 @@ func TestNobodyWaitsForWhatWasRefused(t *testing.T) {
 		if life == 0 {
 			u := make([]float32, m.config.Model.NumParams())
 			good := wire.Header{Kind: wire.Update, Run: m.id, Size: 6, Digest: wire.Digest(u)}
-			for client, text := range [][]byte{good.Append(nil, u), []byte("refused")} {
+			for client, text := range [][]byte{wire.MaxChunk.Append(nil, good, u), []byte("refused")} {
 				if _, err := m.js.Publish(ctx, m.names.up(client, 0, 0), text); err != nil {
 					t.Fatal(err)
 				}

@@ -50,7 +50,7 @@ func (m *puppet) message(client int, rounds ...int) []byte {
 		u := make([]float32, m.config.Model.NumParams())
 		u[0] = float32(round) / 1000
 		h := wire.Header{Kind: wire.Update, Run: m.id, Client: client, Number: round, Size: 6, Digest: wire.Digest(u)}
-		all = h.Append(all, u)
+		all = wire.MaxChunk.Append(all, h, u)
 	}
 	return all
 }
@@ -82,7 +82,7 @@ func TestUpdatesTravelTogether(t *testing.T) {
 		r := newTestRun(t, smallSpec(8), wide(features))
 		r.listen = "127.0.0.1:0"
 		m, _ := r.serveAlone(t.Context())
-		if got := headed(m.config.Model.NumParams()); got != (features > 1000) {
+		if got := (&Announcement{Params: m.config.Model.NumParams(), Chunk: int(wire.MaxChunk)}).headed(); got != (features > 1000) {
 			t.Fatalf("%d features: headers alone: %v", features, got)
 		}
 		publish := func(client, first int, parts ...[]byte) {
@@ -116,7 +116,7 @@ func TestUpdatesTravelTogether(t *testing.T) {
 // What came while the server was away it reads from the stream, at a broker that runs elsewhere.
 func TestWhatCameWhileTheServerWasAway(t *testing.T) {
 	for _, features := range []int{20, 2000} {
-		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+		b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestAnotherLifePutsOtherRoundsTogether(t *testing.T) {
 // sending is a client that only sends.
 func (m *puppet) sending(number int, js jetstream.JetStream) *client {
 	c := &client{JoinOptions: JoinOptions{Client: number, at: func(point) {}},
-		about: &Announcement{Params: m.config.Model.NumParams()}, id: m.id, names: m.names, conn: m.conn, js: js,
+		about: &Announcement{Params: m.config.Model.NumParams(), Chunk: int(wire.MaxChunk)}, id: m.id, names: m.names, conn: m.conn, js: js,
 		acked: map[int]ack{}}
 	c.out = newSender(c)
 	return c

@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/journal"
+	"proactivedp/cluster/internal/wire"
 	"proactivedp/dp/claim"
 	"proactivedp/train"
 )
@@ -58,7 +59,7 @@ func checkClaim(t *testing.T, of string, client, server claim.Claim, rounds int)
 // before a broker is asked, and nothing is changed there.
 func TestAFolderIsOfOneClient(t *testing.T) {
 	r := newTestRun(t, smallSpec(4), drawn())
-	about, err := announce("0123456789abcdef", prepare(t, r.spec, r.data))
+	about, err := announce("0123456789abcdef", prepare(t, r.spec, r.data), wire.MaxChunk)
 	if err != nil {
 		t.Fatal(err)
 	}

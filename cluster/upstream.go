@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"proactivedp/cluster/internal/wire"
 )
 
 // upstream is the server's subscription to the stream of updates.
@@ -35,7 +33,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 	s.failures = min(s.failures+1, mostFailures)
 	_, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.downStream(), Subjects: []string{s.names.subject("down", ">")}, Storage: jetstream.MemoryStorage,
-		MaxMsgsPerSubject: 1, MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
+		MaxMsgsPerSubject: 1, MaxMsgSize: int32(s.about.chunk().MaxMessage()), AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
 		return fmt.Errorf("stream of broadcasts: %w", err)
@@ -43,7 +41,7 @@ func (s *server) resubscribe(ctx context.Context) error {
 	stream, err := s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: s.names.upStream(), Subjects: []string{s.names.subject(upKind, ">")}, Storage: jetstream.FileStorage,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
-		MaxMsgSize: wire.MaxMessage, AllowDirect: true, Replicas: s.Engine.Replicas(),
+		MaxMsgSize: int32(s.about.chunk().MaxMessage()), AllowDirect: true, Replicas: s.Engine.Replicas(),
 	})
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
@@ -56,12 +54,12 @@ func (s *server) resubscribe(ctx context.Context) error {
 	}
 	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverAllPolicy, InactiveThreshold: 30 * time.Second,
-		HeadersOnly: headed(s.about.Params),
+		HeadersOnly: s.about.headed(),
 	})
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
 	}
-	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about.Params)))
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAhead(s.about)))
 	if err != nil {
 		return fmt.Errorf("stream of updates: %w", err)
 	}
@@ -76,8 +74,8 @@ func (s *server) resubscribe(ctx context.Context) error {
 const mostFailures = 3
 
 // readAhead is how many messages the server asks for at a time. It is small if they are long.
-func readAhead(params int) int {
-	if wire.Chunks(params) > 1 {
+func readAhead(a *Announcement) int {
+	if a.chunks() > 1 {
 		return 2 * window
 	}
 	return 500

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"proactivedp/cluster/internal/journal"
+	"proactivedp/cluster/internal/wire"
 )
 
 // Nothing is sent before it is in the journal, at delays that let a client be one round ahead,
@@ -42,7 +43,7 @@ func TestNothingIsSentBeforeItIsInTheJournal(t *testing.T) {
 // What is held is handed over when there is enough, when the next round would take long, and
 // when the client waits, unless a broadcast for earlier rounds may come soon.
 func TestReleasesAreHeldForOneFlush(t *testing.T) {
-	c := &client{about: &Announcement{Params: 68}}
+	c := &client{about: &Announcement{Params: 68, Chunk: int(wire.MaxChunk)}}
 	c.out = newSender(c)
 	w := newWriter(c)
 	rounds := func() (all []int) {

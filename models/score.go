@@ -302,6 +302,11 @@ const (
 	recallMetric   = "recall-at-precision" // followed by : and the precision
 )
 
+// MetricNames returns the names of the metrics. One that takes a number ends in a colon.
+func MetricNames() []string {
+	return []string{accuracyMetric, balancedMetric, aucMetric, f1Metric, recallMetric + ":"}
+}
+
 // MetricsUsage lists the metrics for the help of an option.
 const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of the classes), " + aucMetric +
 	" (area under the ROC curve; with several classes the mean of each against the rest), " + f1Metric +

@@ -129,10 +129,10 @@ func TestSavedReleaseHasNoDigestOfRecords(t *testing.T) {
 	}
 }
 
-// The lines of Python that read a model back, in docs/own-table.md, read what is there: the
+// The lines of Python that read a model back, in docs/library.md, read what is there: the
 // length of the header at bytes 26 to 34, the header, and then weights by class and biases.
 func TestSavedModelIsAsDocumented(t *testing.T) {
-	lines, err := os.ReadFile(filepath.Join("..", "docs", "own-table.md"))
+	lines, err := os.ReadFile(filepath.Join("..", "docs", "library.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

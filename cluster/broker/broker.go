@@ -8,17 +8,13 @@ package broker
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 )
 
 // Engine describes the broker that the processes use: one that runs elsewhere, or one that Start
@@ -82,6 +78,44 @@ func (e Engine) Replicas() int {
 	return 1
 }
 
+// startedMaxMessage is the longest message of a broker that Start starts, in bytes.
+const startedMaxMessage = 1 << 20
+
+// checkFree returns an error if nobody can listen at e.Listen now, because another program does, for
+// example. The broker would find that out only after it has read its streams.
+func (e Engine) checkFree(ctx context.Context) error {
+	if e.Listen == "" {
+		return nil
+	}
+	var at net.ListenConfig
+	l, err := at.Listen(ctx, "tcp", e.Listen)
+	if err == nil {
+		return l.Close()
+	}
+	if why, ok := errors.AsType[syscall.Errno](err); ok {
+		err = why
+	}
+	err = fmt.Errorf("listen %s: %w", e.Listen, err)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: stop the program that listens there, or use another port", err)
+	}
+	return err
+}
+
+// MaxMessage returns the longest message that the broker takes, in bytes. If it runs elsewhere, p asks
+// it, and waits for it as Dial does. If Start is to start it, it must be able to listen.
+func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
+	if e.URL == "" {
+		return startedMaxMessage, e.checkFree(ctx)
+	}
+	c, err := Dial(ctx, e.URL, p)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	return c.MaxPayload(), nil
+}
+
 // MinKey is the length of the shortest key, in bytes.
 const MinKey = 16
 
@@ -128,107 +162,4 @@ func CheckURL(url string) error {
 		}
 	}
 	return nil
-}
-
-// Peer has the name, the credentials and the callbacks of a connection to a broker.
-type Peer struct {
-	Name  string       // the connection's name in the broker's lists
-	Creds *Credentials // nil means no credentials
-	// Inbox is the first part of the subjects under which answers arrive. Nobody else may be allowed
-	// to listen there.
-	Inbox string
-	// Reconnected, unless it is nil, is called from a goroutine of the connection each time the
-	// connection returns after a loss.
-	Reconnected func()
-}
-
-// Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
-// A lost connection returns by itself. Publishing while it is lost is an error.
-func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
-	if err := CheckURL(url); err != nil {
-		return nil, err
-	}
-	options := p.options()
-	if p.Creds != nil {
-		secure, err := p.Creds.options(strings.Contains(url, "tls://"))
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, secure...)
-	}
-	return dial(ctx, url, options)
-}
-
-// These are the timeouts of a connection.
-const (
-	reconnectWait = 100 * time.Millisecond
-	dialTimeout   = 5 * time.Second
-	pingInterval  = 5 * time.Second
-)
-
-func (p Peer) options() []nats.Option {
-	return []nats.Option{
-		nats.Name(p.Name), nats.CustomInboxPrefix(p.Inbox), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true),
-		nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, reconnectWait),
-		nats.ReconnectBufSize(-1),
-		nats.Timeout(dialTimeout), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			if p.Reconnected != nil {
-				p.Reconnected()
-			}
-		}),
-		// A refused operation returns an error to its caller, so it is not logged here.
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
-	}
-}
-
-func dial(ctx context.Context, url string, options []nats.Option) (*nats.Conn, error) {
-	c, err := nats.Connect(url, options...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", url, err)
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !c.IsConnected() {
-		if err := c.LastError(); c.IsClosed() || errors.Is(err, nats.ErrAuthorization) || untrusted(err) {
-			c.Close()
-			return nil, fmt.Errorf("%s: refused: %w", url, err)
-		}
-		select {
-		case <-ctx.Done():
-			err := c.LastError()
-			c.Close()
-			return nil, errors.Join(fmt.Errorf("%s: %w", url, context.Cause(ctx)), err)
-		case <-tick.C:
-		}
-	}
-	return c, nil
-}
-
-// untrusted reports whether err is about a certificate, so that waiting does not help.
-func untrusted(err error) bool {
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
-}
-
-// options returns the options for a connection with these credentials. Without TLS, as on loopback,
-// only the key is used.
-func (c *Credentials) options(secure bool) ([]nats.Option, error) {
-	pair, err := nkeys.FromSeed([]byte(c.Seed))
-	if err != nil {
-		return nil, fmt.Errorf("credentials: seed: %w", err)
-	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		return nil, fmt.Errorf("credentials: %w", err)
-	}
-	options := []nats.Option{nats.Nkey(public, pair.Sign)}
-	if secure {
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM([]byte(c.CA)) {
-			return nil, errors.New("credentials: ca is not a certificate")
-		}
-		options = append(options, nats.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}))
-	}
-	return options, nil
 }

@@ -42,6 +42,7 @@ func TestABrokerElsewhereIsConfigured(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	o.JetStream, o.StoreDir = true, t.TempDir()
 	ns, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func TestCredentialsAreOfOneRole(t *testing.T) {
 // Somebody who has subscribed and takes nothing, as a machine that is asleep, does not hold the
 // broker's end up.
 func TestABrokerLeavesWhoTakesNothing(t *testing.T) {
-	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start()
+	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: t.TempDir()}.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/hex"
@@ -25,17 +26,16 @@ type Broker struct {
 	ns     *server.Server // nil if it runs elsewhere
 	own    nkeys.KeyPair  // the key of the program that started it; nil if none is needed
 	url    string         // where others reach it; "" if nobody can
+	begun  chan struct{}  // closed when it has started or failed to
 }
 
-// readyTimeout is how long a broker may take to start. It first reads its streams.
-const readyTimeout = 5 * time.Minute
-
-// Start starts the broker, unless it runs elsewhere.
-func (e Engine) Start() (*Broker, error) {
+// Start starts the broker, unless it runs elsewhere. The broker first reads its streams, which may
+// take minutes. If the context ends before that, the error is context.Cause(ctx).
+func (e Engine) Start(ctx context.Context) (*Broker, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Broker{engine: e, url: e.URL}
+	b := &Broker{engine: e, url: e.URL, begun: make(chan struct{})}
 	if e.URL != "" {
 		return b, nil
 	}
@@ -43,16 +43,28 @@ func (e Engine) Start() (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.checkFree(ctx); err != nil {
+		return nil, err
+	}
 	if b.ns, err = server.NewServer(o); err != nil {
 		return nil, err
 	}
-	if e.Log != nil {
-		b.ns.SetLoggerV2(logger{e.Log}, false, false, false)
-	}
-	b.ns.Start()
-	if !b.ns.ReadyForConnections(readyTimeout) {
+	log := logger{e.Log, make(chan string, 1)}
+	b.ns.SetLoggerV2(log, false, false, false)
+	go func() { // Close waits for it
+		defer close(b.begun)
+		b.ns.Start()
+	}()
+	select {
+	case <-b.begun:
+	case <-ctx.Done():
 		b.Close()
-		return nil, fmt.Errorf("it did not start at %q: is the address taken?", e.Listen)
+		return nil, fmt.Errorf("the broker was starting: %w", context.Cause(ctx))
+	}
+	if why := log.failure(); why != "" || !b.ns.ReadyForConnections(readyTimeout) {
+		b.Close()
+		return nil, fmt.Errorf("the broker did not start, with its streams in %s: %s", e.StoreDir,
+			cmp.Or(why, "it accepts no connections"))
 	}
 	if e.Listen != "" {
 		b.url = "nats://" + b.ns.Addr().String()
@@ -63,14 +75,17 @@ func (e Engine) Start() (*Broker, error) {
 	return b, nil
 }
 
+// readyTimeout is how long a broker that has started may take to say so.
+const readyTimeout = time.Second
+
 // options returns the broker's options.
 func (b *Broker) options() (*server.Options, error) {
 	e := b.engine
 	o := &server.Options{
 		ServerName: "proactivedp", DontListen: e.Listen == "", JetStream: true, StoreDir: e.StoreDir,
-		NoSigs: true, NoLog: e.Log == nil, NoSystemAccount: false,
+		NoSigs: true, NoSystemAccount: false,
 		SyncAlways: e.Sync == 0, SyncInterval: e.Sync,
-		MaxPending: 256 << 20, WriteDeadline: time.Minute,
+		MaxPayload: startedMaxMessage, MaxPending: 256 << 20, WriteDeadline: time.Minute,
 	}
 	if len(e.Key) > 0 {
 		o.JetStreamKey, o.JetStreamCipher = hex.EncodeToString(e.Key), server.AES
@@ -145,7 +160,7 @@ func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 		}
 		options = append(options, nats.Nkey(public, b.own.Sign))
 	}
-	return dial(ctx, "", options)
+	return dial(ctx, "", p, options)
 }
 
 // closeTime limits how long Close waits. The broker closes its streams first. After that,
@@ -160,6 +175,7 @@ func (b *Broker) Close() {
 	}
 	closed := make(chan struct{})
 	go func() {
+		<-b.begun
 		b.ns.Shutdown()
 		b.ns.WaitForShutdown()
 		close(closed)
@@ -170,12 +186,38 @@ func (b *Broker) Close() {
 	}
 }
 
-// logger passes on the broker's log messages.
-type logger struct{ log func(level, text string) }
+// logger passes on the broker's log messages. The broker reports why it cannot start only there.
+type logger struct {
+	log   func(level, text string) // may be nil
+	fatal chan string              // has room for one
+}
 
-func (l logger) Noticef(format string, v ...any) { l.log("info", fmt.Sprintf(format, v...)) }
-func (l logger) Warnf(format string, v ...any)   { l.log("warn", fmt.Sprintf(format, v...)) }
-func (l logger) Errorf(format string, v ...any)  { l.log("error", fmt.Sprintf(format, v...)) }
-func (l logger) Fatalf(format string, v ...any)  { l.log("error", fmt.Sprintf(format, v...)) }
+func (l logger) write(level, format string, v []any) {
+	if l.log != nil {
+		l.log(level, fmt.Sprintf(format, v...))
+	}
+}
+
+func (l logger) Noticef(format string, v ...any) { l.write("info", format, v) }
+func (l logger) Warnf(format string, v ...any)   { l.write("warn", format, v) }
+func (l logger) Errorf(format string, v ...any)  { l.write("error", format, v) }
 func (l logger) Debugf(string, ...any)           {}
 func (l logger) Tracef(string, ...any)           {}
+
+func (l logger) Fatalf(format string, v ...any) {
+	l.write("error", format, v)
+	select {
+	case l.fatal <- fmt.Sprintf(format, v...):
+	default: // the first one is the cause
+	}
+}
+
+// failure returns why the broker did not start, or "".
+func (l logger) failure() string {
+	select {
+	case why := <-l.fatal:
+		return why
+	default:
+		return ""
+	}
+}

@@ -16,7 +16,7 @@ const Embedded = false
 type Broker struct{ engine Engine }
 
 // Start returns the broker at the engine's URL. This program contains no broker.
-func (e Engine) Start() (*Broker, error) {
+func (e Engine) Start(context.Context) (*Broker, error) {
 	if e.URL == "" {
 		return nil, errors.New("this program was built without a broker (tag nobroker): give the URL of one")
 	}

@@ -19,13 +19,13 @@ func ExampleEngine_Start() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: dir}.Start()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	b, err := broker.Engine{Listen: "127.0.0.1:0", StoreDir: dir}.Start(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer b.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
 	server, err := b.Connect(ctx, broker.Peer{Name: "server", Inbox: "_INBOX_server"})
 	if err != nil {
 		log.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/internal/plots"
+	"proactivedp/models"
 	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -38,6 +39,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"precision":    oneOf(train.Precisions()...),
 		"schedule":     oneOf(names(sim.Decays())...),
 		"average":      oneOf("none", "ema:", "tail:"),
+		"metric":       oneOf(models.MetricNames()...),
 		"sampling":     oneOf(names(dp.Samplings())...),
 		"features":     oneOf(hog.Prefix),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
@@ -72,6 +74,8 @@ func completions() map[string]cobra.CompletionFunc {
 		"record":         filesOf("json"),
 		"root":           oneOf("seed:"),
 		"orders":         oneOf(),
+		"class-weights":  oneOf(),
+		"redraw":         oneOf("epoch", "once"),
 		"csv":            filesOf("csv"),
 		"png":            filesOf("png"),
 		"trace":          filesOf("json"),

@@ -59,7 +59,16 @@ func loggedEvents(t *testing.T, dirs ...string) map[string][]string {
 		if !ok || !slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, f.Sel.Name) {
 			return true
 		}
-		if of, ok := f.X.(*ast.SelectorExpr); !ok || of.Sel.Name != "log" {
+		switch of := f.X.(type) {
+		case *ast.SelectorExpr:
+			if of.Sel.Name != "log" {
+				return true
+			}
+		case *ast.Ident:
+			if of.Name != "log" {
+				return true
+			}
+		default:
 			return true
 		}
 		var keys []string

@@ -38,7 +38,7 @@ func (r role) run(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	switch r.Name {
 	case "broker":
-		b, err := broker.Engine{Listen: r.URL[len("nats://"):], StoreDir: r.Dir}.Start()
+		b, err := broker.Engine{Listen: r.URL[len("nats://"):], StoreDir: r.Dir}.Start(ctx)
 		if err != nil {
 			return err
 		}

@@ -56,6 +56,9 @@ const (
 // maxResult is the largest result of a cell in bytes. A result is one message.
 const maxResult = 1000 << 10
 
+// maxMessage is the longest message of a sweep in bytes: a result with its header.
+const maxMessage = maxResult + 4<<10
+
 // class returns the name of the class of machines that compute the same bits.
 func class() string {
 	name := strings.Map(func(r rune) rune {
@@ -121,11 +124,14 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		o.Engine.StoreDir = q.store
 	}
 	o.Engine.Allow = Allow
-	if q.broker, err = o.Engine.Start(); err != nil {
+	if q.broker, err = o.Engine.Start(ctx); err != nil {
 		return nil, err
 	}
 	if q.conn, err = q.broker.Connect(ctx, broker.Peer{Name: "proactivedp sweep", Creds: o.Creds,
-		Inbox: "_INBOX_sweep"}); err != nil {
+		Inbox: "_INBOX_sweep", Unreachable: unreachable(q.log)}); err != nil {
+		return nil, err
+	}
+	if err = checkBroker(q.conn); err != nil {
 		return nil, err
 	}
 	if q.js, err = jetstream.New(q.conn); err != nil {
@@ -139,6 +145,24 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	}
 	q.log.Info("waiting for workers", "url", q.broker.URL(), "class", class())
 	return q, nil
+}
+
+// unreachable returns a function that logs why the broker cannot be reached.
+func unreachable(log *slog.Logger) func(error) {
+	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+}
+
+// checkBroker returns an error if a connection cannot be used for sweeps: if it will not return, or the
+// broker takes only shorter messages than a sweep's.
+func checkBroker(c *nats.Conn) error {
+	if c.IsClosed() {
+		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
+	}
+	if c.MaxPayload() < maxMessage {
+		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, must be at least %d: raise max_payload in "+
+			"its configuration", c.ConnectedUrlRedacted(), c.MaxPayload(), maxMessage)
+	}
+	return nil
 }
 
 // URL returns the URL at which workers reach the broker.
@@ -282,6 +306,9 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 // broker may have lost. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
+	if err := checkBroker(q.conn); err != nil {
+		return watcher, err
+	}
 	if !q.conn.IsConnected() {
 		return watcher, nil
 	}
@@ -306,6 +333,9 @@ func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyW
 			return watcher, err
 		}
 		if _, err := q.js.Publish(ctx, cellSubject+"."+class()+"."+tasks[i].Key, text); err != nil && !taken(err) {
+			if errors.Is(err, nats.ErrMaxPayload) {
+				return watcher, fmt.Errorf("cell %s has %d bytes: %w", tasks[i].Key, len(text), err)
+			}
 			q.log.Warn("a cell was not taken", "key", tasks[i].Key, "error", err)
 			return watcher, nil
 		}

@@ -62,17 +62,22 @@ func Work(ctx context.Context, o WorkOptions) error {
 	}
 	var err error
 	if w.conn, err = broker.Dial(ctx, o.URL, broker.Peer{Name: "proactivedp worker " + o.Name, Creds: o.Creds,
-		Inbox: workerInbox}); err != nil {
+		Inbox: workerInbox, Unreachable: unreachable(w.log)}); err != nil {
 		return err
 	}
 	defer w.conn.Close()
+	if err = checkBroker(w.conn); err != nil {
+		return err
+	}
 	if w.js, err = jetstream.New(w.conn); err != nil {
 		return err
 	}
 	w.log.Info("working", "worker", o.Name, "class", class(), "cells", o.Workers)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var all sync.WaitGroup
 	for range o.Workers {
-		all.Go(func() { w.work(ctx) })
+		all.Go(func() { w.work(ctx, cancel) })
 	}
 	all.Wait()
 	return context.Cause(ctx)
@@ -88,9 +93,14 @@ type worker struct {
 	sources sources
 }
 
-// work computes one cell after the other.
-func (w *worker) work(ctx context.Context) {
+// work computes one cell after the other. If the broker cannot be used any more, it cancels the
+// context with the reason.
+func (w *worker) work(ctx context.Context, cancel context.CancelCauseFunc) {
 	for ctx.Err() == nil {
+		if err := checkBroker(w.conn); err != nil {
+			cancel(err)
+			return
+		}
 		consumer, err := w.consumer(ctx)
 		if err != nil {
 			w.say(note{})

@@ -2,9 +2,9 @@ package wire
 
 import "fmt"
 
-// Assembly puts the chunks of one vector together, in any order. The zero value waits for the first
-// chunk.
+// Assembly puts the chunks of one vector together, in any order. It waits for the first chunk.
 type Assembly struct {
+	Chunk Chunk     // of the run
 	X     []float32 // the vector; complete when Add reports so
 	about Header    // header of all chunks, except for the chunk's number
 	has   []bool
@@ -35,7 +35,7 @@ func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 		return false, nil
 	}
 	a.has[h.Chunk] = true
-	lo, hi := Span(h.Params, h.Chunk)
+	lo, hi := a.Chunk.Span(h.Params, h.Chunk)
 	Floats(a.X[lo:hi], floats)
 	if a.left--; a.left > 0 {
 		return false, nil
@@ -48,7 +48,7 @@ func (a *Assembly) Add(h Header, floats []byte) (whole bool, err error) {
 }
 
 func (a *Assembly) begin(about Header) {
-	a.about, a.begun, a.left = about, true, Chunks(about.Params)
+	a.about, a.begun, a.left = about, true, a.Chunk.Chunks(about.Params)
 	if cap(a.X) < about.Params {
 		a.X = make([]float32, about.Params)
 	}

@@ -1,7 +1,7 @@
 // Package wire defines the messages in which vectors travel between the server of a training and its
-// clients. A message has a header of 64 bytes and at most ChunkFloats numbers. A longer vector is
-// cut into chunks. Each chunk is a message that describes the whole vector, so chunks may come in
-// any order, twice, or not at all. All numbers are little-endian:
+// clients. A message has a header of 64 bytes and at most as many numbers as the run's Chunk says. A
+// longer vector is cut into chunks. Each chunk is a message that describes the whole vector, so chunks
+// may come in any order, twice, or not at all. All numbers are little-endian:
 //
 //	 0  4  "PDPM"
 //	 4  2  version of the format
@@ -21,7 +21,7 @@
 //	64     the numbers, float32
 //
 // Messages of whole vectors may be sent together, one after the other, if they have at most
-// MaxMessage bytes together.
+// Chunk.MaxMessage bytes together.
 //
 // The CRC and the digest detect damage. They do not show who sent a message: the broker decides who
 // may publish under which subject.
@@ -48,11 +48,11 @@ const (
 	magic      = "PDPM"
 	version    = 1
 	HeaderSize = 64
-	// ChunkFloats is the largest number of floats in a message. With its header, a message is below
-	// 1 MiB, the usual limit of brokers.
-	ChunkFloats = 128 << 10
-	// MaxMessage is the length of the longest message, in bytes.
-	MaxMessage = HeaderSize + 4*ChunkFloats
+	// MaxChunk is the largest Chunk. With its header, a message is below 1 MiB, the usual limit of
+	// brokers.
+	MaxChunk Chunk = 128 << 10
+	// MinChunk is the smallest Chunk. With smaller ones, a long vector would be too many messages.
+	MinChunk Chunk = 4 << 10
 	// MaxParams bounds the length of a vector.
 	MaxParams = 1 << 30
 )
@@ -73,32 +73,53 @@ type Header struct {
 	Digest uint64
 }
 
+// Chunk is the largest number of floats in a message. All messages of a run have the same one, because
+// it decides which message has which part of a vector.
+type Chunk int
+
+// ChunkFor returns the largest Chunk for messages of at most this many bytes, as a multiple of 1024. It
+// returns less than MinChunk if the limit is too low.
+func ChunkFor(most int64) Chunk {
+	return Chunk(max(0, min((most-HeaderSize)/4, int64(MaxChunk))) / 1024 * 1024)
+}
+
+// Validate returns an error if the Chunk is out of range.
+func (c Chunk) Validate() error {
+	if c < MinChunk || c > MaxChunk {
+		return fmt.Errorf("chunk = %d numbers, must be in [%d, %d]", c, MinChunk, MaxChunk)
+	}
+	return nil
+}
+
+// MaxMessage returns the length of the longest message, in bytes.
+func (c Chunk) MaxMessage() int { return HeaderSize + 4*int(c) }
+
 // Chunks returns how many messages a vector with this many numbers needs. An empty one needs one.
-func Chunks(params int) int { return max(1, (params+ChunkFloats-1)/ChunkFloats) }
+func (c Chunk) Chunks(params int) int { return max(1, (params+int(c)-1)/int(c)) }
 
 // Bytes returns how many bytes all messages of a vector with this many numbers have.
-func Bytes(params int) int64 { return int64(HeaderSize*Chunks(params) + 4*params) }
+func (c Chunk) Bytes(params int) int64 { return int64(HeaderSize*c.Chunks(params) + 4*params) }
 
 // Together returns how many vectors with this many numbers fit into one message, at least 1.
-func Together(params int) int { return max(1, MaxMessage/(HeaderSize+4*params)) }
+func (c Chunk) Together(params int) int { return max(1, c.MaxMessage()/(HeaderSize+4*params)) }
 
 // Span returns the range [lo, hi) of the vector's numbers in a chunk.
-func Span(params, chunk int) (lo, hi int) {
-	return chunk * ChunkFloats, min(params, (chunk+1)*ChunkFloats)
+func (c Chunk) Span(params, chunk int) (lo, hi int) {
+	return chunk * int(c), min(params, (chunk+1)*int(c))
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Append appends the message for chunk h.Chunk of x, which is the whole vector.
-func (h Header) Append(dst []byte, x []float32) []byte {
-	lo, hi := Span(len(x), h.Chunk)
+func (c Chunk) Append(dst []byte, h Header, x []float32) []byte {
+	lo, hi := c.Span(len(x), h.Chunk)
 	at := len(dst)
 	dst = append(dst, magic...)
 	le := binary.LittleEndian
 	dst = le.AppendUint16(dst, version)
 	dst = le.AppendUint16(dst, uint16(h.Kind))
 	dst = le.AppendUint64(dst, h.Run)
-	for _, n := range [...]int{h.Client, h.Number, h.Newest, h.Size, len(x), h.Chunk, Chunks(len(x)), hi - lo} {
+	for _, n := range [...]int{h.Client, h.Number, h.Newest, h.Size, len(x), h.Chunk, c.Chunks(len(x)), hi - lo} {
 		dst = le.AppendUint32(dst, uint32(n))
 	}
 	dst = le.AppendUint64(dst, h.Digest)
@@ -115,8 +136,8 @@ func sum(message []byte) uint32 {
 
 // Parse reads a message and returns its header and the bytes of its numbers, which alias message.
 // The error wraps ErrMalformed.
-func Parse(message []byte) (Header, []byte, error) {
-	h, floats, rest, err := Next(message)
+func (c Chunk) Parse(message []byte) (Header, []byte, error) {
+	h, floats, rest, err := c.Next(message)
 	if err == nil && len(rest) > 0 {
 		return Header{}, nil, fmt.Errorf("%w: %d bytes after it", ErrMalformed, len(rest))
 	}
@@ -125,12 +146,12 @@ func Parse(message []byte) (Header, []byte, error) {
 
 // Next reads the first of several messages that were sent together. It returns its header, the bytes
 // of its numbers, and the rest, which alias messages. The error wraps ErrMalformed.
-func Next(messages []byte) (h Header, floats, rest []byte, err error) {
+func (c Chunk) Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	fail := func(format string, args ...any) (Header, []byte, []byte, error) {
 		return Header{}, nil, nil, fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 	}
-	if len(messages) < HeaderSize || len(messages) > MaxMessage {
-		return fail("%d bytes, must be %d to %d", len(messages), HeaderSize, MaxMessage)
+	if len(messages) < HeaderSize || len(messages) > c.MaxMessage() {
+		return fail("%d bytes, must be %d to %d", len(messages), HeaderSize, c.MaxMessage())
 	}
 	le := binary.LittleEndian
 	if string(messages[:4]) != magic {
@@ -147,7 +168,7 @@ func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 		}
 		n[i] = int(v)
 	}
-	if n[7] > ChunkFloats || len(messages) < HeaderSize+4*n[7] {
+	if n[7] > int(c) || len(messages) < HeaderSize+4*n[7] {
 		return fail("%d numbers in %d bytes", n[7], len(messages)-HeaderSize)
 	}
 	message, rest := messages[:HeaderSize+4*n[7]], messages[HeaderSize+4*n[7]:]
@@ -161,10 +182,10 @@ func Next(messages []byte) (h Header, floats, rest []byte, err error) {
 	if h.Kind != Update && h.Kind != Broadcast {
 		return fail("kind = %d, must be %d or %d", h.Kind, Update, Broadcast)
 	}
-	if n[6] != Chunks(h.Params) || h.Chunk >= n[6] {
-		return fail("chunk %d of %d for %d numbers, must be of %d", h.Chunk, n[6], h.Params, Chunks(h.Params))
+	if want := c.Chunks(h.Params); n[6] != want || h.Chunk >= n[6] {
+		return fail("chunk %d of %d for %d numbers, must be of %d", h.Chunk, n[6], h.Params, want)
 	}
-	if lo, hi := Span(h.Params, h.Chunk); n[7] != hi-lo {
+	if lo, hi := c.Span(h.Params, h.Chunk); n[7] != hi-lo {
 		return fail("%d numbers, must be %d", n[7], hi-lo)
 	}
 	if le.Uint32(message[56:]) != 0 {

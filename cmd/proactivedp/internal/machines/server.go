@@ -3,6 +3,7 @@ package machines
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime/debug"
 	"time"
@@ -122,6 +123,9 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	ctx := cmd.Context()
 	if s.scrape != "" {
 		m, err := cluster.ServeMetrics(s.scrape)
+		if _, taken := errors.AsType[*net.OpError](err); taken {
+			return err
+		}
 		if err != nil {
 			return cli.Usage(err)
 		}
