@@ -103,7 +103,7 @@ func TestEventsAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/machines.md")
+	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestEventsAreListed(t *testing.T) {
 		}
 		if _, there := logged[event]; !there || !strings.Contains(strings.Join(strings.Fields(string(page)), " "),
 			"`"+event+"`") {
-			t.Errorf("the event %q is gone, or docs/machines.md does not list it", event)
+			t.Errorf("the event %q is gone, or docs/metrics.md does not list it", event)
 		}
 	}
 }

@@ -58,7 +58,8 @@ var groups = []group{
 		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
 		{"docs/own-table.md", "Your own table"}, {"docs/files.md", "Images and other files"},
 		{"docs/extend.md", "Models and data sets"},
-		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/audit.md", "Audit"},
+		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/metrics.md", "Metrics and logs"},
+		{"docs/audit.md", "Audit"},
 		{"docs/paper.md", "Reproduce the paper"},
 	}},
 	{"Library", []guide{

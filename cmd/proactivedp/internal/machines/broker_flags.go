@@ -37,7 +37,7 @@ func (b *brokerFlags) addCreds(cmd *cobra.Command) {
 func (b *brokerFlags) addLog(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&b.logJSON, "log-json", false, "write the log on stderr as JSON, a line for each event")
 	cmd.Flags().StringVar(&b.eventLog, "event-log", "", "append what happens, progress included, to this `file` as "+
-		"JSON, one object a line (docs/machines.md lists the keys)")
+		"JSON, one object a line (docs/metrics.md lists the keys)")
 }
 
 // read reads the files that the flags name.
