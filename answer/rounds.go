@@ -54,8 +54,8 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 	return plan.History{Events: events}, err
 }
 
-// otherMechanism says what to do with a list of rounds of which some have another mechanism than Gaussian
-// noise; nil if all have it.
+// otherMechanism returns an error with a way out if some rounds of a list have another mechanism than
+// Gaussian noise.
 func otherMechanism(text []byte) error {
 	var rounds []struct {
 		Mechanism *string `json:"mechanism"`

@@ -302,8 +302,8 @@ type ScoresReport struct {
 	Attack            Attack       `json:"attack"`
 }
 
-// GaussianDP is the tighter bound that assumes that the privacy of the training is that of a Gaussian
-// mechanism.
+// GaussianDP is a tighter bound. It assumes that the training is as private as a Gaussian mechanism with
+// some μ.
 type GaussianDP struct {
 	Mu                float64 `json:"mu_lower_bound"` // the training is not μ-GDP for any smaller μ
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`

@@ -85,8 +85,8 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 
 // UsualSteps returns the [Utility] that looks at no records: it knows no accuracies, and takes the
 // clipping norm and the step sizes that [train.UsualStep] gives the model for the noise of a stage.
-// source has the task's data, of which only the number of the model's parameters is used. It is not for
-// strategy Paper, which needs a graph.
+// source has the task's data; only the number of the model's parameters is taken from it. Strategy Paper
+// needs a graph, so UsualSteps is not for it.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy == Paper || !(q.Least > 0) {

@@ -478,7 +478,7 @@ func (c *client) mechanism() *dp.Mechanism {
 	return &c.prepared.Config.Mechanism
 }
 
-// saw records k as that of the newest broadcast that the client's machine has received.
+// saw records that the client's machine has received broadcast k.
 func (c *client) saw(k int) {
 	c.mu.Lock()
 	c.newest = max(c.newest, k)

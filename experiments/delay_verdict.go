@@ -21,7 +21,7 @@ const verdictConfidence = 0.95
 const mostSeedsAdvised = 200
 
 // DelayVerdict says which delays a training tolerates. The difference of a delay is its accuracy at the
-// end less that of the synchronous run with the same seed. The verdict judges the mean difference over
+// end minus the accuracy of the synchronous run with the same seed. The verdict judges the mean difference over
 // seeds by Student's t distribution, which assumes that the differences are about normal.
 type DelayVerdict struct {
 	Text       string  `json:"text"`

@@ -148,8 +148,8 @@ func (e *Evaluation) count() {
 type ClassResult struct {
 	Count     int     `json:"count"`     // records of the class
 	Predicted int     `json:"predicted"` // records that are predicted as the class
-	Precision float64 `json:"precision"` // fraction of Predicted that is right; 0 if there are none
-	Recall    float64 `json:"recall"`    // fraction of Count that is found; 0 if there are none
+	Precision float64 `json:"precision"` // fraction of Predicted that is right; 0 if Predicted is 0
+	Recall    float64 `json:"recall"`    // fraction of Count that is found; 0 if Count is 0
 	F1        float64 `json:"f1"`        // harmonic mean of both; 0 if no record is right
 }
 

@@ -42,7 +42,7 @@ const (
 	mostNetworkStep = 4
 )
 
-// DefaultDelta returns the δ for n records of one's own: the largest power of ten that is at most
+// DefaultDelta returns the default δ for a user's file of n records: the largest power of ten that is at most
 // 1/(10n). With δ = 1/n, a mechanism that publishes one random record unchanged would satisfy the
 // guarantee. A power of ten changes with n as seldom as possible.
 func DefaultDelta(n int) float64 {
@@ -230,8 +230,8 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec.Model, config.Model.NumParams(), spec.Clip, sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the step size η₀ that [Prepared.Choose] chooses: that of a model of so many
-// parameters, for a clipping norm, a noise multiplier, a mean sample size and the number of rounds of all
+// UsualStep returns the step size η₀ that [Prepared.Choose] chooses for a model with this number of
+// parameters, a clipping norm, a noise multiplier, a mean sample size and the number of rounds of all
 // clients, with a schedule that falls to 0. It has three digits.
 func UsualStep(model string, params int, clip, sigma, size float64, rounds int) float64 {
 	most := float64(mostStep)

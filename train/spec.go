@@ -114,8 +114,8 @@ type Spec struct {
 	// "none", "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
 	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
-	// means accuracy. It changes no training. What is called accuracy in results for comparison is
-	// then this metric; Report.TestAccuracy remains the accuracy.
+	// means accuracy. It changes no training. Results that compare models have this metric where
+	// their keys say accuracy; Report.TestAccuracy remains the accuracy.
 	Metric string `json:"metric,omitempty"`
 	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
 	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be

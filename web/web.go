@@ -108,7 +108,7 @@ func Page(p Planner) ([]byte, error) {
 	return pageText(head, foot.String()), nil
 }
 
-// Made returns the page that was embedded when the program was built, or nil if there is none. Its version
+// Made returns the page that was embedded when the program was built, or nil without such a page. Its version
 // is [PageVersion].
 func Made() []byte { return made }
 

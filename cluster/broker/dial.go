@@ -173,7 +173,7 @@ func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*n
 	}
 }
 
-// attempt tries once to connect. If there is no answer for a while, it tells that and keeps waiting.
+// attempt tries once to connect. If there is no answer for a while, it reports that and keeps waiting.
 func attempt(url string, options []nats.Option, tell func(error)) (*nats.Conn, error) {
 	type outcome struct {
 		c   *nats.Conn

@@ -68,7 +68,7 @@ func (p *parser) names(in *bufio.Reader) error {
 // isRecord is a hint of errors in the first line.
 const isRecord = " (if the first line is a record, --no-header names the columns 1, 2, …)"
 
-// number puts the names of the columns of a file without a header in the place of its first record.
+// number names the columns of a file without a header. It overwrites the fields of the first record.
 func (p *parser) number() {
 	n, skipped := 0, p.Named == nil || !p.Unlabelled || p.Label != ""
 	for i := range p.fields {
@@ -81,8 +81,8 @@ func (p *parser) number() {
 	}
 }
 
-// isLabelOf reports whether a column without a name must be that of the labels, which this file
-// does not have: it is no feature and is not ignored.
+// isLabelOf reports whether a column that the file lacks is the column of the labels: it is no feature and
+// is not ignored.
 func (p *parser) isLabelOf(name string) bool {
 	k := p.Columns.of(name)
 	return k.kind != ignored && !slices.ContainsFunc(k.features(name), func(feature string) bool {

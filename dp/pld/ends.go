@@ -43,8 +43,8 @@ func (q query) with(specs ...spec) query {
 	return q
 }
 
-// epochsOf returns the epochs of an event, in units of which it is composed: E epochs, or one with
-// σ/√E if the draw is kept. If the draw is kept for all epochs, the mean of a record's E rounds is a
+// epochsOf returns the noise and the number of the epochs that compose to an event: E epochs with σ, or
+// one with σ/√E if the draw is kept. If the draw is kept for all epochs, the mean of a record's E rounds is a
 // sufficient statistic.
 func epochsOf(e dp.Event, epochs int, redraw dp.Redraw) (sigma, count float64) {
 	if redraw == dp.Once {

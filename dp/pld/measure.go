@@ -31,8 +31,8 @@ const (
 	shuffled
 )
 
-// epoch says what a measure is made of: t rounds, of which a record is in one with probability
-// present, and else in none.
+// epoch is one epoch of a measure: t rounds. With probability present a record is in one of them, else in
+// none.
 type epoch struct {
 	attack  attack
 	batches int

@@ -112,7 +112,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 	return bounds, nil
 }
 
-// kind returns dp.Upper for rounds of which no attack is known, as before the end of the first epoch.
+// kind returns dp.Upper for rounds without a known attack, as before the end of the first epoch.
 func (q query) kind(k dp.Kind, lower float64) dp.Kind {
 	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd && q.directions[0] == fixed) {
 		return dp.Upper

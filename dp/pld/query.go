@@ -24,7 +24,7 @@ type query struct {
 	accuracy   float64
 }
 
-// maxMeasures limits the different rounds of allocation, shuffled batches and groups, each of which
+// maxMeasures limits the number of different rounds of allocation, shuffled batches and groups. Each one
 // takes a fraction of a second.
 const maxMeasures = 16
 
@@ -339,9 +339,9 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 	return min(lower, upper), upper, nil
 }
 
-// ends returns the queries for the ends of an answer. The upper end is the least one of most. The
-// lower end is the least one of least, each of which is the largest of several attacks; if least is
-// nil, most[0] gives both ends. lost is the δ that may be lost.
+// ends returns the queries for the ends of an answer. The upper end is the smallest ε of the queries in
+// most. Each element of least is a list of attacks and gives their largest ε; the lower end is the smallest
+// of these. If least is nil, most[0] gives both ends. lost is the δ that may be lost.
 func (q query) ends(lost float64) (least [][]query, most []query, err error) {
 	switch {
 	case len(q.events) > 0:

@@ -66,7 +66,7 @@ func (p *parser) idxArray(path, name string) (*array, error) {
 	return newArrayOf(path, name, in, unknownSize, readIDXHeader)
 }
 
-// addIDX adds the part of a file of images, with the labels from the file beside it.
+// addIDX adds the part of a file of images, with the labels from the file in the same folder.
 func (p *parser) addIDX(path string, r role) error {
 	x, err := p.idxArray(path, "images")
 	if err != nil {

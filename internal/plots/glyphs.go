@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// marking draws text, with a mark in the place of each character that the typeface does not have,
-// such as the letters of Chinese names. Otherwise some formats would leave them out.
+// marking draws text. It draws a mark for each character that the typeface does not have, such as the
+// letters of Chinese names. Otherwise some formats would leave them out.
 type marking struct{ text.Handler }
 
 // missing is the mark: the first of these that the typeface has.

@@ -94,7 +94,7 @@ func (k Kind) Advice() string {
 	return advices[Binary]
 }
 
-// Recognise returns the kind of a file by its first bytes, of which there should be 512. It returns Unknown
+// Recognise returns the kind of a file by its first 512 bytes, or fewer for a short file. It returns Unknown
 // for text.
 func Recognise(start []byte) Kind {
 	has := func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) }

@@ -11,8 +11,8 @@ import (
 	"proactivedp/train"
 )
 
-// OwnUsual returns paper, with one client for an own file. What else is not given is only valid there:
-// [TrainFlags.Choose] replaces it when the number of records is known.
+// OwnUsual returns paper, with one client for an own file. Its other values are placeholders for an own
+// file: [TrainFlags.Choose] replaces them when the number of records is known.
 func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
 	return func(model, dataset string) train.Spec {
 		s := paper(model, dataset)

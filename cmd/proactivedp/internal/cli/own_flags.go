@@ -375,8 +375,8 @@ func TableOptions(form train.FileForm) table.Options {
 }
 
 // sayUnscaled says which columns with large numbers were read without --normalise, before a budget is
-// spent on them: one of large numbers can be all that is learned. This is told to whoever has the
-// records, and is in no report.
+// spent on them: the model may learn only a column with large numbers. The warning goes to the terminal
+// of whoever has the records, and is in no report.
 func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 	if len(o.unscaled) == 0 {
 		return

@@ -186,8 +186,8 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// chooseOwn sets what of a task on an own file was not given and does not come from the loop: the model,
-// how many records are held out, each client's δ, and K, which only the strategy paper uses.
+// chooseOwn sets the settings of a task on an own file that were not given and that the loop does not
+// find: the model, the held-out part, each client's δ, and K, which only the strategy paper uses.
 func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
 	f.train.OwnModel(cmd, source.Data())
 	task.Spec.Model = f.train.Spec.Model

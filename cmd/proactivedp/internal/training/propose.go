@@ -23,7 +23,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// What --probe may be beside the name of a data set.
+// Values of --probe that are not the name of a data set.
 const (
 	probeOwn       = string(propose.Own)
 	probeSynthetic = "synthetic"
@@ -91,7 +91,7 @@ takes this many times the arithmetic.`,
 	return cmd
 }
 
-// givenFlags are the flags of a training of what proposals take as given, by name.
+// givenFlags are the names of the training flags that no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
 	"split", "momentum", "delta", "seed"}
 
@@ -222,7 +222,7 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	return train.NewSource(d), nil
 }
 
-// loadProbed loads the set that [probeFor] named in the place of the data.
+// loadProbed loads the set that is probed instead of the data, see [probeFor].
 func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data.Dataset) (*data.Dataset, error) {
 	if probed == probeSynthetic {
 		probed = likest(d)
