@@ -45,14 +45,14 @@ import (
 //  3. The next life reads round 5 from the stream and refuses it, because its client is
 //     expelled. The model lacks an update that it had before.
 //
-// clientsFile is written before the server answers a hello from a new life of a journal.
-// Otherwise:
+// clientsFile is written before the server answers a hello from a new life of a journal. Each opening
+// of a journal is a life of it, and they are numbered. Otherwise:
 //
-//  1. Somebody copies a journal. The original is opened for the third time, and the server
-//     lets it continue.
-//  2. The server stops before it has written that it knows of life 3.
-//  3. The copy is opened, also for the third time. The next life of the server knows of life 2
-//     only and lets the copy continue. Both release the same rounds.
+//  1. A journal that was opened twice is copied. The original is opened again, which is its life 3,
+//     and the server lets it continue.
+//  2. The server stops before it has written that the journal is in life 3.
+//  3. The copy is opened, which is life 3 of the copy. The restarted server has only life 2 on
+//     record, so the copy may continue. Now both release the same rounds.
 const (
 	runFile     = "run.json"     // the announcement
 	stateFile   = "server.state" // the machine's state and a tally

@@ -110,8 +110,9 @@ func (c *comparison) summaries() []Summary {
 	return out
 }
 
-// times returns a series' times to the goal, by seed. NaN means that the seed never reached it, or that
-// it lost more than the tolerance again until its end.
+// times returns, for each seed of series i, the time at which its accuracy first reached the goal, and how
+// many seeds count as having reached it. The time is NaN if the accuracy never reached the goal, or if it
+// is below the goal by more than the tolerance at the end.
 func (c *comparison) times(i int) (seconds []float64, reached int) {
 	for seed, run := range c.runs[i] {
 		at, ok := run.Reaches(c.goal[seed])

@@ -16,8 +16,9 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Columns says what the columns of a table hold that are not simply numbers. Like labels and
-// constants it is public, and not found in the records.
+// Columns describes the columns of a table that are not plain numbers, such as categories and dates. The
+// user writes this description. It must be public, like the labels and the constants of normalisation; the
+// program never derives it from the records.
 type Columns struct {
 	text     string
 	kinds    map[string]column

@@ -201,11 +201,7 @@ func TestAllocationBetweenGaussianAndPoisson(t *testing.T) {
 // grows with the epochs.
 func TestAllocationSweep(t *testing.T) {
 	r := rand.New(rand.NewPCG(40, 7))
-	settings := 3
-	if testkit.Sweeps(t) > 1 {
-		settings = 500
-	}
-	for range settings {
+	for range 3 * testkit.Sweeps(t) {
 		sigma, batches, epochs := logUniform(r, 0.4, 4), int(logUniform(r, 2, 1000)), int(logUniform(r, 1, 200))
 		delta := logUniform(r, 1e-9, 1e-4)
 		b := epsilon(t, Accountant{}, delta, allocated(sigma, batches, epochs, dp.EachEpoch))

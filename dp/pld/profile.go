@@ -81,8 +81,9 @@ func (q query) composeDeltas(eps []float64) *profile {
 	return p
 }
 
-// narrow narrows p in one direction. If there are several ε, a first pass bounds δ
-// everywhere before the effort is spent on the accuracy.
+// narrow brings the bounds of δ in p closer together, in one direction of the adjacency, until they have
+// the accuracy or the query's effort is used up. If there are several ε, a first, coarse pass gives all of
+// them usable bounds, in case the effort ends in the second pass.
 func (q query) narrow(p *profile, d direction, accuracy float64) {
 	order := spreadOut(len(p.eps))
 	if len(order) > 1 {

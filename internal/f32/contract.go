@@ -180,8 +180,9 @@ func (t *Tile) checkFactors(terms *Terms) {
 	}
 }
 
-// LaneTile is a block of products of vectors of lanes with vectors of lanes. They are summed over
-// the terms but not over the lanes. It computes per-example weight gradients and Gram matrices.
+// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is the sum over
+// the [Terms] of a vector of A times a vector of B, lane by lane; the lanes are not added up. It
+// computes per-example weight gradients and Gram matrices. With t.A and t.B for the offsets of term t:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]

@@ -142,8 +142,9 @@ func (l seriesList) largest() series {
 	return slices.MaxFunc(l, func(a, b series) int { return a.size - b.size })
 }
 
-// apart returns the series low, with the lowest mean accuracy of all sample sizes from size on, and
-// high, with the highest mean accuracy of all smaller sizes.
+// apart helps to judge the claim that sample sizes of at least size are best: low is the series with the
+// lowest mean accuracy among them, and high the one with the highest among smaller sizes. The claim holds
+// if low is better than high.
 func (l seriesList) apart(size int) (low, high series, err error) {
 	low, high = series{mean: math.Inf(1)}, series{mean: math.Inf(-1)}
 	for _, s := range l {

@@ -41,8 +41,8 @@ func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	}
 }
 
-// Open returns which settings of a training on an own file were not given. epochs is what --epochs says,
-// or 0.
+// Open returns the settings that the user has not given for a training on a file of theirs.
+// [TrainFlags.Choose] chooses these. epochs is the value of --epochs, or 0 if it was not given.
 func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
 	open := train.Open{
