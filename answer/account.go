@@ -75,12 +75,14 @@ func (q *AccountQuestion) read() error {
 		return errors.New("events and file, only one may be given")
 	}
 	h, err := ReadRounds([]byte(q.File), dp.Poisson, "")
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = h.Fixed()
 	}
-	q.File, q.Events, q.Notes = "", h.Events, h.Notes
-	_, err = h.Fixed()
-	return err
+	if err != nil {
+		return fmt.Errorf("file: %w", err)
+	}
+	q.File, q.Events, q.Notes = "", h.Events, append(q.Notes, h.Notes...)
+	return nil
 }
 
 // checkEvents reports every invalid event.
@@ -97,7 +99,10 @@ func checkEvents(events []dp.Event) error {
 // Account answers an AccountQuestion. It returns one Accounting for each accountant that was asked. If
 // none of them covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
-	if err := errors.Join(q.read(), q.Validate()); err != nil {
+	if err := q.read(); err != nil {
+		return nil, err
+	}
+	if err := q.Validate(); err != nil {
 		return nil, err
 	}
 	accs, err := accountants(q.Accountant, q.Accuracy)

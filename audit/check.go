@@ -228,9 +228,6 @@ func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
 	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 if unknown: the sensitivity is NaN, which fails
 	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
-	if m.Sampling.CheckDrawn() != nil {
-		allowed = math.NaN()
-	}
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()
 	// The variances are estimated. With the degrees of freedom of the world with fewer runs, Student's

@@ -249,7 +249,7 @@ func TestPushKnowsThatItsVarianceIsMeasured(t *testing.T) {
 // mechanism does not pass for a whole one.
 func TestUnknownSchemesFail(t *testing.T) {
 	for _, m := range []dp.Mechanism{
-		{Sampling: "allocation", Adjacency: dp.AddOrRemove, ClipNorm: 1},
+		{Sampling: "bins", Adjacency: dp.AddOrRemove, ClipNorm: 1},
 		{Sampling: dp.Poisson, Adjacency: "near", ClipNorm: 1},
 	} {
 		o := &outcome{cfg: sim.Config{Mechanism: m}, rate: moments{n: 2, sum: 1, squares: 1},
@@ -263,7 +263,7 @@ func TestUnknownSchemesFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.sampling = "allocation"
+	h.sampling = "bins"
 	if mean, variance, _ := h.sum(0.25); !math.IsNaN(mean) || !math.IsNaN(variance) {
 		t.Errorf("mean %v, variance %v of an unknown sampling", mean, variance)
 	}

@@ -146,6 +146,12 @@ func (t Task) Validate() error {
 	if t.Eta0 != 0 {
 		errs = append(errs, dp.CheckRange("eta0", t.Eta0, 1e-30, 1e30))
 	}
+	if s.BoundsEpsilon != 0 {
+		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
+	}
+	if !s.IsAccuracy() {
+		fail("metric = %q, must be accuracy: targets and sampling errors are those of an accuracy", s.Metric)
+	}
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)
 	}

@@ -194,14 +194,12 @@ func (j *Journal) expect(q Question) error {
 		return nil
 	}
 	best := mostAccurate(e.Outlook.Points)
-	lowest, within := math.Inf(1), 0.0
+	lowest := math.Inf(1)
 	for i, c := range e.Clients {
-		if c.Accuracy < lowest {
-			lowest, within = c.Accuracy, marginOf(c.Accuracy, j.Public.HeldOut[i])
+		if best.Accuracy >= c.Accuracy-marginOf(c.Accuracy, j.Public.HeldOut[i]) {
+			return nil // the held-out records of the client cannot tell the two apart
 		}
-	}
-	if best.Accuracy >= lowest-within { // the held-out records of the client cannot tell the two apart
-		return nil
+		lowest = min(lowest, c.Accuracy)
 	}
 	r := &Refusal{Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}
 	if best.Sigma == q.Least {

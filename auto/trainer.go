@@ -150,7 +150,7 @@ func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 			all[i] = all[0]
 			continue
 		}
-		all[i] = Tested{p.JudgeOn(own)(params), train.RowsOf(own), p.Baseline(own)}
+		all[i] = Tested{p.JudgeOn(own)(params), train.RowsOf(own), own.MajorityShare()}
 	}
 	return all, nil
 }

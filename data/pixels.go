@@ -15,6 +15,9 @@ type PixelRange struct {
 	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
 	// is an error.
 	Clamp bool
+	// Whole means that a number that is not whole is an error. Rows without stated bounds are whole
+	// numbers in [0, 255]; numbers in [0, 1] would otherwise become black images.
+	Whole bool
 }
 
 // ParsePixelRange reads LOW,HIGH.
@@ -32,6 +35,8 @@ func ParsePixelRange(text string) (PixelRange, error) {
 // unless r clamps.
 func (r PixelRange) Pixel(v float64) (byte, bool) {
 	switch {
+	case r.Whole && v != math.Trunc(v):
+		return 0, false
 	case v >= r.Low && v <= r.High:
 		return byte(math.Round((v - r.Low) / (r.High - r.Low) * 255)), true
 	case r.Clamp && v < r.Low:
@@ -47,7 +52,11 @@ var ErrPixel = errors.New("is not a pixel")
 
 // Fault returns the error for a number of an image that is not a pixel. It does not show the number.
 func (r PixelRange) Fault(image int) error {
-	return fmt.Errorf("image %d: a number %w: must be in [%v, %v]", image, ErrPixel, r.Low, r.High)
+	whole := ""
+	if r.Whole {
+		whole = "a whole number "
+	}
+	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
 // PixelGrid says how a row is an image: its pixels in the order height, width, channels or channels,
@@ -111,9 +120,6 @@ func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 		m.Std[c] = 1
 	}
 	zero, ok := r.Pixel(0)
-	if d.Dense() {
-		ok = true
-	}
 	for i := range d.Len() {
 		row, image := d.Row(i), m.Image(i)
 		if !ok && len(row.Index) < size {

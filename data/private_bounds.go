@@ -113,7 +113,10 @@ func (d *Dataset) PrivateBounds(epsilon float64, known func(j int) bool, s *rng.
 			}
 		}
 	}
-	scale := int(math.Ceil(math.Nextafter(float64(n)/epsilon, math.Inf(1))))
+	scale := int(math.Ceil(float64(n) / epsilon))
+	if math.FMA(float64(scale), epsilon, -float64(n)) < 0 { // the quotient was rounded down
+		scale++
+	}
 	for i := range counts {
 		counts[i] += s.DiscreteLaplace(scale)
 	}

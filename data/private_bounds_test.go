@@ -88,24 +88,23 @@ func TestPrivateBounds(t *testing.T) {
 	}
 }
 
-// A record is in one bin of each column, so that the L1 sensitivity of all counts is the number of
-// columns: the noise that the scale promises has exactly this ratio. With the noise taken out, two
-// neighbours differ in one count of each column. Here the whole mechanism is attacked: how often the
-// bounds are those of the outlier's bin may differ between neighbours by a factor of exp(ε) at most.
+// The whole mechanism is attacked: how often the largest bound is that of the bin of 1024 may differ by a
+// factor of exp(ε) at most between data sets with k and k−1 records in this bin. The scale must be 2. With
+// a scale of 1 the threshold would be 11, so the noise would decide at k = 9, and the factor would be e.
+// Each comparison is wrong with probability below 1e-5 (4.3 standard deviations of a - exp(ε)·b).
 func TestPrivateBoundsOfNeighbours(t *testing.T) {
-	const epsilon, draws = 0.7, 4_000
-	with, err := FromRows("own", [][]float32{{1024}, {1}}, []int32{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	without, err := FromRows("own", [][]float32{{1}, {0}}, []int32{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	without.Label, without.Start = without.Label[:1], without.Start[:2] // the record {1} alone
-	count := func(d *Dataset, seed uint64) (n float64) {
+	const epsilon, draws, k = 0.5, 8_000, 9
+	share := func(k int) (n float64) {
+		rows, labels := [][]float32{{1}}, []int32{0}
+		for range k {
+			rows, labels = append(rows, []float32{1024}), append(labels, 1)
+		}
+		d, err := FromRows("own", rows, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range draws {
-			m, _, err := d.PrivateBounds(epsilon, func(int) bool { return false }, rng.New(seed).Stream(rng.Bounds, 0, i))
+			m, _, err := d.PrivateBounds(epsilon, func(int) bool { return false }, rng.New(uint64(k)).Stream(rng.Bounds, 0, i))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,8 +114,11 @@ func TestPrivateBoundsOfNeighbours(t *testing.T) {
 		}
 		return n
 	}
-	a, b := count(with, 1), count(without, 2)
-	if slack := 5 * math.Sqrt(a+b); a > math.Exp(epsilon)*b+slack*math.Exp(epsilon) || b > a*math.Exp(epsilon)+slack {
-		t.Errorf("%v of %v draws with the record, %v without it", a, draws, b)
+	a, b := share(k), share(k-1)
+	for _, pair := range [][2]float64{{a, b}, {draws - b, draws - a}, {b, a}, {draws - a, draws - b}} {
+		x, y := pair[0], pair[1]*math.Exp(epsilon)
+		if x > y+4.3*math.Sqrt(x+math.Exp(epsilon)*y) {
+			t.Errorf("%v of %v draws, and %v of its neighbour", pair[0], draws, pair[1])
+		}
 	}
 }

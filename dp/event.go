@@ -48,8 +48,8 @@ const (
 	Poisson Sampling = "poisson"
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
-	// Shuffle permutes the records in each epoch and cuts them into batches of equal size, as most
-	// data loaders do. It is accounted for without amplification; see [Unamplified].
+	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do.
+	// [Redraw] says whether each epoch has a new permutation. It is accounted for without amplification; see [Unamplified].
 	Shuffle Sampling = "shuffle"
 	// Allocation lets each record choose, independently of the others, one of the t rounds of an
 	// epoch: "random allocation", or "balls in bins". A batch may be empty or large. Batches of equal

@@ -182,25 +182,29 @@ func (e Event) Epochs() int {
 // be in more rounds than epochs begin: an epoch begins at noise σ₁, then the noise becomes σ₂, then
 // the epoch ends and the next one begins at σ₂. Now a record can be in two of t rounds at σ₂. So if
 // rounds differ, all events but the last must be whole epochs. Otherwise the error wraps
-// [ErrNotCovered].
+// [ErrNotCovered]. The same holds for random allocation, whose events are checked, but not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	all = slices.Clone(events)
 	shuffled := func(e Event) bool {
 		scheme, _ := e.Scheme()
 		return (scheme == ShuffleZeroOut || scheme == ShuffleReplaceOne) && e.Validate() == nil
 	}
-	first := slices.IndexFunc(events, shuffled)
+	inEpochs := func(e Event) bool {
+		scheme, _ := e.Scheme()
+		return shuffled(e) || scheme == AllocationAddOrRemove && e.Validate() == nil
+	}
+	first := slices.IndexFunc(events, inEpochs)
 	differ := slices.ContainsFunc(events, func(e Event) bool {
-		return shuffled(e) && (e.NoiseMultiplier != events[first].NoiseMultiplier || e.Batches() != events[first].Batches())
+		return inEpochs(e) && (e.NoiseMultiplier != events[first].NoiseMultiplier || e.Batches() != events[first].Batches())
 	})
 	for i, e := range events {
-		if !shuffled(e) {
-			continue
-		}
-		if differ && i != len(events)-1 && e.Count%e.Batches() != 0 {
-			return nil, false, fmt.Errorf("event %d: %d rounds of shuffled batches, must be whole epochs of %d: different "+
+		if differ && inEpochs(e) && i != len(events)-1 && e.Count%e.Batches() != 0 {
+			return nil, false, fmt.Errorf("event %d: count = %d, must be whole epochs of %d batches: different "+
 				"rounds follow, and a record could be in more rounds than epochs begin: %w", i, e.Count, e.Batches(),
 				ErrNotCovered)
+		}
+		if !shuffled(e) {
+			continue
 		}
 		if others = true; e.Adjacency == ZeroOut {
 			all[i].Adjacency = AddOrRemove

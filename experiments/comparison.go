@@ -60,7 +60,10 @@ func newComparison(all []series, runs [][]pool.Timed) *comparison {
 	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
 	if len(ended) > 0 {
 		mean, sd := report.Spread(finals(ended))
-		c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
+		c.tolerance = sd
+		if all[0].spec.IsAccuracy() {
+			c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
+		}
 	}
 	for i, accuracy := range finals(runs[0]) {
 		if runs[0][i].Diverged {
@@ -71,8 +74,13 @@ func newComparison(all []series, runs [][]pool.Timed) *comparison {
 	return c
 }
 
-// toleranceText says how far below the reference the goal is, and why.
-const toleranceText = "the larger of one standard deviation over seeds and that of drawing the rows judged by"
+// toleranceText says how far below the reference the goal is.
+func (c *comparison) toleranceText() string {
+	if c.all[0].spec.IsAccuracy() {
+		return "the larger of one standard deviation over seeds and that of drawing the rows judged by"
+	}
+	return "one standard deviation over seeds"
+}
 
 func finals(runs []pool.Timed) []float64 {
 	var out []float64

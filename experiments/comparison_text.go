@@ -21,7 +21,7 @@ func (c *comparison) goalText() string {
 		"that of the first of %d looks at it or above, mean over seeds. "+
 		"A run that ends more than %.4f below its target has not reached it. "+
 		"Speed-up: of that time, over %s (in brackets the least of a seed).%s",
-		c.all[0].spec.MetricName(), c.all[0].name, c.tolerance, toleranceText, c.looks(), c.tolerance, c.all[0].name, c.goalNotes())
+		c.all[0].spec.MetricName(), c.all[0].name, c.tolerance, c.toleranceText(), c.looks(), c.tolerance, c.all[0].name, c.goalNotes())
 }
 
 // goalNotes says if a target does not exist or is met from the start.

@@ -38,7 +38,8 @@ type DelayVerdict struct {
 	// than the synchronous run; "" and null if no delay of Keeps is faster.
 	Fastest string   `json:"fastest"`
 	SpeedUp *float64 `json:"speed_up"`
-	// Resolution is the least loss that these seeds can show for every delay; null with one seed.
+	// Resolution is the least loss that these seeds can show for every delay that did not diverge; null
+	// with one seed.
 	Resolution *float64 `json:"resolution"`
 	// SeedsAdvised is about how many seeds would show the margin for the undecided delays; 0 if there
 	// are none, or if it is above 200.
@@ -56,12 +57,13 @@ func (c *comparison) verdict(margin, baseline float64) DelayVerdict {
 		for _, s := range all[1:] {
 			v.Undecided = append(v.Undecided, s.Delay)
 		}
-		v.Text = fmt.Sprintf("No verdict: the synchronous run does not beat always predicting the same class "+
-			"(%.4f). Choose settings with which it learns.", baseline)
 		if base.Diverged > 0 {
 			v.Text = fmt.Sprintf("No verdict: the synchronous run diverged with %d of %s. Choose a smaller step size.",
 				base.Diverged, seedsText(seeds))
+			return v
 		}
+		v.Text = fmt.Sprintf("No verdict: the synchronous run does not beat always predicting the same class "+
+			"(%.4f). Choose settings with which it learns.", baseline)
 		return v
 	}
 	var lost []string    // with how much
@@ -71,7 +73,9 @@ func (c *comparison) verdict(margin, baseline float64) DelayVerdict {
 	for i, s := range all[1:] {
 		mean, sd := report.Spread(c.differences(i + 1))
 		half := halfWidth(sd, seeds)
-		widest = max(widest, half)
+		if s.Diverged == 0 {
+			widest = max(widest, half)
+		}
 		switch {
 		case s.Diverged > 0:
 			lost = append(lost, fmt.Sprintf("%s (diverged with %d of %s)", s.Delay, s.Diverged, seedsText(seeds)))

@@ -18,7 +18,7 @@ type SearchReport struct {
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
 	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
-	MajorityShare float64         `json:"majority_share"`    // accuracy of always predicting their most frequent class, mean
+	MajorityShare float64         `json:"majority_share"`    // the metric without looking at the features, see models.Metric.Baseline; mean over seeds
 	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
 	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers
@@ -26,6 +26,7 @@ type SearchReport struct {
 	PrivacyReason string          `json:"privacy_reason"`
 	Command       string          `json:"command"` // command that repeats the search
 	metric        string
+	warning       string // see train.Spec.BaselineWarning
 }
 
 // SearchRanking holds the candidates with one noise multiplier.
@@ -75,7 +76,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 		Data: d.Name, DataSHA256: source.Hash(), Synthetic: d.Synthetic,
 		HeldOutRows: int(math.Round(held)), MajorityShare: share, GradComps: all[0].spec.GradComps,
 		Seeds: s.Seeds, Notes: s.Train.Notes(), PrivacyReason: privacyReason, Command: o.command(s),
-		metric: s.Train.MetricName(),
+		metric: s.Train.MetricName(), warning: s.Train.BaselineWarning(),
 	}
 	for _, sigma := range s.Sigmas {
 		ranked := best(all, sigma)
@@ -114,7 +115,7 @@ func (r *SearchReport) WriteText(w io.Writer) error {
 			fmt.Fprintf(&text, "\n%s: the best is %s with step size %s, held-out %s %.4f (%.4f by always predicting "+
 				"the same class)\n", noise, best.Model, best.step, metric, best.Accuracy, r.MajorityShare)
 			if best.Accuracy <= r.MajorityShare {
-				fmt.Fprintf(&text, "WARNING: %s\n", train.MajorityWarning)
+				fmt.Fprintf(&text, "WARNING: %s\n", r.warning)
 			}
 		}
 		fmt.Fprintf(&text, "%s\n", ranking.how)

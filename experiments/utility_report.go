@@ -23,7 +23,7 @@ type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
 	JudgedOn   string           `json:"judged_on"`      // description of the TestRows
-	Majority   float64          `json:"majority_share"` // accuracy of always predicting their most frequent class
+	Majority   float64          `json:"majority_share"` // the metric without looking at the features, see models.Metric.Baseline
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
@@ -97,7 +97,7 @@ func (r *UtilityReport) WriteText(w io.Writer) error {
 	}
 	for _, u := range r.Lines {
 		if u.Accuracy <= r.Majority {
-			if _, err := fmt.Fprintf(w, "WARNING: C = %g: %s\n", u.Clip, train.MajorityWarning); err != nil {
+			if _, err := fmt.Fprintf(w, "WARNING: C = %g: %s\n", u.Clip, r.Spec.Train.BaselineWarning()); err != nil {
 				return err
 			}
 		}

@@ -151,14 +151,14 @@ type report struct {
 
 // checkBounds refuses the report of a training whose private bounds cost more than its rounds say.
 func (r report) checkBounds() error {
-	var config struct {
-		BoundsEpsilon float64 `json:"bounds_epsilon"`
-	}
-	if json.Unmarshal(r.Config, &config) != nil || config.BoundsEpsilon == 0 { // other reports have another config
+	var config map[string]json.RawMessage
+	_ = json.Unmarshal(r.Config, &config) // other reports have another config
+	epsilon, there := config["bounds_epsilon"]
+	if !there || string(epsilon) == "0" {
 		return nil
 	}
-	return fmt.Errorf("bounds_epsilon = %v: the bounds of the columns cost this ε, which is not among the rounds: give the "+
-		"rounds without the rest of the report, and add it to their ε", config.BoundsEpsilon)
+	return fmt.Errorf("bounds_epsilon = %.40s: the bounds of the columns cost this ε, which is not among the rounds: give the "+
+		"rounds without the rest of the report, and add it to their ε", epsilon)
 }
 
 // maxNote and maxNotes limit the notes of a file: bytes of each, and how many.

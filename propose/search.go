@@ -95,6 +95,12 @@ func checkBase(b train.Spec) error {
 	if b.Holdout != 0 {
 		fail("holdout = %v, must be 0: the search chooses the rows that judge", b.Holdout)
 	}
+	if b.BoundsEpsilon != 0 {
+		fail("bounds epsilon = %v, must be 0: the ε of a proposal does not include private bounds", b.BoundsEpsilon)
+	}
+	if !b.IsAccuracy() {
+		fail("metric = %q, must be accuracy: the noise of private probing is that of a count", b.Metric)
+	}
 	return errors.Join(errs...)
 }
 

@@ -43,6 +43,9 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	if p.stage != nil {
 		return nil, errors.New("a stage of a training has no target epsilon, because each participant has its own sigma")
 	}
+	if err := plan.CheckEpsilon(targetEpsilon); err != nil {
+		return nil, fmt.Errorf("target %w", err)
+	}
 	left := targetEpsilon - p.Spec.BoundsEpsilon
 	if p.Spec.BoundsEpsilon > 0 {
 		if left *= 1 - 1e-9; plan.CheckEpsilon(left) != nil { // the sum is rounded, too

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -29,7 +28,7 @@ const UsualEpochs = 20
 // UsualEpsilon is the ε for which settings are chosen if neither an ε nor a noise multiplier is given.
 const UsualEpsilon = 1
 
-// UsualClip and the step size of [UsualStep] are what Choose chooses. The step size is m·(sum/C)/s: m is the learning
+// UsualClip and the step size of [UsualStep] are what Choose chooses. The step size is η₀ = m/(C·s): m is the learning
 // rate along the mean of a batch's clipped gradients, divided by the clipping norm. So it depends
 // neither on the length of the features nor on the batch size. It is the m with which the noise of all
 // rounds together moves the model by about chosenWalk, but at most mostStep, or, of a network,
@@ -160,7 +159,7 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	}
 	if !open.SampleSize {
 		if open.Rounds > 0 {
-			return 0, "", errors.New("rounds must not be given with a batch size: they are no open gradient computations")
+			return 0, "", fmt.Errorf("rounds = %d, must be 0 with a given batch size", open.Rounds)
 		}
 		sizes, err := dp.ParseSizes(spec.SampleSize)
 		if err != nil {

@@ -200,9 +200,5 @@ func (f *Forecast) WriteStatement(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
-	if err := f.Privacy.WriteStatement(w); err != nil || f.DataNote == "" {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(f.Spec.Data, f.Synthetic, f.DataNote))
-	return err
+	return writeStatement(w, f.Privacy, f.Spec.Data, f.Synthetic, f.DataNote)
 }

@@ -17,13 +17,7 @@ func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.T
 // JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	metric, scratch := p.Spec.metric(), p.Config.Model.NewScratch()
-	if metric != (models.Metric{}) {
-		return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
-	}
-	labels := make([]int32, rows.Len())
-	return func(params []float32) float64 {
-		return models.Accuracy(p.Config.Model, params, rows.All(), scratch, labels)
-	}
+	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
 // Baseline returns the value of the spec's metric on rows that a model has without looking at their
@@ -35,6 +29,9 @@ func (s Spec) metric() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	return metric
 }
+
+// IsAccuracy reports whether the spec's metric is the accuracy.
+func (s Spec) IsAccuracy() bool { return s.metric() == (models.Metric{}) }
 
 // MetricName returns the name of the spec's metric.
 func (s Spec) MetricName() string { return strings.ReplaceAll(s.metric().String(), "-", " ") }
@@ -49,16 +46,19 @@ type MetricValue struct {
 // metricValue returns the spec's metric of a model on p.Test. It returns nil if that is the accuracy, which
 // a report has anyway.
 func (p *Prepared) metricValue(params []float32) *MetricValue {
-	if p.Spec.metric() == (models.Metric{}) {
+	if p.Spec.IsAccuracy() {
 		return nil
 	}
 	return &MetricValue{p.Spec.Metric, p.Judge()(params), p.Baseline(p.Test)}
 }
 
-// accuracy returns the accuracy of a model on p.Test.
-func (p *Prepared) accuracy(params []float32) float64 {
-	m := p.Config.Model
-	return models.Accuracy(m, params, p.Test.All(), m.NewScratch(), nil)
+// writeText writes the metric in one line. It writes nothing for nil.
+func (m *MetricValue) writeText(w io.Writer) error {
+	if m == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%-16s%s %.4f; %.4f without looking at the features\n", "metric", m.Name, m.Value, m.Baseline)
+	return err
 }
 
 // JudgedOn describes the records on which the accuracy is computed.
@@ -137,7 +137,7 @@ type ClassResult struct {
 }
 
 // MetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
-func MetricsOf(e models.Evaluation, labels []string) Metrics {
+func MetricsOf(e *models.Evaluation, labels []string) Metrics {
 	m := Metrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {
 		m.PerClass = append(m.PerClass, ClassResult{labels[c], e.Class(c)})
@@ -145,27 +145,31 @@ func MetricsOf(e models.Evaluation, labels []string) Metrics {
 	return m
 }
 
-// judgement returns the Judgement of the model params, whose accuracy the caller has already
-// computed.
-func (p *Prepared) judgement(params []float32, accuracy float64) Judgement {
+// judgement returns the accuracy of the model params on p.Test, and its Judgement.
+func (p *Prepared) judgement(params []float32) (accuracy float64, j Judgement) {
 	share := p.Test.MajorityShare()
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
 	e := models.Evaluate(m, params, p.Test.All(), scratch)
-	j := Judgement{MajorityShare: share, BeatsMajority: accuracy > share, Metrics: MetricsOf(*e, classNames(p.Test.Data))}
+	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Metrics: MetricsOf(e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
 	}
-	return j
+	return e.Accuracy, j
 }
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent
 // class.
 const MajorityWarning = "the model is NOT better than always predicting the most frequent class: its accuracy shows nothing"
 
-// Judgement has the numbers that a reader needs to interpret an accuracy. If one class is frequent,
-// a model that has learnt nothing can have a high accuracy too. Like the accuracy, these numbers
-// depend on the test or held-out rows, which the ε of the training does not cover. See
-// [models.Evaluation].
+// BaselineWarning is the warning about a model whose metric is no better than the metric's baseline.
+func (s Spec) BaselineWarning() string {
+	if s.IsAccuracy() {
+		return MajorityWarning
+	}
+	return "the model is NOT better than always predicting the same class: its " + s.MetricName() + " shows nothing"
+}
+
+// writeText writes the baseline, a warning if the model is not better, and the other metrics.
 func (j Judgement) writeText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "baseline        %.4f by always predicting the most frequent class; %s\n", j.MajorityShare,
 		defined("loss", j.Loss)); err != nil {

@@ -122,7 +122,7 @@ func network(name, needs string, build func(nn.Shape, int) (*models.Network, err
 		}
 		m, err := build(shapeOf(d), d.Classes)
 		if err != nil {
-			return nil, mismatch(name, needs, d)
+			return nil, mismatch(name, needs+" ("+err.Error()+")", d)
 		}
 		return m, nil
 	}
@@ -138,8 +138,11 @@ func mismatch(model, needs string, d *data.Dataset) error { return &mismatchErro
 
 func (e *mismatchError) Error() string {
 	d := e.data
-	return fmt.Sprintf("model = %q needs %s, %s has %s in %d classes, which %s take", e.model, e.needs, d.Name, d.Shape(),
-		d.Classes, strings.Join(takers(d), ", "))
+	others := ""
+	if names := takers(d); len(names) > 0 {
+		others = ", which " + strings.Join(names, ", ") + " take"
+	}
+	return fmt.Sprintf("model = %q needs %s, %s has %s in %d classes%s", e.model, e.needs, d.Name, d.Shape(), d.Classes, others)
 }
 
 // takers lists the models that can be trained on a data set.

@@ -53,9 +53,10 @@ type Report struct {
 // Averaged is the part of a report about the averaged model. The rest of the report is about the
 // last model.
 type Averaged struct {
-	Rule         string  `json:"rule"` // see Spec.Average
-	Broadcasts   int     `json:"broadcasts"`
-	TestAccuracy float64 `json:"test_accuracy"`
+	Rule         string       `json:"rule"` // see Spec.Average
+	Broadcasts   int          `json:"broadcasts"`
+	TestAccuracy float64      `json:"test_accuracy"`
+	Metric       *MetricValue `json:"metric,omitempty"` // the spec's metric, if it is not the accuracy
 	Judgement
 	ParamsSHA256 string  `json:"params_sha256"`
 	ParamsNorm   float64 `json:"params_norm"`
@@ -66,10 +67,10 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil
 	}
-	accuracy := p.accuracy(o.Averaged)
+	accuracy, judgement := p.judgement(o.Averaged)
 	return &Averaged{
 		Rule: p.Spec.Average, Broadcasts: o.Broadcasts,
-		TestAccuracy: accuracy, Judgement: p.judgement(o.Averaged, accuracy),
+		TestAccuracy: accuracy, Metric: p.metricValue(o.Averaged), Judgement: judgement,
 		ParamsSHA256: (&sim.Result{Params: o.Averaged}).ParamsSHA256(),
 		ParamsNorm:   math.Sqrt(f32.SumSquares(o.Averaged)),
 	}
@@ -117,13 +118,14 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 	if err != nil {
 		return nil, err
 	}
-	set, accuracy, rows := p.Test.Data, p.accuracy(result.Params), RowsOf(p.Test)
+	set, rows := p.Test.Data, RowsOf(p.Test)
+	accuracy, judgement := p.judgement(result.Params)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
 		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
-		TestAccuracy: accuracy, Metric: p.metricValue(result.Params), Judgement: p.judgement(result.Params, accuracy),
+		TestAccuracy: accuracy, Metric: p.metricValue(result.Params), Judgement: judgement,
 		JudgedRows: rows, JudgedOn: p.Spec.JudgedOn(), RowsWarning: rows.Warning(p.Spec.Holdout > 0),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
@@ -199,11 +201,8 @@ func (r *Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
-	if m := r.Metric; m != nil {
-		if _, err := fmt.Fprintf(w, "%-16s%s %.4f; %.4f without looking at the features\n", "metric", m.Name, m.Value,
-			m.Baseline); err != nil {
-			return err
-		}
+	if err := r.Metric.writeText(w); err != nil {
+		return err
 	}
 	if err := r.Judgement.writeText(w); err != nil {
 		return err
@@ -213,7 +212,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			a.TestAccuracy, a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
 			return err
 		}
-		if err := a.Judgement.writeText(w); err != nil {
+		if err := errors.Join(a.Metric.writeText(w), a.Judgement.writeText(w)); err != nil {
 			return err
 		}
 	}
@@ -236,10 +235,15 @@ func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	if err := r.Privacy.WriteStatement(w); err != nil || r.DataNote == "" {
+	return writeStatement(w, r.Privacy, r.Spec.Data, r.Synthetic, r.DataNote)
+}
+
+// writeStatement writes a full privacy statement, with the note of the data set if it has one.
+func writeStatement(w io.Writer, privacy claim.Report, set string, synthetic bool, note string) error {
+	if err := privacy.WriteStatement(w); err != nil || note == "" {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(r.Spec.Data, r.Synthetic, r.DataNote))
+	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(set, synthetic, note))
 	return err
 }
 

@@ -55,9 +55,9 @@ type FileForm struct {
 	Arrays     string `json:"arrays,omitempty"`     // names of the arrays of an archive, see numpy.ParseArrays
 	Image      string `json:"image,omitempty"`      // shape of the image that a row is, see data.ParsePixelGrid
 	// Pixels has the numbers of the darkest and the brightest pixel, see data.ParsePixelRange, in a file of
-	// the kind PixelsOf.
-	Pixels   string `json:"pixels,omitempty"`
-	PixelsOf string `json:"pixels_of,omitempty"`
+	// the kind PixelKind.
+	Pixels    string `json:"pixels,omitempty"`
+	PixelKind string `json:"pixel_kind,omitempty"`
 }
 
 // LabelMap returns the labels in Map, or nil if there is no map.
@@ -362,6 +362,9 @@ func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 		return nil, fmt.Errorf("predict: the model %s gives no scores", s.Spec.Model)
 	}
 	classes := len(s.Inputs.Labels)
+	if err := memory.Known().Check(8 * int64(d.Len()) * int64(classes)); err != nil {
+		return nil, fmt.Errorf("predict: %w", err)
+	}
 	z := make([]float64, d.Len()*classes)
 	err := s.each(d, func(from, to int, b data.Batch, scratch models.Scratch) {
 		scorer.Logits(z[from*classes:to*classes], s.params, b, scratch)

@@ -302,8 +302,8 @@ func (s Spec) Validate() error {
 				"added or removed", s.Sampling, dp.Poisson))
 		}
 		if s.Runner == DistributedRunner {
-			errs = append(errs, errors.New("private bounds need all records in one place, must not be asked for if "+
-				"clients keep their own"))
+			errs = append(errs, fmt.Errorf("bounds epsilon = %v, must be 0 with runner = %q: private bounds need all records "+
+				"in one place", s.BoundsEpsilon, s.Runner))
 		}
 	}
 	if s.SeedFromOS && s.Run != 0 {

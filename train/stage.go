@@ -110,6 +110,9 @@ func (l Stage) check(spec Spec) error {
 	if spec.TargetEpsilon != 0 {
 		fail("target epsilon of the spec = %v, must be 0", spec.TargetEpsilon)
 	}
+	if spec.BoundsEpsilon != 0 {
+		fail("bounds epsilon of the spec = %v, must be 0: no stage accounts for private bounds", spec.BoundsEpsilon)
+	}
 	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
 		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each participant "+
 			"has its own", spec.NoiseMultiplier, spec.Run, spec.SeedFromOS)

@@ -142,8 +142,8 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			b, errB := of.bound(name, row[2])
 			switch {
 			case errA != nil, errB != nil, math.IsInf(a-b, 0), a-b != a-b, bounds && !(b > a), !bounds && !(b > 0):
-				return fmt.Errorf("line %d: %s, %s, must be finite numbers, with low below high or a deviation above 0", line,
-					row[1], row[2])
+				return fmt.Errorf("line %d: column %q: %.40q and %.40q, must be finite numbers, or dates in a column of dates, "+
+					"with low below high, or a deviation above 0", line, name, row[1], row[2])
 			case bounds:
 				m.bound(j, a, b)
 			default:

@@ -81,8 +81,8 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	}
 	cost := Short(&b) + " at δ = " + up(b.Delta)
 	if b.EpsilonLower >= 1e6 {
-		return fmt.Sprintf("Privacy: none to speak of: ε of a record is above 1000000 at δ = %s (by %s).", up(b.Delta),
-			b.Accountant)
+		return fmt.Sprintf("Privacy: none to speak of: ε of %s is above 1000000 at δ = %s (by %s).",
+			ofWhom("a record", events), up(b.Delta), b.Accountant)
 	}
 	if b.DeltaLower != b.DeltaUpper {
 		cost = fmt.Sprintf("δ ≤ %s at ε = %s", up(b.DeltaUpper), up(b.Epsilon))
@@ -106,7 +106,7 @@ func Line(b dp.Bound, events ...dp.Event) string {
 	if WeakDelta(b, events...) {
 		line += "; WEAK: δ is not below 1/N"
 	}
-	return line + "." + strings.TrimSuffix(" "+drawSentence(b), " ")
+	return line + "." + strings.TrimSuffix(" "+drawSentence(b, events), " ")
 }
 
 // BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
@@ -165,7 +165,7 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 			"it is not a guarantee", name, up(value), given, b.Accountant)
 	}
 	fmt.Fprintf(&s, ", under %s adjacency with %s. %s%s", b.Adjacency, samplingName(b.Sampling),
-		drawSentence(b), taken)
+		drawSentence(b, events), taken)
 	return s.String() + deltaSentence(b, events) + noiseSentences(events)
 }
 
@@ -253,23 +253,32 @@ const Shuffled = "The rounds are those of one data loader, which uses each recor
 	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
 
-// Attacked explains the lower end of shuffled batches.
-const Attacked = "The lower end is an attack: there is a data set of whole batches, and a test, that shows it."
+// attacked explains the lower end of shuffled batches.
+const attacked = "The lower end is an attack: there is a data set of whole batches, and a test, that shows it."
 
-// Allocated must be printed with every ε of allocation.
-const Allocated = "Every record must choose its batch on its own, uniformly at random, so a batch may be empty or large; " +
+// allocated must be printed with every ε of allocation.
+const allocated = "Every record must choose its batch on its own, uniformly at random, so a batch may be empty or large; " +
 	"an empty one releases noise. Batches of equal size are shuffled batches, which cost more. The number of batches must " +
 	"not depend on the records."
 
 // drawSentence says what must be known about how the batches were drawn.
-func drawSentence(b dp.Bound) string {
+func drawSentence(b dp.Bound, events []dp.Event) string {
 	switch {
 	case b.Sampling == dp.Shuffle && b.Kind == dp.Interval:
-		return Shuffled + " " + Attacked + " "
+		return Shuffled + " " + attacked + " "
 	case b.Sampling == dp.Shuffle:
 		return Shuffled + " "
 	case b.Sampling == dp.Allocation:
-		return Allocated + " "
+		anew := func(e dp.Event) bool { return e.Redraw == dp.EachEpoch }
+		switch {
+		case len(events) == 0:
+			return allocated + " "
+		case !slices.ContainsFunc(events, anew):
+			return "Each record keeps its batch for all epochs. " + allocated + " "
+		case slices.ContainsFunc(events, func(e dp.Event) bool { return !anew(e) }):
+			return "Some rounds draw the batches anew in each epoch, others keep them. " + allocated + " "
+		}
+		return "Each epoch draws the batches anew. " + allocated + " "
 	}
 	return ""
 }

@@ -3,6 +3,7 @@
 package pld
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -108,12 +109,20 @@ func (m *measures) add(specs []spec, one epoch, above bool, count float64) (all 
 }
 
 // allocationEnds returns the ends of allocation. The upper end is also at most that of Gaussian
-// rounds, because a record is in one round of each epoch; see [dp.Unamplified].
+// rounds, because a record is in one round of each epoch; see [dp.Unamplified]. Several events that keep
+// their draw may all keep the same one. Then only the upper end of Gaussian rounds holds, and an attack
+// uses at most one of these events.
 func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
 	up, low := q.measures(lost), q.measures(lost)
 	var below, above []spec
 	var attacks []query
-	all := true
+	kept := 0
+	for _, e := range q.events {
+		if e.Redraw == dp.Once {
+			kept++
+		}
+	}
+	all := kept <= 1
 	for _, e := range q.events {
 		one := epoch{batches: e.Batches(), present: 1}
 		var count float64
@@ -130,6 +139,10 @@ func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
 		if below, ok = low.add(below, one, false, count); !ok {
 			attacks = append(attacks, q.fallback(one, count))
 		}
+		if kept > 1 && e.Redraw == dp.Once && len(below) > 0 {
+			attacks = append(attacks, q.with(below...))
+			below = nil
+		}
 	}
 	most = []query{q}
 	if all {
@@ -142,16 +155,15 @@ func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
 }
 
 // shuffleEnds returns attacks on shuffled batches. With drop_last, a record may be in no batch of an
-// epoch. If it is not known whether the permutation is drawn anew, an attack must work for both.
+// epoch. If it is not known of an event whether the permutation is drawn anew, an attack must work for
+// both.
 func (q query) shuffleEnds(lost float64) (least [][]query) {
 	redraws := dp.Redraws()
-	for _, e := range q.events {
-		if e.Redraw != "" {
-			redraws = []dp.Redraw{e.Redraw}
-		}
+	if !slices.ContainsFunc(q.events, func(e dp.Event) bool { return e.Redraw == "" }) {
+		redraws = redraws[:1] // no event leaves it open
 	}
 	m := q.measures(lost)
-	for _, redraw := range redraws {
+	for _, open := range redraws {
 		var attacks []query
 		for kind := itself; kind <= shuffled; kind++ {
 			if kind == shuffled && q.adjacency != dp.ZeroOut {
@@ -165,9 +177,10 @@ func (q query) shuffleEnds(lost float64) (least [][]query) {
 					continue
 				}
 				var count float64
+				redraw := cmp.Or(e.Redraw, open)
 				one.sigma, count = epochsOf(e, whole, redraw)
-				if e.Rate == 0 {
-					one.present = float64(one.batches) * float64(e.SampleSize) / float64(e.DatasetSize)
+				if used := float64(one.batches) * e.SampleRate(); used < 1-1e-12 { // else 1, or 1/t was rounded
+					one.present = used * (1 - 1e-12)
 				}
 				if q.adjacency == dp.ReplaceOne { // the others are -u, and the record is u or -u
 					one.sigma /= 2

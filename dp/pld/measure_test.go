@@ -330,3 +330,74 @@ func TestManyEventsOfAllocation(t *testing.T) {
 		t.Errorf("200 different events: %v", err)
 	}
 }
+
+// Several events that keep their draw may all keep the same one. Ten events of one epoch then cost no less
+// than one event of ten epochs, and more than ten epochs with draws of their own.
+func TestKeptDrawsMayBeShared(t *testing.T) {
+	var parts []dp.Event
+	for range 10 {
+		parts = append(parts, allocated(1, 20, 1, dp.Once))
+	}
+	shared, whole := epsilon(t, Accountant{}, 1e-5, parts...), epsilon(t, Accountant{}, 1e-5, allocated(1, 20, 10, dp.Once))
+	if anew := epsilon(t, Accountant{}, 1e-5, allocated(1, 20, 10, dp.EachEpoch)); shared.EpsilonUpper < whole.EpsilonLower ||
+		shared.EpsilonLower > anew.EpsilonUpper || shared.EpsilonLower > whole.EpsilonUpper || !sound(shared) {
+		t.Errorf("parts %+v, whole %+v, drawn anew %+v", shared, whole, anew)
+	}
+}
+
+// Noise that changes within an epoch of allocation is refused: a record may be in two rounds of the later
+// noise although one epoch begins with it.
+func TestNoiseChangesBetweenEpochs(t *testing.T) {
+	a, b := allocated(1, 6, 1, dp.EachEpoch), allocated(2, 6, 1, dp.EachEpoch)
+	a.Count, b.Count = 3, 4
+	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{a, b}, 1e-5); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("error %v", err)
+	}
+	a.Count = 6
+	if _, err := (Accountant{}).Epsilon(t.Context(), []dp.Event{a, b}, 1e-5); err != nil {
+		t.Errorf("whole epochs: %v", err)
+	}
+}
+
+// Each event is attacked by its own redraw, in any order: a release costs at least as much as each event.
+func TestRedrawsAreThoseOfTheEvents(t *testing.T) {
+	once, each := shuffledBatches(2, 10, 4, dp.ReplaceOne), shuffledBatches(2, 10, 4, dp.ReplaceOne)
+	once.Redraw, each.Redraw = dp.Once, dp.EachEpoch
+	first, second := epsilon(t, Accountant{}, 1e-5, once, each), epsilon(t, Accountant{}, 1e-5, each, once)
+	least := max(epsilon(t, Accountant{}, 1e-5, once).EpsilonLower, epsilon(t, Accountant{}, 1e-5, each).EpsilonLower)
+	if min(first.EpsilonLower, second.EpsilonLower) < least*(1-1e-3) || !sound(first) || !sound(second) {
+		t.Errorf("%+v, in the other order %+v, one alone %v", first, second, least)
+	}
+}
+
+// A rate whose batches leave records out shows less than one that uses all records.
+func TestRateWithRest(t *testing.T) {
+	e := shuffledBatches(1, 3, 2, dp.ReplaceOne)
+	whole := epsilon(t, Accountant{}, 1e-5, e)
+	e.Rate = 0.3
+	if rest := epsilon(t, Accountant{}, 1e-5, e); rest.EpsilonLower >= whole.EpsilonLower || rest.EpsilonUpper != whole.EpsilonUpper {
+		t.Errorf("with a rest %+v, whole %+v", rest, whole)
+	}
+}
+
+// Many different shuffled rounds still have the upper end, which needs no measure.
+func TestManyShuffledRounds(t *testing.T) {
+	var events []dp.Event
+	for i := range 2 * maxMeasures {
+		events = append(events, shuffledBatches(3+0.01*float64(i), 10, 1, dp.ZeroOut))
+	}
+	if b := epsilon(t, Accountant{}, 1e-5, events...); b.Kind != dp.Upper || !(b.EpsilonUpper > 0) {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Rounds of whole batches are exact, however many different noises they have.
+func TestManyNoisesOfWholeBatches(t *testing.T) {
+	var events []dp.Event
+	for i := range maxSpecs + 10 {
+		events = append(events, event(1, 50+0.1*float64(i), 1))
+	}
+	if b := epsilon(t, Accountant{}, 1e-5, events...); b.Kind != dp.Exact || b.EpsilonUpper > b.EpsilonLower*(1+1e-9) {
+		t.Errorf("%+v", b)
+	}
+}

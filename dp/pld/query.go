@@ -18,7 +18,6 @@ type query struct {
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
 	events     []dp.Event // of allocation, shuffled batches and groups
-	shuffles   bool       // specs are rounds that cost at least as much as the events
 	upperEnd   bool       // only the upper end is asked for
 	less       float64    // what a lower end subtracts from ε, see fallback
 	accuracy   float64
@@ -52,12 +51,11 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.notCovered("no events")
 	} else {
 		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
-		counted, others, err := dp.Unamplified(events)
+		counted, _, err := dp.Unamplified(events)
 		if err != nil {
 			wrong.uncovered = append(wrong.uncovered, err)
 			counted = events
 		}
-		q.shuffles = others
 		q.take(events, counted, &wrong)
 		if events[0].Validate() == nil {
 			var err error
@@ -93,7 +91,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 				wrong.notCovered("event %d: %w", i, err)
 			}
 		}
-		if e.Group != events[0].Group {
+		if max(e.Group, 1) != max(events[0].Group, 1) { // 0 and 1 are both one record
 			wrong.notCovered("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
 		}
 		if e.Sampling == dp.Allocation || e.Sampling == dp.Shuffle || e.Group > 1 {
@@ -116,7 +114,11 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		q.specs[index[key]].count += float64(e.Count)
 	}
 	if n := q.different(); n > maxMeasures {
-		wrong.notCovered("more than %d different rounds of %s", maxMeasures, q.sampling)
+		if q.sampling == dp.Shuffle { // its upper end needs no measure
+			q.upperEnd = true
+		} else {
+			wrong.notCovered("more than %d different rounds of %s", maxMeasures, q.sampling)
+		}
 	}
 	if rounds > MaxRounds {
 		wrong.notCovered("rounds = %v, must be at most %v", rounds, MaxRounds)
@@ -368,7 +370,7 @@ func (q query) ends(lost float64) (least [][]query, most []query, err error) {
 			_, q.specs = grouped(q.ctx, q.specs)
 		}
 		return [][]query{{attack}}, []query{q}, nil
-	case len(q.specs) > maxSpecs:
+	case len(q.specs) > maxSpecs && q.exact() == nil:
 		l := q
 		l.specs, q.specs = grouped(q.ctx, q.specs)
 		return [][]query{{l}}, []query{q}, nil

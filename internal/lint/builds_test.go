@@ -11,8 +11,8 @@ import (
 )
 
 // Every package and test is correct Go for the other systems too: the program is released for them,
-// and no file is left out because of its name or a build tag. The types are checked from source, so
-// that nothing is compiled for those systems.
+// so no file but those of the embedded broker is left out. The types are checked from source, so that
+// nothing is compiled for those systems.
 func TestOtherSystemsAreCorrect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all packages again for each system")

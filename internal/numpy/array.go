@@ -105,8 +105,12 @@ func (a *array) unread(err error) error {
 // mostFaults is the largest number of columns for which an error is reported.
 const mostFaults = 50
 
-// numbers reads the rows of an array into to.
-func (a *array) numbers(f form, to []float32) error {
+// floats reports whether the elements are floating-point numbers.
+func (a *array) floats() bool { return a.kind.kind == floating }
+
+// numbers reads the rows of an array into to. With saturate, a number outside of the range of float32
+// becomes the nearest end of the range, because it will be clamped to its bounds. An error shows no number.
+func (a *array) numbers(f form, saturate bool, to []float32) error {
 	w := newWalk(a.header, f.strides)
 	values := make([]float32, max(1, blockSize/a.kind.size))
 	var faults []error
@@ -116,11 +120,14 @@ func (a *array) numbers(f form, to []float32) error {
 		a.kind.float32s(values, raw)
 		for i, v := range values {
 			at := w.next()
+			if saturate && v-v != 0 && a.kind.overflows(raw[i*a.kind.size:]) {
+				v = float32(math.Copysign(math.MaxFloat32, float64(v)))
+			}
 			to[at] = v
 			if column := at % f.features; v-v != 0 && len(faults) < mostFaults && !faulty[column] {
 				faulty[column] = true
-				faults = append(faults, a.fault("row %d: column %d: %s, must be a finite number in the range of "+
-					"float32", at/f.features+1, column+1, a.kind.number(raw[i*a.kind.size:])))
+				faults = append(faults, a.fault("row %d: column %d: must be a finite number in the range of "+
+					"float32", at/f.features+1, column+1))
 			}
 		}
 		return nil

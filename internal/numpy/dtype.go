@@ -101,6 +101,15 @@ func (t dtype) float32s(to []float32, raw []byte) {
 	}
 }
 
+// overflows reports whether a finite number is beyond the range of float32.
+func (t dtype) overflows(b []byte) bool {
+	if t.kind != floating || t.size != 8 {
+		return false
+	}
+	v := math.Float64frombits(t.order.Uint64(b))
+	return v-v == 0 && math.IsInf(float64(float32(v)), 0)
+}
+
 // int64 returns a signed integer.
 func (t dtype) int64(b []byte) int64 {
 	switch t.size {

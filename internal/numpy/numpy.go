@@ -46,6 +46,9 @@ type Options struct {
 	// Test is the path of a second file, whose records are the test set. "" means no second file;
 	// the set then counts as published as one, unless the first file has both parts.
 	Test string
+	// Saturate reads a number beyond the range of float32 as the largest one. It is for rows that are
+	// clamped to bounds afterwards.
+	Saturate bool
 	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
 	// which has no meaning.
 	Unlabelled bool
@@ -101,6 +104,17 @@ func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
 	return p.set, nil
 }
 
+// Floats reports whether the records of the training set in a file are floating-point numbers. It reads no
+// content.
+func Floats(path string, a Arrays) (floats bool, err error) {
+	p := &parser{Options: Options{Arrays: a, Unlabelled: true}, set: &data.Dataset{Name: filepath.Base(path)}}
+	defer func() { err = errors.Join(err, p.close()) }()
+	if err := p.openFile(path, trainFile); err != nil {
+		return false, err
+	}
+	return p.parts[0].x.floats(), nil
+}
+
 type parser struct {
 	Options
 	set   *data.Dataset
@@ -151,6 +165,9 @@ func (p *parser) agree() (rows int, err error) {
 			p.form = t.form
 		} else if !t.form.like(p.form) {
 			return 0, t.x.fault("%s, must be %s like those of %s", t.form, p.form, p.parts[0].x.name)
+		} else if first := p.parts[0].x; p.Pixels != (data.PixelRange{}) && t.x.floats() != first.floats() {
+			return 0, t.x.fault("whole and floating-point numbers, must be of one kind in %s and here, because one range of "+
+				"pixels is given", first.name)
 		}
 		if t.y != nil {
 			if err := t.y.labels(t.x); err != nil {
@@ -203,7 +220,7 @@ func (p *parser) read() error {
 		if p.form.images {
 			err = t.x.pixels(t.form, p.Pixels, p.set.Images.Pixels[first:first+n])
 		} else {
-			err = t.x.numbers(t.form, p.set.Value[first:first+n])
+			err = t.x.numbers(t.form, p.Saturate, p.set.Value[first:first+n])
 		}
 		if err != nil {
 			return err

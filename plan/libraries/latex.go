@@ -83,11 +83,8 @@ func sampledAs(e dp.Event) string {
 		return fmt.Sprintf("draws a share $q = %s$ of the records%s,\nas many each time and without replacement", rate,
 			sizes)
 	case dp.Shuffle:
-		drawnIn := "each epoch"
-		if e.Redraw == dp.Once {
-			drawnIn = "the first epoch"
-		}
-		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled in "+
+		drawnIn := map[dp.Redraw]string{dp.EachEpoch: " in each epoch", dp.Once: " in the first epoch"}[e.Redraw]
+		return fmt.Sprintf("uses one of %d whole batches, into which\nthe records are cut after they are shuffled"+
 			"%s%s", e.Batches(), drawnIn, sizes)
 	case dp.Poisson:
 	default: // OfEvents refuses any other

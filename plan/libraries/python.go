@@ -199,7 +199,11 @@ func holdsFor(e dp.Event) string {
 			"DataLoader with shuffle=True draws a new one in each epoch."
 	}
 	if e.Sampling == dp.Shuffle {
-		return "This ε holds for batches that are cut from a new permutation of the records in each epoch, as a " +
+		drawn := "a permutation of the records"
+		if e.Redraw == dp.EachEpoch {
+			drawn = "a new permutation of the records in each epoch"
+		}
+		return "This ε holds for batches that are cut from " + drawn + ", as a " +
 			"DataLoader makes them with shuffle=True and drop_last=True."
 	}
 	return fmt.Sprintf("This ε holds for %s sampling with independent batches. It does NOT hold for a DataLoader "+

@@ -131,7 +131,8 @@ func hasEventNames(text []byte) bool {
 	if json.Unmarshal(text, &list) == nil && len(list) >= 2 {
 		return json.Unmarshal(list[1], &object.Name) == nil && strings.HasSuffix(object.Name, "DpEvent")
 	}
-	return bytes.HasPrefix(text, []byte("{")) && json.Unmarshal(text, &object) == nil && object.Name != ""
+	return bytes.HasPrefix(text, []byte("{")) && json.Unmarshal(text, &object) == nil &&
+		strings.HasSuffix(object.Name, "DpEvent")
 }
 
 // fromNamedTuple returns the event of a JSON value of DpEvent.to_named_tuple() of dp_accounting. A named

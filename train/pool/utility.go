@@ -86,8 +86,8 @@ func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Per
 	judge := p.Judge()
 	u := &Utility{Clip: spec.Clip, Accuracy: judge(r.Params), Norm: math.Sqrt(f32.SumSquares(r.Params))}
 	if u.Accuracy == 0 {
-		return nil, fmt.Errorf("w* labels none of the %d test rows correctly, so there is no fraction of its "+
-			"accuracy", p.Test.Len())
+		return nil, fmt.Errorf("w* has the %s 0 on the %d test rows, so there is no fraction of it", p.Spec.MetricName(),
+			p.Test.Len())
 	}
 	noisy := make([]float32, len(r.Params))
 	var stream rng.Stream

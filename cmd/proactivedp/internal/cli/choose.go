@@ -11,8 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// OwnUsual returns paper, with one client for an own file. Its other values are placeholders for an own
-// file: [TrainFlags.Choose] replaces them when the number of records is known.
+// OwnUsual returns paper, but for a user's file with one client and batch size 1, which any file allows.
+// When the number of records is known, [TrainFlags.Choose] or the loop of auto replaces the values that
+// the user has not given.
 func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
 	return func(model, dataset string) train.Spec {
 		s := paper(model, dataset)

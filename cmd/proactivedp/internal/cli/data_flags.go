@@ -129,7 +129,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	if inferred && o.LabelMap == "" {
 		what = append(what, "which labels there are, because they are found in the records (give --label-map)")
 	}
-	if o.Mapped != nil && o.Mapped.Refuse {
+	if o.outside == refuse {
 		what = append(what, "that no value is outside of its bounds, which is refused (--out-of-bounds clamp clamps it)")
 	}
 	if OwnFile(s.Data) && addOrRemove {

@@ -246,8 +246,11 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 	kind := KindOf(path)
 	var pixels data.PixelRange
 	if o.Form.Pixels = ""; strings.HasPrefix(o.normalise, boundsPrefix) {
-		o.Form.Pixels, o.Form.PixelsOf = o.normalise[len(boundsPrefix):], string(kind)
-		if pixels, err = PixelsOf(o.Form, o.outside, kind); err != nil {
+		o.Form.Pixels = o.normalise[len(boundsPrefix):]
+		if o.Form.PixelKind, err = pixelKind(path, o.Form); err != nil {
+			return nil, Usage(err)
+		}
+		if pixels, err = PixelRangeOf(o.Form, o.outside, path); err != nil {
 			return nil, Usage(fmt.Errorf("--normalise = %q: %w", o.normalise, err))
 		}
 	}
@@ -261,7 +264,10 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
 		}
-		t := TableOptions(o.Form)
+		t, err := TableOptions(o.Form)
+		if err != nil {
+			return nil, Usage(err)
+		}
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
@@ -271,7 +277,8 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 				"empty field and NA stand for, and id,ignored,", err)
 		}
 	case NumPyFile, ImageFile:
-		n := numpy.Options{Features: features, Labels: labels, Test: o.test, Pixels: pixels, Memory: limit}
+		n := numpy.Options{Features: features, Labels: labels, Test: o.test, Pixels: pixels, Memory: limit,
+			Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0}
 		if o.Form.Arrays != "" {
 			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
 				return nil, Usage(err)
@@ -296,7 +303,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		o.unscaled, o.Mapped = nil, nil
 		return d, o.normalisePixels(d)
 	}
-	o.Form.Pixels, o.Form.PixelsOf = "", ""
+	o.Form.Pixels, o.Form.PixelKind = "", ""
 	if o.private.BoundsEpsilon > 0 {
 		return o.privately(d, columns, limit)
 	}
@@ -368,10 +375,15 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 	return d, nil
 }
 
-// TableOptions returns the options of a CSV file of this form, which has been checked.
-func TableOptions(form train.FileForm) table.Options {
-	numbers, _ := table.ParseNumbers(form.Numbers)
-	return table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine, Numbers: numbers}
+// TableOptions returns the options of a CSV file of this form.
+func TableOptions(form train.FileForm) (table.Options, error) {
+	o := table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine}
+	if form.Numbers == "" {
+		return o, nil
+	}
+	var err error
+	o.Numbers, err = table.ParseNumbers(form.Numbers)
+	return o, err
 }
 
 // sayUnscaled says which columns with large numbers were read without --normalise, before a budget is

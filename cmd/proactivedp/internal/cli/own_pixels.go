@@ -7,22 +7,47 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/table"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/numpy"
 	"proactivedp/train"
 )
 
-// PixelsOf returns the range of the pixels that form says, for a file of a kind. Without one it is zero.
-// Numbers outside are clamped unless outside says otherwise.
-func PixelsOf(form train.FileForm, outside Outside, kind FileKind) (data.PixelRange, error) {
+// PixelRangeOf returns the range of the pixels that form says, for a file. Without one it is zero. Numbers
+// outside are clamped unless outside says otherwise, so a file of another kind of numbers is refused.
+func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.PixelRange, error) {
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil
 	}
 	r, err := data.ParsePixelRange(form.Pixels)
-	if err == nil && form.PixelsOf != string(kind) {
-		err = fmt.Errorf("the model was trained on pixels in [%v, %v] in a file of kind %s: the records to label must be in "+
-			"such a file, not in one of kind %s", r.Low, r.High, form.PixelsOf, kind)
+	if err != nil {
+		return r, err
 	}
 	r.Clamp = outside != refuse
+	kind, err := pixelKind(path, form)
+	if err == nil && form.PixelKind != kind {
+		err = fmt.Errorf("the model was trained on pixels in [%v, %v] in a file of kind %s: the records to label must be in "+
+			"such a file, not in one of kind %s", r.Low, r.High, form.PixelKind, kind)
+	}
 	return r, err
+}
+
+// pixelKind returns the kind of a file and, where the file says it, of its numbers.
+func pixelKind(path string, form train.FileForm) (string, error) {
+	kind := KindOf(path)
+	if kind != NumPyFile && kind != ImageFile {
+		return string(kind), nil
+	}
+	var arrays numpy.Arrays
+	if form.Arrays != "" {
+		var err error
+		if arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
+			return "", err
+		}
+	}
+	floats, err := numpy.Floats(path, arrays.Training())
+	if floats {
+		return string(kind) + " with floating-point numbers", err
+	}
+	return string(kind) + " with whole numbers", err
 }
 
 // Pictures returns rows as the images that form says, if they fit the memory. Without a range, pixels
@@ -39,7 +64,7 @@ func Pictures(d *data.Dataset, form train.FileForm, r data.PixelRange, limit int
 		return nil, fmt.Errorf("--%s: %w", imageFlag, err)
 	}
 	if r == (data.PixelRange{}) {
-		r.High = 255
+		r.High, r.Whole = 255, true
 	}
 	return d.Pictures(grid, r)
 }

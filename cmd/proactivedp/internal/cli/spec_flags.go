@@ -140,7 +140,7 @@ var specFlags = []specFlag{
 		"which part of the records --holdout holds out, in [0, 1/holdout − 1]; each fold holds " +
 			"out other records"},
 	{"metric", SettingFlags, func(s *train.Spec) any { return &s.Metric },
-		"metric by which models are compared and stopped: " + models.MetricsUsage + " (default accuracy)"},
+		"metric by which models are compared: " + models.MetricsUsage + " (default accuracy)"},
 	{"class-weights", SettingFlags, func(s *train.Spec) any { return &s.ClassWeights },
 		"public weights of the loss by class, as LABEL:WEIGHT,… with weights in [0.001, 1000]; they scale a gradient " +
 			"before it is clipped, so they cost no privacy (default: none)"},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -205,15 +206,20 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 		return err
 	}
 	task.Spec.GradComps = train.UsualEpochs * public.Records
+	var chosen []string
 	for i := range task.Clients {
 		c := &task.Clients[i]
 		if c.Delta == 0 {
 			c.Delta = train.DefaultDelta(cmp.Or(c.Records, public.Records))
+			if text := decimal.Exactly(c.Delta); !slices.Contains(chosen, text) {
+				chosen = append(chosen, text)
+			}
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s and %d held out: δ = %s\n",
-		decimal.Many(len(task.Clients), "client"), decimal.Many(public.Records, "record"), public.HeldOut[0],
-		decimal.Exactly(task.Clients[0].Delta))
+	if len(chosen) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: chosen for %s with %s: δ = %s; --delta overrides this\n",
+			decimal.Many(len(task.Clients), "client"), decimal.Many(public.Records, "record"), strings.Join(chosen, ", "))
+	}
 	return nil
 }
 

@@ -55,6 +55,9 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("bounds") {
 		errs = append(errs, cli.RefuseWith(cmd, "bounds", "checkpoint", "resume", "seeds", "plan"))
+		if cmd.Flags().Changed("seed-from-os") { // each look at the records with secret noise costs ε
+			errs = append(errs, cli.RefuseWith(cmd, "bounds", "dry-run"))
+		}
 	}
 	return cli.Usage(errors.Join(errs...))
 }

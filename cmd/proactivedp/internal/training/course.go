@@ -68,7 +68,7 @@ func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.R
 	command := "proactivedp auto"
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "json" && f.Name != "statement" {
-			command += " --" + f.Name + " " + message.Word(f.Value.String())
+			command += " --" + f.Name + "=" + message.Word(f.Value.String())
 		}
 	})
 	caption := fmt.Sprintf("Points: the ends of stages, at which each client judges the model by its own held-out records, "+

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
 	}
 	if f.unlabelled && (!cli.OwnFile(f.data) || kind == cli.CSVFile) {
-		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM or NumPy file, not for %s", f.data))
+		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM, NumPy or image file, not for %s", f.data))
 	}
 	return errors.Join(errs...)
 }
@@ -155,7 +156,10 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	if err != nil {
 		return nil, false, err
 	}
-	form := m.Inputs.Form
+	form, kind := m.Inputs.Form, cli.KindOf(f.data)
+	if a, err := numpy.ParseArrays(form.Arrays); kind == cli.ImageFile && (err != nil || a.Y != "coarse" && a.Y != "fine") {
+		form.Arrays = "" // it named arrays, or the labels, of the training data
+	}
 	for name, set := range map[string]func(){
 		"no-header":     func() { form.NoHeader, form.HeaderLine = f.form.NoHeader, 0 },
 		"header-line":   func() { form.HeaderLine, form.NoHeader = f.form.HeaderLine, false },
@@ -168,8 +172,13 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 			set()
 		}
 	}
-	kind := cli.KindOf(f.data)
-	pixels, err := cli.PixelsOf(form, f.outside, kind)
+	if f.outside != "" && form.Pixels == "" && (m.Inputs.Mapped == nil || m.Inputs.Mapped.Low == nil) {
+		return nil, false, cli.Usage(fmt.Errorf("--out-of-bounds = %s is for a model with bounds, and this one has none", f.outside))
+	}
+	if f.form.Image != "" && m.Inputs.Images == nil {
+		return nil, false, cli.Usage(fmt.Errorf("--image = %s is for a model of images, and this one takes rows", f.form.Image))
+	}
+	pixels, err := cli.PixelRangeOf(form, f.outside, f.data)
 	if err != nil {
 		return nil, false, err
 	}
@@ -195,7 +204,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 	switch kind {
 	case cli.NumPyFile, cli.ImageFile:
 		o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Pixels: pixels,
-			Memory: most}
+			Saturate: scaled, Memory: most}
 		if form.Arrays != "" {
 			if o.Arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
 				return nil, false, cli.Usage(err)
@@ -209,7 +218,10 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		}
 		return d, !o.Unlabelled, err
 	case cli.CSVFile:
-		o := cli.TableOptions(form)
+		o, err := cli.TableOptions(form)
+		if err != nil {
+			return nil, false, fmt.Errorf("the form of the file: %w", err)
+		}
 		if m.Inputs.Kinds != "" {
 			if o.Columns, err = table.ParseColumns(m.Inputs.Kinds); err != nil {
 				return nil, false, fmt.Errorf("the model's columns: %w", err)
@@ -252,9 +264,13 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if err != nil {
 		return nil, err
 	}
-	classes, err := m.Predict(d)
-	if err != nil {
-		return nil, err
+	classes := make([]int32, d.Len())
+	for i := range classes {
+		for class, z := range logits[i*len(labels):][:len(labels)] {
+			if z > logits[i*len(labels)+int(classes[i])] {
+				classes[i] = int32(class)
+			}
+		}
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
 		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
@@ -263,7 +279,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if f.threshold > 0 {
 		for i := range classes {
 			classes[i] = 0
-			if row := slices.Clone(logits[2*i : 2*i+2]); probability(row, 1) >= f.threshold {
+			if logits[2*i+1]-logits[2*i] >= math.Log(f.threshold/(1-f.threshold)) {
 				classes[i] = 1
 			}
 		}
@@ -271,7 +287,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(*e, labels)
+		metrics := train.MetricsOf(e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))
@@ -288,12 +304,6 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 		p.Counts = append(p.Counts, labelCount{labels[class], n})
 	}
 	return p, nil
-}
-
-// probability returns the probability of a class, and overwrites its logits.
-func probability(logits []float64, class int) float64 {
-	models.Softmax(logits)
-	return logits[class]
 }
 
 // print writes the labels, and says of them what there is to say where it is not in the way.
