@@ -79,3 +79,17 @@ func TestPictures(t *testing.T) {
 		t.Errorf("0 in [1, 255]: %v", err)
 	}
 }
+
+// Numbers in [0, 1] are not whole pixels: read as levels of 255, they would be black images.
+func TestWholePixels(t *testing.T) {
+	r := PixelRange{High: 255, Whole: true}
+	if p, ok := r.Pixel(17); p != 17 || !ok {
+		t.Errorf("17 is %v, %v", p, ok)
+	}
+	if _, ok := r.Pixel(0.5); ok {
+		t.Error("0.5 is a whole pixel")
+	}
+	if err := r.Fault(3); !strings.Contains(err.Error(), "image 3") || !strings.Contains(err.Error(), "a whole number in [0, 255]") {
+		t.Errorf("error %v", err)
+	}
+}

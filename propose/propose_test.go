@@ -202,9 +202,10 @@ func TestValidateSaysAll(t *testing.T) {
 	r := request()
 	r.Epsilon, r.TargetAccuracy, r.Seeds, r.Count, r.Rounds = 1000, 1, 2, 0, []int{1}
 	r.Base.Sampling, r.Base.Holdout, r.Base.Adapt, r.Base.Delta = "fixed", 0.5, 2, 2
+	r.Base.Metric, r.Base.BoundsEpsilon = "auc", 0.1 // the noise and the ε of a proposal are for neither
 	err := r.Validate()
 	for _, want := range []string{"epsilon = 1000", "target accuracy = 1", "seeds = 2", "count = 0", "sampling = ",
-		"holdout = 0.5", "adapt = 2", "delta = 2", "rounds = 1 "} {
+		"holdout = 0.5", "adapt = 2", "delta = 2", "rounds = 1 ", `metric = "auc"`, "bounds epsilon = 0.1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

@@ -137,7 +137,7 @@ type ClassResult struct {
 }
 
 // MetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
-func MetricsOf(e *models.Evaluation, labels []string) Metrics {
+func MetricsOf(e models.Evaluation, labels []string) Metrics {
 	m := Metrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {
 		m.PerClass = append(m.PerClass, ClassResult{labels[c], e.Class(c)})
@@ -150,7 +150,7 @@ func (p *Prepared) judgement(params []float32) (accuracy float64, j Judgement) {
 	share := p.Test.MajorityShare()
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
 	e := models.Evaluate(m, params, p.Test.All(), scratch)
-	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Metrics: MetricsOf(e, classNames(p.Test.Data))}
+	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Metrics: MetricsOf(*e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
 	}

@@ -53,9 +53,9 @@ func TestReadConstants(t *testing.T) {
 		"column,low,high\nx,0,1\n":           `line 2: column "x" is none of the 2`,
 		"column,low,high\nWidth,0,1\n":       `line 2: column "Width" is none of the 2: did you mean "width"?`,
 		"column,low,high\n1,0,1\n":           `line 2: column "1" is none of the 2, which have names`,
-		"column,low,high\nwidth,1,1\n":       "line 2: 1, 1, must be finite",
-		"column,low,high\nwidth,NaN,1\n":     "line 2: NaN, 1, must be finite",
-		"column,mean,deviation\nwidth,1,0\n": "line 2: 1, 0, must be finite",
+		"column,low,high\nwidth,1,1\n":       "line 2: column \"width\": \"1\" and \"1\", must be finite",
+		"column,low,high\nwidth,NaN,1\n":     "line 2: column \"width\": \"NaN\" and \"1\", must be finite",
+		"column,mean,deviation\nwidth,1,0\n": "line 2: column \"width\": \"1\" and \"0\", must be finite",
 		"column,mean,deviation\nwidth,1\n":   "wrong number of fields",
 		"column,low,high\nwidth,0,1\nwidth,0,1\nlength,0,1\n": `line 3: column "width" occurs twice`,
 	} {

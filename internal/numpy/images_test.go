@@ -301,3 +301,47 @@ func TestPixelsOfOtherTypes(t *testing.T) {
 		}
 	}
 }
+
+// One range of pixels is for numbers of one kind: a test set of the other kind is refused, and a caller can
+// ask for the kind of a file.
+func TestPixelsOfOneKind(t *testing.T) {
+	floats := testkit.Array{Descr: "<f4", Shape: []int{2, 1, 1}, Content: make([]byte, 8)}
+	bytes := testkit.Array{Descr: "|u1", Shape: []int{2, 1, 1}, Content: make([]byte, 2)}
+	for _, r := range []data.PixelRange{{}, {High: 1}} {
+		_, err := parse(t, "f.npz", packed(t, false, member("x", floats), member("y", zeroOne(2)), member("x_test", bytes),
+			member("y_test", zeroOne(2))), Options{Pixels: r})
+		if r == (data.PixelRange{}) && err != nil {
+			t.Error(err)
+		} else if r != (data.PixelRange{}) {
+			says(t, err, "must be of one kind")
+		}
+	}
+	for _, x := range []testkit.Array{floats, bytes} {
+		path := filepath.Join(t.TempDir(), "f.npz")
+		if err := os.WriteFile(path, packed(t, false, member("x", x), member("y", zeroOne(2))), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Floats(path, Arrays{}); err != nil || got != (x.Descr == "<f4") {
+			t.Errorf("%s: floats %v, error %v", x.Descr, got, err)
+		}
+	}
+}
+
+// A finite number beyond float32 is the largest one where rows are clamped, and an infinite one is an error.
+func TestSaturatedNumbers(t *testing.T) {
+	of := func(v float64) []byte {
+		content := binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+		x := testkit.Array{Descr: "<f8", Shape: []int{2, 1}, Content: append(content, content...)}
+		return packed(t, false, member("x", x), member("y", zeroOne(2)))
+	}
+	d, err := parse(t, "f.npz", of(-1e300), Options{Saturate: true})
+	if err != nil || d.Value[0] != -math.MaxFloat32 {
+		t.Errorf("%v, error %v", d, err)
+	}
+	for _, o := range []Options{{}, {Saturate: true}} {
+		_, err = parse(t, "f.npz", of(math.Inf(1)), o)
+		says(t, err, "must be a finite number")
+	}
+	_, err = parse(t, "f.npz", of(1e300), Options{})
+	says(t, err, "must be a finite number")
+}

@@ -326,12 +326,12 @@ func TestFaultsAreNamed(t *testing.T) {
 	good := testkit.Of("<f4", []int{3, 2}, rows3x2...)
 	y := zeroOne(3)
 	for want, a := range map[string]testkit.Array{
-		"x: row 1: column 2: NaN, must be a finite number in the range of float32\n" +
-			"x: row 2: column 1: -Inf, must be": testkit.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
-		"x: row 3: column 2: -3.5e+38, must be a finite": testkit.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
-		"x: row 1: column 1: NaN, must be": {Descr: "<f2", Shape: []int{3, 1},
+		"x: row 1: column 2: must be a finite number in the range of float32\n" +
+			"x: row 2: column 1: must be": testkit.Of("<f4", []int{3, 2}, 1, nan, inf, nan, 2, inf),
+		"x: row 3: column 2: must be a finite": testkit.Of("<f8", []int{3, 2}, 1, 2, 3, 4, 5, -3.5e38),
+		"x: row 1: column 1: must be": {Descr: "<f2", Shape: []int{3, 1},
 			Content: []byte{1, 0x7c, 0, 0, 0, 0}},
-		"x: row 2: column 1: 2, must be": testkit.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
+		"x: row 2: column 1: must be": testkit.Of("|b1", []int{3, 1}, 0, 2, uint8(1)),
 		"x: elements are Python objects, which are pickled and never read": {Descr: "|O", Shape: []int{3, 2},
 			Content: []byte("\x80\x04pickle")},
 		`x: elements of the type "<c8", must be bool, int`:       blank("<c8", 48, 3, 2),

@@ -287,7 +287,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(e, labels)
+		metrics := train.MetricsOf(*e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))
