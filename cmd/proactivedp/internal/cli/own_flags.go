@@ -264,8 +264,8 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
 		}
-		t, err := TableOptions(o.Form)
-		if err != nil {
+		var t table.Options
+		if t, err = TableOptions(o.Form); err != nil {
 			return nil, Usage(err)
 		}
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
