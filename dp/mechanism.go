@@ -282,7 +282,7 @@ func (l *Ledger) Repeat(size int) bool {
 	if n == 0 || l.events[n-1].SampleSize != size || l.events[n-1].Count == math.MaxInt {
 		return false
 	}
-	if s := l.events[n-1].Sampling; s == Allocation || s == Shuffle {
+	if l.events[n-1].Sampling.HasEpochs() {
 		return false // see Record
 	}
 	l.events[n-1].Count++

@@ -109,7 +109,7 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
-			if (e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation) && r.clients > 1 { // each has draws of its own
+			if e.Sampling.HasEpochs() && r.clients > 1 { // each has draws of its own
 				return Privacy{}, fmt.Errorf("%s of %d clients that share records, must be of one client: %w",
 					samplingName(e.Sampling), r.clients, dp.ErrNotCovered)
 			}

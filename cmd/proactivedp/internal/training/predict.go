@@ -32,7 +32,7 @@ type prediction struct {
 	Rows        int            `json:"rows"`
 	Predictions []string       `json:"predictions"`       // by row, the label
 	Accuracy    *float64       `json:"accuracy"`          // null where the records have no labels
-	Metrics     *train.Metrics `json:"metrics,omitempty"` // of records with labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // of records with labels
 	Scores      [][]float64    `json:"scores,omitempty"`  // by row, the probability of each label of counts
 	Threshold   float64        `json:"threshold,omitempty"`
 	Counts      []labelCount   `json:"counts"`
@@ -287,7 +287,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(*e, labels)
+		metrics := train.ClassMetricsOf(*e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))
