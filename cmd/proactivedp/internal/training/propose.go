@@ -62,7 +62,7 @@ of the noise, and step size η₀/f, in the same number of steps. They are judge
 training rows, never by the test set.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
-are public, the default is own: the data itself. For an own file it is synthetic: data
+are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
 about ten private trainings for half of the target epsilon, of which only the best is
