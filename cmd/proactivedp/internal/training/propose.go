@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -113,8 +112,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
-		"data sets against trainings of them")
+	fs.BoolVar(&f.check, "check", false, "hold predictions for settings on four data sets against trainings "+
+		"of them")
 	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
 		"interval was chosen by")
 	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+
