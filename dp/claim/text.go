@@ -193,7 +193,11 @@ func Rounds(events []dp.Event) string {
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		}
-		if e.DatasetSize != 0 {
+		switch {
+		case e.DatasetSize == 0:
+		case e.Sampling == dp.Allocation:
+			parts[i] += fmt.Sprintf(" (N = %d)", e.DatasetSize)
+		default:
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
 	}
