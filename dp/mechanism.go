@@ -99,7 +99,10 @@ func (m Mechanism) checkBatches() error {
 	case m.Sampling != Allocation:
 		return nil
 	}
-	err := CheckCount("batches", m.Batches, 1, MaxRounds)
+	var err error
+	if m.Batches < 1 || m.Batches > MaxRounds {
+		err = fmt.Errorf("batches = %d, must be in [1, %d] with sampling = %q", m.Batches, MaxRounds, Allocation)
+	}
 	if m.DatasetSize < 1 {
 		err = errors.Join(err, fmt.Errorf("data set size N = %d, must be at least 1", m.DatasetSize))
 	}
@@ -321,6 +324,9 @@ func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, err
 	case Poisson:
 		records += math.Sqrt(2*records*l) + l/3
 	case Allocation:
+		if err := m.checkBatches(); err != nil {
+			return 0, err
+		}
 		records = float64(m.DatasetSize) / float64(m.Batches)
 		records += math.Sqrt(2*records*l) + l/3
 	case FixedSize: // exactly s

@@ -43,7 +43,7 @@ type Client struct {
 	// if it is 0. Only Compute uses both. They follow from the root, so no checkpoint has them.
 	allotted   dp.Allotment
 	epochAfter int
-	state   clientState
+	state      clientState
 }
 
 // clientState is everything about a client that changes. A broadcast is not copied: several clients
