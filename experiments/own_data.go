@@ -58,7 +58,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}
-	figures := []Figure{s.utilityFigure(), s.sampleSizeFigure(),
+	figures := []Figure{s.utilityFigure(), s.equalSizesFigure(),
 		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members })}
 	if spec.Clients > 1 { // one client waits for nobody
 		figures = append(figures, s.delayExperiment().delayFigure())
