@@ -9,15 +9,13 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/plan"
 	"proactivedp/train"
 )
 
-// The series of a figure of equal budgets.
-const (
-	oneSigma   = "the same σ for every s"
-	oneEpsilon = "the same ε for every s"
-)
+// oneSigma is the series in which every sample size has the experiment's noise multiplier.
+const oneSigma = "the same σ for every s"
 
 // equalSizesFigure compares sample sizes twice: with the same noise multiplier, as the paper does, and
 // with the least noise multiplier for the same certified ε. With the same σ, a larger sample costs
@@ -60,7 +58,7 @@ func (s experiment) sizesTwice(ctx context.Context, f *figureConfig) ([]priced, 
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
 		spec.TargetEpsilon = 0 // its σ is known now
-		other, err := f.price(ctx, oneEpsilon, spec)
+		other, err := f.price(ctx, results.OneEpsilon, spec)
 		if err != nil {
 			return nil, err
 		}
