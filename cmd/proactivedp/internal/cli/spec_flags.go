@@ -84,7 +84,11 @@ var specFlags = []specFlag{
 		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
 			"dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])"},
 	{"sampling", SettingFlags, func(s *train.Spec) any { return &s.Sampling },
-		"poisson or fixed (exactly s without replacement)"},
+		"poisson, fixed (exactly s without replacement) or allocation (each record draws one of the --batches rounds of " +
+			"an epoch, in train)"},
+	{"batches", RunFlags, func(s *train.Spec) any { return &s.Batches },
+		"rounds t of an epoch of --sampling allocation, in [1, 10000000], instead of --batch-size: a constant of the plan, " +
+			"not a function of the records"},
 	{"runner", SettingFlags, func(s *train.Spec) any { return &s.Runner },
 		"virtual (repeatable) or hogwild (free-running goroutines)"},
 	{"compute-time", SettingFlags, func(s *train.Spec) any { return &s.Compute },
