@@ -14,6 +14,8 @@ from ._planning import (Account, Audit, Calibration, Plan, Proposal, Steps, acco
 from ._program import Error, Infeasible, NotCovered, Wrong, process, program
 
 close = process.close
+for _error in (Error, Wrong, NotCovered, Infeasible):
+    _error.__module__ = __name__  # as whoever catches them names them
 
 if TYPE_CHECKING:
     from .sklearn import PrivateClassifier

@@ -43,9 +43,10 @@ def program() -> str:
     return path
 
 
-def run(*arguments: str) -> str:
-    """Runs a command and returns what it prints to stdout."""
-    done = subprocess.run([program(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8")
+def run(*arguments: str, cwd: Optional[str] = None) -> str:
+    """Runs a command in a folder and returns what it prints to stdout."""
+    done = subprocess.run([os.path.abspath(program()), *arguments], cwd=cwd, stdin=subprocess.DEVNULL,
+                          capture_output=True, encoding="utf-8")
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if not line.startswith("See proactivedp")]
         text = "\n".join(lines).replace("proactivedp: ", "") or f"the program ended with status {done.returncode}"
