@@ -110,7 +110,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
                 data=file, label_map=f"0..{len(number) - 1}", clients=1, model=model, target_epsilon=self.epsilon,
                 delta=self.delta, epochs=self.epochs, batch_size=self.batch_size, max_grad_norm=self.max_grad_norm,
                 learning_rate=self.learning_rate), *self._bounds(folder, columns), *seed,
-                *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder)
+                *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder).rstrip()
             with open(os.path.join(folder, "model"), "rb") as saved:
                 self.model_ = saved.read()
         self.details_: Dict[str, Any] = _header(self.model_)
