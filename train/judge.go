@@ -16,25 +16,25 @@ func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.T
 
 // JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
-	metric, scratch := p.Spec.metric(), p.Config.Model.NewScratch()
+	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
 // Baseline returns the value of the spec's metric on rows that a model has without looking at their
 // features, see [models.Metric.Baseline].
-func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.metric().Baseline(rows) }
+func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
-// metric returns the metric of a valid spec.
-func (s Spec) metric() models.Metric {
+// MetricOf returns the metric of a valid spec.
+func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	return metric
 }
 
 // IsAccuracy reports whether the spec's metric is the accuracy.
-func (s Spec) IsAccuracy() bool { return s.metric() == (models.Metric{}) }
+func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 
 // MetricName returns the name of the spec's metric.
-func (s Spec) MetricName() string { return strings.ReplaceAll(s.metric().String(), "-", " ") }
+func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
 // MetricValue is the metric of the spec, with the value of guessing.
 type MetricValue struct {

@@ -88,7 +88,7 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)
 	}
 	if r.TargetAccuracy != 0 {
-		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
+		text += fmt.Sprintf(" --target %v", r.TargetAccuracy)
 	}
 	if !slices.Equal(r.Rounds, usual.Rounds) {
 		text += " --steps " + listText(r.Rounds)

@@ -32,7 +32,8 @@ type ownFigures struct {
 
 // ownFigureFlags are the flags of the trainings, by name.
 var ownFigureFlags = []string{"data", "model", "clients", "partition", "features", "input-scale", "split", "lambda",
-	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta"}
+	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta",
+	"metric"}
 
 // add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {

@@ -35,6 +35,7 @@ type proposeFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
 	request propose.Request
+	target  float64 // the same as request.TargetAccuracy, for any metric
 	probe   string
 	out     string
 	drawing *drawingFlags
@@ -93,7 +94,7 @@ takes this many times the arithmetic.`,
 
 // givenFlags are the names of the training flags that no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-	"split", "momentum", "delta", "seed"}
+	"split", "momentum", "delta", "seed", "metric"}
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
@@ -101,8 +102,10 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.train.AddNamed(cmd, givenFlags...)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
-		" (default: the least that --target-accuracy needs)")
+		" (default: the least that --target needs)")
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
+	fs.Float64Var(&f.target, "target", 0, "value of --metric that is wanted, in (0, 1), above the one of guessing (default: "+
+		"the best)")
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	cli.CountsVar(fs, &r.Rounds, "steps", r.Rounds, "numbers of steps (rounds) to try, of all clients together, each at "+
@@ -133,10 +136,18 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	wrong := errors.Join(cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
+	var outside error
+	if cmd.Flags().Changed("target") && f.target > 0 && f.target < 1 {
+		f.request.TargetAccuracy = f.target
+	} else if cmd.Flags().Changed("target") {
+		f.request.TargetAccuracy = 0.5 // a valid value, so that this is reported once
+		outside = fmt.Errorf("--target = %v, must be in (0, 1)", f.target)
+	}
+	wrong := errors.Join(outside, cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), checkTargets(cmd, f.train.Spec),
+		f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
 		wrong = errors.Join(wrong, experiments.CheckGridTimes(f.against),
-			cli.RefuseWith(cmd, "against-grid", "target-accuracy"))
+			cli.RefuseWith(cmd, "against-grid", "target-accuracy", "target", "metric"))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
 	o.Probing = probing

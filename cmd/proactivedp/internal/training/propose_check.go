@@ -19,7 +19,7 @@ const checkSeeds = 5
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
-	others := []string{"target-epsilon", "target-accuracy", "probe", "steps", "count", "against-grid"}
+	others := []string{"target-epsilon", "target-accuracy", "target", "probe", "steps", "count", "against-grid"}
 	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
 		return cli.Usage(err)
 	}
