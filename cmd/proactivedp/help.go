@@ -30,7 +30,7 @@ func groupCommands(root *cobra.Command) {
 	root.AddGroup(commandGroups...)
 	for _, c := range root.Commands() {
 		switch c.Name() {
-		case "plan", "account", "calibrate", "tradeoff", "audit", "page", "serve":
+		case "plan", "account", "calibrate", "tradeoff", "audit", "page", "serve", "ask":
 			c.GroupID = "privacy"
 		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
