@@ -33,6 +33,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/report"
 	"proactivedp/internal/unpack"
 )
 
@@ -107,6 +108,8 @@ type Options struct {
 	// will be clamped.
 	Saturate bool
 	Memory   int64 // bytes that the process may use; 0 means all available memory
+	// Progress shows how much of a large file was read; nil shows nothing.
+	Progress io.Writer
 }
 
 // ParseFile parses the file at path like Parse. The name of the data set is the last element of
@@ -141,7 +144,9 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
-	in, err := unpacked(p.file, f)
+	watched, finish := report.Reading(p.progress, f)
+	defer finish()
+	in, err := unpacked(p.file, watched)
 	if err != nil {
 		return err
 	}
@@ -174,6 +179,7 @@ type parser struct {
 
 	zeroBased bool // indices count from 0
 	saturate  bool
+	progress  io.Writer
 
 	spill []byte // holds a line that is longer than the reader's buffer
 	limit memory.Limit
@@ -192,6 +198,7 @@ func newParser(name, file string, o Options) *parser {
 		maxRows:   MaxRows,
 		given:     o.Labels,
 		blind:     o.Unlabelled,
+		progress:  o.Progress,
 		zeroBased: o.ZeroBased, saturate: o.Saturate,
 		set: &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
 	}

@@ -28,6 +28,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/report"
 	"proactivedp/internal/unpack"
 )
 
@@ -70,6 +71,8 @@ type Options struct {
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Kept receives the text of some columns. nil means none.
 	Kept *Kept
+	// Progress shows how much of a large file was read; nil shows nothing.
+	Progress io.Writer
 	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
 	// no meaning.
 	Unlabelled bool
@@ -171,7 +174,9 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
-	in, err := unpack.Text(f)
+	watched, finish := report.Reading(p.Progress, f)
+	defer finish()
+	in, err := unpack.Text(watched)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.file, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
@@ -238,7 +239,8 @@ func (o *OwnFlags) labels() (*data.Labels, error) {
 }
 
 // read reads a file of so many features, 0 for any, within the memory.
-func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, error) {
+func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Dataset, error) {
+	limit := l.Memory
 	labels, err := o.labels()
 	if err != nil {
 		return nil, Usage(err)
@@ -269,6 +271,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 			return nil, Usage(err)
 		}
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Progress = l.Progress
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
 		if errors.Is(err, table.ErrNoNumber) {
@@ -287,7 +290,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = numpy.ParseFile(path, n)
 	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
-			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit})
+			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit, Progress: l.Progress})
 	}
 	if err == nil && o.Form.Image != "" {
 		d, err = Pictures(d, o.Form, pixels, limit)
