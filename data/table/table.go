@@ -149,6 +149,7 @@ type parser struct {
 	order  []int    // the columns, in the order of the features
 	keeps  []int    // the columns of Kept
 	text   int64    // bytes of the fields that are kept
+	open   *os.File // the file that is read
 	faults []error  // the first error of each column
 	faulty []bool   // the columns with an error
 	unkept int      // number of rows that were read only for errors
@@ -174,6 +175,7 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
+	p.open = f
 	watched, finish := report.Reading(p.Progress, f)
 	defer finish()
 	in, err := unpack.Text(watched)
