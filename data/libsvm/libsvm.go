@@ -80,7 +80,7 @@ func (e *ParseError) Error() string {
 // fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	p := newParser(name, name, Options{})
-	in, err := unpacked(name, r)
+	in, err := unpacked(name, nil, r)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (p *parser) parseFile() error {
 	defer f.Close()
 	watched, finish := report.Reading(p.progress, f)
 	defer finish()
-	in, err := unpacked(p.file, watched)
+	in, err := unpacked(p.file, f, watched)
 	if err != nil {
 		return err
 	}
@@ -154,8 +154,14 @@ func (p *parser) parseFile() error {
 }
 
 // unpacked returns the text of a file.
-func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
-	in, err := unpack.Text(r)
+func unpacked(file string, f *os.File, r io.Reader) (*bufio.Reader, error) {
+	var in *bufio.Reader
+	var err error
+	if f == nil {
+		in, err = unpack.Text(r)
+	} else {
+		in, err = unpack.TextFile(f, r)
+	}
 	if err != nil {
 		if named, ok := errors.AsType[*fs.PathError](err); ok {
 			err = named.Err // the file is named below

@@ -87,7 +87,7 @@ type Kept struct {
 }
 
 // Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
-// ending of a compressed file.
+// ending of a compressed file. For a zip archive, it is the path of the file in it, see unpack.Name.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
@@ -102,7 +102,7 @@ func kind(path string) string {
 }
 
 // ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd. Errors name the
-// file and the line. For each column, the first invalid field is reported.
+// file and the line. The file may also be the only one of a zip archive. For each column, the first invalid field is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",
@@ -178,7 +178,7 @@ func (p *parser) parseFile() error {
 	p.open = f
 	watched, finish := report.Reading(p.Progress, f)
 	defer finish()
-	in, err := unpack.Text(watched)
+	in, err := unpack.TextFile(f, watched)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.file, err)
 	}

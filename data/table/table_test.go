@@ -1,6 +1,7 @@
 package table
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -322,5 +323,26 @@ func TestNumbersAreInMemoryOnce(t *testing.T) {
 	q := &parser{Options: p.Options, set: &data.Dataset{Classes: 2}, file: path, left: 3 * rows * columns}
 	if err := q.parseFile(); !errors.Is(err, memory.ErrTooLittle) || int64(4*cap(q.value)) > q.left {
 		t.Errorf("within 3 bytes a number: %v, room for %d", err, cap(q.value))
+	}
+}
+
+// A table may be the only file of a zip archive, and tabs divide it if its own name says so.
+func TestTableInAZip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "archive.zip")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.Create("in/my table.tsv")
+	if err == nil {
+		_, err = w.Write([]byte("x, of it\ty\n1\t0\n2.5\t1\n"))
+	}
+	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1")})
+	if err != nil || d.Len() != 2 || d.Columns[0] != "x, of it" || d.Row(1).Value[0] != 2.5 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
