@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -78,6 +79,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // runOn is run with a screen for stderr.
 func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *report.Screen) int {
 	root := newRoot()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		if err := addCompletions(root); err != nil {
+			panic(err) // only a flag that is registered twice fails here
+		}
+	}
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
@@ -121,7 +127,7 @@ func statusOf(err error) int {
 }
 
 // waiting are the commands that wait for others. They say themselves what they wait for.
-var waiting = []string{"serve", "host", "join", "worker", "status"}
+var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
 
 // checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same
 // terminal.
@@ -183,8 +189,5 @@ fault not at all.`,
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)
-	if err := addCompletions(root); err != nil {
-		panic(err) // only a flag that is registered twice fails here
-	}
 	return root
 }

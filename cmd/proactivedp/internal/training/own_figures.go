@@ -48,7 +48,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 		cmd.Flags().Lookup(name).DefValue = ""
 	}
 	cmd.Flags().Lookup("eta0").DefValue = "0" // of which the help says nothing
-	cmd.Flags().Lookup("data").Usage = "make figures of an own `file`: a utility graph, batch sizes, an ε sweep " +
+	cmd.Flags().Lookup("data").Usage = "make figures of your own `file`: a utility graph, batch sizes, an ε sweep " +
 		"and permissible delays, by the settings below, of which those not given follow from the number of records"
 }
 
@@ -70,7 +70,7 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 		errs = append(errs, errors.New("names of figures are not for --data, must be left out: all are made"))
 	}
 	if !cli.OwnFile(o.flags.Spec.Data) {
-		errs = append(errs, errors.New("--data is for an own file: figures of named sets have names, see --list"))
+		errs = append(errs, errors.New("--data is for your own file: figures of named sets have names, see --list"))
 	} else if !o.public {
 		errs = append(errs, fmt.Errorf("--public is missing: the figures train on %s without noise and show the result, "+
 			"which no (ε, δ) covers; give it if the records are public, else use propose, train or auto", o.flags.Spec.Data))
