@@ -32,8 +32,8 @@ func (m Map) planes() int {
 	return 3
 }
 
-// Digest returns the SHA-256 of the constants, in hexadecimal.
-func Digest() string {
+// Constants returns the SHA-256 of the statistics of drawn images, in hexadecimal.
+func (m Map) Constants() string {
 	sum := sha256.Sum256(stored)
 	return hex.EncodeToString(sum[:])
 }
