@@ -39,7 +39,9 @@ func Write(path string, write func(io.Writer) error) error {
 
 // WritePrivate does the same as Write for a regular file, but only the user can read the new file, also if
 // it replaces one that others can read.
-func WritePrivate(path string, write func(io.Writer) error) error { return whole(path, true, private, write) }
+func WritePrivate(path string, write func(io.Writer) error) error {
+	return whole(path, true, private, write)
+}
 
 // private is the mode of a file that only its user reads.
 const private fs.FileMode = 0o600

@@ -44,7 +44,7 @@ func (f *DataFlags) addCache(cmd *cobra.Command) {
 
 // Keep makes the features of d, which has this name, be kept where the flags say.
 func (f *DataFlags) Keep(cmd *cobra.Command, d *data.Dataset, name string) {
-	keep := featurer{ctx: cmd.Context(), dir: f.cache, own: f.cache != "", out: cmd.ErrOrStderr()}
+	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {
 		if dir, err := f.Locator(cmd).CacheFolder(); err == nil {
 			keep.dir = filepath.Join(dir, "features")

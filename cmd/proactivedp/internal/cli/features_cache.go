@@ -39,10 +39,11 @@ type featuresKey struct {
 
 // featurer computes features, shows the progress, and keeps them in a folder.
 type featurer struct {
-	ctx context.Context
-	dir string    // "" keeps nothing
-	own bool      // the records are the user's: the folder is the user's choice
-	out io.Writer // for messages and progress
+	ctx   context.Context
+	dir   string    // "" keeps nothing
+	asked bool      // the user named the folder: it is an error if it cannot be written
+	own   bool      // the records are the user's
+	out   io.Writer // for messages and progress
 }
 
 // apply computes the features of d, or reads those of an earlier run. Features without constants take
@@ -75,7 +76,7 @@ func (f featurer) apply(d *data.Dataset, m data.FeatureMap) (*data.Dataset, erro
 	if err == nil {
 		err = filesystem.Check(path)
 	}
-	if err != nil && f.own {
+	if err != nil && f.asked {
 		return nil, fmt.Errorf("--cache: %w", err)
 	}
 	out, failed := f.compute(d, m)
