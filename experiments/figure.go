@@ -76,6 +76,9 @@ func Figures() []Figure {
 		if s.Train.Data == "mnist" {
 			all = append(all, s.defaultsFigure())
 		}
+		if scatterPlans[s.Train.Data] != nil {
+			all = append(all, s.scatterFigure())
+		}
 	}
 	for _, s := range experimentList() {
 		if s.Train.Model == train.Ridge || s.Train.Data == "mnist" {
