@@ -30,9 +30,9 @@ type Announcement struct {
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
 	Spec     train.Spec `json:"config"`
 	Delta    float64    `json:"delta"`
-	Rounds   int        `json:"rounds"`  // T, of each client
-	Params   int        `json:"params"`  // the model's length
-	Records  int        `json:"records"` // N_c that the server assumes for each client
+	Rounds   int        `json:"rounds"`   // T, of each client
+	Params   int        `json:"params"`   // the model's length
+	Records  int        `json:"records"`  // N_c that the server assumes for each client
 	Features int        `json:"features"` // of a record as it is read
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
