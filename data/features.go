@@ -7,7 +7,7 @@ import "context"
 type FeatureMap interface {
 	// String returns the recipe, from which the map can be read again.
 	String() string
-	// Features returns the number of features of a record of d, or why there are none.
+	// Features returns the number of features of a record of d, or an error if d has none.
 	Features(d *Dataset) (int, error)
 	// Bytes returns how many bytes Apply takes for d, or 0 if Apply fails.
 	Bytes(d *Dataset) int64

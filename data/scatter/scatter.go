@@ -65,7 +65,7 @@ const (
 // Norm is about the mean norm of the features of a natural image, as in package hog.
 const Norm = 10
 
-// Name is the text of the zero Map, and begins that of others.
+// Name is the text of the zero Map. The text of other maps begins with it.
 const Name = "scatter"
 
 // String returns the options that are given, as Parse reads them.
