@@ -40,8 +40,8 @@ const scatterHoldout = 0.1
 // scatterFigure shows the accuracy of softmax regression on scattering features, on the test set and on
 // held-out training records.
 func (s experiment) scatterFigure() Figure {
-	return s.pricedFigure("-scatter", "Accuracy of scattering features over the certified ε", s.onScattering,
-		func(f *figureConfig, all []priced, p *plots.Picture) {
+	return s.pricedFigure(s.Train.Data+"-scatter", "Accuracy of scattering features over the certified ε", s.onScattering,
+		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": softmax regression on scattering features"
 			p.XLabel = "certified ε of a record"
 			p.Lines = linesOver(all, (*priced).epsilon)
@@ -51,6 +51,7 @@ func (s experiment) scatterFigure() Figure {
 				"is judged by the rest, other ones for each seed. Step sizes were chosen on records that seed 1 holds out, which "+
 				"the ε does not cover. Of each %s%s. Numbered seeds: a simulation, no release.",
 				scatterDelta, 1-scatterHoldout, spreadText(f.seeds), f.note())
+			return ""
 		})
 }
 
