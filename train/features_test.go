@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/internal/cpu"
+	"proactivedp/internal/f32"
 	"proactivedp/sim"
 )
 
@@ -70,6 +72,22 @@ func TestASavedModelHasItsFeatures(t *testing.T) {
 	}
 	if got := float64(right) / float64(p.Test.Len()); got != r.TestAccuracy {
 		t.Errorf("accuracy %v of the saved model, %v of the training", got, r.TestAccuracy)
+	}
+}
+
+// Features of scatter have other bits by portable kernels, so a run with them does not go on elsewhere.
+func TestKernelsOfFeatures(t *testing.T) {
+	restore, err := f32.Use(cpu.Portable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restore()
+	for features, want := range map[string]string{"": "", "hog:4:8": "", "scatter": "portable"} {
+		spec := smallLeNet()
+		spec.Model, spec.FeatureMap = Softmax, features
+		if got := spec.Kernels(); got != want {
+			t.Errorf("%q: kernels %q, want %q", features, got, want)
+		}
 	}
 }
 
