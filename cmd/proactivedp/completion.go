@@ -67,6 +67,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"clients-file":   filesOf("json"),
 		"dir":            folders,
 		"data-dir":       folders,
+		"cache":          folders,
 		"out":            outputs,
 		"events":         filesOf("json", "csv"),
 		"scores":         filesOf("csv"),
