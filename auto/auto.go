@@ -188,7 +188,7 @@ func (c Client) check() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// Public is what is public about the data: no record's content is needed for it.
+// Public holds what is public about the data. Computing it needs no record's content.
 type Public struct {
 	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
 	Records  int    `json:"records"`     // N, the number of training records of each client

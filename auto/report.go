@@ -83,7 +83,7 @@ type Privacy struct {
 	Statement    string          `json:"statement"`
 }
 
-// AccountReport is the promise of one account and what it has spent.
+// AccountReport is the budget of one account, and how much of it is spent.
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`
