@@ -17,8 +17,8 @@ type Affine struct {
 	// Low and High bound the values of each column before they are mapped. They are compared as
 	// float32, like the values. A value outside counts as the nearer bound. nil means no bounds.
 	//
-	// Clamping looks at one record at a time, so it costs no privacy. A refusal is an outcome that one
-	// record decides, which no (ε, δ) covers.
+	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
+	// record reveals something about this record, and no (ε, δ) covers that.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 	// Refuse makes a value outside the bounds an error.
@@ -37,8 +37,8 @@ func (m Affine) Dense() bool {
 
 // Mapped returns the mapped rows of d, which are dense if m is. A result that is not finite is an
 // error, and so is a value outside its bounds if m.Refuse is set; for each column the first one is
-// reported. Errors do not have the value. Entries that are not stored are 0. In columns with a Shift
-// they are compared with the bounds. In other columns the bounds must include 0.
+// reported. Errors do not show the value. Entries that are not stored are 0. In columns with a
+// Shift they are compared with the bounds. In other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, must have rows to be normalised column by column", d.Name)

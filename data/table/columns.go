@@ -57,7 +57,7 @@ const anything = "*"
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads a file that [ParseColumns] parses.
+// ReadColumns reads the file at path, which is in the format of [ParseColumns].
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
