@@ -9,7 +9,7 @@ import (
 // Fault is a way to break the mechanism without changing the ε that it claims. Most faults have a size, see Sizes.
 type Fault string
 
-// The faults that can be planted, with the meaning of their size.
+// The faults that can be planted. The comments say what the size of a fault means.
 const (
 	NoFault Fault = "none"
 	// Too little noise, or noise of another distribution.
