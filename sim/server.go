@@ -15,7 +15,7 @@ import (
 type Server struct {
 	frame frame
 	sched *schedule
-	gone  []bool // whether each client was expelled; nil: none was
+	gone  []bool // whether each client was expelled; nil if none was
 	state serverState
 }
 
