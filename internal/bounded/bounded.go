@@ -1,4 +1,4 @@
-// Package bounded reads data of others up to a limit. A file without an end, such as /dev/zero or a
+// Package bounded reads untrusted data up to a limit. A file without an end, such as /dev/zero or a
 // pipe that is written forever, is an error and does not use up all memory.
 package bounded
 
