@@ -80,6 +80,10 @@ const MaxGroup = 1000
 // Samplings lists the names that [ParseSampling] knows.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
+// HasEpochs reports whether a record is used a fixed number of times in each epoch, so that the rounds of an
+// epoch depend on each other.
+func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
+
 // Adjacencies lists the names that [ParseAdjacency] knows.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
@@ -171,8 +175,8 @@ func (e Event) Validate() error {
 	case e.SampleSize < 1 || e.SampleSize > e.DatasetSize:
 		fail("sample size = %d, must be in [1, N = %d]", e.SampleSize, e.DatasetSize)
 	}
-	switch batched := e.Sampling == Allocation || e.Sampling == Shuffle; {
-	case e.Redraw != "" && !batched && samplingErr == nil:
+	switch {
+	case e.Redraw != "" && !e.Sampling.HasEpochs() && samplingErr == nil:
 		fail("redraw = %q, must not be given for %s sampling: each round draws anew", e.Redraw, e.Sampling)
 	case e.Redraw != "" || e.Sampling == Allocation:
 		_, err := ParseRedraw(string(e.Redraw))

@@ -34,11 +34,8 @@ func (a *accountantFlags) addAccuracy(cmd *cobra.Command, where string) {
 // check returns an error for an accuracy of 0, which the JSON of a question would omit, and for an
 // accuracy that the accountant does not use. The question checks the rest.
 func (a *accountantFlags) check(cmd *cobra.Command) error {
-	if a.name == answer.Opacus {
-		a.name = pld.Accountant{}.Name()
-	}
 	switch a.name {
-	case "", answer.AllAccountants, pld.Accountant{}.Name():
+	case "", answer.AllAccountants, answer.Opacus, pld.Accountant{}.Name():
 		return cli.RefuseZeros(cmd, "accuracy")
 	}
 	if cmd.Flags().Changed("accuracy") {

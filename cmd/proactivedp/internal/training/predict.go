@@ -27,24 +27,24 @@ import (
 
 // prediction is the result of predict: the labels of records, and how good they are.
 type prediction struct {
-	Model       string         `json:"model"`
-	Data        string         `json:"data"`
-	Rows        int            `json:"rows"`
-	Predictions []string       `json:"predictions"`       // the label of each row
-	Accuracy    *float64       `json:"accuracy"`          // null if the records have no labels
-	Metrics     *train.Metrics `json:"metrics,omitempty"` // only for records with labels
-	Kept        []keptColumn   `json:"kept,omitempty"`    // the columns of --keep
-	Scores      [][]float64    `json:"scores,omitempty"`  // for each row, the probability of each label of Counts
-	Threshold   float64        `json:"threshold,omitempty"`
-	Counts      []labelCount   `json:"counts"`
-	DataSHA256  string         `json:"data_sha256"`
-	TrainedOn   string         `json:"trained_on_sha256"` // "" if the model's file does not have it
-	Same        bool           `json:"same_data"`         // whether the model is known to be trained on these records or a part of them
-	ParamsHash  string         `json:"params_sha256"`
-	Privacy     claim.Report   `json:"privacy"`             // the guarantee of the training
-	DataNote    string         `json:"data_note,omitempty"` // about the data of the training
-	Notes       []string       `json:"notes,omitempty"`     // about the training
-	Statement   string         `json:"statement,omitempty"`
+	Model       string              `json:"model"`
+	Data        string              `json:"data"`
+	Rows        int                 `json:"rows"`
+	Predictions []string            `json:"predictions"`       // the label of each row
+	Accuracy    *float64            `json:"accuracy"`          // null if the records have no labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // only for records with labels
+	Kept        []keptColumn        `json:"kept,omitempty"`    // the columns of --keep
+	Scores      [][]float64         `json:"scores,omitempty"`  // for each row, the probability of each label of Counts
+	Threshold   float64             `json:"threshold,omitempty"`
+	Counts      []labelCount        `json:"counts"`
+	DataSHA256  string              `json:"data_sha256"`
+	TrainedOn   string              `json:"trained_on_sha256"` // "" if the model's file does not have it
+	Same        bool                `json:"same_data"`         // whether the model is known to be trained on these records or a part of them
+	ParamsHash  string              `json:"params_sha256"`
+	Privacy     claim.Report        `json:"privacy"`             // the guarantee of the training
+	DataNote    string              `json:"data_note,omitempty"` // about the data of the training
+	Notes       []string            `json:"notes,omitempty"`     // about the training
+	Statement   string              `json:"statement,omitempty"`
 }
 
 // labelCount says how often a label was predicted.
@@ -313,7 +313,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(*e, labels)
+		metrics := train.ClassMetricsOf(*e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))

@@ -255,8 +255,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 		if p, err = spec.Prepare(d, root); err != nil {
 			return nil, cli.Usage(err)
 		}
-	}
-	if cmd.Flags().Changed("epochs") {
+	} else if cmd.Flags().Changed("epochs") {
 		size, _ := cli.BatchSize(spec, "epochs") // already checked
 		n := p.Config.Mechanism.DatasetSize
 		rounds, ok := plan.Rounds(f.epochs, p.Config.Mechanism.EventOf(size))
