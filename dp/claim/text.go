@@ -128,8 +128,8 @@ func Orders(orders []float64) string {
 	return strings.Join(names, ", ")
 }
 
-// statement returns the paragraph for Statement and the like. It ends with taken, the assumptions
-// about the parameters.
+// statement returns the paragraph for Statement and similar functions. It ends with taken, the
+// assumptions about the parameters.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
