@@ -252,8 +252,8 @@ type Tested struct {
 	Chance     float64 `json:"chance,omitempty"`
 }
 
-// Point is the accuracy that can be expected of a training with clipping norm C, noise multiplier σ of
-// every client, and step size η₀.
+// Point is the expected accuracy of a training with clipping norm C, noise multiplier σ of every
+// client, and step size η₀.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`

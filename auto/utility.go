@@ -85,10 +85,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns the [Utility] that looks at no records: it knows no accuracies, and takes the
-// clipping norm and the step sizes that [train.UsualStep] gives the model for the noise of a stage.
-// source has the task's data; only the number of the model's parameters is taken from it. Strategy Paper
-// needs a graph, so UsualSteps is not for it.
+// UsualSteps returns the [Utility] that uses no records. It predicts no accuracies. The clipping
+// norm and the step sizes are those that [train.UsualStep] gives for the noise of a stage. source
+// has the task's data, from which only the number of the model's parameters is taken. UsualSteps
+// does not support strategy Paper, which needs a graph.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy == Paper || !(q.Least > 0) {
