@@ -132,7 +132,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			if d.Columns != nil {
 				name = d.Columns[j]
 			}
-			var of *Columns // deviations are of features
+			var of *Columns // the deviations in the file are those of features
 			if bounds {
 				of = c
 			}
