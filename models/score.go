@@ -380,9 +380,9 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	}
 }
 
-// Baseline returns the largest value of the metric without looking at the features: by always predicting
-// the same class or, where the metric ranks examples, by equal scores. A model has learnt something only
-// if it is above.
+// Baseline returns the largest value of the metric that is possible without using the features: by
+// always predicting the same class or, if the metric ranks examples, by giving all the same score.
+// A model has learnt something only if its value is larger.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	counts, present, best := rows.ClassCounts(), 0.0, 0
 	for _, n := range counts {
