@@ -18,8 +18,8 @@ type Drawing struct {
 	Style
 }
 
-// Style has the size, the typeface and the like of a picture. The zero value is this program's own
-// style.
+// Style has the size and the typeface of a picture, and similar settings. The zero value is this
+// program's own style.
 type Style struct {
 	// Bare omits title, caption and table, for papers that have their own.
 	Bare  bool    `json:"bare,omitempty"`
