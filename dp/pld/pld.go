@@ -10,7 +10,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of what an [Accountant] covers, ends included.
+// The ranges in which an [Accountant] covers rounds, ends included.
 const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
