@@ -8,7 +8,7 @@ import (
 )
 
 // Tight has the cost of a plan by a tight accountant, and the sample size and the noise that this
-// accountant would allow. It includes replace-one adjacency, for which the closed form is not
+// accountant would allow. It also covers replace-one adjacency, for which the closed form is not
 // proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
