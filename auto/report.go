@@ -73,7 +73,7 @@ type StageReport struct {
 // those before.
 type Privacy struct {
 	EpsilonUpper float64         `json:"epsilon_upper"` // largest of any account
-	Delta        float64         `json:"delta"`         // largest of any account, so that both hold for all
+	Delta        float64         `json:"delta"`         // largest of any account, so that it holds for all
 	Kind         dp.Kind         `json:"kind"`
 	Accountant   string          `json:"accountant"`
 	Adjacency    dp.Adjacency    `json:"adjacency"`
