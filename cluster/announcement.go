@@ -24,7 +24,7 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement describes a run. A client must agree to all of it.
+// Announcement describes a run. A client takes part only if it agrees to all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
