@@ -49,7 +49,7 @@ type GridReport struct {
 	Grid      propose.Grid `json:"grid"`
 	Settings  int          `json:"settings"`   // of the grid
 	Seeds     int          `json:"seeds"`      // of each setting of the grid
-	Times     float64      `json:"times"`      // arithmetic of the grid, divided by that of the proposal
+	Times     float64      `json:"times"`      // how many times as much arithmetic the grid takes as the proposal
 	TestSeeds int          `json:"test_seeds"` // of the two winners, for the test set
 
 	Proposed GridWinner `json:"proposed"`
