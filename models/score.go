@@ -334,7 +334,7 @@ func ParseMetric(text string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric = %.60q, must be %s", text, MetricsUsage)
 }
 
-// String returns the text from which ParseMetric makes the metric.
+// String returns the metric in the form that ParseMetric reads.
 func (m Metric) String() string {
 	switch m.name {
 	case "":
