@@ -32,8 +32,8 @@ func (p Number) Shows(v float64) bool {
 	return above >= least && above < 1
 }
 
-// IsNear reports whether v is within 1 % of p. Some tables print a round ε. Their sizes were chosen
-// so that the ε of the run is about as close to it.
+// IsNear reports whether v is within 1 % of p. Some tables print a round ε, and their sizes were
+// chosen such that the run's ε is within 1 % of it.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 
 // Case is one of the paper's three settings. It holds the parameters that all tables of this setting
