@@ -17,8 +17,8 @@ type Affine struct {
 	// Low and High bound the values of each column before they are mapped. They are compared as
 	// float32, like the values. A value outside counts as the nearer bound. nil means no bounds.
 	//
-	// Clamping looks at one record at a time, so it costs no privacy. A refusal is an outcome that one
-	// record decides, which no (ε, δ) covers.
+	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
+	// record reveals something about this record, and no (ε, δ) covers that.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 	// Refuse makes a value outside the bounds an error.

@@ -151,9 +151,8 @@ func (r *release) contour(s shape) *contour {
 // is peeled from it is e^l·(e^w - 1).
 //
 // It is a polynomial with positive coefficients, Π(B+J)^T - ΠB^T, in the rounds' transforms B of
-// the bulk and J of the jumps. So errors of B and J change the product by at most what it would
-// grow by if
-// |B| and |J| grew by these errors, which is at most the derivative at the upper end.
+// the bulk and J of the jumps. So the effect of errors of B and J is largest if they all make |B|
+// and |J| larger. The derivative at the upper end bounds it.
 type product struct {
 	lRe, lIm, wRe, wIm float64
 	mostL, mostW       float64 // l and w at the upper ends

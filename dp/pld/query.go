@@ -129,7 +129,8 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	}
 }
 
-// different returns the number of different measures that the events need, up to one too many.
+// different returns the number of different measures that the events need. It stops counting above
+// maxMeasures.
 func (q query) different() int {
 	var seen []dp.Event
 	for _, e := range q.events {
@@ -221,7 +222,7 @@ func (q *query) checkOthers(first dp.Event, wrong *faults) {
 // faults collects the errors of a question.
 type faults struct {
 	invalid, uncovered []error
-	told               map[string]bool // reasons that are in uncovered, each for one event, because there may be thousands
+	told               map[string]bool // reasons in uncovered; each is given for one event, because there may be thousands of events
 }
 
 // notCovered adds an error that wraps dp.ErrNotCovered, unless it has one with the same format.

@@ -34,7 +34,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of the accountant. Values outside are dp.ErrNotCovered.
+// The ranges of the accountant. Outside of them it returns dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q

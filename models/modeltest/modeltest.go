@@ -279,8 +279,8 @@ func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool 
 		"the labels are": inUse(labels)}
 }
 
-// separate returns a slice of n numbers with an allocation of its own, because the runtime puts
-// small slices into a shared one.
+// separate returns a slice of n numbers in a separate allocation, because the runtime puts small
+// slices into a shared one.
 func separate[T any](n int) []T { return make([]T, n, n+64) }
 
 // inUse returns a function that reports whether the memory of x is still reachable.
