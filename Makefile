@@ -7,7 +7,11 @@ SEEDS       ?= 5
 NETWORK_SEEDS ?= 3
 CIFAR_SIZES   ?= 10,50,100,300,500,689
 FUZZTIME    ?= 10s
+INVARIANTS  ?= .
 FUZZED      ?= .
+# Coverage guides a fuzzer that runs long. It needs builds of its own, which take minutes. A run of some
+# hundreds of inputs does not need it: FUZZBUILD= uses the builds of the target test.
+FUZZBUILD   ?= -fuzz .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
 TORTURE     ?= 20m
@@ -86,7 +90,7 @@ test-page: build site ## Run the tests of the planner page, the report and the s
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Run the tests of sim with the protocol's invariants asserted. The target race asserts them too.
-	$(TEST) -tags invariants ./sim
+	$(TEST) -tags invariants ./sim -run '$(INVARIANTS)'
 
 explore: ## Check small runs in every order of their events, and count the states.
 	$(GO) run ./cmd/explore
@@ -132,7 +136,7 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 	packages=$$(grep -rl '^func Fuzz' --include='*_test.go' $(FUZZED) | xargs -r -n 1 dirname | sort -u); \
 	[ -n "$$packages" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
 	for package in $$packages; do \
-		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c -fuzz . -o "$$made/fuzz" . || exit 1; \
+		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c $(FUZZBUILD) -o "$$made/fuzz" . || exit 1; \
 		for target in $$("$$made/fuzz" -test.list '^Fuzz'); do \
 			for try in 1 2 3 4; do \
 				"$$made/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \

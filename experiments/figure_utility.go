@@ -95,7 +95,7 @@ func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms
 func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	for _, clip := range s.Clips {
 		for seed := range f.seeds {
-			train := f.by(s.WithoutNoise())
+			train := f.by(s.Utility())
 			train.Clip, train.Seed = clip, uint64(seed+1)
 			train.GradComps = f.gradComps(s.WStar) / train.Clients
 			out = append(out, pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: f.draws(s.Draws)})

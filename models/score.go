@@ -36,12 +36,20 @@ type Evaluation struct {
 	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
 	// Scorer or if the value is not finite.
 	LogLoss *float64
-	// AUC is the area under the ROC curve, see [AUC]. It is nil where that is not defined.
+	// AUC is the area under the ROC curve. It is nil if the model is not a Scorer, if all labels are equal,
+	// or if a score is NaN.
 	AUC *float64
 }
 
-// evaluatedAtOnce is how many examples are evaluated at once. It bounds the scratch.
-const evaluatedAtOnce = 1000
+// InParts calls do with at most 1000 examples of the batch at a time, which bounds the scratch. from is the
+// first example of the part, and to is the one after its last.
+func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
+	const most = 1000
+	for from := 0; from < b.Len(); from += most {
+		to := min(from+most, b.Len())
+		do(from, to, data.Batch{Data: b.Data, Rows: b.Rows[from:to]})
+	}
+}
 
 // mostLogits is the largest number of logits that are held at once: 256 MiB.
 const mostLogits = 1 << 25
@@ -55,10 +63,9 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 		return nil
 	}
 	z := make([]float64, b.Len()*classes)
-	for from := 0; from < b.Len(); from += evaluatedAtOnce {
-		to := min(from+evaluatedAtOnce, b.Len())
-		scorer.Logits(z[from*classes:to*classes], params, data.Batch{Data: b.Data, Rows: b.Rows[from:to]}, scratch)
-	}
+	InParts(b, func(from, to int, part data.Batch) {
+		scorer.Logits(z[from*classes:to*classes], params, part, scratch)
+	})
 	return z
 }
 
@@ -167,17 +174,12 @@ func (e *Evaluation) Class(c int) ClassResult {
 	return r
 }
 
-// AUC returns the area under the ROC curve of a model on the batch. This is the probability that an
+// auc returns the area under the ROC curve for the logits z of the batch. This is the probability that an
 // example of class 1 gets a higher score than one of class 0, where a tie counts half (Mann and Whitney
 // 1947). Guessing gives 0.5. Unlike accuracy, it does not grow with the share of a class. With more than
 // two classes it is the mean over the classes that have examples, each against all others, with the
-// probability of the class as the score. ok is false if there is no such area: the model is not a
-// [Scorer], all labels are equal, a score is NaN, or there are more than 2²⁵ logits.
-func AUC(m Model, params []float32, b data.Batch, scratch Scratch) (area float64, ok bool) {
-	return auc(logits(m, params, b, scratch), b)
-}
-
-// auc is AUC for the logits z of the batch.
+// probability of the class as the score. It reports false if there is no such area: there are no logits,
+// all labels are equal, or a score is NaN.
 func auc(z []float64, b data.Batch) (float64, bool) {
 	switch classes := b.Data.Classes; {
 	case len(z) == 0:
@@ -361,7 +363,7 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	case "":
 		return Accuracy(model, params, b, scratch, nil)
 	case aucMetric:
-		area, _ := AUC(model, params, b, scratch)
+		area, _ := auc(logits(model, params, b, scratch), b)
 		return area
 	case recallMetric:
 		recall, _ := scoresOf(logits(model, params, b, scratch), b, 1).recallAt(m.precision)

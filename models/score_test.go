@@ -46,9 +46,9 @@ func TestAUCCountsPairs(t *testing.T) {
 				}
 			}
 		}
-		got, ok := models.AUC(m, params, all(d), m.NewScratch())
-		if want := order / pairs; !ok || math.Abs(got-want) > 1e-12 {
-			t.Fatalf("%v with labels %v: AUC %v (%v), want %v", rows, labels, got, ok, want)
+		got := models.Evaluate(m, params, all(d), m.NewScratch()).AUC
+		if want := order / pairs; got == nil || math.Abs(*got-want) > 1e-12 {
+			t.Fatalf("%v with labels %v: AUC %v, want %v", rows, labels, got, want)
 		}
 	}
 }
@@ -74,8 +74,8 @@ func TestNoAUC(t *testing.T) {
 		"not a number": {m, nan, all(one)},
 		"no scores":    {struct{ models.Model }{m}, []float32{1, 0}, all(one)},
 	} {
-		if area, ok := models.AUC(c.m, c.params, c.b, m.NewScratch()); ok {
-			t.Errorf("%s: AUC %v", name, area)
+		if area := models.Evaluate(c.m, c.params, c.b, m.NewScratch()).AUC; area != nil {
+			t.Errorf("%s: AUC %v", name, *area)
 		}
 	}
 }

@@ -111,7 +111,7 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"Data and clients", []string{"data", "data-dir", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
-	{"An own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
+	{"Your own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
 		"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
 		"image", "test"}},
 	{"Model and steps", []string{

@@ -59,7 +59,7 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 		}
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
 		c.Rounds = plus(c.Rounds, e.Count)
-		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))
+		c.GradComps = plus(c.GradComps, times(e.Count, e.ExpectedSize()))
 	}
 	b, err := acc.Epsilon(ctx, events, delta)
 	if cause := context.Cause(ctx); cause != nil {

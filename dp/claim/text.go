@@ -193,7 +193,11 @@ func Rounds(events []dp.Event) string {
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		}
-		if e.DatasetSize != 0 {
+		switch {
+		case e.DatasetSize == 0:
+		case e.Sampling == dp.Allocation:
+			parts[i] += fmt.Sprintf(" (N = %d)", e.DatasetSize)
+		default:
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
 	}
@@ -393,7 +397,7 @@ func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
+			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.allocationText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 
@@ -406,6 +410,13 @@ func (r Report) sumText() string {
 		return ""
 	}
 	return "  each sum      " + r.Sum + "\n"
+}
+
+func (r Report) allocationText() string {
+	if r.Sampling != dp.Allocation {
+		return ""
+	}
+	return "  batches       " + allocated + "\n"
 }
 
 func (r Report) drawnText() string {

@@ -94,7 +94,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		if max(e.Group, 1) != max(events[0].Group, 1) { // 0 and 1 are both one record
 			wrong.notCovered("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
 		}
-		if e.Sampling == dp.Allocation || e.Sampling == dp.Shuffle || e.Group > 1 {
+		if e.Sampling.HasEpochs() || e.Group > 1 {
 			q.events = append(q.events, e)
 		}
 		e = counted[i]

@@ -27,24 +27,24 @@ import (
 
 // prediction is what a model says of records.
 type prediction struct {
-	Model       string         `json:"model"`
-	Data        string         `json:"data"`
-	Rows        int            `json:"rows"`
-	Predictions []string       `json:"predictions"`       // by row, the label
-	Accuracy    *float64       `json:"accuracy"`          // null where the records have no labels
-	Metrics     *train.Metrics `json:"metrics,omitempty"` // of records with labels
-	Kept        []keptColumn   `json:"kept,omitempty"`    // the columns of --keep
-	Scores      [][]float64    `json:"scores,omitempty"`  // by row, the probability of each label of counts
-	Threshold   float64        `json:"threshold,omitempty"`
-	Counts      []labelCount   `json:"counts"`
-	DataSHA256  string         `json:"data_sha256"`
-	TrainedOn   string         `json:"trained_on_sha256"` // "" where the model's file does not say it
-	Same        bool           `json:"same_data"`         // whether it is known to be trained on these, or a part
-	ParamsHash  string         `json:"params_sha256"`
-	Privacy     claim.Report   `json:"privacy"`             // of the training
-	DataNote    string         `json:"data_note,omitempty"` // of the data that it was trained on
-	Notes       []string       `json:"notes,omitempty"`     // of the training
-	Statement   string         `json:"statement,omitempty"`
+	Model       string              `json:"model"`
+	Data        string              `json:"data"`
+	Rows        int                 `json:"rows"`
+	Predictions []string            `json:"predictions"`       // by row, the label
+	Accuracy    *float64            `json:"accuracy"`          // null where the records have no labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // of records with labels
+	Kept        []keptColumn        `json:"kept,omitempty"`    // the columns of --keep
+	Scores      [][]float64         `json:"scores,omitempty"`  // by row, the probability of each label of counts
+	Threshold   float64             `json:"threshold,omitempty"`
+	Counts      []labelCount        `json:"counts"`
+	DataSHA256  string              `json:"data_sha256"`
+	TrainedOn   string              `json:"trained_on_sha256"` // "" where the model's file does not say it
+	Same        bool                `json:"same_data"`         // whether it is known to be trained on these, or a part
+	ParamsHash  string              `json:"params_sha256"`
+	Privacy     claim.Report        `json:"privacy"`             // of the training
+	DataNote    string              `json:"data_note,omitempty"` // of the data that it was trained on
+	Notes       []string            `json:"notes,omitempty"`     // of the training
+	Statement   string              `json:"statement,omitempty"`
 }
 
 // labelCount is how often a label was predicted.
@@ -313,7 +313,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(*e, labels)
+		metrics := train.ClassMetricsOf(*e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +62,7 @@ of the noise, and step size η₀/f, in the same number of steps. They are judge
 training rows, never by the test set.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
-are public, the default is own: the data itself. For an own file it is synthetic: data
+are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
 about ten private trainings for half of the target epsilon, of which only the best is
@@ -116,8 +115,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
-		"data sets against trainings of them")
+	fs.BoolVar(&f.check, "check", false, "hold predictions for settings on four data sets against trainings "+
+		"of them")
 	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
 		"interval was chosen by")
 	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+

@@ -83,12 +83,3 @@ func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []experiments.Predic
 	}
 	return all, sources, nil
 }
-
-// checkedSettings is how many settings are checked.
-func checkedSettings() int {
-	n := 0
-	for _, c := range experiments.PredictionCases() {
-		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
-	}
-	return n
-}
