@@ -45,25 +45,11 @@ func (s *Saved) Export(path string) error {
 	if err != nil {
 		return err
 	}
-	layered, ok := s.model.(models.Layered)
-	if !ok {
-		return fmt.Errorf("export: the model %s does not describe its layers", s.Spec.Model)
+	layers, arrays, err := arraysOf(s.model, s.params)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
 	}
-	d := Description{layered.Layers(), s}
-	var arrays []numpy.Array
-	rest := s.params
-	for _, l := range d.Layers {
-		for _, t := range []*models.Tensor{l.Weight, l.Bias} {
-			if t == nil {
-				continue
-			}
-			arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: rest[:t.Size()]})
-			rest = rest[t.Size():]
-		}
-	}
-	if len(rest) > 0 {
-		return fmt.Errorf("export: %d parameters of %s are in no layer", len(rest), s.Spec.Model)
-	}
+	d := Description{layers, s}
 	writeJSON := func(w io.Writer) error {
 		text, err := json.MarshalIndent(d, "", "  ")
 		if err != nil {
@@ -74,4 +60,23 @@ func (s *Saved) Export(path string) error {
 	}
 	weights := files.Output{Path: path, Write: func(w io.Writer) error { return exports[filepath.Ext(path)](w, arrays) }}
 	return files.WriteSet([]files.Output{{Path: about, Write: writeJSON}}, weights)
+}
+
+// arraysOf returns the layers of a model, and the parts of its parameters as arrays.
+func arraysOf(m models.Model, params []float32) ([]models.Layer, []numpy.Array, error) {
+	layered, ok := m.(models.Layered)
+	if !ok {
+		return nil, nil, fmt.Errorf("the model %s does not describe its layers", m.Name())
+	}
+	layers := layered.Layers()
+	var arrays []numpy.Array
+	for _, l := range layers {
+		for _, t := range []*models.Tensor{l.Weight, l.Bias} {
+			if t != nil {
+				arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: params[:t.Size()]})
+				params = params[t.Size():]
+			}
+		}
+	}
+	return layers, arrays, nil
 }

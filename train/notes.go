@@ -33,6 +33,9 @@ func (s Spec) Notes() []string {
 		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+
 			"were computed from the records, for example from their class counts")
 	}
+	if s.Initial != "" {
+		notes = append(notes, "the training began with "+s.initialNote())
+	}
 	if s.TargetEpsilon != 0 {
 		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",
 			s.TargetEpsilon))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Array is an array to be written, in row-major order.
+// Array is an array of float32, in row-major order.
 type Array struct {
 	Name   string
 	Shape  []int
@@ -47,18 +47,23 @@ func WriteArchive(w io.Writer, arrays []Array) error {
 	return out.Close()
 }
 
+// tensor is the header of an array in a .safetensors file.
+type tensor struct {
+	Type  string   `json:"dtype"`
+	Shape []int    `json:"shape"`
+	Place [2]int64 `json:"data_offsets"` // first byte and end, after the header
+}
+
+// tensorType is the type of float32 numbers.
+const tensorType = "F32"
+
 // WriteSafetensors writes a file in the format of Hugging Face's safetensors: the length of a header (8
 // bytes), the header as JSON, with the type, the shape and the place of each tensor, and the values.
 func WriteSafetensors(w io.Writer, arrays []Array) error {
-	type tensor struct {
-		Type  string `json:"dtype"`
-		Shape []int  `json:"shape"`
-		Place [2]int `json:"data_offsets"`
-	}
-	tensors, at := map[string]tensor{}, 0
+	tensors, at := map[string]tensor{}, int64(0)
 	for _, a := range arrays {
-		end := at + 4*len(a.Values)
-		tensors[a.Name], at = tensor{"F32", a.Shape, [2]int{at, end}}, end
+		end := at + 4*int64(len(a.Values))
+		tensors[a.Name], at = tensor{tensorType, a.Shape, [2]int64{at, end}}, end
 	}
 	header, err := json.Marshal(tensors)
 	if err != nil {
