@@ -124,6 +124,11 @@ type Event struct {
 	// and 1 mean a single record.
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // how many rounds
+	// Other names a mechanism that is not a round of training, and "" is one. With it, Sampling must be
+	// Unsampled. Epsilon and Delta are parameters of some of these mechanisms, otherwise 0.
+	Other   Other   `json:"mechanism,omitempty"`
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
 	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
 	// given once for all events of a Release.
 	Noise Noise `json:"-"`
@@ -131,6 +136,9 @@ type Event struct {
 
 // SampleRate returns q, the probability that a given record is used.
 func (e Event) SampleRate() float64 {
+	if e.Other != "" {
+		return 1
+	}
 	if e.Rate != 0 {
 		return e.Rate
 	}
@@ -156,6 +164,9 @@ func (e Event) Alike(o Event) bool {
 
 // Validate reports every field of e that is outside its range.
 func (e Event) Validate() error {
+	if e.Other != "" {
+		return e.validateOther()
+	}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	_, samplingErr := ParseSampling(string(e.Sampling))
@@ -187,6 +198,9 @@ func (e Event) Validate() error {
 	}
 	if e.Group < 0 || e.Group > MaxGroup {
 		fail("group = %d, must be in [0, %d]", e.Group, MaxGroup)
+	}
+	if e.Epsilon != 0 || e.Delta != 0 {
+		fail("epsilon = %v and delta = %v, must not be given without a mechanism", e.Epsilon, e.Delta)
 	}
 	if e.Count < 1 {
 		fail("count of rounds = %d, must be at least 1", e.Count)

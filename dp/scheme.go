@@ -29,6 +29,9 @@ const (
 // SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
 // both are known but do not go together, the error says why and wraps [ErrNotCovered].
 func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
+	if s == Unsampled {
+		return 0, fmt.Errorf("releases that are not rounds of training, only pld composes them: %w", ErrNotCovered)
+	}
 	_, samplingErr := ParseSampling(string(s))
 	_, adjacencyErr := ParseAdjacency(string(a))
 	if err := errors.Join(samplingErr, adjacencyErr); err != nil {
