@@ -69,7 +69,7 @@ def verify(plan: Plan, engine: Any, *, optimizer: Any, data_loader: Any, finishe
         need("optimizer.secure_mode", optimizer.secure_mode, engine.secure_mode, ", that of the engine")
         if optimizer.step_hook is None:
             problems.append("optimizer.step_hook is missing: the engine would record no step")
-    sampler = getattr(data_loader, "batch_sampler", None)
+    sampler: Any = getattr(data_loader, "batch_sampler", None)
     need("data_loader.batch_sampler", type(sampler).__name__, "UniformWithReplacementSampler",
          ", which draws Poisson samples")
     if type(sampler).__name__ == "UniformWithReplacementSampler":
