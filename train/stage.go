@@ -57,7 +57,10 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 		return nil, err
 	}
 	all, config := p.Config.Rows, p.Config
-	config.Rows, config.Initial = nil, stage.Initial
+	config.Rows = nil
+	if stage.Initial != nil {
+		config.Initial = stage.Initial
+	}
 	roots := sim.Roots{Run: config.Roots.Run}
 	var errs []error
 	for _, participant := range stage.Participants {

@@ -37,6 +37,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"models":       listOf(train.ModelNames()...),
 		"data":         orFile(cli.AllDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
+		"init":         filesOf("npz", "safetensors"),
 		"precision":    oneOf(train.Precisions()...),
 		"schedule":     oneOf(names(sim.Decays())...),
 		"average":      oneOf("none", "ema:", "tail:"),

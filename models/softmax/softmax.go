@@ -37,6 +37,7 @@ type Model struct {
 var _ interface {
 	models.Bounded
 	models.Checker
+	models.Layered
 	models.Scorer
 	models.Weightable
 } = (*Model)(nil)
@@ -329,4 +330,9 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, given mode
 			}
 		}
 	})
+}
+
+// Layers implements models.Layered.
+func (m *Model) Layers() []models.Layer {
+	return []models.Layer{models.NewLayer(0, "dense", m.classes, m.features)}
 }

@@ -20,7 +20,7 @@ func WrittenFlags() []string {
 
 // ReadFlags returns the flags that name files to be read.
 func ReadFlags() []string {
-	return []string{"data", "test", "normalise", "columns", "records", "plan", "resume", "checkpoint-key", "key",
+	return []string{"data", "test", "normalise", "columns", "records", "plan", "init", "resume", "checkpoint-key", "key",
 		"creds", "clients-file", "events", "after", "compute-time", "latency", "scores"}
 }
 

@@ -74,6 +74,9 @@ var specFlags = []specFlag{
 			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
 	{"momentum", SettingFlags, func(s *train.Spec) any { return &s.Momentum },
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
+	{"init", RunFlags, func(s *train.Spec) any { return &s.Initial },
+		"begin with the weights in this `file`, .npz or .safetensors, with arrays as export writes them; they must be " +
+			"public: ε does not cover them (default: the model's own beginning)"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
 		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
 			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},

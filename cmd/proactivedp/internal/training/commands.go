@@ -7,6 +7,6 @@ import "github.com/spf13/cobra"
 
 // Commands returns the commands. Each call makes new ones.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newTrain(), newHost(), newPredict(), newDelay(), newUtility(), newSearch(), newPropose(), newAuto(),
+	return []*cobra.Command{newTrain(), newHost(), newPredict(), newExport(), newDelay(), newUtility(), newSearch(), newPropose(), newAuto(),
 		newFigures()}
 }
