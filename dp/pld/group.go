@@ -6,7 +6,7 @@ import (
 )
 
 // maxSpecs is the largest number of different rounds that are composed one by one.
-const maxSpecs = 512
+const maxSpecs = 2048
 
 // grouped returns two releases with few different rounds: least costs at most as much as the given
 // rounds, and most at least as much. Rounds of about the same rate and noise become rounds of the
