@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"proactivedp/dp"
+	cells "proactivedp/internal/mixture"
 )
 
 // Grouped rounds cost at least the sum of all, at every order and for every pair. For the pairs that
@@ -40,8 +41,7 @@ func TestGroupedRoundsCostAtLeastTheirSum(t *testing.T) {
 	}
 }
 
-// A moment is convex in q and in u = erf(1/(√8·σ)): between two nodes a round costs at most their
-// weighted mean.
+// A moment is convex in q and in u = erf(1/(√8·σ)): a round costs at most the mean of the corners.
 func TestMomentsAreConvex(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
 	for range 300 {
@@ -50,22 +50,26 @@ func TestMomentsAreConvex(t *testing.T) {
 			shape = symmetric
 		}
 		a := logUniform(r, 1e-3, 300)
-		q0, q1 := logUniform(r, 1e-6, 0.9), logUniform(r, 1e-6, 0.9)
-		s0, s1 := logUniform(r, 0.3, 100), logUniform(r, 0.3, 100)
-		q0, q1, s0, s1 = min(q0, q1), max(q0, q1), min(s0, s1), max(s0, s1)
-		q, s := q0+(q1-q0)*r.Float64(), s0*math.Pow(s1/s0, r.Float64())
-		moment := func(q, s float64) float64 { return pair{shape, q, s}.logMoment(a) }
-		mean := func(x, y, part float64) float64 {
-			var sum logSum
-			sum.add(x + math.Log(1-part))
-			sum.add(y + math.Log(part))
-			return sum.log()
+		var three []cells.Round // two corners, and a round between them
+		q0, s0 := logUniform(r, 1e-6, 0.9), logUniform(r, 0.3, 100)
+		q1, s1 := min(0.9, q0*logUniform(r, 1, 100)), s0*logUniform(r, 1, 100)
+		for _, part := range []float64{0, 1, r.Float64()} {
+			three = append(three, cells.Round{Q: q0 * math.Pow(q1/q0, part), Sigma: s0 * math.Pow(s1/s0, r.Float64()*part), Count: 1})
 		}
-		if got, most := moment(q, s), mean(moment(q0, s), moment(q1, s), part(q0, q, q1)); got > most+1e-9 {
-			t.Errorf("shape %v, order %v, σ = %v: q = %v in [%v, %v]: %v, must be at most %v", shape, 1+a, s, q, q0, q1, got, most)
+		nodes, all := cells.Of(three, 4, false)
+		var most, sum float64
+		for _, c := range all {
+			var s logSum
+			for k, n := range c.Node {
+				s.add(pair{shape, nodes[n].Q, nodes[n].Sigma}.logMoment(a) + math.Log(c.Weight[k]))
+			}
+			most += c.Count * math.Log1p(math.Exp(s.log()))
 		}
-		if got, most := moment(q, s), mean(moment(q, s1), moment(q, s0), partOfNoise(s1, s, s0)); got > most+1e-9 {
-			t.Errorf("shape %v, order %v, q = %v: σ = %v in [%v, %v]: %v, must be at most %v", shape, 1+a, q, s, s0, s1, got, most)
+		for _, x := range three {
+			sum += math.Log1p(math.Exp(pair{shape, x.Q, x.Sigma}.logMoment(a)))
+		}
+		if sum > most*(1+1e-9) {
+			t.Errorf("shape %v, order %v, %v: %v, must be at most %v", shape, 1+a, three, sum, most)
 		}
 	}
 }
