@@ -7,10 +7,15 @@ SEEDS       ?= 5
 NETWORK_SEEDS ?= 3
 CIFAR_SIZES   ?= 10,50,100,300,500,689
 FUZZTIME    ?= 10s
+INVARIANTS  ?= .
 FUZZED      ?= .
+# Coverage guides a fuzzer that runs long. It needs builds of its own, which take minutes. A run of some
+# hundreds of inputs does not need it: FUZZBUILD= uses the builds of the target test.
+FUZZBUILD   ?= -fuzz .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
 TORTURE     ?= 20m
+PYTHON      ?= python3
 # Packages whose tests an emulator passes in some seconds: seeds, rounding, closed forms, files, the
 # kernels, and whole gradients computed with them. Left out are statistics of noise whose bits are
 # tested, and the portable versions of matrix tiles.
@@ -85,7 +90,7 @@ test-page: build site ## Run the tests of the planner page, the report and the s
 	web/npm/test.sh $(abspath $(BIN)) $(abspath out/site)
 
 test-invariants: ## Run the tests of sim with the protocol's invariants asserted. The target race asserts them too.
-	$(TEST) -tags invariants ./sim
+	$(TEST) -tags invariants ./sim -run '$(INVARIANTS)'
 
 explore: ## Check small runs in every order of their events, and count the states.
 	$(GO) run ./cmd/explore
@@ -131,7 +136,7 @@ fuzz-short: ## Fuzz every target for FUZZTIME, from the committed corpora.
 	packages=$$(grep -rl '^func Fuzz' --include='*_test.go' $(FUZZED) | xargs -r -n 1 dirname | sort -u); \
 	[ -n "$$packages" ] || { echo "fuzz-short: no target in $(FUZZED)"; exit 1; }; \
 	for package in $$packages; do \
-		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c -fuzz . -o "$$made/fuzz" . || exit 1; \
+		cd "$$root/$$package" && $(GO) test -vet=off -tags nobroker -c $(FUZZBUILD) -o "$$made/fuzz" . || exit 1; \
 		for target in $$("$$made/fuzz" -test.list '^Fuzz'); do \
 			for try in 1 2 3 4; do \
 				"$$made/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
@@ -195,7 +200,7 @@ search: build ## Search the networks' step sizes again (an hour or less).
 	$(BIN) search --data cifar10 --sigma 6.572 --seeds 1 --eta0 0.0025,0.005,0.01,0.02 --beta 0.01 --out results/search-cifar10
 	$(BIN) search --data cifar10 --scale 0.05 --sigma 0 --seeds 1 --eta0 0.01,0.02,0.05,0.1 --beta 0.01 --out results/search-cifar10-plain
 
-.PHONY: examples release site
+.PHONY: examples release site wheels test-python
 examples: ## Vet and test the programs in examples/, a separate module that uses the library.
 	cd examples && $(GO) vet ./... && $(TEST) ./...
 
@@ -204,6 +209,20 @@ site: ## Make the home page in out/site, and follow every link in it.
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).
 	$(GO) run ./internal/tools/release -version "$(VERSION)"
+
+wheels: ## Build the Python package as wheels for linux, darwin and windows into out/wheels, as VERSION if it is given (some minutes).
+	$(GO) run ./internal/tools/release -wheels -version "$(VERSION)" -out out/wheels
+
+# pip installs the wheel without a network into an environment that sees the packages of PYTHON, so that the
+# tests of estimators run where scikit-learn is installed.
+test-python: ## Install the wheel for this machine without a network and test it, if PYTHON is 3.9 or newer with venv and pip.
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' || \
+		{ echo "test-python: skipped, needs Python 3.9 with venv and pip (Debian: python3-venv)"; exit 0; }; \
+	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
+	$(GO) run ./internal/tools/release -wheels -host -out "$$made" && \
+	$(PYTHON) -m venv --system-site-packages "$$made/env" && \
+	"$$made/env/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$$made" proactivedp && \
+	"$$made/env/bin/python" -m unittest discover -s python/tests
 
 clean: ## Remove local figures and finished cells.
 	rm -rf bin out results/.cells

@@ -110,6 +110,9 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 		return nil, err
 	}
 	for i, e := range q.Events {
+		if e.Other != "" {
+			continue // pld composes it
+		}
 		if _, err := e.Scheme(); err != nil { // every accountant would report the same error
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}

@@ -46,31 +46,12 @@ func ReadRounds(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
 		h, err := plan.ReadHistory(bytes.NewReader(text), sampling, adjacency)
 		if err != nil {
-			err = cmp.Or(noRounds(text), otherMechanism(text), err)
+			err = cmp.Or(noRounds(text), err)
 		}
 		return h, err
 	}
 	events, err := parseEvents(text, sampling, adjacency)
 	return plan.History{Events: events}, err
-}
-
-// otherMechanism returns an error with a way out if some rounds of a list have another mechanism than
-// Gaussian noise.
-func otherMechanism(text []byte) error {
-	var rounds []struct {
-		Mechanism *string `json:"mechanism"`
-	}
-	if json.Unmarshal(text, &rounds) != nil {
-		return nil
-	}
-	for i, r := range rounds {
-		if r.Mechanism != nil {
-			return fmt.Errorf("rounds %d: mechanism = %.40q is %w: rounds have Gaussian noise, without this key. A release with "+
-				"Laplace noise of noise_multiplier times its sensitivity is ε-DP with ε = 1/noise_multiplier, for the same "+
-				"adjacency: leave it out and add this to the ε of the other rounds", i, *r.Mechanism, dp.ErrNotCovered)
-		}
-	}
-	return nil
 }
 
 // isPython reports whether a text begins like what Python prints of a dict or of a list of tuples.

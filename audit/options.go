@@ -84,12 +84,21 @@ func (o *Options) Validate() error {
 	if o.Runs < MinRuns || o.Runs > MaxRuns {
 		fail("runs = %d, must be in [%d, %d]", o.Runs, MinRuns, MaxRuns)
 	}
-	errs = append(errs, dp.CheckRange("delta", o.Delta, 1e-15, 0.5))
-	if !(o.Confidence >= 0.5 && o.Confidence <= 1-1e-9) {
-		fail("confidence = %v, must be in [0.5, 1 - 1e-9]", o.Confidence)
-	}
+	errs = append(errs, checkBound(o.Delta, o.Confidence))
 	if o.Workers < 1 {
 		fail("workers = %d, must be at least 1", o.Workers)
 	}
 	return errors.Join(errs...)
+}
+
+// statistical is the kind of the lower bounds of an audit: each holds with a stated confidence.
+const statistical = "statistical"
+
+// checkBound reports a δ, or a confidence, at which no lower bound is computed.
+func checkBound(delta, confidence float64) error {
+	err := dp.CheckRange("delta", delta, 1e-15, 0.5)
+	if !(confidence >= 0.5 && confidence <= 1-1e-9) {
+		err = errors.Join(err, fmt.Errorf("confidence = %v, must be in [0.5, 1 - 1e-9]", confidence))
+	}
+	return err
 }

@@ -65,7 +65,7 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 		Fault: o.Fault, FaultSize: o.size(), Runner: o.Runner, Exact: o.Exact, Seed: o.Seed,
 		Runs:      o.Runs,
 		Adjacency: best.Adjacency, Sampling: best.Sampling, Accountant: best.Accountant, Kind: best.Kind,
-		LowerKind: "statistical",
+		LowerKind: statistical,
 		Tests:     a.tests, Probes: all, Checks: checks, Failed: failed, Seconds: took.Seconds(),
 	}
 }

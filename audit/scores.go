@@ -168,10 +168,7 @@ type ScoresOptions struct {
 
 // Validate reports every option that is outside its range.
 func (o ScoresOptions) Validate() error {
-	err := dp.CheckRange("delta", o.Delta, 1e-15, 0.5)
-	if !(o.Confidence >= 0.5 && o.Confidence <= 1-1e-9) {
-		err = errors.Join(err, fmt.Errorf("confidence = %v, must be in [0.5, 1 - 1e-9]", o.Confidence))
-	}
+	err := checkBound(o.Delta, o.Confidence)
 	if o.Guesses < 0 || o.Guesses > MaxCanaries || o.Guesses%2 != 0 {
 		err = errors.Join(err, fmt.Errorf("guesses = %d, must be even and in [2, %d]", o.Guesses, MaxCanaries))
 	}
@@ -188,7 +185,7 @@ func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 		return nil, fmt.Errorf("guesses = %d, must be at most the %d canaries", o.Guesses, n)
 	}
 	r := &ScoresReport{
-		Delta: o.Delta, Confidence: o.Confidence, Adjacency: dp.AddOrRemove, LowerKind: "statistical",
+		Delta: o.Delta, Confidence: o.Confidence, Adjacency: dp.AddOrRemove, LowerKind: statistical,
 		Canaries: n, Members: s.members(), Seed: o.Seed, Attack: s.attack(1 - o.Confidence),
 	}
 	tries := choices(n)

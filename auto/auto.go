@@ -5,7 +5,9 @@
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says which accuracy each client wants for which budget. Then:
+// A [Task] says which accuracy each client wants for which budget. If the metric of its training is another
+// one, all accuracies are values of that metric, and the majority-class baseline is the metric's baseline.
+// Then:
 //
 //  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
 //     norms and noise multipliers may reach the targets.
@@ -73,7 +75,7 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0: 1/N_c
-	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]
+	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0: all
 }
 
@@ -148,9 +150,6 @@ func (t Task) Validate() error {
 	}
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
-	}
-	if !s.IsAccuracy() {
-		fail("metric = %q, must be accuracy: targets and sampling errors are those of an accuracy", s.Metric)
 	}
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)
@@ -239,12 +238,18 @@ type Trainer interface {
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is the accuracy of a model on a client's test records or held-out records, with numbers for
-// comparison, see train.Judgement.
+// Tested is the accuracy, or the value of the task's metric, of a model on a client's test records or
+// held-out records, with numbers for comparison, see train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows
-	MajorityShare float64 `json:"majority_share"` // accuracy of always predicting their most frequent class
+	// MajorityShare is the accuracy of always predicting their most frequent class, or the baseline of the
+	// metric.
+	MajorityShare float64 `json:"majority_share"`
+	// MetricRows and Chance are models.Metric.Rows and models.Metric.Chance of the records. They are 0 if
+	// the metric is the accuracy, for which both follow from the fields above.
+	MetricRows int     `json:"metric_rows,omitempty"`
+	Chance     float64 `json:"chance,omitempty"`
 }
 
 // Point is the accuracy that can be expected of a training with clipping norm C, noise multiplier σ of

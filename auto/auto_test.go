@@ -507,6 +507,27 @@ func TestPaperKeepsToTheClosedForm(t *testing.T) {
 	}
 }
 
+// Each stage of the paper's strategy has less noise than the one before (σ_j < σ_{j−1} in the appendix
+// "DP Calculator"), and the task ends when σ is the least that ε_target allows. σ is rounded up to six
+// digits, so its ε is never quite ε_target.
+func TestPaperLowersItsNoise(t *testing.T) {
+	for _, epsilon := range []float64{0.3, 0.5, 1} {
+		task := taskOf(Paper, data.Shard, Client{Epsilon: epsilon, Accuracy: 0.8})
+		r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 8000, &fake{clients: 1, judge: never}))
+		if err != nil || len(r.Stages) == 0 {
+			t.Fatalf("ε = %v: %+v, %v", epsilon, r, err)
+		}
+		before := math.Inf(1)
+		for i, s := range r.Stages {
+			if sigma := s.Participants[0].NoiseMultiplier; sigma >= before {
+				t.Errorf("ε = %v, stage %d: σ = %v after %v", epsilon, i, sigma, before)
+			} else {
+				before = sigma
+			}
+		}
+	}
+}
+
 // More gradient computations than a training may have are refused: as an int they were 1.
 func TestTasksOfTooManyGradients(t *testing.T) {
 	spec := train.DefaultSpec()

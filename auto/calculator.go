@@ -292,7 +292,7 @@ func (c *calculator) whole(ctx context.Context, l *ledger, clients int) (stagePl
 }
 
 // paper follows the paper's appendix "DP Calculator". σ_0 is the largest noise at which the target may
-// be reached. Each later σ_j is the noise of twice the ε. s is the largest sample size that Theorem
+// be reached. Each later σ_j is the noise of twice the ε, at most the target's, and is below σ_{j−1}. s is the largest sample size that Theorem
 // simpleF allows for K more gradients after all earlier rounds, which are counted as if they had run at
 // σ_j.
 func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients int, target float64) (
@@ -302,7 +302,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 	if err != nil {
 		return stagePlan{}, err
 	}
-	eps := l.Epsilon
+	eps, lower := l.Epsilon, math.Inf(1) // σ_j must be below lower, which is σ_{j−1}
 	mine := stagesOf(past, l.Account)
 	if len(mine) > 0 {
 		last := mine[len(mine)-1].events(l.Account, c.task.Spec.Seed)[0].NoiseMultiplier
@@ -310,11 +310,7 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		if err != nil {
 			return stagePlan{}, err
 		}
-		if before >= l.Epsilon*(1-1e-9) {
-			return stagePlan{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(last, 6),
-				l.Epsilon)}, nil
-		}
-		eps = min(growth*before, l.Epsilon)
+		eps, lower = min(growth*before, l.Epsilon), last
 	} else if sigma := c.outlook.reach(target); sigma == 0 && c.outlook.Same {
 		return stagePlan{why: "no point of the utility graph reaches its target"}, nil
 	} else if sigma != 0 && sigma < least {
@@ -335,7 +331,14 @@ func (c *calculator) paper(ctx context.Context, l *ledger, past []Stage, clients
 		if err != nil {
 			return stagePlan{}, err
 		}
-		sigma = rounded(max(sigma, least))
+		// Rounding up makes the ε of σ a little less than eps, so the next eps may still ask for the same σ.
+		if sigma = rounded(max(sigma, least)); sigma >= lower {
+			if eps >= l.Epsilon {
+				return stagePlan{why: fmt.Sprintf("σ = %s is already the least that ε = %v allows", decimal.Up(lower, 6),
+					l.Epsilon)}, nil
+			}
+			continue
+		}
 		size, reason, err := c.largest(ctx, l, sigma, clients)
 		if err != nil {
 			return stagePlan{}, err

@@ -52,18 +52,23 @@ func (l *loop) short() []string {
 			continue
 		}
 		last := stages[len(stages)-1]
-		chance := marginOf(last.Baseline[i], l.Public.HeldOut[i])
-		why[i] = c.short("held-out", last.HeldOut[i], last.Baseline[i], chance, 0)
+		chance := 0.0
+		if e.Spec.IsAccuracy() {
+			chance = e.Spec.MetricOf().Margin(last.Baseline[i], l.Public.HeldOut[i])
+		} else {
+			chance = last.Chance[i]
+		}
+		why[i] = c.short("held-out", e.Spec, last.HeldOut[i], last.Baseline[i], chance, 0)
 	}
 	return why
 }
 
 // short returns why a model of the given accuracy does not satisfy the client, or "" if it does.
-// baseline is the accuracy of always predicting the most frequent class of the same records. A model
+// of names the records. baseline is the metric's baseline on the same records. A model
 // that has learnt nothing may reach a target below the baseline, and may exceed the baseline slightly
 // by chance. Therefore the accuracy must exceed the baseline by more than chance. It must not be below
 // the target by more than margin.
-func (c Client) short(of string, accuracy, baseline, chance, margin float64) string {
+func (c Client) short(of string, spec train.Spec, accuracy, baseline, chance, margin float64) string {
 	byMoreThan := func(samplingError float64) string {
 		if samplingError == 0 {
 			return ""
@@ -71,13 +76,21 @@ func (c Client) short(of string, accuracy, baseline, chance, margin float64) str
 		return fmt.Sprintf(" by more than the sampling error %.4f", samplingError)
 	}
 	if !(accuracy > baseline+chance) {
-		return fmt.Sprintf("%s accuracy %.4f does not exceed the majority-class baseline %.4f%s", of, accuracy, baseline,
-			byMoreThan(chance))
+		return fmt.Sprintf("%s %s %.4f does not exceed the %s %.4f%s", of, spec.MetricName(), accuracy,
+			baselineName(spec), baseline, byMoreThan(chance))
 	}
 	if !(accuracy >= c.Accuracy-margin) {
-		return fmt.Sprintf("%s accuracy %.4f is below the target %v%s", of, accuracy, c.Accuracy, byMoreThan(margin))
+		return fmt.Sprintf("%s %s %.4f is below the target %v%s", of, spec.MetricName(), accuracy, c.Accuracy, byMoreThan(margin))
 	}
 	return ""
+}
+
+// baselineName names the value of the metric that needs no features.
+func baselineName(spec train.Spec) string {
+	if spec.IsAccuracy() {
+		return "majority-class baseline"
+	}
+	return "baseline"
 }
 
 // advance decides what follows the last model: the end of the task, or a new stage. A new stage is
@@ -138,7 +151,7 @@ func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 			if short[i] != "" {
 				o.clients = append(o.clients, i)
 				target = max(target, e.Clients[i].Accuracy)
-				margin = max(margin, marginOf(e.Clients[i].Accuracy, l.Public.HeldOut[i]))
+				margin = max(margin, l.Public.margin(e.Task, i))
 			}
 		}
 		if len(o.clients) == 0 {
@@ -192,19 +205,25 @@ func (l *loop) trained(params string, heldOut []Tested) error {
 	if s == nil {
 		return fmt.Errorf("no stage is under way")
 	}
-	s.Params, s.HeldOut, s.Baseline = params, nil, nil
+	task := l.currentTask().Task
+	s.Params, s.HeldOut, s.Baseline, s.Chance = params, nil, nil, nil
 	for _, by := range heldOut {
 		s.HeldOut, s.Baseline = append(s.HeldOut, by.TestAccuracy), append(s.Baseline, by.MajorityShare)
+		if !task.Spec.IsAccuracy() {
+			s.Chance = append(s.Chance, by.Chance)
+		}
 	}
-	return s.validate(l.currentTask().Task)
+	return s.validate(task)
 }
 
-// marginOf returns the sampling error of an accuracy measured on n records: 1.645 standard deviations
-// of a binomial distribution. If the expected accuracy exceeds a target by this margin, the measured
-// accuracy reaches the target with probability 0.95.
-func marginOf(accuracy float64, n int) float64 {
-	if n < 1 {
-		return 0
+// margin returns the sampling error of client i's target on its held-out records, see models.Metric.Margin. If
+// the expected metric exceeds the target by this margin, the measured one reaches the target with probability
+// 0.95. Before a model is judged, the classes of the held-out records are unknown, so metrics other than the
+// accuracy count them as equally frequent.
+func (p Public) margin(t Task, i int) float64 {
+	metric, rows := t.Spec.MetricOf(), p.HeldOut[i]
+	if !t.Spec.IsAccuracy() {
+		rows = metric.Rows(slices.Repeat([]int{rows / max(p.Classes, 1)}, p.Classes))
 	}
-	return 1.645 * math.Sqrt(accuracy*(1-accuracy)/float64(n))
+	return metric.Margin(t.Clients[i].Accuracy, rows)
 }

@@ -139,8 +139,12 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 		if short != "" {
 			c.Refused = why[i]
 		} else {
-			c.Short = client.short("test", c.TestAccuracy, c.MajorityShare, 0,
-				marginOf(client.Accuracy, c.TestRows))
+			rows := c.TestRows
+			if !e.Spec.IsAccuracy() {
+				rows = c.MetricRows
+			}
+			c.Short = client.short("test", e.Spec, c.TestAccuracy, c.MajorityShare, 0,
+				e.Spec.MetricOf().Margin(client.Accuracy, rows))
 			contradicted = contradicted || c.Short != ""
 		}
 		c.Satisfied = c.Short == ""
@@ -357,11 +361,17 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Clients) > 1 {
 		whose = " (the worst client's)"
 	}
-	line("test accuracy", "%.4f on test records, which decided no stage%s: %s of %s", r.TestAccuracy, whose,
+	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s", whose,
 		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
-	line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
+	if spec.IsAccuracy() {
+		line("test accuracy", "%.4f %s", r.TestAccuracy, rows)
+		line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
+	} else {
+		line("metric", "%s %.4f %s", spec.MetricName(), r.TestAccuracy, rows)
+		line("baseline", "%.4f without looking at the features", r.MajorityShare)
+	}
 	if r.TestAccuracy <= r.MajorityShare {
-		line("WARNING", "%s", train.MajorityWarning)
+		line("WARNING", "%s", spec.BaselineWarning())
 	}
 	line("privacy", "%s", r.within.Line())
 	line("not protected", "held-out records, which decide the stages, and test records (--statement says all)")
@@ -372,7 +382,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, s := range r.Stages {
 		line(fmt.Sprintf("stage %d", s.Number), "%s", &s.Stage)
-		line("", "held-out accuracy %s; %s of the budget spent", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
+		line("", "held-out "+spec.MetricName()+" %s; %s of the budget spent", list(s.HeldOut), percentUsed(slices.Max(s.Used)))
 	}
 	for i, c := range r.Clients {
 		if len(r.Clients) > 1 || !c.Satisfied {
@@ -393,7 +403,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	averaged := ""
-	if spec := r.Config.Spec; spec.Averages() {
+	if spec.Averages() {
 		averaged = ", averaged (" + spec.Average + ")"
 	}
 	line("model", "%s%s, sha256 %s", cmp.Or(r.Model, "not kept, and neither is the ledger (--dir keeps both)"), averaged, r.Params)

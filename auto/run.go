@@ -41,6 +41,7 @@ var ErrRefused = errors.New("refused before any record was used")
 // Refusal is the error for a target accuracy that the task's own utility graph does not reach. It wraps
 // [ErrRefused].
 type Refusal struct {
+	Metric   string  // name of the metric of both accuracies
 	Target   float64 // lowest target accuracy of a client, which is met first
 	Feasible float64 // largest accuracy that can be expected within the budgets
 	Sigma    float64 // noise multiplier of a stage that needs the whole budget for it; 0 if it needs less
@@ -53,8 +54,8 @@ func (r *Refusal) Error() string {
 	if r.Sigma > 0 {
 		how = fmt.Sprintf(", at σ = %s, which takes the whole budget", decimal.Up(r.Sigma, 4))
 	}
-	return fmt.Sprintf("target accuracy = %v: at most about %s can be expected within the budgets%s, judged by "+
-		"%s: lower the target, or allow more ε: %v", r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
+	return fmt.Sprintf("target %s = %v: at most about %s can be expected within the budgets%s, judged by "+
+		"%s: lower the target, or allow more ε: %v", r.Metric, r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
 }
 
 // Unwrap returns [ErrRefused].
@@ -196,12 +197,12 @@ func (j *Journal) expect(q Question) error {
 	best := mostAccurate(e.Outlook.Points)
 	lowest := math.Inf(1)
 	for i, c := range e.Clients {
-		if best.Accuracy >= c.Accuracy-marginOf(c.Accuracy, j.Public.HeldOut[i]) {
+		if best.Accuracy >= c.Accuracy-j.Public.margin(e.Task, i) {
 			return nil // the held-out records of the client cannot tell the two apart
 		}
 		lowest = min(lowest, c.Accuracy)
 	}
-	r := &Refusal{Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}
+	r := &Refusal{Metric: e.Spec.MetricName(), Target: lowest, Feasible: best.Accuracy, Of: e.Outlook.Of}
 	if best.Sigma == q.Least {
 		r.Sigma = q.Least
 	}
@@ -287,7 +288,8 @@ func (d *driver) train(ctx context.Context, s *Stage) error {
 		return err
 	}
 	d.params = params
-	d.say("stage %d: accuracy on held-out records %s, majority-class baseline %s", number, list(s.HeldOut),
+	spec := d.currentTask().Spec
+	d.say("stage %d: %s on held-out records %s, %s %s", number, spec.MetricName(), list(s.HeldOut), baselineName(spec),
 		list(s.Baseline))
 	return d.forget(number)
 }

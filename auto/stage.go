@@ -30,6 +30,8 @@ type Stage struct {
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
+	// Chance is Tested.Chance of the held-out records; empty if the metric is the accuracy.
+	Chance []float64 `json:"held_out_chance,omitempty"`
 }
 
 // maxStages limits the number of stages of a journal.
@@ -75,7 +77,12 @@ func (s *Stage) validate(t Task) error {
 	if n := len(t.Clients); s.trained() && (len(s.HeldOut) != n || len(s.Baseline) != n) {
 		fail("accuracies of %d clients and baselines of %d, must be of all %d", len(s.HeldOut), len(s.Baseline), n)
 	}
-	for _, a := range slices.Concat(s.HeldOut, s.Baseline) {
+	if n := len(s.Chance); s.trained() && n != 0 && (n != len(t.Clients) || t.Spec.IsAccuracy()) {
+		fail("chances of %d clients, must be of all %d, and none if the metric is the accuracy", n, len(t.Clients))
+	} else if s.trained() && n == 0 && !t.Spec.IsAccuracy() {
+		fail("held-out chances are missing, must be given for the metric %s", t.Spec.Metric)
+	}
+	for _, a := range slices.Concat(s.HeldOut, s.Baseline, s.Chance) {
 		if !(a >= 0 && a <= 1) {
 			fail("accuracy = %v, must be in [0, 1]", a)
 		}

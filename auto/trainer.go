@@ -150,7 +150,10 @@ func (t *trainer) judge(heldOut bool, params []float32) ([]Tested, error) {
 			all[i] = all[0]
 			continue
 		}
-		all[i] = Tested{p.JudgeOn(own)(params), train.RowsOf(own), own.MajorityShare()}
+		all[i] = Tested{TestAccuracy: p.JudgeOn(own)(params), JudgedRows: train.RowsOf(own), MajorityShare: p.Baseline(own)}
+		if metric := p.Spec.MetricOf(); !p.Spec.IsAccuracy() {
+			all[i].MetricRows, all[i].Chance = metric.Rows(own.ClassCounts()), metric.Chance(own)
+		}
 	}
 	return all, nil
 }

@@ -266,7 +266,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 
 // sayPoint prints a point. It prints the accuracy only if that can be expected of the task.
 func (p Probe) sayPoint(at Point) {
-	accuracy := fmt.Sprintf("accuracy %.4f", at.Accuracy)
+	accuracy := fmt.Sprintf("%s %.4f", p.Spec.MetricName(), at.Accuracy)
 	if !p.Same { // it would read as if it could be expected
 		accuracy = "best step size"
 	}

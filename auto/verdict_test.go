@@ -11,6 +11,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
+	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -99,7 +100,7 @@ func checkVerdict(t *testing.T, r *Report) {
 		t.Errorf("seed %d: held-out %.4f, test %.4f: more than %.4f apart", r.Config.Spec.Seed, c.HeldOut,
 			c.TestAccuracy, error4)
 	}
-	if r.Satisfied && c.TestAccuracy < c.Accuracy-marginOf(c.Accuracy, c.TestRows) {
+	if r.Satisfied && c.TestAccuracy < c.Accuracy-(models.Metric{}).Margin(c.Accuracy, c.TestRows) {
 		t.Errorf("seed %d: SATISFIED with test accuracy %.4f, the target is %v", r.Config.Spec.Seed, c.TestAccuracy,
 			c.Accuracy)
 	}
@@ -110,7 +111,8 @@ func checkVerdict(t *testing.T, r *Report) {
 // contradict.
 func TestNoBetterThanTheBaselineSatisfiesNobody(t *testing.T) {
 	tested := func(accuracy, baseline float64) *Tested {
-		return &Tested{accuracy, train.JudgedRows{TestRows: 1000, DistinctRows: 1000}, baseline}
+		return &Tested{TestAccuracy: accuracy, JudgedRows: train.JudgedRows{TestRows: 1000, DistinctRows: 1000},
+			MajorityShare: baseline}
 	}
 	for _, tt := range []struct {
 		name               string
@@ -158,6 +160,61 @@ func TestNoBetterThanTheBaselineSatisfiesNobody(t *testing.T) {
 					!strings.Contains(text.String(), short) {
 					t.Errorf("%s, %s: no %q or %q in\n%s", tt.name, strategy, tt.text, short, &text)
 				}
+			}
+		}
+	}
+}
+
+// imbalanced returns records of which one in ten is of class 1. The first column tells something of the class.
+func imbalanced(n int) *data.Dataset {
+	d := &data.Dataset{Name: "imbalanced", Classes: 2, Label: make([]int32, n), Synthetic: true}
+	value := make([]float32, 2*n)
+	stream := rng.New(38).Stream(rng.Synthetic, 0, 0)
+	for i := range n {
+		if stream.IntN(10) == 0 {
+			d.Label[i] = 1
+		}
+		value[2*i] = float32(stream.Normal() + 2*float64(d.Label[i]) - 1)
+		value[2*i+1] = 1
+	}
+	return d.WithDense(2, value)
+}
+
+// A task may ask for a value of any metric. A model that has learnt nothing satisfies no target, however low;
+// one that ranks well satisfies a target of its AUC, although its accuracy is that of guessing.
+func TestTargetsOfOtherMetrics(t *testing.T) {
+	for _, tt := range []struct {
+		metric          string
+		epsilon, target float64
+		satisfied       bool
+		text            string
+	}{
+		{"auc", 2, 0.85, true, "metric          auc 0."},
+		{"balanced-accuracy", 1e-3, 0.3, false, "balanced accuracy 0."},
+		{"f1", 1e-3, 0.01, false, "f1 0."},
+		{"recall-at-precision:0.05", 2, 0.2, false, "does not exceed the baseline 1.0000"}, // always class 1 has it
+	} {
+		task := taskOf(Default, data.Replicate, Client{Epsilon: tt.epsilon, Accuracy: tt.target})
+		d := imbalanced(4000)
+		task.Spec.Data, task.Spec.Model, task.Spec.Metric, task.Eta0 = d.Name, train.Ridge, tt.metric, 0.001
+		source := train.NewSource(d)
+		public, err := PublicOf(source, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "loop")
+		for range 2 { // the second time from the journal
+			r, err := Run(t.Context(), task, Options{Dir: dir, Public: public, Utility: UsualSteps(source),
+				Open: func(context.Context) (Trainer, error) { return NewTrainer(source, task, dir, sim.Perf{}, 0, nil), nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			if err := r.WriteText(&text); err != nil {
+				t.Fatal(err)
+			}
+			if r.Satisfied != tt.satisfied || !strings.Contains(text.String(), tt.text) || r.MetricRows == 0 {
+				t.Errorf("%s of %v: satisfied %v\n%s", tt.metric, tt.target, r.Satisfied, &text)
 			}
 		}
 	}

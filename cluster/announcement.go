@@ -43,6 +43,7 @@ type Announcement struct {
 	Data    string `json:"data_sha256"`    // the server's data set
 	Initial string `json:"initial_sha256"` // v̂_0
 	Code    int    `json:"code_version"`   // see train.Spec.CodeVersion
+	size    int    // of its message, in bytes
 }
 
 // protocol is the version of the messages between processes. Raise it whenever they change.
@@ -64,6 +65,7 @@ func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, e
 	if err != nil {
 		return nil, err
 	}
+	a.size = len(text)
 	_, err = parseAnnouncement(text) // a client would refuse an invalid announcement
 	return a, err
 }
@@ -93,7 +95,7 @@ const maxAnswer = 1 << 20
 
 // parseAnnouncement reads and checks a server's announcement. The server is not trusted.
 func parseAnnouncement(text []byte) (*Announcement, error) {
-	a := new(Announcement)
+	a := &Announcement{size: len(text)}
 	var other struct {
 		Protocol int `json:"protocol"`
 	}
@@ -265,21 +267,10 @@ func (a *Announcement) chunk() wire.Chunk { return wire.Chunk(a.Chunk) }
 // chunks returns how many messages a vector of the run needs.
 func (a *Announcement) chunks() int { return a.chunk().Chunks(a.Params) }
 
-// checkBroker returns an error if a connection cannot be used for the run: if it will not return, or
-// the broker takes only shorter messages than the run's. That can also happen later, if the broker is
-// configured anew, or another one takes its place.
+// checkBroker returns an error if a connection cannot be used for the run.
 func (a *Announcement) checkBroker(c *nats.Conn) error {
-	if c.IsClosed() {
-		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
-	}
-	text, err := a.bytes()
-	if err != nil {
-		return err
-	}
-	if need := int64(max(a.chunk().MaxMessage(), len(text))); c.MaxPayload() < need {
-		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, but those of run %s have up to %d: raise "+
-			"max_payload in its configuration, or begin a run at this broker", c.ConnectedUrlRedacted(), c.MaxPayload(), a.Run,
-			need)
+	if err := broker.CheckConn(c, int64(max(a.chunk().MaxMessage(), a.size))); err != nil {
+		return fmt.Errorf("run %s: %w", a.Run, err)
 	}
 	return nil
 }
@@ -304,7 +295,7 @@ func peerOf(role broker.Role, client int, creds *broker.Credentials, log *slog.L
 	p := broker.Peer{Name: fmt.Sprintf("proactivedp %s %d", role, client), Creds: creds,
 		Inbox: inbox(role, client), Reconnected: again}
 	if log != nil {
-		p.Unreachable = func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+		p.Unreachable = broker.LogUnreachable(log)
 	}
 	return p
 }

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Metrics shows the state of a run in the text format of Prometheus ("Exposition formats",
+// Exporter shows the state of a run in the text format of Prometheus ("Exposition formats",
 // version 0.0.4).
-type Metrics struct {
+type Exporter struct {
 	server *http.Server
 	at     string
 	done   sync.WaitGroup
@@ -26,7 +26,7 @@ type Metrics struct {
 
 // ServeMetrics serves the metrics of the status that Watch was last given, at
 // http://ADDRESS/metrics, until Close. The address must be on loopback.
-func ServeMetrics(address string) (*Metrics, error) {
+func ServeMetrics(address string) (*Exporter, error) {
 	host, _, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("metrics = %q, must be HOST:PORT on loopback, such as 127.0.0.1:9090", address)
@@ -35,7 +35,7 @@ func ServeMetrics(address string) (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
-	m := &Metrics{at: l.Addr().String()}
+	m := &Exporter{at: l.Addr().String()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", m.show)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
@@ -45,17 +45,17 @@ func ServeMetrics(address string) (*Metrics, error) {
 }
 
 // Address returns the address of the metrics as HOST:PORT.
-func (m *Metrics) Address() string { return m.at }
+func (m *Exporter) Address() string { return m.at }
 
 // Watch sets the status to show.
-func (m *Metrics) Watch(s *Status) {
+func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.status = s
 }
 
 // Close stops serving and waits for answers under way.
-func (m *Metrics) Close() error {
+func (m *Exporter) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err := m.server.Shutdown(ctx)
@@ -66,7 +66,7 @@ func (m *Metrics) Close() error {
 	return err
 }
 
-func (m *Metrics) show(w http.ResponseWriter, _ *http.Request) {
+func (m *Exporter) show(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	s := m.status
 	m.mu.Unlock()

@@ -180,6 +180,7 @@ func (r *record) openRun(p *train.Prepared, chunk func() (wire.Chunk, error)) er
 	if err != nil {
 		return err
 	}
+	r.about.size = want.size // that of the message, not of the file
 	if !reflect.DeepEqual(want, r.about) {
 		return fmt.Errorf("%s holds another run: its settings, data or program differ. Continue with the same "+
 			"flags, or use another folder", r.dir)

@@ -241,9 +241,9 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 	}
 }
 
-func TestLabelCounts(t *testing.T) {
-	if got := tiny(11).LabelCounts(); !slices.Equal(got, []int{6, 5}) {
-		t.Errorf("label counts %v, want [6 5]", got)
+func TestClassCounts(t *testing.T) {
+	if got := tiny(11).All().ClassCounts(); !slices.Equal(got, []int{6, 5}) {
+		t.Errorf("class counts %v, want [6 5]", got)
 	}
 }
 

@@ -79,15 +79,6 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// LabelCounts returns the number of rows of each class.
-func (d *Dataset) LabelCounts() []int {
-	counts := make([]int, d.Classes)
-	for _, l := range d.Label {
-		counts[l]++
-	}
-	return counts
-}
-
 // Validate returns an error for every way in which d breaks the type's description.
 func (d *Dataset) Validate() error {
 	if d == nil {

@@ -20,15 +20,15 @@ type PixelRange struct {
 	Whole bool
 }
 
-// ParsePixelRange reads LOW,HIGH.
-func ParsePixelRange(text string) (PixelRange, error) {
+// ParseBounds reads LOW,HIGH.
+func ParseBounds(text string) (low, high float64, err error) {
 	first, second, _ := strings.Cut(text, ",")
-	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	low, err = strconv.ParseFloat(strings.TrimSpace(first), 64)
 	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
 	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
-		return PixelRange{}, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH", text)
+		return 0, 0, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH", text)
 	}
-	return PixelRange{Low: low, High: high}, nil
+	return low, high, nil
 }
 
 // Pixel returns the level of a number. It returns false for NaN, and for a number outside of the bounds

@@ -32,8 +32,8 @@ func TestParsePixelGrid(t *testing.T) {
 	}
 	for text, ok := range map[string]bool{"0,1": true, "-1, 1": true, "0,255": true, "0,65535": true, "1,0": false,
 		"0,0": false, "0": false, "NaN,1": false, "0,Inf": false, "": false} {
-		if r, err := ParsePixelRange(text); (err == nil) != ok {
-			t.Errorf("%q is %+v, %v", text, r, err)
+		if low, high, err := ParseBounds(text); (err == nil) != ok {
+			t.Errorf("%q is %v, %v, %v", text, low, high, err)
 		}
 	}
 }

@@ -11,14 +11,14 @@ import (
 
 // The range of ε of private bounds.
 const (
-	MinBoundsEpsilon = 1e-4
-	MaxBoundsEpsilon = 1e2
+	minBoundsEpsilon = 1e-4
+	maxBoundsEpsilon = 1e2
 )
 
 // CheckBoundsEpsilon returns an error for an ε out of range.
 func CheckBoundsEpsilon(epsilon float64) error {
-	if !(epsilon >= MinBoundsEpsilon && epsilon <= MaxBoundsEpsilon) {
-		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, MinBoundsEpsilon, MaxBoundsEpsilon)
+	if !(epsilon >= minBoundsEpsilon && epsilon <= maxBoundsEpsilon) {
+		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, minBoundsEpsilon, maxBoundsEpsilon)
 	}
 	return nil
 }

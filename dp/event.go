@@ -80,6 +80,10 @@ const MaxGroup = 1000
 // Samplings lists the names that [ParseSampling] knows.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
+// HasEpochs reports whether a record is used a fixed number of times in each epoch, so that the rounds of an
+// epoch depend on each other.
+func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
+
 // Adjacencies lists the names that [ParseAdjacency] knows.
 func Adjacencies() []Adjacency { return []Adjacency{AddOrRemove, ReplaceOne, ZeroOut} }
 
@@ -111,7 +115,7 @@ type Event struct {
 	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
 	SampleSize      int       `json:"sample_size,omitempty"`  // s, expected under Poisson sampling
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
-	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N
+	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation, N may be given too
 	// Redraw is for rounds of Allocation and Shuffle. Their Count is the rounds of one draw with
 	// Once, and of one sequence of draws with EachEpoch. It begins with an epoch. Rounds of another
 	// draw are another Event, even if all fields are equal.
@@ -120,6 +124,11 @@ type Event struct {
 	// and 1 mean a single record.
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // how many rounds
+	// Other names a mechanism that is not a round of training, and "" is one. With it, Sampling must be
+	// Unsampled. Epsilon and Delta are parameters of some of these mechanisms, otherwise 0.
+	Other   Other   `json:"mechanism,omitempty"`
+	Epsilon float64 `json:"epsilon,omitempty"`
+	Delta   float64 `json:"delta,omitempty"`
 	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
 	// given once for all events of a Release.
 	Noise Noise `json:"-"`
@@ -127,10 +136,23 @@ type Event struct {
 
 // SampleRate returns q, the probability that a given record is used.
 func (e Event) SampleRate() float64 {
+	if e.Other != "" {
+		return 1
+	}
 	if e.Rate != 0 {
 		return e.Rate
 	}
 	return float64(e.SampleSize) / float64(e.DatasetSize)
+}
+
+// ExpectedSize returns the expected number of records of a round, or 0 if the event has neither sizes
+// nor N. For Allocation it is N/t, rounded up. The event must be valid.
+func (e Event) ExpectedSize() int {
+	if e.Sampling == Allocation {
+		t := e.Batches()
+		return e.DatasetSize/t + min(1, e.DatasetSize%t)
+	}
+	return e.SampleSize
 }
 
 // Alike reports whether e and o are rounds of one mechanism on one data set, that is, whether they
@@ -142,6 +164,9 @@ func (e Event) Alike(o Event) bool {
 
 // Validate reports every field of e that is outside its range.
 func (e Event) Validate() error {
+	if e.Other != "" {
+		return e.validateOther()
+	}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	_, samplingErr := ParseSampling(string(e.Sampling))
@@ -149,6 +174,8 @@ func (e Event) Validate() error {
 	errs = append(errs, samplingErr, adjacencyErr)
 	errs = append(errs, CheckNotNegative("noise multiplier", e.NoiseMultiplier))
 	switch {
+	case e.Sampling == Allocation && e.Rate != 0 && e.SampleSize == 0 && e.DatasetSize >= 0:
+		errs = append(errs, CheckRate(e.Rate))
 	case e.Rate != 0 && (e.SampleSize != 0 || e.DatasetSize != 0):
 		fail("sample rate = %v and sample size = %d of N = %d, only one may be given", e.Rate, e.SampleSize,
 			e.DatasetSize)
@@ -159,8 +186,8 @@ func (e Event) Validate() error {
 	case e.SampleSize < 1 || e.SampleSize > e.DatasetSize:
 		fail("sample size = %d, must be in [1, N = %d]", e.SampleSize, e.DatasetSize)
 	}
-	switch batched := e.Sampling == Allocation || e.Sampling == Shuffle; {
-	case e.Redraw != "" && !batched && samplingErr == nil:
+	switch {
+	case e.Redraw != "" && !e.Sampling.HasEpochs() && samplingErr == nil:
 		fail("redraw = %q, must not be given for %s sampling: each round draws anew", e.Redraw, e.Sampling)
 	case e.Redraw != "" || e.Sampling == Allocation:
 		_, err := ParseRedraw(string(e.Redraw))
@@ -171,6 +198,9 @@ func (e Event) Validate() error {
 	}
 	if e.Group < 0 || e.Group > MaxGroup {
 		fail("group = %d, must be in [0, %d]", e.Group, MaxGroup)
+	}
+	if e.Epsilon != 0 || e.Delta != 0 {
+		fail("epsilon = %v and delta = %v, must not be given without a mechanism", e.Epsilon, e.Delta)
 	}
 	if e.Count < 1 {
 		fail("count of rounds = %d, must be at least 1", e.Count)

@@ -24,6 +24,10 @@ type Mechanism struct {
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
 	DatasetSize     int     // N, the records that the client holds
 	Sizes           Sizes   // s_i, expected under Poisson sampling
+	// Batches is t, the rounds of an epoch of Allocation, and 0 for any other sampling. It must be a
+	// constant of the plan and must not be computed from the records. Sizes then has one size, which
+	// scales steps and times but draws nothing: N/t records are expected in a round.
+	Batches int
 	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
 	// distributions. It is meant for real releases: an attacker cannot learn anything from low
 	// bits. It takes longer than floating point, which is enough for a simulation.
@@ -60,6 +64,7 @@ func (m Mechanism) Validate(rounds int) error {
 	} else if err == nil {
 		errs = append(errs, m.Sampling.CheckDrawn())
 	}
+	errs = append(errs, m.checkBatches())
 	largest := 0
 	for i := range max(rounds, 1) {
 		size := m.Sizes.At(i)
@@ -72,11 +77,40 @@ func (m Mechanism) Validate(rounds int) error {
 		}
 	}
 	e := m.Event(0)
-	e.SampleSize = largest
+	if e.SampleSize = largest; m.Sampling == Allocation { // checkBatches has checked t
+		e = m.EventOf(largest)
+		e.Rate = 1
+		if largest > m.DatasetSize {
+			fail("sample size = %d, must be in [1, N = %d]", largest, m.DatasetSize)
+		}
+	}
 	if err := e.Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkBatches returns an error unless m has batches if, and only if, its sampling is Allocation.
+func (m Mechanism) checkBatches() error {
+	switch {
+	case m.Sampling != Allocation && m.Batches != 0:
+		return fmt.Errorf("batches = %d, must be 0 with %s sampling: they are the rounds of an epoch of %s", m.Batches,
+			m.Sampling, Allocation)
+	case m.Sampling != Allocation:
+		return nil
+	}
+	var err error
+	if m.Batches < 1 || m.Batches > MaxRounds {
+		err = fmt.Errorf("batches = %d, must be in [1, %d] with sampling = %q", m.Batches, MaxRounds, Allocation)
+	}
+	if m.DatasetSize < 1 {
+		err = errors.Join(err, fmt.Errorf("data set size N = %d, must be at least 1", m.DatasetSize))
+	}
+	if !isConstant(m.Sizes) {
+		err = errors.Join(err, fmt.Errorf("sample sizes = %v, must be one size with %s sampling, which puts N/t records "+
+			"into each round", m.Sizes, Allocation))
+	}
+	return err
 }
 
 func isConstant(s Sizes) bool {
@@ -90,6 +124,12 @@ func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 // EventOf returns what a round with size sampled records releases. [Mechanism.SampleOf] draws such
 // a sample.
 func (m Mechanism) EventOf(size int) Event {
+	if m.Sampling == Allocation {
+		return Event{
+			Sampling: m.Sampling, Adjacency: m.Adjacency, NoiseMultiplier: m.NoiseMultiplier, DatasetSize: m.DatasetSize,
+			Rate: 1 / float64(m.Batches), Redraw: EachEpoch, Count: 1,
+		}
+	}
 	return Event{
 		Sampling:        m.Sampling,
 		Adjacency:       m.Adjacency,
@@ -104,21 +144,62 @@ func (m Mechanism) EventOf(size int) Event {
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
-		l.Record(m.Event(i))
+		if !l.Repeat(m.Sizes.At(i)) {
+			l.Record(m.Event(i))
+		}
 	}
 	return l.Events()
 }
 
+// Allotment has the records of each round of one epoch of Allocation. The zero value is ready for
+// [Mechanism.Allot].
+type Allotment struct {
+	first   []int32 // by round, the place in records of its first record; one more marks the end
+	records []int32 // all N positions, ordered by round
+}
+
+// Allot draws one epoch: each of the N positions gets one of the t rounds, independently of the others
+// and without bias. s must be at its place for this client and epoch, see [rng.Root.Reseed]. An
+// allotment with enough memory and the scratch are reused.
+func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
+	n, t := m.DatasetSize, m.Batches
+	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
+	a.first = slices.Grow(a.first[:0], t+1)[:t+1]
+	a.records = slices.Grow(a.records[:0], n)[:n]
+	clear(a.first)
+	for p := range rounds {
+		j := s.IntN(t)
+		rounds[p] = int32(j)
+		a.first[j+1]++
+	}
+	for j := range t {
+		a.first[j+1] += a.first[j]
+	}
+	for p, j := range rounds { // counting sort: first[j] becomes the end of round j
+		a.records[a.first[j]] = int32(p)
+		a.first[j]++
+	}
+	copy(a.first[1:], a.first[:t])
+	a.first[0] = 0
+	scratch.rounds = rounds
+}
+
+// Of returns the positions of round j in [0, t) of the epoch, in increasing order. There may be none.
+// The caller must not change them.
+func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
+
 // SampleScratch is memory that Sample reuses. The caller owns it. The zero value is ready.
 type SampleScratch struct {
-	taken []uint64 // for fixed-size samples: one bit a record, all clear between calls
-	rate  float64  // for Poisson samples: the last sample rate q
-	gap   float64  // the mean gap at that rate, -1/ln(1-q)
+	taken  []uint64 // for fixed-size samples: one bit a record, all clear between calls
+	rate   float64  // for Poisson samples: the last sample rate q
+	gap    float64  // the mean gap at that rate, -1/ln(1-q)
+	rounds []int32  // for allocation: the round of each record
 }
 
 // Sample appends to dst the positions in [0, N) that round i uses, each at most once, and returns
 // dst. Poisson samples are in increasing order and may be empty. Fixed-size samples have exactly
-// s_i elements. Sample allocates only to grow dst or the scratch.
+// s_i elements. Sample allocates only to grow dst or the scratch. Allocation draws whole epochs, see
+// [Mechanism.Allot], and Sample panics.
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
@@ -129,7 +210,7 @@ func (m *Mechanism) SampleOf(dst []int32, size int, s *rng.Stream, scratch *Samp
 	case m.Sampling == FixedSize:
 		return sampleFixed(dst, size, m.DatasetSize, s, scratch)
 	case m.Sampling != Poisson:
-		panic(fmt.Sprintf("dp: sampling = %q cannot be drawn; Mechanism.Validate refuses it", m.Sampling))
+		panic(fmt.Sprintf("dp: sampling = %q has no samples of single rounds", m.Sampling))
 	case m.Exact:
 		return s.AppendTrials(dst, size, m.DatasetSize)
 	case size == m.DatasetSize:
@@ -233,7 +314,7 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 // each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities",
 // 2013, Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖, up to rounding. The noise of an exact
 // mechanism is slightly larger than Cσ, because of its lattice. A sampling that no mechanism draws
-// is an error.
+// is an error. For Allocation, N/t replaces s: B is binomial with this mean.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	if m == nil {
 		return 0, errors.New("no Mechanism")
@@ -241,6 +322,12 @@ func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, err
 	l, records := math.Log(2/tail), float64(size)
 	switch m.Sampling {
 	case Poisson:
+		records += math.Sqrt(2*records*l) + l/3
+	case Allocation:
+		if err := m.checkBatches(); err != nil {
+			return 0, err
+		}
+		records = float64(m.DatasetSize) / float64(m.Batches)
 		records += math.Sqrt(2*records*l) + l/3
 	case FixedSize: // exactly s
 	default:
@@ -276,17 +363,46 @@ func (l *Ledger) Record(e Event) {
 }
 
 // Repeat records another round equal to the last one, if the last one had the given size and an int
-// can hold the count. It reports whether it did. It is for ledgers of a single mechanism.
+// can hold the count. It reports whether it did. It is for the rounds of one client in one run, from
+// round 0 on. So rounds of allocation are of one sequence of draws, and their size does not matter.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
-	if n == 0 || l.events[n-1].SampleSize != size || l.events[n-1].Count == math.MaxInt {
+	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
 		return false
 	}
-	if s := l.events[n-1].Sampling; s == Allocation || s == Shuffle {
-		return false // see Record
+	if last := &l.events[n-1]; last.SampleSize != size && last.Sampling != Allocation {
+		return false
 	}
 	l.events[n-1].Count++
 	return true
+}
+
+// maxCopies is the largest number of equal events that Times returns for one event.
+const maxCopies = 10_000
+
+// Times returns what n clients release together if each released the events. Unfinished epochs of
+// allocation are not added up, because three rounds of one draw and three of another are not an epoch of
+// six. They remain n events, and more than 10,000 are an error that wraps [ErrNotCovered], as is a count
+// that no int can hold. The events must be valid.
+func Times(events []Event, n int) ([]Event, error) {
+	var all []Event
+	for i, e := range events {
+		together, ok := decimal.Product(e.Count, n)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be at most 2^63-1 together: %w", i,
+				e.Count, n, ErrNotCovered)
+		case e.Sampling != Allocation || e.Redraw == EachEpoch && e.Count%e.Batches() == 0 || n == 1:
+			e.Count = together
+			all = append(all, e)
+		case n > maxCopies:
+			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be whole epochs of %d batches for more "+
+				"than %d clients: %w", i, e.Count, n, e.Batches(), maxCopies, ErrNotCovered)
+		default:
+			all = append(all, slices.Repeat([]Event{e}, n)...)
+		}
+	}
+	return all, nil
 }
 
 // Events returns a copy of the recorded events.
@@ -297,13 +413,14 @@ func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
-		some, ok1 := decimal.Product(e.Count, e.SampleSize)
+		size := e.ExpectedSize()
+		some, ok1 := decimal.Product(e.Count, size)
 		rounds, ok2 := decimal.Sum(r.Rounds, e.Count)
 		computed, ok3 := decimal.Sum(r.Computed, some)
 		if !ok1 || !ok2 || !ok3 {
 			panic("dp: the ledger has more gradient computations than an int can hold")
 		}
-		r = Run{Rounds: rounds, Computed: computed, Max: max(r.Max, e.SampleSize)}
+		r = Run{Rounds: rounds, Computed: computed, Max: max(r.Max, size)}
 	}
 	return r
 }

@@ -29,6 +29,9 @@ const (
 // SchemeOf returns the Scheme of a sampling and an adjacency. The error names what is unknown. If
 // both are known but do not go together, the error says why and wraps [ErrNotCovered].
 func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
+	if s == Unsampled {
+		return 0, fmt.Errorf("releases that are not rounds of training, only pld composes them: %w", ErrNotCovered)
+	}
 	_, samplingErr := ParseSampling(string(s))
 	_, adjacencyErr := ParseAdjacency(string(a))
 	if err := errors.Join(samplingErr, adjacencyErr); err != nil {
@@ -130,17 +133,14 @@ func NaturalAdjacency(s Sampling) Adjacency {
 
 // CheckDrawn returns an error if no [Mechanism] draws s. Accountants may still cover it.
 func (s Sampling) CheckDrawn() error {
+	why := ""
 	switch s {
-	case Poisson, FixedSize:
+	case Poisson, FixedSize, Allocation:
 		return nil
 	case Shuffle:
-		return fmt.Errorf("sampling = %q, must be %q or %q: shuffled batches can be accounted for, but not drawn",
-			s, Poisson, FixedSize)
-	case Allocation:
-		return fmt.Errorf("sampling = %q, must be %q or %q: allocation can be accounted for, but not drawn",
-			s, Poisson, FixedSize)
+		why = ": shuffled batches can be accounted for, but not drawn"
 	}
-	return fmt.Errorf("sampling = %q, must be %q or %q", s, Poisson, FixedSize)
+	return fmt.Errorf("sampling = %q, must be %q, %q or %q%s", s, Poisson, FixedSize, Allocation, why)
 }
 
 // Batches returns t, the number of rounds in one epoch of allocation, or of whole batches in one pass

@@ -126,6 +126,9 @@ func TestEveryFieldOfAnEventCounts(t *testing.T) {
 		"Count":           {byRate, 20_000},
 		"Redraw":          {byRate, dp.Once},
 		"Group":           {byRate, 2},
+		"Other":           {byRate, dp.LaplaceNoise},
+		"Epsilon":         {byRate, 1.},
+		"Delta":           {byRate, 1e-6},
 	}
 	exempt := map[string]bool{"Noise": true} // Compose reads it: which rounds may be put together
 	for i := range reflect.TypeFor[dp.Event]().NumField() {

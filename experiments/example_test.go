@@ -13,7 +13,7 @@ import (
 
 // Figures are chosen by name or by pattern; Make computes and writes them.
 func ExampleSelect() {
-	figures, err := experiments.Select([]string{"phishing-budget", "mushrooms-logreg-s*"})
+	figures, err := experiments.Select([]string{"phishing-budget", "mushrooms-logreg-sample-size"})
 	if err != nil {
 		log.Fatal(err)
 	}

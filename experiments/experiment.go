@@ -76,7 +76,5 @@ func cifarExperiment(p pool.Experiment) experiment {
 // returns the spec of a line without its clipping norm, and the clipping norms.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
-	train := s.WithoutNoise()
-	train.GradComps = s.WStar / train.Clients
-	return pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
+	return pool.UtilitySpec{Train: s.Utility(), Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips
 }

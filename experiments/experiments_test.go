@@ -43,16 +43,16 @@ func TestIndexReplacesNobodysFile(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	all, err := Select(nil)
-	if err != nil || len(all) != 20 {
-		t.Fatalf("%d figures, error %v; want 20: 2 data sets × 2 models × 3, and 8 of delays", len(all), err)
+	if err != nil || len(all) != 24 {
+		t.Fatalf("%d figures, error %v; want 24: 2 data sets × 2 models × 4, and 8 of delays", len(all), err)
 	}
-	if every, err := Select([]string{"*"}); err != nil || len(every) != 47 {
-		t.Errorf("%d figures, error %v; want 47: 3 of each network, 3 of delays and 2 × 2 of runners, 2 of budgets of "+
+	if every, err := Select([]string{"*"}); err != nil || len(every) != 53 {
+		t.Errorf("%d figures, error %v; want 53: 4 of each network, 3 of delays and 2 × 2 of runners, 2 of budgets of "+
 			"4 settings, 1 of common defaults, 3 of w*, 2 courses", len(every), err)
 	}
 	some, err := Select([]string{"phishing-logreg-*", "mushrooms-logreg-plain-epsilon"})
-	if err != nil || len(some) != 18 {
-		t.Errorf("%d figures, error %v; want 18", len(some), err)
+	if err != nil || len(some) != 20 {
+		t.Errorf("%d figures, error %v; want 20", len(some), err)
 	}
 	_, err = Select([]string{"phishing-logreg-utlity", "mnist"})
 	if err == nil || !strings.Contains(err.Error(), "did you mean phishing-logreg-utility?") ||

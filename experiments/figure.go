@@ -24,6 +24,8 @@ type Figure struct {
 	Fixed bool
 	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool
+	// Equal says that it compares them at one ε, which MakeOptions.Epsilon can set.
+	Equal bool
 
 	first  bool // whether it uses only the first seed, however many there are
 	cells  func(ctx context.Context, f *figureConfig) ([]pool.Cell, error)
@@ -46,6 +48,7 @@ var times = []struct{ pattern, text string }{
 	{"mnist-*", "2 hours"},
 	{"cifar10-alexnet-utility", "5 hours"},
 	{"cifar10-alexnet-sample-size", "2 days"},
+	{"cifar10-alexnet-sample-size-equal", "4 days"},
 	{"cifar10-alexnet-epsilon", "14 hours"},
 	{"cifar10-*", "5 minutes"},
 }
@@ -64,7 +67,7 @@ func (f Figure) Takes() string {
 func Figures() []Figure {
 	var all []Figure
 	for _, s := range experimentList() {
-		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.epsilonFigure())
+		all = append(all, s.utilityFigure(), s.sampleSizeFigure(), s.equalSizesFigure(), s.epsilonFigure())
 	}
 	for _, l := range delayExperiments() {
 		all = append(all, l.delayFigures()...)

@@ -145,8 +145,8 @@ func budgetCaption(f *figureConfig, all []priced) string {
 // budgetFigure shows the accuracy for each budget, and therefore the ε that the accuracies stated in
 // the paper need.
 func (s experiment) budgetFigure() Figure {
-	return s.pricedFigure("-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
-		func(f *figureConfig, all []priced, p *plots.Picture) {
+	return s.pricedFigure(s.Train.Data+"-budget", "Accuracy over the certified ε, step sizes chosen for each budget", s.overBudgets,
+		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": what accuracy a budget buys"
 			p.XLabel = "certified ε of a record"
 			lines := linesOver(all, (*priced).epsilon)
@@ -156,21 +156,23 @@ func (s experiment) budgetFigure() Figure {
 				p.Caption += " The table reads off the lines, between points by log ε, what an accuracy that the " +
 					"paper states needs; \"–\": none of these budgets is enough."
 			}
+			return ""
 		})
 }
 
-// pricedFigure returns a figure of trainings with their costs. draw sets the logarithmic x axis.
-func (s experiment) pricedFigure(kind, title string, plan budgetPlan,
-	draw func(f *figureConfig, all []priced, p *plots.Picture)) Figure {
+// pricedFigure returns a figure of trainings with their costs. draw sets the logarithmic x axis, and
+// returns the advice that the figure gives.
+func (s experiment) pricedFigure(name, title string, plan budgetPlan,
+	draw func(f *figureConfig, all []priced, p *plots.Picture) string) Figure {
 	drawn := func(f *figureConfig, all []priced) *content {
 		picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
 			Caption: budgetCaption(f, all)}
-		draw(f, all, &picture)
+		advice := draw(f, all, &picture)
 		accuracyAxis(&picture)
-		return &content{picture: picture, table: budgetTable(f, all), config: all}
+		return &content{picture: picture, table: budgetTable(f, all), config: all, advice: advice}
 	}
 	return Figure{
-		Name: s.Train.Data + kind, Data: s.Train.Data, Long: true,
+		Name: name, Data: s.Train.Data, Long: true,
 		Title: fmt.Sprintf("%s, on %s", title, s.Train.Data),
 		cells: plan.cells,
 		finish: func(ctx context.Context, f *figureConfig, results []json.RawMessage) (*content, error) {

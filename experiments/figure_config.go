@@ -21,6 +21,7 @@ type content struct {
 	picture plots.Picture
 	table   [][]string // data in long form, after a header
 	config  any        // of the runs, for the manifest
+	advice  string     // for the user who made the figure; "" is none
 }
 
 // write writes the content to a figure's folder, drawn as the manifest says.
@@ -39,11 +40,12 @@ func asPicture(p plots.Picture) results.Picture {
 // figureConfig has the settings for making the figures of one data set: the data, the number of
 // seeds, and the fraction of the full size.
 type figureConfig struct {
-	source *train.Source
-	set    string // name by which experiments ask for the data
-	seeds  int
-	scale  float64 // fraction of K that is run, in (0, 1]
-	sizes  []int   // of sample-size sweeps; nil means those of the experiment
+	source  *train.Source
+	set     string // name by which experiments ask for the data
+	seeds   int
+	scale   float64 // fraction of K that is run, in (0, 1]
+	sizes   []int   // of sample-size sweeps; nil means those of the experiment
+	epsilon float64 // of comparisons of sample sizes at an equal ε; 0 means that of the experiment
 	// runner is the runner of the trainings; "" is the virtual one. timeScale is for runs on a real
 	// clock.
 	runner    string

@@ -102,7 +102,7 @@ func coursePicture(f *figureConfig, r LoopRequest, courses []Course) plots.Pictu
 // drawCourse draws accuracy, noise and budget over the rounds of the first course, without a caption.
 func drawCourse(dataset string, r LoopRequest, courses []Course) plots.Picture {
 	c := courses[0]
-	accuracy := plots.Picture{YLabel: "held-out accuracy"}
+	accuracy := plots.Picture{YLabel: "held-out " + r.Train.MetricName()}
 	noise := plots.Picture{YLabel: "σ while taking part"}
 	budget := plots.Picture{YLabel: "part of budget spent", YMax: 1}
 	var targets []plots.Line

@@ -143,10 +143,10 @@ func (c curves) finish(ctx context.Context, f *figureConfig, results []json.RawM
 		config, privacy = append(config, m.spec), append(privacy, planned)
 	}
 	picture := plots.Picture{
-		Title: fmt.Sprintf("%s, %s: test accuracy of the broadcast models", f.data().Name,
-			train.ModelTitle(c.Train.Model)),
+		Title: fmt.Sprintf("%s, %s: %s of the broadcast models", f.data().Name,
+			train.ModelTitle(c.Train.Model), accuracyLabel(c.Train)),
 		XLabel:  "gradient computations per client",
-		YLabel:  "test accuracy (fraction)",
+		YLabel:  accuracyLabel(c.Train) + " (fraction)",
 		Caption: c.curveCaption(f, all, privacy),
 		Rows:    privacyRows(all, privacy, ends),
 		Banner:  f.banner(), Lines: lines,
@@ -272,7 +272,7 @@ func heldBy(s train.Spec) string {
 
 // privacyRows returns a table of the final accuracy and the ε of every member, after a header.
 func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string {
-	rows := [][]string{{"", "accuracy at the end", "T", "certified: per client", "per record",
+	rows := [][]string{{"", all[0].spec.MetricName() + " at the end", "T", "certified: per client", "per record",
 		"closed form: per client", "per record"}}
 	for i, m := range all {
 		row := []string{m.name, ends[i], strconv.Itoa(privacy[i].PerClient.Rounds)}

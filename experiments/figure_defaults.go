@@ -33,13 +33,14 @@ func withDefaults(s train.Spec, n int) train.Spec {
 // defaultsFigure compares, at equal certified ε, the settings that this program proposes with common
 // default settings.
 func (s experiment) defaultsFigure() Figure {
-	return s.pricedFigure("-defaults", "Accuracy over the certified ε, proposed settings and common defaults",
-		s.besideDefaults, func(f *figureConfig, all []priced, p *plots.Picture) {
+	return s.pricedFigure(s.Train.Data+"-defaults", "Accuracy over the certified ε, proposed settings and common defaults",
+		s.besideDefaults, func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": proposed settings and common defaults"
 			p.XLabel = "certified ε of a record"
 			p.Lines = linesOver(all, (*priced).epsilon)
 			p.Caption = "Common defaults: batch size 64, 10 epochs, learning rate 0.1, clipping norm 1, as in Opacus' MNIST " +
 				"example, with the least noise for each ε.\n" + p.Caption
+			return ""
 		})
 }
 

@@ -13,12 +13,13 @@ import (
 // equalFigure shows the accuracy of several plans with the certified ε of the paper's plan, against the
 // gradients that each computes.
 func (s experiment) equalFigure() Figure {
-	return s.pricedFigure("-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
-		func(f *figureConfig, all []priced, p *plots.Picture) {
+	return s.pricedFigure(s.Train.Data+"-equal-epsilon", "Accuracy and gradients of plans of the same certified ε", s.atEqualEpsilon,
+		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": accuracy at equal certified ε"
 			p.XLabel = "gradients computed, of all clients"
 			p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.gradients) })
 			p.Rows = equalRows(all)
+			return ""
 		})
 }
 

@@ -21,7 +21,7 @@ func (s experiment) utilityFigure() Figure {
 		Name: s.name() + "-utility",
 		Data: s.Train.Data,
 		Long: s.long,
-		Title: fmt.Sprintf("Utility graph: accuracy left under noise, %s on %s", train.ModelTitle(s.Train.Model),
+		Title: fmt.Sprintf("Utility graph: %s left under noise, %s on %s", s.Train.MetricName(), train.ModelTitle(s.Train.Model),
 			s.Train.Data),
 		cells:  s.utilityCells,
 		finish: s.finishUtility,
@@ -63,10 +63,10 @@ func (s experiment) finishUtility(_ context.Context, f *figureConfig, results []
 	all := s.utilitySpecs(f)
 	return &content{
 		picture: plots.Picture{
-			Title: fmt.Sprintf("%s, %s: accuracy of w* + n over that of w*", f.data().Name,
-				train.ModelTitle(s.Train.Model)),
+			Title: fmt.Sprintf("%s, %s: %s of w* + n over that of w*", f.data().Name,
+				train.ModelTitle(s.Train.Model), s.Train.MetricName()),
 			XLabel:  "noise multiplier σ (noise per coordinate: Cσ)",
-			YLabel:  "fraction of test accuracy",
+			YLabel:  "fraction of " + accuracyLabel(s.Train),
 			Caption: s.utilityCaption(f, all[0], norms),
 			Banner:  f.banner(), Lines: lines,
 			YMin: min(0.5, s.yMin), YMax: 1.02,
@@ -84,18 +84,18 @@ func (s experiment) utilityCaption(f *figureConfig, spec pool.UtilitySpec, norms
 	t := spec.Train
 	return fmt.Sprintf("w*: clipping norm C, no noise, K = %d gradient computations in all (%s, s = %s, step size "+
 		"%s)%s.\n"+
-		"Mean ‖w*‖ and test accuracy over %s: %s.\n"+
+		"Mean ‖w*‖ and %s over %s: %s.\n"+
 		"n ~ N(0, C²σ²I) on every coordinate, unscaled, %s per point; mean and one standard deviation over seeds "+
 		"and draws.\nThis "+ownPrivacy+".",
 		t.GradComps*t.Clients, decimal.Many(t.Clients, "client"), t.SampleSize, t.StepText()+s.foundBy(), f.note(),
-		seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
+		accuracyLabel(t), seedsText(f.seeds), strings.Join(norms, "; "), decimal.Many(spec.Draws, "draw"))
 }
 
 // utilitySpecs lists the specs that are run, by clipping norm and then by seed.
 func (s experiment) utilitySpecs(f *figureConfig) (out []pool.UtilitySpec) {
 	for _, clip := range s.Clips {
 		for seed := range f.seeds {
-			train := f.by(s.WithoutNoise())
+			train := f.by(s.Utility())
 			train.Clip, train.Seed = clip, uint64(seed+1)
 			train.GradComps = f.gradComps(s.WStar) / train.Clients
 			out = append(out, pool.UtilitySpec{Train: train, Sigmas: s.Sigmas, Draws: f.draws(s.Draws)})

@@ -25,7 +25,7 @@ type recipe struct {
 
 // recipes returns the recipes that an experiment tries. The utility graph's own recipe is the first.
 func (s experiment) recipes() []recipe {
-	own := s.WithoutNoise()
+	own := s.Utility()
 	if train.IsNetwork(own.Model) {
 		all := []recipe{{"as in the utility graph", own, []float64{0.25, 1}}}
 		for _, times := range []float64{2.5, 5, 10} {
@@ -35,14 +35,15 @@ func (s experiment) recipes() []recipe {
 		}
 		return all
 	}
-	lengths := []float64{0.2, 1, 4}
-	less := own
+	lengths := []float64{0.2, 1}
+	ridge := s.WithoutNoise()
+	less := ridge
 	less.Lambda = 1e-5
 	plain := pool.Convex(train.Plain, own.Data).WithoutNoise()
 	faster := plain
 	faster.Eta0 *= 5
-	return []recipe{{"ridge, as in the utility graph", own, lengths}, {"ridge, λ = 1e-5", less, lengths},
-		{"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
+	return []recipe{{"as in the utility graph", own, lengths}, {"ridge, λ = 1/N for each record", ridge, lengths},
+		{"ridge, λ = 1e-5", less, lengths}, {"no penalty", plain, lengths}, {"no penalty, η₀ times 5", faster, lengths}}
 }
 
 // wstar is the figure that shows how much accuracy w* keeps under noise, depending on how it was

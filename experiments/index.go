@@ -73,14 +73,14 @@ func registered(f Figure) bool {
 // A figure is in the first group that has a pattern for its name.
 var groups = []indexGroup{
 	{"Figure 1: strongly convex, ridge logistic regression on phishing",
-		[]string{"phishing-logreg-utility", "phishing-logreg-sample-size", "phishing-logreg-epsilon"}},
+		[]string{"phishing-logreg-utility", "phishing-logreg-sample-size*", "phishing-logreg-epsilon"}},
 	{"Figure 2: plain convex, logistic regression on phishing", []string{"phishing-logreg-plain-*"}},
 	{"Figure 3: non-convex, LeNet on MNIST",
-		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size", "mnist-lenet-epsilon"}},
+		[]string{"mnist-lenet-utility", "mnist-lenet-sample-size*", "mnist-lenet-epsilon"}},
 	{"Appendix: logistic regression on mushrooms",
-		[]string{"mushrooms-logreg*-utility", "mushrooms-logreg*-sample-size", "mushrooms-logreg*-epsilon"}},
+		[]string{"mushrooms-logreg*-utility", "mushrooms-logreg*-sample-size*", "mushrooms-logreg*-epsilon"}},
 	{"Appendix: AlexNet on CIFAR-10",
-		[]string{"cifar10-alexnet-utility", "cifar10-alexnet-sample-size", "cifar10-alexnet-epsilon"}},
+		[]string{"cifar10-alexnet-utility", "cifar10-alexnet-sample-size*", "cifar10-alexnet-epsilon"}},
 	{"Why utility graphs differ from the paper's", []string{"*-wstar"}},
 	{"Better settings at the same ε", []string{"*-defaults", "*-equal-epsilon", "*-budget"}},
 	{"The loop of plans and trainings", []string{"*-course*"}},

@@ -19,17 +19,21 @@ import (
 	"proactivedp/internal/files"
 	"proactivedp/internal/realclock"
 	"proactivedp/internal/results"
+	"proactivedp/plan"
 	"proactivedp/train"
 	"proactivedp/train/pool"
 )
 
 // MakeOptions say how figures are made.
 type MakeOptions struct {
-	Out     string  // folder that gets a folder for each figure
-	Seeds   int     // number of seeds, from 1 on; in [1, maxSeeds]
-	Scale   float64 // fraction of K that is run, in (0, 1]
-	Sizes   []int   // sample sizes of sweeps; nil means the paper's, or the usual ones for custom data
-	Workers int     // largest number of cells at the same time; memory may limit it further
+	Out   string  // folder that gets a folder for each figure
+	Seeds int     // number of seeds, from 1 on; in [1, maxSeeds]
+	Scale float64 // fraction of K that is run, in (0, 1]
+	Sizes []int   // sample sizes of sweeps; nil means the paper's, or the usual ones for custom data
+	// Epsilon is the certified ε of a record at which sample sizes are compared; 0 means that of the
+	// experiment's own training.
+	Epsilon float64
+	Workers int // largest number of cells at the same time; memory may limit it further
 	// Runner is the runner of the trainings: "" or train.VirtualRunner, or train.HogwildRunner, whose
 	// results cannot be repeated. With hogwild, delays are compared on a real clock, on which one
 	// virtual second takes TimeScale seconds.
@@ -66,9 +70,10 @@ type Manifest struct {
 	Title   string  `json:"title"`
 	Command string  `json:"command"`
 	Config  any     `json:"config"`
-	Seeds   int     `json:"seeds"`           // seeds 1 to Seeds were run
-	Scale   float64 `json:"scale"`           // fraction of K that was run
-	Sizes   []int   `json:"sizes,omitempty"` // MakeOptions.Sizes, for figures that compare sample sizes
+	Seeds   int     `json:"seeds"`             // seeds 1 to Seeds were run
+	Scale   float64 `json:"scale"`             // fraction of K that was run
+	Sizes   []int   `json:"sizes,omitempty"`   // MakeOptions.Sizes, for figures that compare sample sizes
+	Epsilon float64 `json:"epsilon,omitempty"` // MakeOptions.Epsilon, for figures that compare them at an equal ε
 	// Runner and TimeScale are those of MakeOptions. "" and 0 mean the virtual runner, or the figure's
 	// own runners. Results of hogwild cannot be repeated.
 	Runner    string       `json:"runner,omitempty"`
@@ -107,7 +112,18 @@ func (o MakeOptions) Validate() error {
 			train.HogwildRunner))
 	}
 	return errors.Join(append(errs, o.Drawing.Validate(), CheckSeeds(o.Seeds), CheckPart("scale", o.Scale),
-		checkSizes(o.Sizes))...)
+		checkSizes(o.Sizes), o.checkEpsilon())...)
+}
+
+// checkEpsilon reports an Epsilon that is neither 0 nor a target epsilon.
+func (o MakeOptions) checkEpsilon() error {
+	if o.Epsilon == 0 {
+		return nil
+	}
+	if err := plan.CheckEpsilon(o.Epsilon); err != nil {
+		return fmt.Errorf("target %w", err)
+	}
+	return nil
 }
 
 // checkLoad reports that Load is missing.
@@ -176,7 +192,7 @@ func allCells(ctx context.Context, figures []Figure, o MakeOptions) (
 				return nil, nil, nil, err
 			}
 			f = &figureConfig{source: train.NewSource(d), set: fig.Data, seeds: o.Seeds, scale: o.Scale, choose: o.Choose,
-				sizes: o.Sizes, loop: o.Loop}
+				sizes: o.Sizes, epsilon: o.Epsilon, loop: o.Loop}
 			if o.hogwild() {
 				f.runner, f.timeScale = o.Runner, o.TimeScale
 			}
@@ -218,6 +234,9 @@ func makeFigures(ctx context.Context, figures []Figure, o MakeOptions) error {
 		if err := out.write(filepath.Join(o.Out, fig.Name), m); err != nil {
 			return fmt.Errorf("%s: %w", fig.Name, err)
 		}
+		if out.advice != "" && o.Progress != nil {
+			fmt.Fprintf(o.Progress, "%s: %s\n", fig.Name, out.advice)
+		}
 	}
 	return writeIndex(o.Out, figures)
 }
@@ -235,6 +254,9 @@ func figureManifest(fig Figure, f *figureConfig, o MakeOptions, config any, orig
 	}
 	if fig.Sizes {
 		m.Sizes = f.sizes
+	}
+	if fig.Equal {
+		m.Epsilon = f.epsilon
 	}
 	return m
 }

@@ -41,7 +41,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 	s.Plain = pool.Steps{Eta0: spec.Eta0, Beta: spec.Beta, Decay: sim.Decay(spec.Schedule)}
 	s.paper = paper.Case{N: n, GradComps: spec.GradComps}
 	s.paper.Basic.Epsilon = "0" // the paper states no ε
-	s.WStar, s.sizes = spec.GradComps*spec.Clients, nil
+	s.WStar, s.Lambda, s.sizes = spec.GradComps*spec.Clients, 0, nil
 	for _, part := range []float64{0.25, 0.5, 1, 2, 4} {
 		one := int(math.Round(part * float64(size)))
 		if one >= 1 && one <= n && !slices.Contains(s.sizes, one) {
@@ -58,7 +58,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
 		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
 	}
-	figures := []Figure{s.utilityFigure(), s.sampleSizeFigure(),
+	figures := []Figure{s.utilityFigure(), s.equalSizesFigure(),
 		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members })}
 	if spec.Clients > 1 { // one client waits for nobody
 		figures = append(figures, s.delayExperiment().delayFigure())

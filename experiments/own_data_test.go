@@ -97,7 +97,7 @@ func TestOwnFiguresNeedRecordsAndSeeds(t *testing.T) {
 	}
 }
 
-// A sweep around a small sample size has each size once.
+// A sweep around a small sample size has each size once with the same σ, and once with the same ε.
 func TestOwnSizesAreEachOnce(t *testing.T) {
 	source := train.NewSource(drawn())
 	for size, want := range map[string]int{"1": 3, "2": 4, "100": 4, "80": 5} { // of 320 records
@@ -114,8 +114,8 @@ func TestOwnSizesAreEachOnce(t *testing.T) {
 		sizes := map[string]int{}
 		for _, c := range cells {
 			_, s := kindOf(t, c)
-			if sizes[s.SampleSize]++; sizes[s.SampleSize] > 1 {
-				t.Errorf("around %s: s = %s is there twice", size, s.SampleSize)
+			if sizes[s.SampleSize]++; sizes[s.SampleSize] > 2 {
+				t.Errorf("around %s: s = %s is there more than twice", size, s.SampleSize)
 			}
 		}
 		if len(sizes) != want {

@@ -108,7 +108,7 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 		return fmt.Errorf("the data set %s has the digest %.12s…, must be that of the manifest, %.12s…",
 			fig.Data, got, k.Data.SHA256)
 	}
-	f := &figureConfig{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, runner: k.Runner,
+	f := &figureConfig{source: source, set: fig.Data, seeds: k.Seeds, scale: k.Scale, sizes: k.Sizes, epsilon: k.Epsilon, runner: k.Runner,
 		timeScale: k.TimeScale}
 	out, err := fig.redraw(ctx, f, k)
 	if err != nil {

@@ -36,12 +36,20 @@ type Evaluation struct {
 	// LogLoss is the mean of −ln of the probability of the right class. It is nil if the model is not a
 	// Scorer or if the value is not finite.
 	LogLoss *float64
-	// AUC is the area under the ROC curve, see [AUC]. It is nil where that is not defined.
+	// AUC is the area under the ROC curve. It is nil if the model is not a Scorer, if all labels are equal,
+	// or if a score is NaN.
 	AUC *float64
 }
 
-// evaluatedAtOnce is how many examples are evaluated at once. It bounds the scratch.
-const evaluatedAtOnce = 1000
+// InParts calls do with at most 1000 examples of the batch at a time, which bounds the scratch. from is the
+// first example of the part, and to is the one after its last.
+func InParts(b data.Batch, do func(from, to int, part data.Batch)) {
+	const most = 1000
+	for from := 0; from < b.Len(); from += most {
+		to := min(from+most, b.Len())
+		do(from, to, data.Batch{Data: b.Data, Rows: b.Rows[from:to]})
+	}
+}
 
 // mostLogits is the largest number of logits that are held at once: 256 MiB.
 const mostLogits = 1 << 25
@@ -55,10 +63,9 @@ func logits(m Model, params []float32, b data.Batch, scratch Scratch) []float64 
 		return nil
 	}
 	z := make([]float64, b.Len()*classes)
-	for from := 0; from < b.Len(); from += evaluatedAtOnce {
-		to := min(from+evaluatedAtOnce, b.Len())
-		scorer.Logits(z[from*classes:to*classes], params, data.Batch{Data: b.Data, Rows: b.Rows[from:to]}, scratch)
-	}
+	InParts(b, func(from, to int, part data.Batch) {
+		scorer.Logits(z[from*classes:to*classes], params, part, scratch)
+	})
 	return z
 }
 
@@ -167,17 +174,12 @@ func (e *Evaluation) Class(c int) ClassResult {
 	return r
 }
 
-// AUC returns the area under the ROC curve of a model on the batch. This is the probability that an
+// auc returns the area under the ROC curve for the logits z of the batch. This is the probability that an
 // example of class 1 gets a higher score than one of class 0, where a tie counts half (Mann and Whitney
 // 1947). Guessing gives 0.5. Unlike accuracy, it does not grow with the share of a class. With more than
 // two classes it is the mean over the classes that have examples, each against all others, with the
-// probability of the class as the score. ok is false if there is no such area: the model is not a
-// [Scorer], all labels are equal, a score is NaN, or there are more than 2²⁵ logits.
-func AUC(m Model, params []float32, b data.Batch, scratch Scratch) (area float64, ok bool) {
-	return auc(logits(m, params, b, scratch), b)
-}
-
-// auc is AUC for the logits z of the batch.
+// probability of the class as the score. It reports false if there is no such area: there are no logits,
+// all labels are equal, or a score is NaN.
 func auc(z []float64, b data.Batch) (float64, bool) {
 	switch classes := b.Data.Classes; {
 	case len(z) == 0:
@@ -361,7 +363,7 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	case "":
 		return Accuracy(model, params, b, scratch, nil)
 	case aucMetric:
-		area, _ := AUC(model, params, b, scratch)
+		area, _ := auc(logits(model, params, b, scratch), b)
 		return area
 	case recallMetric:
 		recall, _ := scoresOf(logits(model, params, b, scratch), b, 1).recallAt(m.precision)
@@ -411,4 +413,86 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 		return 0
 	}
 	return rows.MajorityShare()
+}
+
+// Rows returns the number of records on which the sampling error of the metric depends, for the counts of
+// the classes: all records for the accuracy, otherwise those of the rarest class that counts.
+func (m Metric) Rows(counts []int) int {
+	all, present, rarest := 0, 0, 0
+	for _, n := range counts {
+		all += n
+		if n > 0 {
+			present++
+			if rarest == 0 || n < rarest {
+				rarest = n
+			}
+		}
+	}
+	switch m.name {
+	case balancedMetric:
+		return present * rarest
+	case aucMetric:
+		return min(rarest, all-rarest)
+	case f1Metric, recallMetric:
+		if len(counts) == 2 {
+			return counts[1]
+		}
+		return rarest
+	}
+	return all
+}
+
+// Variance returns the variance of the metric over samples of so many [Metric.Rows], or an upper bound; for
+// the recall at a precision, an estimate. value is the metric's value.
+//
+//   - accuracy and balanced accuracy: binomial. The mean of K recalls has at most the variance of a recall
+//     that is equal to it, divided by K, because x(1−x) is concave.
+//   - AUC: A(1−A)/min(m, n) (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic",
+//     1957). The standard deviation of a mean of areas is at most the mean of theirs.
+//   - F1: of the records that are of the class or predicted as it, a binomial fraction J = F/(2−F) is both.
+//     To first order, F = 2J/(1+J) has the variance (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n.
+//   - recall at a precision: four times binomial, because the threshold is chosen on the same records. This is
+//     no bound: where the precision hardly depends on the threshold, the variance is larger.
+func (m Metric) Variance(value, rows float64) float64 {
+	switch m.name {
+	case f1Metric:
+		return value * (1 - value) * (2 - value) * (2 - value) / (2 * rows)
+	case recallMetric:
+		return 4 * value * (1 - value) / rows
+	}
+	return value * (1 - value) / rows
+}
+
+// Quantile is the quantile of the normal distribution for [Metric.Margin]: a value exceeds its expectation
+// by more than so many standard deviations with probability 0.05.
+const Quantile = 1.645
+
+// Margin returns [Quantile] standard deviations of a value of the metric that is measured on so many
+// [Metric.Rows]; without rows, 0.
+func (m Metric) Margin(value float64, rows int) float64 {
+	if rows < 1 {
+		return 0
+	}
+	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
+}
+
+// Chance returns by how much a model that knows nothing of the features exceeds the [Metric.Baseline] on
+// rows by chance, with probability 0.05 or less.
+//
+// For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler divergence of
+// P from q. Of the first k examples in a random order, at least the part P is of class 1 with probability at
+// most e^{−kD} (Chernoff). The sum of this over all k from ln(20/(1−e^{−D}))/D on is 0.05. So a random order
+// finds more than so many examples with probability at most 0.05.
+func (m Metric) Chance(rows data.Subset) float64 {
+	counts, baseline := rows.ClassCounts(), m.Baseline(rows)
+	n := m.Rows(counts)
+	if m.name != recallMetric || baseline > 0 || n < 1 {
+		return m.Margin(baseline, n)
+	}
+	q, p := float64(n)/float64(rows.Len()), m.precision
+	d := p * math.Log(p/q)
+	if p < 1 {
+		d += (1 - p) * math.Log((1-p)/(1-q))
+	}
+	return min(1, math.Ceil(math.Log(20/-math.Expm1(-d))/d)/float64(n))
 }

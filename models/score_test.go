@@ -46,9 +46,9 @@ func TestAUCCountsPairs(t *testing.T) {
 				}
 			}
 		}
-		got, ok := models.AUC(m, params, all(d), m.NewScratch())
-		if want := order / pairs; !ok || math.Abs(got-want) > 1e-12 {
-			t.Fatalf("%v with labels %v: AUC %v (%v), want %v", rows, labels, got, ok, want)
+		got := models.Evaluate(m, params, all(d), m.NewScratch()).AUC
+		if want := order / pairs; got == nil || math.Abs(*got-want) > 1e-12 {
+			t.Fatalf("%v with labels %v: AUC %v, want %v", rows, labels, got, want)
 		}
 	}
 }
@@ -74,8 +74,8 @@ func TestNoAUC(t *testing.T) {
 		"not a number": {m, nan, all(one)},
 		"no scores":    {struct{ models.Model }{m}, []float32{1, 0}, all(one)},
 	} {
-		if area, ok := models.AUC(c.m, c.params, c.b, m.NewScratch()); ok {
-			t.Errorf("%s: AUC %v", name, area)
+		if area := models.Evaluate(c.m, c.params, c.b, m.NewScratch()).AUC; area != nil {
+			t.Errorf("%s: AUC %v", name, *area)
 		}
 	}
 }
@@ -248,5 +248,104 @@ func TestAccuracyOfNothing(t *testing.T) {
 	}
 	if a := models.Accuracy(m, []float32{1, 0}, data.Batch{Data: d}, m.NewScratch(), nil); a != 0 {
 		t.Errorf("accuracy %v, want 0", a)
+	}
+}
+
+// metricsOf returns the metrics with these names.
+func metricsOf(t *testing.T, names ...string) []models.Metric {
+	t.Helper()
+	var all []models.Metric
+	for _, name := range names {
+		m, err := models.ParseMetric(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// A model that knows nothing of the features exceeds the baseline by more than [models.Metric.Chance] in at
+// most one of 20 draws: here in at most 32 of 400, which chance exceeds with probability 0.01.
+func TestGuessingRarelyExceedsTheBaseline(t *testing.T) {
+	const draws, most = 400, 32
+	r := rand.New(rand.NewPCG(38, 7))
+	for _, metric := range metricsOf(t, "accuracy", "balanced-accuracy", "auc", "f1", "recall-at-precision:0.4",
+		"recall-at-precision:1") {
+		for _, share := range []float64{0.1, 0.35} {
+			beyond := 0
+			for range draws {
+				x, labels := make([]float32, 120), make([]int32, 120)
+				for i := range x {
+					x[i] = float32(r.NormFloat64())
+					if r.Float64() < share {
+						labels[i] = 1
+					}
+				}
+				labels[0], labels[1] = 0, 1
+				d, m, w := evaluated(t, x, labels, 0, 1, 0, 0.3)
+				if metric.Of(m, w, all(d), m.NewScratch()) > metric.Baseline(d.All())+metric.Chance(d.All()) {
+					beyond++
+				}
+			}
+			if beyond > most {
+				t.Errorf("%v at a share of %v: guessing exceeds the baseline in %d of %d draws", metric, share, beyond, draws)
+			}
+		}
+	}
+}
+
+// A value that is measured is below its expectation by more than [models.Metric.Margin] in at most one of 20
+// draws. The features are x ~ N(±0.8, 1). The expectation is that of a large draw.
+func TestMarginCoversTheSamplingError(t *testing.T) {
+	const draws, most = 400, 32
+	r := rand.New(rand.NewPCG(38, 8))
+	drawn := func(n int, classes int) ([]float32, []int32) {
+		x, labels := make([]float32, n), make([]int32, n)
+		for i := range x {
+			if labels[i] = int32(i % classes); r.Float64() < 0.5 {
+				labels[i] = 0
+			}
+			x[i] = float32(1.6*float64(labels[i]) - 0.8 + r.NormFloat64())
+		}
+		return x, labels
+	}
+	for classes, w := range map[int][]float32{2: {0, 1, 0, 0}, 3: {0, 1, 2, 0, 0, -1.6}} {
+		metrics := metricsOf(t, "accuracy", "balanced-accuracy", "auc", "f1")
+		if classes == 2 {
+			metrics = append(metrics, metricsOf(t, "recall-at-precision:0.6")...)
+		}
+		for _, metric := range metrics {
+			x, labels := drawn(30000, classes)
+			d, m, w := evaluated(t, x, labels, w...)
+			expected, below := metric.Of(m, w, all(d), m.NewScratch()), 0
+			for range draws {
+				x, labels := drawn(150, classes)
+				d, m, w := evaluated(t, x, labels, w...)
+				if value := metric.Of(m, w, all(d), m.NewScratch()); value < expected-metric.Margin(expected, metric.Rows(d.All().ClassCounts())) {
+					below++
+				}
+			}
+			if below > most {
+				t.Errorf("%v of %d classes, expected %.4f: below by more than the margin in %d of %d draws", metric, classes,
+					expected, below, draws)
+			}
+		}
+	}
+}
+
+// The rows of a metric are the records on which its sampling error depends.
+func TestRowsOfMetrics(t *testing.T) {
+	for name, want := range map[string][3]int{ // of 90 and 10, of 10, 20 and 70, of a single class
+		"accuracy": {100, 100, 50}, "balanced-accuracy": {20, 30, 50}, "auc": {10, 10, 0}, "f1": {10, 10, 0},
+		"recall-at-precision:0.5": {10, 10, 0},
+	} {
+		m := metricsOf(t, name)[0]
+		if got := [3]int{m.Rows([]int{90, 10}), m.Rows([]int{10, 20, 70}), m.Rows([]int{50, 0})}; got != want {
+			t.Errorf("%s: rows %v, must be %v", name, got, want)
+		}
+		if got := m.Margin(0.5, m.Rows(nil)); got != 0 {
+			t.Errorf("%s: margin %v without rows, must be 0", name, got)
+		}
 	}
 }

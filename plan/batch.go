@@ -18,8 +18,8 @@ const (
 	enoughSignal  = 0.8
 )
 
-// bytesPerParameter is the size of a parameter in an update, which is a float32.
-const bytesPerParameter = 4
+// BytesPerParameter is the size of a parameter in an update, which is a float32.
+const BytesPerParameter = 4
 
 // Batch is a batch size, with the least noise within the budget, and with the amounts of
 // computation and communication.
@@ -44,7 +44,7 @@ type Batch struct {
 func (p *Plan) batch(s, rounds int) Batch {
 	messages := p.Clients * rounds
 	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
-		Bytes: bytesPerParameter * messages}
+		Bytes: BytesPerParameter * messages}
 }
 
 // signalAt returns s√T/σ of all rounds that use a record, divided by the signal of full batches at

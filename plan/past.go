@@ -52,8 +52,11 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	missing := func(what string) { errs = append(errs, errors.New(what)) }
 	if sigma := cmp.Or(r.NoiseMultiplier, r.Sigma); sigma != nil {
 		e.NoiseMultiplier = *sigma
-	} else {
+	} else if e.Other == "" {
 		missing("noise_multiplier or sigma is missing")
+	}
+	if e.Other != "" {
+		return r.other(e, sampling, adjacency, errs)
 	}
 	e = Complete(e, sampling, adjacency)
 	judged := e // with 1 for missing values, so that each is reported once
@@ -77,6 +80,21 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 		judged.Count = 1
 	}
 	return e, errors.Join(append(errs, judged.Validate())...)
+}
+
+// other returns the event of a release that is not a round of training. It has the adjacency that rounds
+// have by default, and one release if no count is given.
+func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency, errs []error) (dp.Event, error) {
+	if e.Sampling != "" && e.Sampling != dp.Unsampled {
+		errs = append(errs, fmt.Errorf("sampling = %q, must not be given with mechanism %s", e.Sampling, e.Other))
+	}
+	e.Sampling = sampling
+	e = Complete(e, sampling, adjacency)
+	e.Sampling, e.Count = dp.Unsampled, 1
+	if count := cmp.Or(r.Count, r.Steps); count != nil {
+		e.Count = int(*count)
+	}
+	return e, errors.Join(append(errs, e.Validate())...)
 }
 
 // Complete returns e with the given sampling and adjacency where they are missing. An empty adjacency

@@ -60,6 +60,11 @@ func (r NextRequest) Validate() error {
 	}
 	errs.add(checkEvents(r.Past))
 	for i, e := range r.Past {
+		if e.Other != "" {
+			errs.add(fmt.Errorf("event %d: mechanism %s, no further legs can be planned after it: the filter counts rounds of "+
+				"training only: %w", i, e.Other, dp.ErrNotCovered))
+			break
+		}
 		if scheme, _ := e.Scheme(); scheme == dp.AllocationAddOrRemove || scheme == dp.GroupAddOrRemove {
 			errs.add(fmt.Errorf("event %d: %v, no further legs can be planned after it: no filter has an upper bound of it: %w",
 				i, scheme, dp.ErrNotCovered))

@@ -11,13 +11,12 @@ import (
 // the least number of whole rounds that computes kN gradients. If e has a rate and no sizes, T =
 // ⌈k/q⌉; if it has shuffled batches or allocation, T = ⌈k·batches⌉. ok is false if T is above 2^53.
 func Rounds(epochs float64, e dp.Event) (rounds int, ok bool) {
-	batched := e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation
-	if !batched && e.DatasetSize != 0 {
+	if !e.Sampling.HasEpochs() && e.DatasetSize != 0 {
 		k, ok := count(epochs * float64(e.DatasetSize))
 		return roundsOf(k, e.SampleSize), ok
 	}
 	perEpoch := 1 / e.SampleRate()
-	if batched {
+	if e.Sampling.HasEpochs() {
 		perEpoch = float64(e.Batches())
 	}
 	// A quotient may be above a whole number only because it was rounded.

@@ -45,8 +45,8 @@ func (r *Report) picture() plots.Picture {
 	slices.Sort(budgets)
 	at := func(epsilon float64) float64 { return float64(slices.Index(budgets, epsilon)) }
 	p := plots.Picture{
-		Title:  fmt.Sprintf("%s, %s: accuracy predicted within ε", r.Data, train.ModelTitle(r.Model)),
-		XLabel: "target epsilon of a record", YLabel: "predicted accuracy", YMin: 1,
+		Title:  fmt.Sprintf("%s, %s: %s predicted within ε", r.Data, train.ModelTitle(r.Model), r.metric()),
+		XLabel: "target epsilon of a record", YLabel: "predicted " + r.metric(), YMin: 1,
 		Caption: fmt.Sprintf("δ = %s, %d clients of %d records, %s sampling, %s adjacency, certified by pld. Bands "+
 			"and bars are the stated intervals (%s). The noise multiplier decides the gradients. Below: gradients of "+
 			"all clients. %s.",
@@ -55,7 +55,7 @@ func (r *Report) picture() plots.Picture {
 	}
 	if r.Probe.Kind == Other {
 		p.Title = fmt.Sprintf("%s, %s: settings judged on %s", r.Data, train.ModelTitle(r.Model), r.Probe.Data)
-		p.YLabel = "accuracy on " + r.Probe.Data
+		p.YLabel = r.metric() + " on " + r.Probe.Data
 		p.Banner = "NO PREDICTION FOR " + r.Data
 	} else if r.Probe.Synthetic {
 		p.Banner = "PREDICTED ON SYNTHETIC DATA (" + r.Probe.Data + ")"

@@ -120,18 +120,18 @@ func (s *searcher) leastEpsilon(ctx context.Context) (float64, []*candidate, err
 	case err != nil:
 		return 0, nil, err
 	case reached == n:
-		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy up to ε = %s is %s, below %s",
+		return 0, nil, &Infeasible{Reason: fmt.Sprintf("the best predicted %s up to ε = %s is %s, below %s", s.base.MetricName(),
 			decimal.Exactly(at(mostStep)), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)),
-			Accuracy: best, Remedies: []string{lowerTarget(best)}}
+			Accuracy: best, Remedies: []string{s.lowerTarget(best)}}
 	}
 	return at(leastStep + reached), enough[reached], nil
 }
 
 // tooAccurate returns the error for a target accuracy that no setting at ε is predicted to reach.
 func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
-	e := &Infeasible{Reason: fmt.Sprintf("the best predicted accuracy at ε = %s is %s, below %s",
+	e := &Infeasible{Reason: fmt.Sprintf("the best predicted %s at ε = %s is %s, below %s", s.base.MetricName(),
 		decimal.Exactly(epsilon), decimal.FixedDown(best, 4), decimal.Exactly(s.TargetAccuracy)), Accuracy: best}
-	e.Remedies = append(e.Remedies, lowerTarget(best))
+	e.Remedies = append(e.Remedies, s.lowerTarget(best))
 	for _, p := range points {
 		if p.Epsilon > epsilon && p.Accuracy >= s.TargetAccuracy {
 			e.Remedies = append(e.Remedies, fmt.Sprintf("allow ε = %s, where %s is predicted",
@@ -143,5 +143,7 @@ func (s *searcher) tooAccurate(epsilon, best float64, points []Point) error {
 	return e
 }
 
-// lowerTarget returns the remedy for a target accuracy above the best predicted accuracy.
-func lowerTarget(best float64) string { return "lower the target accuracy to " + decimal.Down(best, 3) }
+// lowerTarget returns the remedy for a target above the best predicted accuracy.
+func (s *searcher) lowerTarget(best float64) string {
+	return "lower the target " + s.base.MetricName() + " to " + decimal.Down(best, 3)
+}

@@ -20,10 +20,11 @@ const proxyBias = 0.002
 // interval returns the half-width of the interval around a predicted accuracy. The interval is for the
 // test accuracy of one training of the setting with any seed. Three independent errors add up: the
 // spread of trainings of one setting over seeds, the sampling error of the rows that judge and of the
-// test rows (binomial), and the bias of the proxy.
+// test rows (see models.Metric.Variance), and the bias of the proxy.
 func (s *searcher) interval(c *candidate, spread float64) float64 {
 	p, m := c.accuracy, float64(len(c.each))
-	variance := spread*spread*(1+1/m) + binomial(p, s.judged(m)) + binomial(p, float64(s.tested))
+	metric := s.base.MetricOf()
+	variance := spread*spread*(1+1/m) + metric.Variance(p, s.judged(m)) + metric.Variance(p, s.tested)
 	if s.Probing == Private {
 		noise := s.countSigma() / float64(s.holdout)
 		variance += noise * noise
@@ -34,20 +35,17 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 	return quantile * math.Sqrt(variance)
 }
 
-// judged returns how many rows judged the proxies of m seeds, or a lower bound. If there are more seeds
+// judged returns how many rows, as models.Metric.Rows counts them, judged the proxies of m seeds, or a lower
+// bound. If there are more seeds
 // than parts of the rows, as after seeds are doubled, some parts judge again, but no row counts twice.
 // In a published set the rows of different seeds overlap. Then only those of one seed count, so the
 // interval is too wide.
 func (s *searcher) judged(m float64) float64 {
 	if s.published() {
-		return float64(s.holdout)
+		return s.judges
 	}
-	return min(m, float64(s.folds())) * float64(s.holdout)
+	return min(m, float64(s.folds())) * s.judges
 }
-
-// binomial returns the variance of an accuracy measured on n random rows, if the accuracy on all rows
-// is p.
-func binomial(p, n float64) float64 { return p * (1 - p) / n }
 
 // spread returns the standard deviation of the accuracy of trainings of one setting, after the sampling
 // error of the rows that judge is removed. It is pooled over the candidates, because each has few
@@ -60,7 +58,7 @@ func (s *searcher) spread(all []*candidate) float64 {
 	for _, c := range all {
 		variance += stat.Variance(c.each, nil) / float64(len(all))
 		if !s.published() { // other rows judge each seed; in a published set they overlap
-			explained += binomial(c.accuracy, float64(s.holdout)) / float64(len(all))
+			explained += s.base.MetricOf().Variance(c.accuracy, s.judges) / float64(len(all))
 		}
 	}
 	return math.Sqrt(max(0, variance-explained))

@@ -211,6 +211,10 @@ func (o Options) Validate(r Request) error {
 		errs = append(errs, errors.New("private probes need a target epsilon and no target accuracy: a part "+
 			"of that ε pays for them"))
 	}
+	if !r.Base.IsAccuracy() {
+		errs = append(errs, fmt.Errorf("metric = %q with private probes, must be accuracy: their noise is that of a "+
+			"count of records", r.Base.Metric))
+	}
 	if o.Trials.Folder != "" {
 		errs = append(errs, errors.New("private probes must not be kept in a folder: only the best is released"))
 	}

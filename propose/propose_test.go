@@ -202,10 +202,10 @@ func TestValidateSaysAll(t *testing.T) {
 	r := request()
 	r.Epsilon, r.TargetAccuracy, r.Seeds, r.Count, r.Rounds = 1000, 1, 2, 0, []int{1}
 	r.Base.Sampling, r.Base.Holdout, r.Base.Adapt, r.Base.Delta = "fixed", 0.5, 2, 2
-	r.Base.Metric, r.Base.BoundsEpsilon = "auc", 0.1 // the noise and the ε of a proposal are for neither
+	r.Base.BoundsEpsilon = 0.1 // not part of the ε of a proposal
 	err := r.Validate()
 	for _, want := range []string{"epsilon = 1000", "target accuracy = 1", "seeds = 2", "count = 0", "sampling = ",
-		"holdout = 0.5", "adapt = 2", "delta = 2", "rounds = 1 ", `metric = "auc"`, "bounds epsilon = 0.1"} {
+		"holdout = 0.5", "adapt = 2", "delta = 2", "rounds = 1 ", "bounds epsilon = 0.1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -295,5 +295,32 @@ func TestJudgingRowsAreNoMoreThanThereAre(t *testing.T) {
 	}
 	if got := s.judged(160); got > float64(rows.Len()) {
 		t.Errorf("160 seeds are judged by %v rows of %d", got, rows.Len())
+	}
+}
+
+// Proposals are ranked by the metric of the base. A target that needs no features is refused for every
+// metric, and private probing, whose noise is that of a count, refuses all metrics but the accuracy.
+func TestProposeByAMetric(t *testing.T) {
+	r := request()
+	r.Base.Metric, r.Count = "auc", 1
+	report := propose(t, r, options(2))
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if best := report.Proposals[0]; report.Metric != "auc" || best.Setting.Metric != "auc" || best.Accuracy < 0.9 ||
+		!strings.Contains(text.String(), "predicted auc 0.9") || strings.Contains(text.String(), "accura") {
+		t.Errorf("metric %q, predicted %v:\n%s", report.Metric, best.Accuracy, &text)
+	}
+	r.Epsilon = 0
+	for metric, guess := range map[string]string{"auc": "0.5", "balanced-accuracy": "0.5", "accuracy": "0.5"} {
+		r.Base.Metric, r.TargetAccuracy = metric, 0.499
+		if _, err := Propose(t.Context(), r, options(1)); err == nil || !strings.Contains(err.Error(), "must be above "+guess) {
+			t.Errorf("%s of 0.499: %v", metric, err)
+		}
+	}
+	r.Epsilon, r.TargetAccuracy, r.Base.Metric = 1, 0, "f1"
+	if err := (Options{Probing: Private}).Validate(r); err == nil || !strings.Contains(err.Error(), `metric = "f1" with private probes`) {
+		t.Errorf("private probing by F1: %v", err)
 	}
 }

@@ -64,9 +64,11 @@ type Probe struct {
 
 // Report holds the proposals.
 type Report struct {
-	Data           string       `json:"data"`
-	Model          string       `json:"model"`
-	TargetEpsilon  float64      `json:"target_epsilon"` // of a record; as given, or the least for TargetAccuracy
+	Data          string  `json:"data"`
+	Model         string  `json:"model"`
+	TargetEpsilon float64 `json:"target_epsilon"` // of a record; as given, or the least for TargetAccuracy
+	// Metric is the metric of all accuracies; "" is the accuracy.
+	Metric         string       `json:"metric,omitempty"`
 	TargetAccuracy float64      `json:"target_accuracy,omitempty"`
 	Delta          float64      `json:"delta"`
 	Adjacency      dp.Adjacency `json:"adjacency"`
@@ -94,7 +96,7 @@ func (s *searcher) prediction(c *candidate, spread float64) Prediction {
 func (s *searcher) report(ctx context.Context, epsilon float64, found []*candidate, points []Point) (*Report, error) {
 	d, probed := s.Data.Data(), s.Probe.Data()
 	r := &Report{
-		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, TargetAccuracy: s.TargetAccuracy,
+		Data: s.base.Data, Model: s.base.Model, TargetEpsilon: epsilon, Metric: s.base.Metric, TargetAccuracy: s.TargetAccuracy,
 		Delta:     s.delta,
 		Adjacency: dp.AddOrRemove, Sampling: dp.Poisson, Records: s.records, Clients: s.base.Clients,
 		Confidence: Coverage, Spread: s.spread(found), Frontier: points, DataNote: d.Note, Notes: s.base.Notes(),
@@ -165,11 +167,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\nsteps: %s; accuracies within %s of each other are ranked by gradients\n",
-		r.stepsText(), report.Number(rankStep))
+	fmt.Fprintf(&text, "\nsteps: %s; %s within %s of each other are ranked by gradients\n",
+		r.stepsText(), r.plural(), report.Number(rankStep))
 	if r.Probe.Kind != Other {
-		fmt.Fprintf(&text, "interval: the test accuracy of one training, at nominal %s; trainings of one setting differ "+
-			"by %.4f (standard deviation)\n", report.Share(r.Confidence), r.Spread)
+		fmt.Fprintf(&text, "interval: the test %s of one training, at nominal %s; trainings of one setting differ "+
+			"by %.4f (standard deviation)\n", r.metric(), report.Share(r.Confidence), r.Spread)
 	}
 	if p := r.Probe.Private; p != nil {
 		fmt.Fprintf(&text, "judged by a noised count of %d held-out training rows, never by the test set\n",
@@ -208,9 +210,20 @@ func (r *Report) WriteText(w io.Writer) error {
 func (r *Report) expected(p Proposal) string {
 	within := fmt.Sprintf("within ε ≤ %s for a record", upper(p.Certified.PerRecord))
 	if r.Probe.Kind == Other {
-		return fmt.Sprintf("%s; the accuracy on %s is unknown, because none of its records was used", within, r.Data)
+		return fmt.Sprintf("%s; the %s on %s is unknown, because none of its records was used", within, r.metric(), r.Data)
 	}
-	return fmt.Sprintf("%s; predicted accuracy %.4f (%s)", within, p.Accuracy, p.interval())
+	return fmt.Sprintf("%s; predicted %s %.4f (%s)", within, r.metric(), p.Accuracy, p.interval())
+}
+
+// metric returns the name of the metric.
+func (r *Report) metric() string { return train.Spec{Metric: r.Metric}.MetricName() }
+
+// plural names several values of the metric.
+func (r *Report) plural() string {
+	if r.Metric == "" {
+		return "accuracies"
+	}
+	return "values of " + r.metric()
 }
 
 // columns returns the headings of accuracies and of their intervals. Accuracies of other data are no
@@ -219,7 +232,7 @@ func (r *Report) columns() (accuracy, interval string) {
 	if r.Probe.Kind == Other {
 		return "on " + r.Probe.Data, ""
 	}
-	return "accuracy", "interval"
+	return r.metric(), "interval"
 }
 
 // interval formats an interval, which accuracies of other data do not have.

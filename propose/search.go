@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"proactivedp/dp"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -27,8 +28,9 @@ type searcher struct {
 	copies  int            // number of clients that hold a record
 	params  map[string]int // number of parameters of the model on the probed data, by its features
 	delta   float64        // δ of a record
-	tested  int            // number of test rows of the data
+	tested  float64        // number of test rows of the data on which the sampling error depends, see models.Metric.Rows
 	holdout int            // number of rows that judge the first proxy; others have about as many
+	judges  float64        // number of these rows on which the sampling error depends
 
 	trials   map[train.Spec]pool.Trial // results, by the spec of the proxy
 	computed int                       // number of trials that had to be run
@@ -50,7 +52,9 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.records, s.delta, s.tested, s.copies = p.Config.Mechanism.DatasetSize, p.Delta, p.Test.Len(), 1
+	metric := s.base.MetricOf()
+	s.records, s.delta, s.copies = p.Config.Mechanism.DatasetSize, p.Delta, 1
+	s.tested = float64(metric.Rows(p.Test.ClassCounts()))
 	if !p.Config.Partition.Disjoint() {
 		s.copies = s.base.Clients
 	}
@@ -61,7 +65,11 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 			return nil, err
 		}
 		s.params[v.features] = p.Config.Model.NumParams()
-		s.holdout = p.Test.Len()
+		s.holdout, s.judges = p.Test.Len(), float64(metric.Rows(p.Test.ClassCounts()))
+		if guess := p.Baseline(p.Test); s.TargetAccuracy != 0 && s.TargetAccuracy <= guess {
+			return nil, fmt.Errorf("target %s = %v, must be above %s, which %s has without looking at the features",
+				s.base.MetricName(), s.TargetAccuracy, decimal.Down(guess, 4), o.Probe.Data().Name)
+		}
 	}
 	return s, nil
 }
@@ -97,9 +105,6 @@ func checkBase(b train.Spec) error {
 	}
 	if b.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the ε of a proposal does not include private bounds", b.BoundsEpsilon)
-	}
-	if !b.IsAccuracy() {
-		fail("metric = %q, must be accuracy: the noise of private probing is that of a count", b.Metric)
 	}
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"proactivedp/dp"
 	"proactivedp/internal/codec"
 	"proactivedp/internal/sealed"
 	"proactivedp/rng"
@@ -126,6 +127,7 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 // the client adapts its sample sizes. Then it depends on times that the state does not have.
 func (v *Virtual) checkUpdates(s *virtualState) error {
 	var ws Workspace
+	var epoch dp.Allotment
 	for i := range s.queue {
 		e := &s.queue[i]
 		if !e.kind.update() || v.cfg.Substitute != nil { // a substitute's updates are not the mechanism's
@@ -133,7 +135,13 @@ func (v *Virtual) checkUpdates(s *virtualState) error {
 		}
 		c, round := v.clients[e.client], int(e.number)
 		records := c.mech.DatasetSize
-		if c.adapt == 0 {
+		switch {
+		case c.mech.Sampling == dp.Allocation:
+			t := c.mech.Batches
+			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), round/t)
+			c.mech.Allot(&epoch, &ws.sampling, &ws.sample)
+			records = len(epoch.Of(round % t))
+		case c.adapt == 0:
 			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), round)
 			ws.rows = c.mech.SampleOf(ws.rows[:0], c.mech.Sizes.At(round), &ws.sampling, &ws.sample)
 			records = len(ws.rows)

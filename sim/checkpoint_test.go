@@ -70,6 +70,7 @@ func everyState(t *testing.T, do func(cfg *Config, v *Virtual, events int)) {
 		brief(t, rough),
 		brief(t, withMomentum),
 		brief(t, exact),
+		brief(t, allocated), // also within an epoch
 		small(t, func(c *Config) { c.GradComps = 80 }),
 		small(t, constantTiming, func(c *Config) { c.GradComps = 80 }),
 	} {

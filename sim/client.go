@@ -39,7 +39,11 @@ type Client struct {
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	letGo   func(*Vector) // called with each broadcast that the client will not read again
 	samples *rng.Heads    // used only by Compute
-	state   clientState
+	// allotted has the rounds of the records in one epoch of allocation: that before epochAfter, or none
+	// if it is 0. Only Compute uses both. They follow from the root, so no checkpoint has them.
+	allotted   dp.Allotment
+	epochAfter int
+	state      clientState
 }
 
 // clientState is everything about a client that changes. A broadcast is not copied: several clients
@@ -217,6 +221,16 @@ func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client:
 // Sample returns the records of the current round. They are valid until the next call with the same
 // workspace.
 func (c *Client) Sample(ws *Workspace) data.Batch {
+	if c.mech.Sampling == dp.Allocation {
+		t := c.mech.Batches
+		if epoch := c.state.i / t; c.epochAfter != epoch+1 {
+			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), epoch)
+			c.mech.Allot(&c.allotted, &ws.sampling, &ws.sample)
+			c.epochAfter = epoch + 1
+		}
+		ws.rows = append(ws.rows[:0], c.allotted.Of(c.state.i%t)...)
+		return c.rows.Batch(ws.rows)
+	}
 	c.samples.Reseed(&ws.sampling, c.root, rng.Sampling, uint32(c.id), c.state.i)
 	ws.rows = c.mech.SampleOf(ws.rows[:0], c.state.size, &ws.sampling, &ws.sample)
 	return c.rows.Batch(ws.rows)
@@ -388,8 +402,14 @@ func (c *Client) Resume(ledger *dp.Ledger, k int, v *Vector) error {
 		return fail("broadcast k = %d of %d parameters, must be in [%d, %d], of %d", k, len(v.X), c.state.k, rounds,
 			c.params)
 	}
+	own := ledger.Named(dp.Noise{})
+	if c.mech.Sampling == dp.Allocation && rounds > 0 { // the root gives the same draws, so the epochs go on
+		whole := c.mech.Event(0)
+		whole.Count, own = rounds, dp.Ledger{}
+		own.Record(whole)
+	}
 	c.state.replace(v, c.letGo)
-	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: ledger.Named(dp.Noise{})}
+	c.state = clientState{shared: v, own: c.state.own, k: k, i: rounds, ledger: own}
 	return nil
 }
 

@@ -99,9 +99,13 @@ func visitLedger(c *stateCodec, l *dp.Ledger) {
 		events = l.Events()
 	}
 	codec.List(c, "ledger entry", &events, c.rounds, func(e *dp.Event, c *stateCodec) {
-		codec.Number(c, "sample size", &e.SampleSize, 1, int64(c.mech.DatasetSize))
+		size := e.SampleSize
+		if c.mech.Sampling == dp.Allocation { // its events have no size
+			size = c.mech.Sizes.At(0)
+		}
+		codec.Number(c, "sample size", &size, 1, int64(c.mech.DatasetSize))
 		codec.Number(c, "rounds", &e.Count, 1, int64(c.rounds))
-		whole := c.mech.EventOf(e.SampleSize)
+		whole := c.mech.EventOf(size)
 		whole.Count = e.Count
 		if c.Reading() {
 			*e = whole
@@ -110,6 +114,10 @@ func visitLedger(c *stateCodec, l *dp.Ledger) {
 		}
 	})
 	if !c.Reading() {
+		return
+	}
+	if c.mech.Sampling == dp.Allocation && len(events) > 1 {
+		c.Fail("%d ledger entries, must be one with %s sampling", len(events), dp.Allocation)
 		return
 	}
 	*l = dp.Ledger{}

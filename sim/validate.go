@@ -83,6 +83,9 @@ func (c *Config) checkShared() error {
 	if c.Own != nil && c.Adapt != 0 {
 		fail("adapt = %v, must be 0 if clients have their own mechanisms", float64(c.Adapt))
 	}
+	if c.Adapt != 0 && c.Mechanism.Sampling == dp.Allocation {
+		fail("adapt = %v, must be 0 with %s sampling, whose rounds have no sizes", float64(c.Adapt), dp.Allocation)
+	}
 	if c.Initial != nil && c.Model != nil {
 		if n := c.Model.NumParams(); len(c.Initial) != n {
 			fail("initial model has %d parameters, must have %d", len(c.Initial), n)
@@ -122,8 +125,9 @@ func (c *Config) checkRows(client int) error {
 	m := c.frame().of(client).mech
 	if c.Own != nil {
 		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
-			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() {
-			return fmt.Errorf("client %d: sizes, sampling, adjacency and exactness must be those of all clients", client)
+			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() ||
+			m.Batches != c.Mechanism.Batches {
+			return fmt.Errorf("client %d: sizes, batches, sampling, adjacency and exactness must be those of all clients", client)
 		}
 		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
 			return fmt.Errorf("client %d: %w", client, err)

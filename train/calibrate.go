@@ -53,8 +53,12 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 				p.Spec.BoundsEpsilon)
 		}
 	}
-	sigma, _, err := plan.LeastNoise(ctx, p.recordEvents(), left, p.Delta, pld.Accountant{},
-		pld.Accountant{Accuracy: roughAccuracy})
+	events, err := p.recordEvents()
+	if err != nil {
+		return nil, err
+	}
+	sigma, _, err := plan.LeastNoise(ctx, events, left, p.Delta, pld.Accountant{UpperEnd: true},
+		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +75,12 @@ const roughAccuracy = 3e-2
 
 // recordEvents returns the events that a record pays for: the rounds of one client or, if clients
 // share their records, of all clients. All clients must have the same mechanism.
-func (p *Prepared) recordEvents() []dp.Event {
-	events := p.Config.PlannedEvents(0)
+func (p *Prepared) recordEvents() ([]dp.Event, error) {
+	holders := 1
 	if !p.Config.Partition.Disjoint() {
-		for i := range events {
-			events[i].Count *= p.Config.Clients()
-		}
+		holders = p.Config.Clients()
 	}
-	return events
+	return dp.Times(p.Config.PlannedEvents(0), holders)
 }
 
 // KeepsTarget returns an error if the run would cost a record more than the target in its spec. This
@@ -91,7 +93,11 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if p.Spec.TargetEpsilon == 0 {
 		return nil
 	}
-	b, err := pld.Accountant{}.Epsilon(ctx, p.recordEvents(), p.Delta)
+	events, err := p.recordEvents()
+	if err != nil {
+		return err
+	}
+	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 		}
 		spec.GradComps = max(sizes.At(0), int(math.Ceil(epochs*float64(n))))
 		if size, err := decimal.Count(spec.SampleSize); err == nil && size >= 1 { // whole rounds
-			rounds, ok := plan.Rounds(epochs, dp.Event{SampleSize: size, DatasetSize: n})
+			rounds, ok := plan.Rounds(epochs, p.Config.Mechanism.EventOf(size))
 			if !ok || rounds > decimal.MaxWhole/size {
 				return 0, "", fmt.Errorf("epochs = %v of %d records in batches of %d are too many steps", epochs, n, size)
 			}

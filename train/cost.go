@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 
+	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 	"proactivedp/models"
@@ -63,6 +64,10 @@ func (p *Prepared) memory(perf sim.Perf) []sim.Part {
 	parts := p.Config.Vectors(perf, p.Spec.Runner == HogwildRunner && p.Spec.TimeScale == 0)
 	if _, network := m.(*models.Network); !network && p.Test.Data.Images == nil {
 		parts = append(parts, sim.Part{What: "rows of a linear model", Count: 1, Bytes: models.RowBytes(p.Test.Data)})
+	}
+	if m := &p.Config.Mechanism; m.Sampling == dp.Allocation {
+		parts = append(parts, sim.Part{What: "rounds of the records", Count: p.Config.Clients() + p.computing(perf),
+			Bytes: 4 * int64(m.DatasetSize+m.Batches+1)})
 	}
 	if a, err := parseAverage(p.Spec.Average); err == nil && a.share > 0 {
 		// The mean, and the copy of it that is returned.

@@ -104,6 +104,9 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 func (p *Prepared) probe() (gradient, rest float64, err error) {
 	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
+	if mech.Sampling == dp.Allocation { // Poisson samples of this size take as long
+		mech.Sampling, mech.Batches = dp.Poisson, 0
+	}
 	scratch := m.NewScratch()
 	params, u := make([]float32, m.NumParams()), make([]float32, m.NumParams())
 	sums := models.NewSums(m)

@@ -16,25 +16,25 @@ func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.T
 
 // JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
-	metric, scratch := p.Spec.metric(), p.Config.Model.NewScratch()
+	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
 // Baseline returns the value of the spec's metric on rows that a model has without looking at their
 // features, see [models.Metric.Baseline].
-func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.metric().Baseline(rows) }
+func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
-// metric returns the metric of a valid spec.
-func (s Spec) metric() models.Metric {
+// MetricOf returns the metric of a valid spec.
+func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
 	return metric
 }
 
 // IsAccuracy reports whether the spec's metric is the accuracy.
-func (s Spec) IsAccuracy() bool { return s.metric() == (models.Metric{}) }
+func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 
 // MetricName returns the name of the spec's metric.
-func (s Spec) MetricName() string { return strings.ReplaceAll(s.metric().String(), "-", " ") }
+func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
 // MetricValue is the metric of the spec, with the value of guessing.
 type MetricValue struct {
@@ -116,12 +116,12 @@ type Judgement struct {
 	MajorityShare float64  `json:"majority_share"` // the accuracy of always predicting the most frequent class of these rows
 	BeatsMajority bool     `json:"beats_majority"`
 	Loss          *float64 `json:"test_loss"` // the mean objective, including any penalty; null if it is not finite
-	Metrics
+	ClassMetrics
 }
 
-// Metrics are the numbers of a [models.Evaluation] other than the accuracy.
-type Metrics struct {
-	AUC              *float64      `json:"auc"` // see models.AUC; null if it is not defined
+// ClassMetrics are the numbers of a [models.Evaluation] other than the accuracy.
+type ClassMetrics struct {
+	AUC              *float64      `json:"auc"` // see models.Evaluation; null if it is not defined
 	BalancedAccuracy float64       `json:"balanced_accuracy"`
 	F1               float64       `json:"f1"`
 	LogLoss          *float64      `json:"log_loss"` // null if the model gives no probabilities, or if it is not finite
@@ -136,9 +136,9 @@ type ClassResult struct {
 	models.ClassResult
 }
 
-// MetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
-func MetricsOf(e models.Evaluation, labels []string) Metrics {
-	m := Metrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
+// ClassMetricsOf returns the metrics of an evaluation. labels are the labels of its classes.
+func ClassMetricsOf(e models.Evaluation, labels []string) ClassMetrics {
+	m := ClassMetrics{AUC: e.AUC, BalancedAccuracy: e.BalancedAccuracy, F1: e.F1, LogLoss: e.LogLoss, Confusion: e.Confusion}
 	for c := range e.Confusion {
 		m.PerClass = append(m.PerClass, ClassResult{labels[c], e.Class(c)})
 	}
@@ -150,7 +150,7 @@ func (p *Prepared) judgement(params []float32) (accuracy float64, j Judgement) {
 	share := p.Test.MajorityShare()
 	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
 	e := models.Evaluate(m, params, p.Test.All(), scratch)
-	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Metrics: MetricsOf(*e, classNames(p.Test.Data))}
+	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}
 	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
 		j.Loss = &loss
 	}
@@ -180,14 +180,14 @@ func (j Judgement) writeText(w io.Writer) error {
 			return err
 		}
 	}
-	return j.Metrics.WriteText(w)
+	return j.ClassMetrics.WriteText(w)
 }
 
 // mostClassesShown is the largest number of classes that a text lists one by one.
 const mostClassesShown = 10
 
 // WriteText writes one line of metrics and, for at most 10 classes, one line for each class.
-func (m Metrics) WriteText(w io.Writer) error {
+func (m ClassMetrics) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "other metrics   balanced accuracy %.4f, F1 %.4f, %s, %s\n", m.BalancedAccuracy, m.F1,
 		defined("AUC", m.AUC), defined("log loss", m.LogLoss)); err != nil || len(m.PerClass) > mostClassesShown {
 		return err

@@ -12,7 +12,7 @@ func TestReportText(t *testing.T) {
 	quarter := 0.25
 	r := Report{
 		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true,
-			Metrics: Metrics{BalancedAccuracy: 0.8125, F1: 0.9, LogLoss: &quarter, PerClass: []ClassResult{
+			ClassMetrics: ClassMetrics{BalancedAccuracy: 0.8125, F1: 0.9, LogLoss: &quarter, PerClass: []ClassResult{
 				{"no", models.ClassResult{Count: 100, Recall: 0.75, Precision: 0.6}},
 				{"yes", models.ClassResult{Count: 300, Recall: 0.9, Precision: 0.95}}}}},
 		JudgedRows: JudgedRows{400, 390, 2}, Rounds: 10, Updates: 50, GradComps: 100, Remainder: 7,

@@ -54,7 +54,7 @@ type FileForm struct {
 	ZeroBased  bool   `json:"zero_based,omitempty"` // indices of a LIBSVM file count from 0
 	Arrays     string `json:"arrays,omitempty"`     // names of the arrays of an archive, see numpy.ParseArrays
 	Image      string `json:"image,omitempty"`      // shape of the image that a row is, see data.ParsePixelGrid
-	// Pixels has the numbers of the darkest and the brightest pixel, see data.ParsePixelRange, in a file of
+	// Pixels has the numbers of the darkest and the brightest pixel, see data.ParseBounds, in a file of
 	// the kind PixelKind.
 	Pixels    string `json:"pixels,omitempty"`
 	PixelKind string `json:"pixel_kind,omitempty"`
@@ -385,11 +385,8 @@ func (s *Saved) each(d *data.Dataset, f func(from, to int, b data.Batch, scratch
 	if err != nil {
 		return err
 	}
-	rows, scratch := shown.All().Rows, s.model.NewScratch()
-	for from := 0; from < len(rows); from += predictedAtOnce {
-		to := min(from+predictedAtOnce, len(rows))
-		f(from, to, data.Batch{Data: shown, Rows: rows[from:to]}, scratch)
-	}
+	scratch := s.model.NewScratch()
+	models.InParts(shown.All().All(), func(from, to int, part data.Batch) { f(from, to, part, scratch) })
 	return nil
 }
 
@@ -400,9 +397,6 @@ func (s *Saved) opened() error {
 	}
 	return nil
 }
-
-// predictedAtOnce is how many records are predicted at once. It bounds the scratch.
-const predictedAtOnce = 1000
 
 // made returns an error if s is not a model.
 func (s *Saved) made() error {

@@ -272,7 +272,11 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	if s.allowed == nil {
 		return nil
 	}
-	allowed, events := *s.allowed, p.recordEvents()
+	allowed := *s.allowed
+	events, err := p.recordEvents()
+	if err != nil {
+		return err
+	}
 	if of := s.planned.Adjacency; of != "" { // that of its ε
 		for i := range events {
 			events[i].Adjacency = of

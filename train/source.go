@@ -172,7 +172,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := spec.metric().Check(model, deal.test.Data); err != nil {
+	if err := spec.MetricOf().Check(model, deal.test.Data); err != nil {
 		return nil, err
 	}
 	config := spec.config(in)

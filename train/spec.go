@@ -58,6 +58,7 @@ type Spec struct {
 	Delay           string  `json:"delay"` // Υ, see sim.ParseDelay
 	Partition       string  `json:"partition"`
 	Sampling        string  `json:"sampling"`
+	Batches         int     `json:"batches,omitempty"` // t of the sampling "allocation", see dp.Mechanism
 	Runner          string  `json:"runner"`
 	Compute         string  `json:"compute_time"` // see clock.ParseDuration
 	Latency         string  `json:"latency"`
@@ -314,6 +315,16 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("gradient computations per client = %d, must be in [1, 2^53]",
 			s.GradComps))
 	}
+	if p.sampling == dp.Allocation {
+		if s.Adapt != 0 {
+			errs = append(errs, fmt.Errorf("adapt = %v, must be 0 with %s sampling, whose rounds have no sizes", s.Adapt,
+				dp.Allocation))
+		}
+		if s.Runner == DistributedRunner {
+			errs = append(errs, fmt.Errorf("sampling = %q, must be %q or %q with runner %q: allocation trains in one process",
+				s.Sampling, dp.Poisson, dp.FixedSize, s.Runner))
+		}
+	}
 	m := s.mechanism(p, math.MaxInt32)
 	return errors.Join(append(errs, m.Validate(1))...)
 }
@@ -360,7 +371,7 @@ func (s Spec) inputs() inputs { return inputs{s.FeatureMap, s.InputScale} }
 func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
-		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes,
+		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes, Batches: s.Batches,
 		Exact: s.Exact,
 	}
 }

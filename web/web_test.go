@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,22 @@ func TestPlannerCarriesItsLicences(t *testing.T) {
 		"spf13/cobra": false} {
 		if strings.Contains(string(text), what) != there {
 			t.Errorf("%q is in the licences: %v", what, !there)
+		}
+	}
+}
+
+// The packages that are compiled without inlining are in the planner. Go ignores a name that is not.
+func TestTextsAreInThePlanner(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./internal/planner")
+	list.Env = browser()
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := strings.Fields(string(out))
+	for _, name := range texts {
+		if !slices.Contains(there, name) {
+			t.Errorf("%s is not in the planner", name)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -32,12 +33,12 @@ type Peer struct {
 	Unreachable func(error)
 }
 
-// ErrRefused reports that waiting for a broker does not help: it refuses the user, cannot be trusted,
+// ErrUnusable reports that waiting for a broker does not help: it refuses the user, cannot be trusted,
 // or cannot do what is needed.
-var ErrRefused = errors.New("refused")
+var ErrUnusable = errors.New("refused")
 
 // Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
-// If waiting does not help, the error wraps ErrRefused. A lost connection returns by itself.
+// If waiting does not help, the error wraps ErrUnusable. A lost connection returns by itself.
 // Publishing while it is lost is an error.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
@@ -52,6 +53,25 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 		options = append(options, secure...)
 	}
 	return dial(ctx, url, p, options)
+}
+
+// LogUnreachable returns a Peer.Unreachable that logs the reason.
+func LogUnreachable(log *slog.Logger) func(error) {
+	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
+}
+
+// CheckConn returns an error if a connection will not return, or if its broker takes only messages
+// shorter than need bytes. That can also happen later, if the broker is configured anew, or another one
+// takes its place.
+func CheckConn(c *nats.Conn, need int64) error {
+	if c.IsClosed() {
+		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
+	}
+	if c.MaxPayload() < need {
+		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, must be at least %d: raise max_payload in "+
+			"its configuration", c.ConnectedUrlRedacted(), c.MaxPayload(), need)
+	}
+	return nil
 }
 
 // These are the timeouts of a connection.
@@ -157,7 +177,7 @@ func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*n
 		}
 		if ctx.Err() == nil {
 			if err = dialer.reason(err); final(err) {
-				return nil, fmt.Errorf("the broker at %s: %w: %w", url, ErrRefused, explained(err))
+				return nil, fmt.Errorf("the broker at %s: %w: %w", url, ErrUnusable, explained(err))
 			}
 			t.unreachable(err)
 		}
@@ -318,7 +338,7 @@ func checkJetStream(ctx context.Context, c *nats.Conn) error {
 		return err
 	}
 	if _, err := js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, ErrNoJetStream)
+		return fmt.Errorf("%w: %w", ErrUnusable, ErrNoJetStream)
 	}
 	return nil
 }

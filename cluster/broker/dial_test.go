@@ -36,8 +36,8 @@ func elsewhere(t *testing.T, o server.Options) string {
 	return ns.Addr().String()
 }
 
-// listener accepts connections, sends a greeting to each, and then says nothing.
-func listener(t *testing.T, greeting string) string {
+// listener accepts connections and sends a greeting to each. Then it says nothing, or hangs up.
+func listener(t *testing.T, greeting string, hangUp bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,8 +51,12 @@ func listener(t *testing.T, greeting string) string {
 			if err != nil {
 				return
 			}
-			defer c.Close()
 			_, _ = io.WriteString(c, greeting)
+			if hangUp {
+				c.Close()
+			} else {
+				defer c.Close()
+			}
 		}
 	}()
 	t.Cleanup(func() {
@@ -111,8 +115,8 @@ func TestDialRefusesWhatWaitingDoesNotMend(t *testing.T) {
 		{"a broker without users", "nats://" + streams, creds, "leave --creds out"},
 		{"a broker without TLS", "tls://" + streams, creds, "it knows no credentials"},
 		{"a broker without TLS, without credentials", "tls://" + streams, nil, "it has no TLS"},
-		{"another service", "nats://" + listener(t, "SSH-2.0-OpenSSH_9.6\r\n"), nil, "not a NATS broker"},
-		{"an unknown command", "nats://" + listener(t, "PING\r\n"), nil, "not a NATS broker"},
+		{"another service", "nats://" + listener(t, "SSH-2.0-OpenSSH_9.6\r\n", false), nil, "not a NATS broker"},
+		{"an unknown command", "nats://" + listener(t, "PING\r\n", false), nil, "not a NATS broker"},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		conn, err := broker.Dial(ctx, c.url, broker.Peer{Inbox: "inbox", Creds: c.creds})
@@ -120,7 +124,7 @@ func TestDialRefusesWhatWaitingDoesNotMend(t *testing.T) {
 		if conn != nil {
 			conn.Close()
 		}
-		if !errors.Is(err, broker.ErrRefused) || !strings.Contains(err.Error(), c.want) ||
+		if !errors.Is(err, broker.ErrUnusable) || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), c.url) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
@@ -137,9 +141,10 @@ func TestDialTellsWhatItWaitsFor(t *testing.T) {
 	l.Close()
 	for _, c := range []struct{ what, at, want string }{
 		{"nobody", free, "connection refused"},
-		{"a listener that says nothing", listener(t, ""), "no answer yet"},
+		{"a listener that says nothing", listener(t, "", false), "no answer yet"},
 		{"nobody, by a name", "localhost:1", "connection refused"},
-		{"a listener that hangs up", listener(t, "INFO"), "no answer yet"},
+		{"a listener that says half a word", listener(t, "INFO", false), "no answer yet"},
+		{"a listener that hangs up", listener(t, "INFO", true), "EOF"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()

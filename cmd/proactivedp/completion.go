@@ -102,6 +102,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"steps":          oneOf(),
 		"churn":          oneOf(),
 		"label-column":   oneOf(),
+		"keep":           oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
 		"bounds":         oneOf("private:"),

@@ -92,7 +92,7 @@ func describe(w io.Writer, d *data.Dataset) error {
 	if d.Train > 0 {
 		text += fmt.Sprintf(", %d of them for training", d.Train)
 	}
-	text += fmt.Sprintf(", %s, labels %v, content sha256 %s", d.Shape(), d.LabelCounts(), d.Hash())
+	text += fmt.Sprintf(", %s, labels %v, content sha256 %s", d.Shape(), d.All().ClassCounts(), d.Hash())
 	if d.Synthetic {
 		text += " (SYNTHETIC)"
 	}

@@ -30,7 +30,7 @@ func groupCommands(root *cobra.Command) {
 	root.AddGroup(commandGroups...)
 	for _, c := range root.Commands() {
 		switch c.Name() {
-		case "plan", "account", "calibrate", "tradeoff", "audit", "page", "serve":
+		case "plan", "account", "calibrate", "tradeoff", "audit", "page", "serve", "ask":
 			c.GroupID = "privacy"
 		case "propose", "train", "delay", "utility", "search", "auto":
 			c.GroupID = "training"
@@ -111,7 +111,7 @@ var flagGroups = []struct {
 	flags []string
 }{
 	{"Data and clients", []string{"data", "data-dir", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
-	{"An own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
+	{"Your own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
 		"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
 		"image", "test"}},
 	{"Model and steps", []string{

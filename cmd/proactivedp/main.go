@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -64,6 +65,11 @@ const (
 // run is the whole program but for the process: it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		if err := addCompletions(root); err != nil {
+			panic(err) // only a flag that is registered twice fails here
+		}
+	}
 	root.SetArgs(args)
 	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
@@ -160,8 +166,5 @@ found the mechanism broken, or a planted fault not at all.`,
 	root.SetUsageFunc(writeUsage)
 	refuseUnknown(root)
 	groupCommands(root)
-	if err := addCompletions(root); err != nil {
-		panic(err) // only a flag that is registered twice fails here
-	}
 	return root
 }

@@ -129,7 +129,7 @@ func (k Known) Verify(d *data.Dataset) error {
 	if d.Features != k.Features {
 		differ("features", d.Features, k.Features)
 	}
-	if counts := d.LabelCounts(); !slices.Equal(counts, k.LabelCounts) {
+	if counts := d.All().ClassCounts(); !slices.Equal(counts, k.LabelCounts) {
 		differ("label counts", counts, k.LabelCounts)
 	}
 	if len(errs) == 0 {

@@ -211,17 +211,10 @@ func (p *parser) fault(i int, format string, args ...any) error {
 	return &ParseError{p.file, p.line, i + 1, err.Error(), errors.Unwrap(err)}
 }
 
-// byteOrder is the byte order mark with which some programs begin a file.
-const byteOrder = "\ufeff"
-
 // rows reads the rows of a file.
 func (p *parser) rows(in *bufio.Reader) error {
-	if start, _ := in.Peek(len(byteOrder)); string(start) == byteOrder {
-		if _, err := in.Discard(len(byteOrder)); err != nil {
-			return err
-		}
-	} else if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
-		return &ParseError{File: p.file, Line: 1, Msg: "the text is UTF-16, must be UTF-8"}
+	if err := unpack.SkipMark(in); err != nil {
+		return &ParseError{File: p.file, Line: 1, Msg: err.Error()}
 	}
 	for {
 		p.line++

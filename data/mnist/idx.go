@@ -35,8 +35,8 @@ const (
 
 // Limits for files, so that a damaged file cannot use up all memory.
 const (
-	// MaxSide is the largest height and width.
-	MaxSide = 1 << 12
+	// maxSide is the largest height and width.
+	maxSide = 1 << 12
 	// MaxBytes bounds the pixels of a file, and its labels.
 	MaxBytes = 1 << 30
 )
@@ -95,8 +95,8 @@ func addImages(d *data.Dataset, r io.Reader, limit memory.Limit) error {
 		return err
 	}
 	count, height, width := int(header[0]), int(header[1]), int(header[2])
-	if height < 1 || height > MaxSide || width < 1 || width > MaxSide {
-		return fmt.Errorf("images of %d×%d pixels, each must be in [1, %d]", height, width, MaxSide)
+	if height < 1 || height > maxSide || width < 1 || width > maxSide {
+		return fmt.Errorf("images of %d×%d pixels, each must be in [1, %d]", height, width, maxSide)
 	}
 	if most := MaxBytes / (height * width); count < 1 || count > most {
 		return fmt.Errorf("%d images of %d×%d pixels, must be in [1, %d]", count, height, width, most)

@@ -48,8 +48,8 @@ func Catalogue() []Known {
 	return all
 }
 
-// Sources returns the URLs of folders that have the four files of MNIST.
-func Sources() []string {
+// sources returns the URLs of folders that have the four files of MNIST.
+func sources() []string {
 	return []string{
 		"https://ossci-datasets.s3.amazonaws.com/mnist/",
 		"https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -85,7 +85,7 @@ func databases() []database {
 		return part{file{"train-images-idx3-ubyte", digests[0]}, file{"train-labels-idx1-ubyte", digests[1]}},
 			part{file{"t10k-images-idx3-ubyte", digests[2]}, file{"t10k-labels-idx1-ubyte", digests[3]}}
 	}
-	digits := database{Known: Known{Name, Citation, Licence, Sources()}, folder: "MNIST/raw", mean: Mean, std: Std}
+	digits := database{Known: Known{Name, Citation, Licence, sources()}, folder: "MNIST/raw", mean: Mean, std: Std}
 	digits.train, digits.test = files("6bbc9ace898e44ae57da46a324031adb", "a25bea736e30d166cdddb491f175f624",
 		"2646ac647ad5339dbf082846283269ea", "27ae3e4e09519cfbb04c329615203637")
 	fashion := database{Known: Known{Fashion, "H. Xiao, K. Rasul and R. Vollgraf, Fashion-MNIST: a Novel Image Dataset for " +

@@ -139,8 +139,8 @@ func TestRealFiles(t *testing.T) {
 	if want := []int{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}; !slices.Equal(test, want) {
 		t.Errorf("test labels %v, want %v", test, want)
 	}
-	if want := []int{6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958}; !slices.Equal(d.LabelCounts(), want) {
-		t.Errorf("labels %v, want %v", d.LabelCounts(), want)
+	if want := []int{6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958}; !slices.Equal(d.All().ClassCounts(), want) {
+		t.Errorf("labels %v, want %v", d.All().ClassCounts(), want)
 	}
 	// The first image of the training set is a five whose first stroke is in row 5,
 	// from column 12 on; that of the test set is a seven.

@@ -31,11 +31,11 @@ func TestImages(t *testing.T) {
 		}
 		// χ² of the labels with 9 degrees of freedom: above 33.7 with probability 1e-4.
 		chi2, expected := 0.0, float64(c.rows)/10
-		for _, n := range d.LabelCounts() {
+		for _, n := range d.All().ClassCounts() {
 			chi2 += (float64(n) - expected) * (float64(n) - expected) / expected
 		}
 		if chi2 > 33.7 {
-			t.Errorf("%s: label counts %v, must be about equal", c.name, d.LabelCounts())
+			t.Errorf("%s: label counts %v, must be about equal", c.name, d.All().ClassCounts())
 		}
 		// What is normalised has mean 0 and deviation 1 over the training images.
 		for ch := range d.Images.Channels {

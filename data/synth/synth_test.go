@@ -46,7 +46,7 @@ func TestShape(t *testing.T) {
 					t.Errorf("seed %d: column %d has no entry", seed, column)
 				}
 			}
-			got, want := float64(d.LabelCounts()[1])/float64(c.rows), float64(c.ones)/float64(c.rows)
+			got, want := float64(d.All().ClassCounts()[1])/float64(c.rows), float64(c.ones)/float64(c.rows)
 			if math.Abs(got-want) > 0.02 {
 				t.Errorf("%s, seed %d: %.3f of the rows in class 1, want about %.3f", c.name, seed, got, want)
 			}

@@ -20,16 +20,16 @@ type TableShape struct {
 
 // The ranges of a TableShape. They bound the memory of a table.
 const (
-	MaxTableFeatures, MaxTableClasses = 1 << 14, 1000
+	maxTableFeatures, maxTableClasses = 1 << 14, 1000
 	maxTableEntries                   = 1 << 28
 )
 
 // Validate reports every field of s that is outside its range.
 func (s TableShape) Validate() error {
-	if s.Rows < MinRows || s.Rows > MaxRows || s.Features < 1 || s.Features > MaxTableFeatures || s.Classes < 2 ||
-		s.Classes > MaxTableClasses || s.Rows*s.Features > maxTableEntries {
+	if s.Rows < MinRows || s.Rows > MaxRows || s.Features < 1 || s.Features > maxTableFeatures || s.Classes < 2 ||
+		s.Classes > maxTableClasses || s.Rows*s.Features > maxTableEntries {
 		return fmt.Errorf("%d rows of %d features in %d classes, must be in [%d, %d], [1, %d] and [2, %d], with at most %d "+
-			"entries", s.Rows, s.Features, s.Classes, MinRows, MaxRows, MaxTableFeatures, MaxTableClasses, maxTableEntries)
+			"entries", s.Rows, s.Features, s.Classes, MinRows, MaxRows, maxTableFeatures, maxTableClasses, maxTableEntries)
 	}
 	if !(s.Share >= 0 && s.Share < 1) || !(s.Noise >= 0 && s.Noise < 1) {
 		return fmt.Errorf("share = %v and noise = %v, must be in [0, 1)", s.Share, s.Noise)

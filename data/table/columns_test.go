@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"proactivedp/data"
+	"proactivedp/internal/memory"
 )
 
 // mixed is what the columns of a clinic's table hold.
@@ -235,5 +236,45 @@ func TestManyValues(t *testing.T) {
 	c, err := ParseColumns(text.String())
 	if err != nil || len(c.of("x").values) != values {
 		t.Errorf("%v, must be %d values", err, values)
+	}
+}
+
+// A column is carried over as text, whether it is a feature or not. A column that is no feature of the model
+// need not be a number. The memory for its text is bounded.
+func TestKeptColumns(t *testing.T) {
+	labels, err := data.LabelsOf([]string{"no", "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "t.csv")
+	text := "name,b,a,back\n\"Ann, the first\",2,1.50,no\n,4,3,yes\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	kept := Kept{Names: []string{"a", "name", "back"}}
+	d, err := ParseFile(path, Options{Label: "back", Labels: labels, Named: []string{"a", "b"}, Kept: &kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"1.50", "Ann, the first", "no"}, {"3", "", "yes"}}
+	if !slices.EqualFunc(kept.Rows, want, slices.Equal[[]string]) {
+		t.Errorf("kept %q, must be %q", kept.Rows, want)
+	}
+	if row := d.Row(1).Value; !slices.Equal(d.Columns, []string{"a", "b"}) || !slices.Equal(row, []float32{3, 4}) {
+		t.Errorf("features %q, the second row %v", d.Columns, row)
+	}
+	for name, want := range map[string]string{"nam": `no column "nam" to keep: did you mean "name"?`, "": `no column "" to keep`} {
+		o := Options{Label: "back", Labels: labels, Named: []string{"a", "b"}, Kept: &Kept{Names: []string{name}}}
+		if _, err := ParseFile(path, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("keep %q: %v", name, err)
+		}
+	}
+	long := strings.Repeat("x", 1<<20)
+	if err := os.WriteFile(path, []byte("name,b,a,back\n"+strings.Repeat(long+",2,1,no\n", 8)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Label: "back", Labels: labels, Named: []string{"a", "b"}, Kept: &kept, Memory: 1<<40 - memory.Given(1<<40).Left() + 4<<20}
+	if _, err := ParseFile(path, o); !errors.Is(err, memory.ErrTooLittle) {
+		t.Errorf("8 MiB of text within 4 MiB: %v", err)
 	}
 }

@@ -16,11 +16,9 @@ import (
 // Bounds returns a map of the columns of d from [LOW, HIGH] to [0, 1]. list is "LOW,HIGH". Features
 // that are 1 or 0 according to c, which may be nil, are not mapped.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
-	first, second, _ := strings.Cut(list, ",")
-	low, err := strconv.ParseFloat(strings.TrimSpace(first), 64)
-	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
-	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
-		return data.Affine{}, fmt.Errorf("bounds %q, must be LOW,HIGH with finite numbers LOW < HIGH", list)
+	low, high, err := data.ParseBounds(list)
+	if err != nil {
+		return data.Affine{}, err
 	}
 	m := newAffine(d.Features)
 	for j := range m.Scale {

@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(d.Columns, d.Label, d.LabelCounts())
+	fmt.Println(d.Columns, d.Label, d.All().ClassCounts())
 	// Output: [length links] [0 1] [1 1]
 }
 

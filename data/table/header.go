@@ -46,6 +46,16 @@ func (p *parser) names(in *bufio.Reader) error {
 	if named {
 		errs = append(errs, p.nameFeatures())
 	}
+	p.keeps = nil
+	if p.Kept != nil {
+		for _, name := range p.Kept.Names {
+			i := slices.Index(p.header, name)
+			if i < 0 {
+				errs = append(errs, p.fault("no column %.80q to keep%s", name, meant(name, shown)))
+			}
+			p.keeps = append(p.keeps, i)
+		}
+	}
 	if p.label < 0 && !p.Unlabelled {
 		among := fmt.Sprintf("the %d columns%s", len(p.header), isRecord)
 		if shown != nil {
@@ -235,6 +245,10 @@ func (p *parser) nameFeatures() error {
 	p.holds, p.order, p.set.Columns, p.faulty = nil, nil, nil, make([]bool, len(p.header))
 	for i, name := range p.header {
 		k := p.Columns.of(name)
+		if p.Kept != nil && slices.Contains(p.Kept.Names, name) && p.Named != nil &&
+			!slices.ContainsFunc(k.features(name), func(f string) bool { return slices.Contains(p.Named, f) }) {
+			k = column{kind: ignored}
+		}
 		k.numbers, k.saturate = p.Numbers, p.Saturate
 		p.holds, p.order = append(p.holds, k), append(p.order, i)
 		for _, feature := range p.featuresOf(i) {

@@ -65,25 +65,13 @@ func (p *parser) record(in *bufio.Reader) error {
 
 var quote = []byte{'"'}
 
-// byteOrder is the byte order mark with which some spreadsheets begin a file.
-const byteOrder = "\ufeff"
-
 // begin determines the separator of the file, and leaves the header to be read next.
 func (p *parser) begin(in *bufio.Reader) error {
 	p.line = 1
-	start, err := in.Peek(len(byteOrder))
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("read %s: %w", p.file, err)
+	if err := unpack.SkipMark(in); err != nil {
+		return p.fault("%w", err)
 	}
-	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
-		return p.fault("the text is UTF-16, must be UTF-8")
-	}
-	if string(start) == byteOrder {
-		if _, err := in.Discard(len(byteOrder)); err != nil {
-			return err
-		}
-	}
-	start, err = in.Peek(unpack.BufferSize)
+	start, err := in.Peek(unpack.BufferSize)
 	if err != nil && err != io.EOF {
 		return fmt.Errorf("read %s: %w", p.file, err)
 	}
@@ -186,7 +174,7 @@ func (p *parser) split(text []byte, quotes int) error {
 // headed returns the header of a CSV text, whose fields may be separated as in [ParseFile], and a
 // reader of the lines after it.
 func headed(text string) (*csv.Reader, []string, error) {
-	text = strings.TrimPrefix(text, byteOrder)
+	text = strings.TrimPrefix(text, unpack.Mark)
 	r := csv.NewReader(strings.NewReader(text))
 	_, r.Comma = separator([]byte(text))
 	r.TrimLeadingSpace = r.Comma != '\t' // which is a space, too

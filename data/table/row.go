@@ -1,6 +1,8 @@
 package table
 
 import (
+	"strings"
+
 	"proactivedp/internal/memory"
 )
 
@@ -33,6 +35,14 @@ func (p *parser) row() error {
 	}
 	if len(p.faults) == 0 {
 		p.set.Label = append(p.set.Label, class)
+		if p.Kept != nil {
+			row := make([]string, len(p.keeps))
+			for j, i := range p.keeps {
+				row[j] = strings.Clone(p.fields[i]) // not the whole line
+				p.text += int64(len(row[j])) + bytesOfField
+			}
+			p.Kept.Rows = append(p.Kept.Rows, row)
+		}
 	} else { // the rest of the file is read only for errors in other columns, within the same limits
 		p.value = p.value[:whole]
 		p.unkept++
@@ -40,10 +50,13 @@ func (p *parser) row() error {
 	return p.fits()
 }
 
+// bytesOfField is what a kept field needs besides its text, with its share of growing slices.
+const bytesOfField = 64
+
 // fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
 	// While a slice grows, it exists twice, the second time longer by a quarter.
-	need := int64(4*(len(p.value)+len(p.set.Label))+4*(p.set.Features+1)*p.unkept) * 9 / 4
+	need := int64(4*(len(p.value)+len(p.set.Label))+4*(p.set.Features+1)*p.unkept)*9/4 + p.text
 	if need > p.left {
 		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
 			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)

@@ -68,9 +68,19 @@ type Options struct {
 	// name, in any order. "" means no second file: the set then counts as published as one.
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
+	// Kept receives the text of some columns. nil means none.
+	Kept *Kept
 	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
 	// no meaning.
 	Unlabelled bool
+}
+
+// Kept is the text of columns, such as numbers of customers, that is carried over next to the features.
+type Kept struct {
+	// Names are the names of the columns. Where Options.Named does not have their features, they are no
+	// features.
+	Names []string
+	Rows  [][]string // the fields of each row of the data set, in the order of the names
 }
 
 // Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
@@ -134,6 +144,8 @@ type parser struct {
 	label  int      // the column of labels, or -1 if there is none
 	holds  []column // the content of each column
 	order  []int    // the columns, in the order of the features
+	keeps  []int    // the columns of Kept
+	text   int64    // bytes of the fields that are kept
 	faults []error  // the first error of each column
 	faulty []bool   // the columns with an error
 	unkept int      // number of rows that were read only for errors

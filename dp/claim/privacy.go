@@ -3,7 +3,6 @@ package claim
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"proactivedp/dp"
@@ -109,17 +108,16 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
-			if (e.Sampling == dp.Shuffle || e.Sampling == dp.Allocation) && r.clients > 1 { // each has draws of its own
+			if e.Sampling == dp.Shuffle && r.clients > 1 { // each has draws of its own
 				return Privacy{}, fmt.Errorf("%s of %d clients that share records, must be of one client: %w",
 					samplingName(e.Sampling), r.clients, dp.ErrNotCovered)
 			}
-			if e.Count > math.MaxInt/r.clients {
-				return Privacy{}, fmt.Errorf("%d rounds of each of %d clients, must be at most 2^63-1 together",
-					e.Count, r.clients)
-			}
-			e.Count *= r.clients
-			all = append(all, e)
 		}
+		together, err := dp.Times(r.events, r.clients)
+		if err != nil {
+			return Privacy{}, err
+		}
+		all = append(all, together...)
 	}
 	together, err := Of(ctx, acc, all, delta)
 	return Privacy{PerClient: worst, PerRecord: together}, err

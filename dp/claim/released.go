@@ -12,7 +12,8 @@ import (
 // Otherwise they are rounds that cost at least as much as any client's rounds. In that case the
 // rounds have a noise name if the noise of all clients is from one run of one root. They have none
 // if each client has its own root, because nobody knows which client holds a record. Released
-// returns nil for ledgers without rounds, and for disjoint data under two mechanisms.
+// returns nil for ledgers without rounds, for disjoint data under two mechanisms, and for more unfinished
+// epochs of allocation than [dp.Times] lists.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {
@@ -24,7 +25,13 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 		if kinds := distinct(histories(groups[i])); shared {
 			for _, r := range kinds {
 				for _, e := range r.events {
-					events = append(events, ofAll(e, r.clients)...)
+					together, err := dp.Times([]dp.Event{e}, r.clients)
+					if err != nil && e.Sampling == dp.Allocation {
+						return nil // too many draws to list
+					} else if err != nil {
+						together = ofAll(e, r.clients)
+					}
+					events = append(events, together...)
 				}
 			}
 			events = sorted(events)

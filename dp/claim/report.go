@@ -154,7 +154,7 @@ func Within(b dp.Bound, events []dp.Event) Report {
 		least = min(least, e.NoiseMultiplier)
 		c.DatasetSize = e.DatasetSize
 		c.Rounds = plus(c.Rounds, e.Count)
-		c.GradComps = plus(c.GradComps, times(e.Count, e.SampleSize))
+		c.GradComps = plus(c.GradComps, times(e.Count, e.ExpectedSize()))
 	}
 	both := Privacy{PerClient: c, PerRecord: c}
 	return newReport(least, noise, both, both)

@@ -181,6 +181,8 @@ func Rounds(events []dp.Event) string {
 	parts := make([]string, len(events))
 	for i, e := range events {
 		switch e.Sampling {
+		case dp.Unsampled:
+			parts[i] = other(e)
 		case dp.Shuffle, dp.Allocation:
 			of := "whole batches"
 			if e.Sampling == dp.Allocation {
@@ -193,11 +195,31 @@ func Rounds(events []dp.Event) string {
 			parts[i] = fmt.Sprintf("%s with sample rate q = %s and noise multiplier σ = %s",
 				manyRounds(e.Count), Rate(e), decimal.Exactly(e.NoiseMultiplier))
 		}
-		if e.DatasetSize != 0 {
+		switch {
+		case e.DatasetSize == 0:
+		case e.Sampling == dp.Allocation:
+			parts[i] += fmt.Sprintf(" (N = %d)", e.DatasetSize)
+		default:
 			parts[i] += fmt.Sprintf(" (s = %d of N = %d)", e.SampleSize, e.DatasetSize)
 		}
 	}
 	return strings.Join(parts, ", and ")
+}
+
+// other describes releases that are not rounds of training.
+func other(e dp.Event) string {
+	of := ""
+	switch e.Other {
+	case dp.GaussianNoise:
+		of = fmt.Sprintf("Gaussian noise of %s times its 2-norm sensitivity", decimal.Exactly(e.NoiseMultiplier))
+	case dp.LaplaceNoise:
+		of = fmt.Sprintf("Laplace noise of scale %s times its 1-norm sensitivity", decimal.Exactly(e.NoiseMultiplier))
+	case dp.RandomizedResponse:
+		of = fmt.Sprintf("randomized responses of ε = %s", decimal.Exactly(e.Epsilon))
+	default:
+		of = fmt.Sprintf("(ε, δ) = (%s, %s)", decimal.Exactly(e.Epsilon), decimal.Exactly(e.Delta))
+	}
+	return decimal.Many(e.Count, "other release") + " with " + of
 }
 
 // redrawn says when batches are drawn anew.
@@ -223,14 +245,19 @@ func Rate(e dp.Event) string {
 
 func summary(events []dp.Event) string {
 	count, q, sigma := 0, [2]float64{math.Inf(1), 0}, [2]float64{math.Inf(1), 0}
+	others := ""
 	for _, e := range events {
+		if e.Other != "" {
+			others += ", and " + other(e)
+			continue
+		}
 		count = plus(count, e.Count)
 		q = [2]float64{min(q[0], e.SampleRate()), max(q[1], e.SampleRate())}
 		sigma = [2]float64{min(sigma[0], e.NoiseMultiplier), max(sigma[1], e.NoiseMultiplier)}
 	}
 	return fmt.Sprintf("%s with sample rates q from %s to %s and noise multipliers σ from %s to %s",
 		manyRounds(count), decimal.Down(q[0], 6), decimal.Up(q[1], 6), decimal.Exactly(sigma[0]),
-		decimal.Exactly(sigma[1]))
+		decimal.Exactly(sigma[1])) + others
 }
 
 // samplingName names a sampling that [describable] accepts, for use in a sentence.
@@ -270,6 +297,7 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 		return Shuffled + " "
 	case b.Sampling == dp.Allocation:
 		anew := func(e dp.Event) bool { return e.Redraw == dp.EachEpoch }
+		events = slices.DeleteFunc(slices.Clone(events), func(e dp.Event) bool { return e.Other != "" })
 		switch {
 		case len(events) == 0:
 			return allocated + " "
@@ -304,6 +332,9 @@ func describable(b dp.Bound, events []dp.Event) error {
 	for i, e := range events {
 		if err := e.Validate(); err != nil {
 			return fmt.Errorf("event %d: %w", i, err)
+		}
+		if e.Other != "" && e.Adjacency == b.Adjacency {
+			continue
 		}
 		if e.Sampling != b.Sampling || e.Adjacency != b.Adjacency {
 			return fmt.Errorf("event %d: %s sampling under %s adjacency, must be as in the bound, %s under %s", i,
@@ -393,7 +424,7 @@ func (r Report) WriteStatement(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
 		r.text("per record", r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.sumText()+r.drawnText()+r.noiseText())
+			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.allocationText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 
@@ -406,6 +437,13 @@ func (r Report) sumText() string {
 		return ""
 	}
 	return "  each sum      " + r.Sum + "\n"
+}
+
+func (r Report) allocationText() string {
+	if r.Sampling != dp.Allocation {
+		return ""
+	}
+	return "  batches       " + allocated + "\n"
 }
 
 func (r Report) drawnText() string {

@@ -63,7 +63,7 @@ func settingOf(events []dp.Event, of asked) (Setting, error) {
 	}
 	s := Setting{Sigma: math.Inf(1), N: commonSize(events)}
 	for _, e := range events {
-		size := float64(e.SampleSize)
+		size := float64(e.ExpectedSize())
 		if s.N == 1 {
 			size = e.SampleRate()
 		}

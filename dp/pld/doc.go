@@ -37,6 +37,10 @@
 // Shuffled batches have an upper bound without amplification, under zero-out and replace-one
 // adjacency: see [dp.Unamplified]. The lower bound is the larger one of the attacks in ends.go.
 //
+// Releases that are not rounds of training compose with all of these: Gaussian and Laplace noise and
+// randomized response by their own losses, and others by an (ε, δ) that is known of them (see [dp.Other]
+// and other.go).
+//
 // # How
 //
 // With Y the privacy loss of the whole release under P, and M(z) = E[e^(zY)],

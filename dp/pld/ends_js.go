@@ -16,5 +16,11 @@ func (q query) measured(float64) (least [][]query, most []query, err error) {
 		q.sampling, dp.ErrNotCovered)
 }
 
+// withOthers has no measures of other releases here.
+func (q query) withOthers([][]query, []query) (least [][]query, most []query, err error) {
+	return nil, nil, fmt.Errorf("releases that are not rounds of training are composed by proactivedp account, not in a "+
+		"browser: %w", dp.ErrNotCovered)
+}
+
 // sole returns nil: no release is a single measure here.
 func (q query) sole() *measure { return nil }

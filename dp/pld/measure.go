@@ -149,6 +149,9 @@ func lowerMeasure(p, q []float64, units, variance float64) *measure {
 
 // round returns the round of a release that has the measure's losses; see newRound.
 func (m *measure) round(d direction, count, threshold float64) *round {
+	if d > add { // only measures of other releases have these directions, and both of theirs are equal
+		d = add
+	}
 	r := &round{count: count, out: m.infinite[d], variance: m.variance}
 	r.bulk.given = m.of[d]
 	if bulk, jumps := m.of[d].split(threshold); len(bulk.y) > 0 && len(jumps.y) > 0 {

@@ -49,6 +49,10 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	if err != nil {
 		return dp.Bound{}, err
 	}
+	if spent := q.spent(); spent*(1+1e-12) >= delta {
+		return dp.Bound{}, fmt.Errorf("delta = %v, must be above %v, the δ of releases that are not rounds of training: %w",
+			delta, spent, dp.ErrNotCovered)
+	}
 	b := q.bound()
 	b.DeltaLower, b.Delta, b.DeltaUpper = delta, delta, delta
 	lower, upper, err := q.epsilon(delta)

@@ -18,6 +18,7 @@ type query struct {
 	adjacency  dp.Adjacency
 	sampling   dp.Sampling
 	events     []dp.Event // of allocation, shuffled batches and groups
+	others     []dp.Event // that are not rounds of training
 	upperEnd   bool       // only the upper end is asked for
 	less       float64    // what a lower end subtracts from ε, see fallback
 	accuracy   float64
@@ -47,9 +48,12 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
-	if len(events) == 0 {
+	if all := len(events); all == 0 {
 		wrong.notCovered("no events")
+	} else if events, q.others = rounds(events); len(events) == 0 {
+		wrong.notCovered("events of mechanism %s only, must have at least one round of training", q.others[0].Other)
 	} else {
+		q.checkOthers(events[0], &wrong)
 		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
 		counted, _, err := dp.Unamplified(events)
 		if err != nil {
@@ -94,7 +98,7 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 		if max(e.Group, 1) != max(events[0].Group, 1) { // 0 and 1 are both one record
 			wrong.notCovered("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
 		}
-		if e.Sampling == dp.Allocation || e.Sampling == dp.Shuffle || e.Group > 1 {
+		if e.Sampling.HasEpochs() || e.Group > 1 {
 			q.events = append(q.events, e)
 		}
 		e = counted[i]
@@ -162,6 +166,58 @@ func directionsOf(e dp.Event) ([]direction, error) {
 		dp.ErrNotCovered)
 }
 
+// rounds separates rounds of training from other releases.
+func rounds(events []dp.Event) (training, others []dp.Event) {
+	other := func(e dp.Event) bool { return e.Other != "" }
+	if !slices.ContainsFunc(events, other) {
+		return events, nil
+	}
+	for _, e := range events {
+		if other(e) {
+			others = append(others, e)
+		} else {
+			training = append(training, e)
+		}
+	}
+	return training, others
+}
+
+// spent returns the δ of the other releases together.
+func (q query) spent() float64 {
+	sum := 0.0
+	for _, e := range q.others {
+		sum += float64(e.Count) * e.Delta
+	}
+	return sum
+}
+
+// checkOthers records which of the other releases cannot be composed with rounds like first.
+func (q *query) checkOthers(first dp.Event, wrong *faults) {
+	if n := len(q.others); n > maxMeasures {
+		wrong.notCovered("%d releases of other mechanisms, must be at most %d: count equal ones together", n, maxMeasures)
+	}
+	for _, e := range q.others {
+		if err := e.Validate(); err != nil {
+			wrong.invalid = append(wrong.invalid, fmt.Errorf("mechanism %s: %w", e.Other, err))
+			continue
+		}
+		if e.Adjacency != first.Adjacency {
+			wrong.notCovered("mechanism %s: adjacency = %s, must be %s as in the rounds", e.Other, e.Adjacency, first.Adjacency)
+		}
+		if first.Group > 1 {
+			wrong.notCovered("mechanism %s: group = %d of the rounds, must be 1", e.Other, first.Group)
+		}
+		if e.Other == dp.GaussianNoise {
+			if err := dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma); err != nil {
+				wrong.notCovered("mechanism %s: %w", e.Other, err)
+			}
+		}
+		if e.Count > MaxRounds {
+			wrong.notCovered("mechanism %s: count = %v, must be at most %v", e.Other, e.Count, MaxRounds)
+		}
+	}
+}
+
 // faults collects the errors of a question.
 type faults struct {
 	invalid, uncovered []error
@@ -195,7 +251,7 @@ func (f *faults) err() error {
 // bound returns the Bound of the query's answers without their numbers.
 func (q query) bound() dp.Bound {
 	b := dp.Bound{Kind: dp.Interval, Accountant: Accountant{}.Name(), Adjacency: q.adjacency, Sampling: q.sampling}
-	if q.exact() != nil && len(q.events) == 0 {
+	if q.exact() != nil && len(q.events) == 0 && len(q.others) == 0 {
 		b.Kind = dp.Exact
 	}
 	return b
@@ -350,6 +406,14 @@ func (q query) answer(lower, upper float64) (float64, float64, error) {
 // most. Each element of least is a list of attacks and gives their largest ε; the lower end is the smallest
 // of these. If least is nil, most[0] gives both ends. lost is the δ that may be lost.
 func (q query) ends(lost float64) (least [][]query, most []query, err error) {
+	if least, most, err = q.ownEnds(lost); err != nil || len(q.others) == 0 {
+		return least, most, err
+	}
+	return q.withOthers(least, most)
+}
+
+// ownEnds is ends for the rounds of training.
+func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) {
 	switch {
 	case len(q.events) > 0:
 		if least, most, err = q.measured(lost); q.upperEnd {

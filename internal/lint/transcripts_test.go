@@ -119,7 +119,8 @@ func TestDocsTranscriptsAreCompared(t *testing.T) {
 
 // What the pages show of the program is what it prints: every command in a
 // "console" block is run where its output is shown, and has the flags it is
-// called with where it is not. Those that train need the real data.
+// called with where it is not. They run in a folder with the files of
+// testdata/docs. Those that train need the real data.
 func TestDocsTranscriptsAreReal(t *testing.T) {
 	var all []transcript
 	for name, text := range markdown(t) {
@@ -158,6 +159,9 @@ func (c transcript) check(t *testing.T, program string, printed map[string][]str
 	if _, ok := printed[c.command]; !ok {
 		run := exec.Command(program, args[1:]...)
 		run.Dir = t.TempDir()
+		if err := os.CopyFS(run.Dir, os.DirFS("testdata/docs")); err != nil {
+			t.Fatal(err)
+		}
 		out, err := run.Output()
 		if err != nil {
 			t.Fatalf("%s: %v", c.command, err)

@@ -29,17 +29,10 @@ func (f form) like(g form) bool {
 	return f.images == g.images && f.features == g.features && f.channels == g.channels && f.height == g.height
 }
 
-// of returns n images of the form, normalised by mean and std.
-func (f form) of(n int, mean, std []float32) *data.Images {
-	m := &data.Images{Channels: f.channels, Height: f.height, Width: f.width, Pixels: make([]byte, n*f.features),
-		Mean: slices.Clone(mean), Std: slices.Clone(std)}
-	for len(m.Mean) < f.channels {
-		m.Mean = append(m.Mean, 0)
-	}
-	for len(m.Std) < f.channels {
-		m.Std = append(m.Std, 1)
-	}
-	return m
+// of returns n images of the form. A model gets p/255 for the pixel p.
+func (f form) of(n int) *data.Images {
+	return &data.Images{Channels: f.channels, Height: f.height, Width: f.width, Pixels: make([]byte, n*f.features),
+		Mean: make([]float32, f.channels), Std: slices.Repeat([]float32{1}, f.channels)}
 }
 
 // form returns the form of the records of an array of features.
@@ -71,8 +64,8 @@ func (a *array) form() (form, error) {
 
 // imageForm completes the form of images.
 func (a *array) imageForm(f form) (form, error) {
-	if max(f.height, f.width) > MaxSide {
-		return f, a.fault("images of %d×%d pixels, each must be in [1, %d]", f.height, f.width, MaxSide)
+	if max(f.height, f.width) > maxSide {
+		return f, a.fault("images of %d×%d pixels, each must be in [1, %d]", f.height, f.width, maxSide)
 	}
 	f.images, f.features = true, f.channels*f.height*f.width
 	f.strides[0] = f.features

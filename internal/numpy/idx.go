@@ -150,41 +150,40 @@ func namesIn(folder string) ([]string, error) {
 // and perhaps one for the test, or the batches of CIFAR. They may be in a folder raw in it, as
 // torchvision has them.
 func (p *parser) openFolder(folder string, r role) error {
-	if err := CheckFolder(folder); err != nil {
+	in, train, test, err := find(folder)
+	if err != nil {
 		return err
 	}
-	for _, in := range []string{folder, filepath.Join(folder, "raw")} {
-		names, _ := namesIn(in)
-		train, test := sets(names)
-		if len(train)+len(test) == 0 {
-			continue
-		}
-		if len(train) == 0 && r == testFile {
-			train, test = test, nil
-		}
-		if len(train) == 0 {
-			return fmt.Errorf("%s: no training set, only %s", in, strings.Join(test, ", "))
-		}
-		if err := p.addSet(in, train, r); err != nil || len(test) == 0 {
-			return err
-		}
-		return p.addSet(in, test, testFile)
+	if len(train) == 0 && r == testFile {
+		train, test = test, nil
 	}
-	return nil // cannot happen: CheckFolder found a set
+	if len(train) == 0 {
+		return fmt.Errorf("%s: no training set, only %s", in, strings.Join(test, ", "))
+	}
+	if err := p.addSet(in, train, r); err != nil || len(test) == 0 {
+		return err
+	}
+	return p.addSet(in, test, testFile)
 }
 
 // CheckFolder reports that a folder has no files of a published data set.
 func CheckFolder(folder string) error {
+	_, _, _, err := find(folder)
+	return err
+}
+
+// find returns the files of a published data set, and the folder that has them.
+func find(folder string) (in string, train, test []string, err error) {
 	for _, in := range []string{folder, filepath.Join(folder, "raw")} {
 		names, err := namesIn(in)
 		if err != nil && in == folder {
-			return err
+			return "", nil, nil, err
 		}
 		if train, test := sets(names); len(train)+len(test) > 0 {
-			return nil
+			return in, train, test, nil
 		}
 	}
-	return fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, and no batches of "+
+	return "", nil, nil, fmt.Errorf("%s: this folder has no IDX files of images, such as train-images-idx3-ubyte.gz, and no batches of "+
 		"CIFAR, such as data_batch_1.bin", folder)
 }
 

@@ -31,7 +31,7 @@ import (
 const (
 	MaxRows    = 1 << 28
 	MaxColumns = 1 << 20 // of rows
-	MaxSide    = 1 << 12 // of images, in pixels
+	maxSide    = 1 << 12 // of images, in pixels
 )
 
 // ErrNoLabels is wrapped if a file has no labels.
@@ -57,10 +57,7 @@ type Options struct {
 	// Pixels says which numbers are the darkest and the brightest pixel of images. The zero value means 0
 	// and 255 for integers, and otherwise 0 and 1.
 	Pixels data.PixelRange
-	// Mean and Std normalise pixels, with one number per channel; see data.Images. If they are nil,
-	// a model gets p/255 for the pixel p.
-	Mean, Std []float32
-	Memory    int64 // bytes that the process may use; 0 means all available memory
+	Memory int64 // bytes that the process may use; 0 means all available memory
 }
 
 // Is reports whether a path names an array or an archive, by its suffix: .npy or .npz.
@@ -182,9 +179,6 @@ func (p *parser) agree() (rows int, err error) {
 	if p.Features != 0 && p.form.features != p.Features {
 		return 0, x.fault("%d features, must be %d as given", p.form.features, p.Features)
 	}
-	if n := max(len(p.Mean), len(p.Std)); p.form.images && n > p.form.channels {
-		return 0, x.fault("%s, must have %d channels like the given constants", p.form, n)
-	}
 	return rows, nil
 }
 
@@ -204,7 +198,7 @@ func (p *parser) room(rows int) error {
 	}
 	p.set.Label = make([]int32, rows)
 	if p.form.images {
-		p.set.Images, p.set.Features = p.form.of(rows, p.Mean, p.Std), p.form.features
+		p.set.Images, p.set.Features = p.form.of(rows), p.form.features
 	} else {
 		p.set = p.set.WithDense(p.form.features, make([]float32, rows*p.form.features))
 	}

@@ -13,14 +13,20 @@ const (
 	Loss Quantity = "loss of accuracy"
 	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
 	LossBySize Quantity = "loss of accuracy by sample size"
+	// Above claims that the test accuracy at the end is above Value, which others reached.
+	Above Quantity = "accuracy above that of others"
 	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, for noise n
-	// with Clip and Sigma.
+	// with Clip and Sigma. If Most is given, it also claims that no more than Value is left at Most, so
+	// that the part falls to Value in between.
 	Kept Quantity = "part of the accuracy kept"
 	// Fails claims that the training with the sample size Size ends with less accuracy than that
 	// with the largest one.
 	Fails Quantity = "accuracy of a small sample size"
 	// Best claims that trainings with sample sizes from Size on end with the highest accuracies.
 	Best Quantity = "accuracy of large sample sizes"
+	// Rounds claims that the training with the sample size Size needs more rounds than that with the
+	// largest one.
+	Rounds Quantity = "rounds of a small sample size"
 )
 
 // Claim is a statement of the paper's text about one of its figures.
@@ -29,10 +35,11 @@ type Claim struct {
 	Says     string // the claim in words
 	Where    string // words next to the claim in the paper's text, by which it can be found
 	Quantity Quantity
-	Epsilon  Number // for Accuracy and Loss, the stated ε; "" means without noise
-	Size     int    // for Fails, Best and LossBySize, the sample size
+	Epsilon  Number // for Accuracy, Above and Loss, the stated ε; "" means without noise
+	Size     int    // for Fails, Best, Rounds and LossBySize, the sample size
 	Clip     Number // for Kept, the clipping norm
 	Sigma    Number // for Kept, the noise multiplier
+	Most     Number // for Kept, the upper end of a range of noise multipliers that begins with Sigma
 	Value    Number
 }
 
@@ -45,6 +52,7 @@ func Claims() []Claim {
 		largest  = "the test accuracy loss is expected less than or equal to 10\\%"
 		drop     = "for $\\sigma \\leq 20$ for both strongly convex and plain convex objective functions."
 		smaller  = "Another option is $C=0.075$, where we can tolerate"
+		bigger   = "our algorithm can achieve the desired performance, when compared to other constant sample sizes"
 		attained = "comes very close to the maximum attainable test accuracy of the non-DP setting"
 	)
 	var all []Claim
@@ -55,13 +63,15 @@ func Claims() []Claim {
 			Claim{Figure: name + "-utility", Says: "C = 0.1 keeps 90 % up to σ = 20", Where: drop, Quantity: Kept,
 				Clip: "0.1", Sigma: "20", Value: "0.9"},
 			Claim{Figure: name + "-utility", Says: "C = 0.1 keeps about 90 % at some σ in [18, 22]",
-				Where: "\\sigma \\in \\left[18, 22 \\right]", Quantity: Kept, Clip: "0.1", Sigma: "18", Value: "0.9"},
+				Where: "\\sigma \\in \\left[18, 22 \\right]", Quantity: Kept, Clip: "0.1", Sigma: "18", Most: "22",
+				Value: "0.9"},
 			Claim{Figure: name + "-utility", Says: "C = 0.075 keeps about 90 % at some σ in [18, 30]", Where: smaller,
-				Quantity: Kept, Clip: "0.075", Sigma: "18", Value: "0.9"},
+				Quantity: Kept, Clip: "0.075", Sigma: "18", Most: "30", Value: "0.9"},
 			Claim{Figure: name + "-sample-size", Says: "s = 1 does not achieve good accuracy", Where: smallest,
 				Quantity: Fails, Size: 1},
 			Claim{Figure: name + "-sample-size", Says: "s = 26 loses at most 10 %", Where: largest,
 				Quantity: LossBySize, Size: 26, Value: "0.10"},
+			Claim{Figure: name + "-sample-size", Says: "s = 26 is the best size", Where: bigger, Quantity: Best, Size: 26},
 			Claim{Figure: name + "-epsilon", Says: "ε = 0.04945 loses about 10 %, at most", Where: lossy,
 				Quantity: Loss, Epsilon: "0.04945", Value: "0.10"},
 			Claim{Figure: name + "-epsilon", Says: "ε = 0.1 comes very close to the accuracy without noise " +
@@ -84,6 +94,8 @@ func Claims() []Claim {
 			Where:    "The constant sample size $s = 10$ (as well as $s \\leq 10$) shows a worse performance",
 			Quantity: Fails,
 			Size:     10},
+		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 10 needs more rounds",
+			Where: "this setting requires more communication rounds", Quantity: Rounds, Size: 10},
 		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 370 loses at most 10 %",
 			Where: "while keeping the test accuracy loss within 10\\%", Quantity: LossBySize, Size: 370, Value: "0.10"},
 		Claim{Figure: "mnist-lenet-epsilon", Says: "about 93 % at ε = 0.15", Where: lenet, Quantity: Accuracy,
@@ -93,6 +105,7 @@ func Claims() []Claim {
 		Claim{Figure: "mnist-lenet-epsilon", Says: "ε ≈ 0.15 loses less than 10 %",
 			Where: "the test accuracy loss with $\\epsilon \\approx 0.15$ is less than 10\\%", Quantity: Loss,
 			Epsilon: "0.15007", Value: "0.10"})
+	const whole = "we achieve $\\approx 60\\%$ test accuracy for $\\epsilon \\in [0.5,3]$"
 	const pattern = "deteriorates the performance of accuracy significantly"
 	return append(all,
 		Claim{Figure: "cifar10-alexnet-utility", Says: "C = 0.025 keeps 90 % up to σ = 6.572",
@@ -106,6 +119,13 @@ func Claims() []Claim {
 			Where: "the test accuracy reduces less than $10\\%$", Quantity: Loss, Epsilon: "0.5", Value: "0.10"},
 		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 60 % at ε = 2",
 			Where: "test accuracy after $T = 350000$ iterations", Quantity: Accuracy, Epsilon: "2.0", Value: "0.60"},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 60 % at ε = 0.5, the least of [0.5, 3]", Where: whole,
+			Quantity: Accuracy, Epsilon: "0.5", Value: "0.60"},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 60 % at ε = 3, the most of [0.5, 3]", Where: whole,
+			Quantity: Accuracy, Epsilon: "3.0", Value: "0.60"},
+		Claim{Figure: "cifar10-alexnet-epsilon", Says: "at ε = 1 better than 56.8 % (De et al. 2022)",
+			Where: "hence, with $\\epsilon = 1$ our method still yields better test accuracy", Quantity: Above,
+			Epsilon: "1.0", Value: "0.568"},
 		Claim{Figure: "cifar10-alexnet-epsilon", Says: "about 74 % without noise",
 			Where: "$\\approx 0.74$ maximum test accuracy", Quantity: Accuracy, Value: "0.74"})
 }

@@ -18,6 +18,7 @@ type series struct {
 	stated   string // ε that the paper states for it
 	sigma    float64
 	size     int
+	rounds   int       // of a client; 0 if the figure does not say
 	ends     []float64 // final accuracy by seed
 	mean, sd float64
 	epsilon  string // certified ε per record, the largest of the runs; "" without noise
@@ -33,11 +34,17 @@ func setting(row map[string]string) (series, error) {
 			s.stated = value
 		}
 	}
-	var sigmaErr, sizeErr error
+	var sigmaErr, sizeErr, roundsErr error
 	s.sigma, sigmaErr = strconv.ParseFloat(row["sigma"], 64)
 	s.size, sizeErr = strconv.Atoi(row["sample_size"])
-	return s, errors.Join(sigmaErr, sizeErr)
+	if text, has := row["rounds"]; has {
+		s.rounds, roundsErr = strconv.Atoi(text)
+	}
+	return s, errors.Join(sigmaErr, sizeErr, roundsErr)
 }
+
+// error returns the standard error of the mean accuracy. It is 0 if there is only one run.
+func (s series) error() float64 { return s.sd / math.Sqrt(float64(max(1, len(s.ends)))) }
 
 // enter adds a row to its series. first says whether it is the first row.
 func (s *series) enter(row map[string]string, first bool) error {
@@ -167,9 +174,38 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 // baseOf returns the name of the figure that has the run without noise for a sweep of sample sizes.
 func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
 
+// sizesAtOneEpsilon returns the mean accuracies of a figure of equal budgets: of the sample sizes, each
+// with the noise for one ε.
+func (t *table) sizesAtOneEpsilon() ([]float64, error) {
+	ends := map[string][]float64{}
+	for _, row := range t.rows {
+		if row["series"] != OneEpsilon {
+			continue
+		}
+		accuracy, err := strconv.ParseFloat(row["test_accuracy"], 64)
+		if err != nil || !(accuracy >= 0 && accuracy <= 1) {
+			return nil, fmt.Errorf("%s: test_accuracy = %q, must be in [0, 1]", t.figure, row["test_accuracy"])
+		}
+		ends[row["sample_size"]] = append(ends[row["sample_size"]], accuracy)
+	}
+	if len(ends) == 0 {
+		return nil, fmt.Errorf("%s: %w %s", t.figure, errNoSeries, OneEpsilon)
+	}
+	var means []float64
+	for _, size := range slices.Sorted(maps.Keys(ends)) {
+		means = append(means, mean(ends[size]))
+	}
+	return means, nil
+}
+
+// OneEpsilon is the series of a figure of equal budgets in which every sample size has the noise for one
+// certified ε.
+const OneEpsilon = "the same ε for every s"
+
 // fraction is the fraction of the accuracy that is left at one σ.
 type fraction struct {
 	sigma, mean, sd float64
+	error           float64 // standard error of the mean
 	seeds           int
 }
 
@@ -195,7 +231,7 @@ func (t *table) fractions(clip float64) (fractions, error) {
 	for _, sigma := range slices.Sorted(maps.Keys(values)) {
 		mean, sd := report.Spread(values[sigma])
 		n := len(values[sigma])
-		all = append(all, fraction{sigma, mean, math.Sqrt(sd*sd + within[sigma]/float64(n)), n})
+		all = append(all, fraction{sigma, mean, math.Sqrt(sd*sd + within[sigma]/float64(n)), sd / math.Sqrt(float64(n)), n})
 	}
 	return all, nil
 }
@@ -208,7 +244,8 @@ func (l fractions) at(sigma float64) (fraction, bool) {
 		}
 		if i > 0 && l[i-1].sigma < sigma && p.sigma > sigma {
 			part := (sigma - l[i-1].sigma) / (p.sigma - l[i-1].sigma)
-			return fraction{sigma, l[i-1].mean + part*(p.mean-l[i-1].mean), max(l[i-1].sd, p.sd), p.seeds}, true
+			return fraction{sigma, l[i-1].mean + part*(p.mean-l[i-1].mean), max(l[i-1].sd, p.sd),
+				max(l[i-1].error, p.error), p.seeds}, true
 		}
 	}
 	return fraction{}, false

@@ -45,19 +45,16 @@ type Finding struct {
 	Why       string // why it is not reproduced or not decided, as far as known
 }
 
-// rounding is the largest rounding error of a number that the paper states in whole per cent.
-const rounding = 0.005
-
-// deviations is the number of standard deviations over seeds by which our value may differ if a number
-// is called reproduced.
-const deviations = 2
+// margin is by how much our mean may miss a stated number: the rounding of a number in whole per cent,
+// and one percentage point. It does not grow with the spread of our seeds.
+const margin = 0.005 + 0.01
 
 // Rule is a paragraph for pages of results that explains how verdicts are found.
-var Rule = fmt.Sprintf("A stated accuracy is reproduced if it is within its rounding (%g) and %d standard "+
-	"deviations over seeds of ours. It is “reproduced, and more” if ours is above that. A bound is "+
-	"reproduced if our mean keeps it. A statement is undecided if it is missed by at most one standard "+
-	"deviation, or if one of the runs compared used only a part of the paper's K or synthetic data. "+
-	"The deviations of a utility graph are over seeds and draws of the noise.", rounding, deviations)
+var Rule = fmt.Sprintf("A stated accuracy is reproduced if the mean of ours differs by at most %g, which is the rounding of "+
+	"the paper's numbers and one percentage point. It is “reproduced, and more” if ours is above that. A bound may be "+
+	"missed by as much. A range of noise is reproduced if the part that is left falls to the stated one within it. "+
+	"A statement is undecided if our mean is within one standard error of the limit, so that more seeds are needed, or "+
+	"if one of the runs compared used only a part of the paper's K or synthetic data.", margin)
 
 // ReadFindings returns a finding for every statement about a figure in the folder, in the order of the
 // paper. It skips the figures in but.
@@ -97,9 +94,9 @@ func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	return all, errors.Join(errs...)
 }
 
-// errNoBase says that a folder does not have the run without noise that a sweep of sample sizes is
-// compared with.
-var errNoBase = errors.New("no run without noise")
+// errNoBase says that a folder does not have what a statement is compared with: the run without noise of
+// a sweep of sample sizes, or numbers of rounds.
+var errNoBase = errors.New("nothing to compare with")
 
 // errNoSeries says that a figure lacks a series that a statement is about. This means damage, unless
 // the manifest says that other sample sizes than the paper's were used.
@@ -206,7 +203,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 	}
 	unlike := ""
 	switch c.Quantity {
-	case paper.Accuracy:
+	case paper.Accuracy, paper.Above:
 		own, err := all.stated(c.Epsilon)
 		if err != nil {
 			return f, err
@@ -216,13 +213,12 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 		f.Ours = report.SpreadText(own.mean, own.sd, len(own.ends))
 		off := own.mean - c.Value.Value()
-		switch margin := rounding + deviations*own.sd; {
-		case math.Abs(off) <= margin:
-			f.Verdict = Reproduced
-		case off > 0:
+		if c.Quantity == paper.Above {
+			f.judge(off, own.error(), Reproduced)
+		} else if off <= 0 {
+			f.judge(off+margin, own.error(), Reproduced)
+		} else if f.judge(margin-off, own.error(), Reproduced); f.Verdict == NotReproduced {
 			f.Verdict = Exceeded
-		default:
-			f.Verdict = NotReproduced
 		}
 	case paper.Loss, paper.LossBySize:
 		of, base, err := t.lossOf(c, all, other)
@@ -244,7 +240,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 		f.Ours = fmt.Sprintf("%s %s than %s", report.SpreadText(math.Abs(loss), sd, len(of.ends)), side,
 			report.Fixed(plain.mean, 4))
-		f.bound(c.Value.Value()-loss, sd)
+		f.judge(c.Value.Value()+margin-loss, math.Hypot(plain.error(), of.error()), Reproduced)
 	case paper.Fails:
 		small, err := all.size(c.Size)
 		if err != nil {
@@ -260,6 +256,9 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		f.Ours = fmt.Sprintf("%s, largest s %s", report.SpreadText(small.mean, small.sd, len(small.ends)),
 			report.SpreadText(large.mean, large.sd, len(large.ends)))
 		f.more(large, small)
+		if err := f.atOneEpsilon(other); err != nil {
+			return f, err
+		}
 	case paper.Best:
 		low, high, err := all.apart(c.Size)
 		if err != nil {
@@ -271,6 +270,26 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		f.Ours = fmt.Sprintf("at least %s, below s = %d at most %s", report.Fixed(low.mean, 4), c.Size,
 			report.Fixed(high.mean, 4))
 		f.more(low, high)
+		if err := f.atOneEpsilon(other); err != nil {
+			return f, err
+		}
+	case paper.Rounds:
+		small, err := all.size(c.Size)
+		if err != nil {
+			return f, err
+		}
+		large := all.largest()
+		if large.size <= c.Size {
+			return f, fmt.Errorf("%w of sizes above %d", errNoSeries, c.Size)
+		}
+		if small.rounds == 0 || large.rounds == 0 {
+			return f, errNoBase
+		}
+		if err := f.of(small, large); err != nil {
+			return f, err
+		}
+		f.Ours = fmt.Sprintf("%d rounds, s = %d has %d", small.rounds, large.size, large.rounds)
+		f.judge(float64(small.rounds-large.rounds), 0, Reproduced)
 	}
 	f.explain()
 	if unlike != "" && f.Verdict != Undecided {
@@ -346,28 +365,46 @@ func (f *Finding) of(runs ...series) error {
 // more sets f's verdict on the statement that the series high is better than low. Equal accuracy is
 // not better.
 func (f *Finding) more(high, low series) {
-	f.bound(high.mean-low.mean, math.Hypot(high.sd, low.sd))
+	f.judge(high.mean-low.mean, math.Hypot(high.error(), low.error()), Reproduced)
 	if high.mean == low.mean {
 		f.Verdict, f.Why = NotReproduced, "both end with the same accuracy"
 	}
 }
 
-// bound sets f's verdict on the statement that our value is within a bound. margin is the distance
-// from the bound, positive if the value is within it, and sd the margin's standard deviation.
-func (f *Finding) bound(margin, sd float64) {
+// judge sets f's verdict. slack is the distance of our mean from the limit, at least 0 if the statement
+// holds, and e the standard error of our mean. With one seed the error is not known.
+func (f *Finding) judge(slack, e float64, holds Verdict) {
+	f.Why = ""
 	switch {
-	case math.Abs(margin) < sd && f.Seeds > 1:
-		how := "missed"
+	case math.Abs(slack) < e && f.Seeds > 1:
 		f.Verdict = Undecided
-		if margin >= 0 {
-			how, f.Verdict = "kept", Reproduced
-		}
-		f.Why = fmt.Sprintf("%s by %s, within the spread", how, report.Fixed(math.Abs(margin), 4))
-	case margin >= 0:
-		f.Verdict = Reproduced
+		f.Why = fmt.Sprintf("the mean is %s from the limit, less than its standard error of %s: more seeds are needed",
+			report.Fixed(math.Abs(slack), 4), report.Fixed(e, 4))
+	case slack >= 0:
+		f.Verdict = holds
 	default:
 		f.Verdict = NotReproduced
 	}
+}
+
+// atOneEpsilon adds to a statement about sample sizes what the figure of equal budgets shows. The
+// statement compares sizes at one σ, where a larger size costs more.
+func (f *Finding) atOneEpsilon(other func(figure string) (*table, error)) error {
+	equal, err := other(f.Figure + "-equal")
+	if err != nil || equal == nil || f.Verdict != Reproduced || equal.scale < 1 && f.Scale == 1 {
+		return err
+	}
+	least, most := math.Inf(1), 0.0
+	all, err := equal.sizesAtOneEpsilon()
+	if err != nil {
+		return err
+	}
+	for _, mean := range all {
+		least, most = min(least, mean), max(most, mean)
+	}
+	f.Why = fmt.Sprintf("at one σ only: at one certified ε, all sizes end between %s and %s", report.Fixed(least, 4),
+		report.Fixed(most, 4))
+	return nil
 }
 
 // kept returns f with a verdict on the statement that w* + n keeps a fraction of the accuracy of
@@ -389,7 +426,17 @@ func (t *table) kept(f Finding, other func(figure string) (*table, error)) (Find
 			f.Ours += ", the largest that was tried"
 		}
 	}
-	f.bound(point.mean-f.Value.Value(), point.sd)
+	f.judge(point.mean-f.Value.Value()+margin, point.error, Reproduced)
+	if f.Most != "" && f.Verdict == Reproduced {
+		last, ok := at.at(f.Most.Value())
+		if !ok {
+			return f, fmt.Errorf("no point at C = %s, σ = %s", f.Clip, f.Most)
+		}
+		f.Ours += fmt.Sprintf("; %.4f at σ = %s", last.mean, f.Most)
+		if f.judge(f.Value.Value()+margin-last.mean, last.error, Reproduced); f.Verdict == NotReproduced {
+			f.Verdict = Exceeded
+		}
+	}
 	f.explain()
 	if f.Verdict != NotReproduced {
 		return f, nil

@@ -128,10 +128,10 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 		return nil, err
 	}
 	if q.conn, err = q.broker.Connect(ctx, broker.Peer{Name: "proactivedp sweep", Creds: o.Creds,
-		Inbox: "_INBOX_sweep", Unreachable: unreachable(q.log)}); err != nil {
+		Inbox: "_INBOX_sweep", Unreachable: broker.LogUnreachable(q.log)}); err != nil {
 		return nil, err
 	}
-	if err = checkBroker(q.conn); err != nil {
+	if err = broker.CheckConn(q.conn, maxMessage); err != nil {
 		return nil, err
 	}
 	if q.js, err = jetstream.New(q.conn); err != nil {
@@ -145,24 +145,6 @@ func Open(ctx context.Context, o Options) (_ *Queue, err error) {
 	}
 	q.log.Info("waiting for workers", "url", q.broker.URL(), "class", class())
 	return q, nil
-}
-
-// unreachable returns a function that logs why the broker cannot be reached.
-func unreachable(log *slog.Logger) func(error) {
-	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
-}
-
-// checkBroker returns an error if a connection cannot be used for sweeps: if it will not return, or the
-// broker takes only shorter messages than a sweep's.
-func checkBroker(c *nats.Conn) error {
-	if c.IsClosed() {
-		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())
-	}
-	if c.MaxPayload() < maxMessage {
-		return fmt.Errorf("the broker at %s takes messages of at most %d bytes, must be at least %d: raise max_payload in "+
-			"its configuration", c.ConnectedUrlRedacted(), c.MaxPayload(), maxMessage)
-	}
-	return nil
 }
 
 // URL returns the URL at which workers reach the broker.
@@ -306,7 +288,7 @@ func (q *Queue) Compute(ctx context.Context, jobs []pool.Job,
 // broker may have lost. It ignores errors of the broker, because it is called again.
 func (q *Queue) repair(ctx context.Context, tasks []task, watcher jetstream.KeyWatcher,
 	finish func(string, []byte) error) (jetstream.KeyWatcher, error) {
-	if err := checkBroker(q.conn); err != nil {
+	if err := broker.CheckConn(q.conn, maxMessage); err != nil {
 		return watcher, err
 	}
 	if !q.conn.IsConnected() {

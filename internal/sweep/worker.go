@@ -62,11 +62,11 @@ func Work(ctx context.Context, o WorkOptions) error {
 	}
 	var err error
 	if w.conn, err = broker.Dial(ctx, o.URL, broker.Peer{Name: "proactivedp worker " + o.Name, Creds: o.Creds,
-		Inbox: workerInbox, Unreachable: unreachable(w.log)}); err != nil {
+		Inbox: workerInbox, Unreachable: broker.LogUnreachable(w.log)}); err != nil {
 		return err
 	}
 	defer w.conn.Close()
-	if err = checkBroker(w.conn); err != nil {
+	if err = broker.CheckConn(w.conn, maxMessage); err != nil {
 		return err
 	}
 	if w.js, err = jetstream.New(w.conn); err != nil {
@@ -97,7 +97,7 @@ type worker struct {
 // context with the reason.
 func (w *worker) work(ctx context.Context, cancel context.CancelCauseFunc) {
 	for ctx.Err() == nil {
-		if err := checkBroker(w.conn); err != nil {
+		if err := broker.CheckConn(w.conn, maxMessage); err != nil {
 			cancel(err)
 			return
 		}

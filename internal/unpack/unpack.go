@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,6 +32,23 @@ func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 // Reader returns the decompressed content of r if its first bytes are those of gzip, bzip2, xz or zstd,
 // otherwise r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
+
+// Mark is the byte order mark with which some programs begin a text in UTF-8.
+const Mark = "\uFEFF"
+
+// SkipMark skips a byte order mark at the beginning of a text. It refuses UTF-16. An error of reading is
+// left to the next read.
+func SkipMark(in *bufio.Reader) error {
+	start, _ := in.Peek(len(Mark))
+	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
+		return errors.New("the text is UTF-16, must be UTF-8")
+	}
+	if string(start) == Mark {
+		_, err := in.Discard(len(Mark))
+		return err
+	}
+	return nil
+}
 
 func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, BufferSize)

@@ -145,8 +145,8 @@ func TestLogitsRankTwoClasses(t *testing.T) {
 	if want := []float64{2.25, -2, 1.25, -1, -0.75, 1, -2.75, 3}; !slices.Equal(logits, want) {
 		t.Errorf("logits %v, want %v", logits, want)
 	}
-	if area, ok := models.AUC(m, w, all(d), m.NewScratch()); !ok || area != 1 {
-		t.Errorf("AUC %v, %v, want 1", area, ok)
+	if area := models.Evaluate(m, w, all(d), m.NewScratch()).AUC; area == nil || *area != 1 {
+		t.Errorf("AUC %v, want 1", area)
 	}
 }
 

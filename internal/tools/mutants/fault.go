@@ -23,7 +23,7 @@ import (
 // fault is a fault in one line. It is stored by the text of the line and not by its number, so that
 // it is found again after the code around it has changed.
 type fault struct {
-	Name    string `json:"name"`    // a digest of the other fields, to refer to the fault
+	Name    string `json:"name"`    // to refer to the fault
 	Package string `json:"package"` // folder of the package from the root of the module
 	File    string `json:"file"`
 	// In is the function or the method that contains the line, or empty for a declaration of the
@@ -72,7 +72,7 @@ func (l list) write(file string) error {
 }
 
 // errGone reports that the line of a fault is no longer in the source.
-var errGone = errors.New("its line is no longer in the source: draw another fault")
+var errGone = errors.New("its line is no longer in the source: change the fault, or delete it")
 
 // plant returns the path of the source file that contains the line, and its text with the fault. If
 // the function has moved to another file of the package, plant finds it there.

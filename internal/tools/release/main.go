@@ -16,8 +16,18 @@ import (
 func main() {
 	version := flag.String("version", "", "version, such as v1.2.3 or v1.3.0-rc.1")
 	out := flag.String("out", "out/release", "folder in which a folder with the version's name is created")
+	python := flag.Bool("wheels", false, "build wheels of the Python package into -out; -version may be empty")
+	only := flag.Bool("host", false, "with -wheels, only for this machine")
 	flag.Parse()
-	if err := run(".", *out, *version, os.Stdout); err != nil {
+	build := func() error { return run(".", *out, *version, os.Stdout) }
+	if *python {
+		platforms := targets
+		if *only {
+			platforms = []target{host()}
+		}
+		build = func() error { return wheels(".", *out, *version, platforms, os.Stdout) }
+	}
+	if err := build(); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}

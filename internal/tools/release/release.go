@@ -176,11 +176,11 @@ func buildTwice(t target, version, dir, other, file, cache string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.build(version, dir, file); err != nil {
+	if err := t.build("page", version, dir, file); err != nil {
 		return nil, err
 	}
 	again := filepath.Join(filepath.Dir(other), "again")
-	if err := t.build(version, other, again, "GOCACHE="+cache); err != nil {
+	if err := t.build("page", version, other, again, "GOCACHE="+cache); err != nil {
 		return nil, err
 	}
 	first, err := os.ReadFile(file)
@@ -201,9 +201,9 @@ func buildTwice(t target, version, dir, other, file, cache string) ([]byte, erro
 // They do not affect the program.
 var places = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOINSECURE"}
 
-// build builds the program of a version from the module in dir. It ignores the user's build
+// build builds the program of a version from the module in dir, with a build tag. It ignores the user's build
 // settings, both in the environment and from go env -w.
-func (t target) build(version, dir, file string, env ...string) error {
+func (t target) build(tag, version, dir, file string, env ...string) error {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return err
@@ -212,9 +212,12 @@ func (t target) build(version, dir, file string, env ...string) error {
 	if err != nil {
 		return fmt.Errorf("go env: %w", err)
 	}
-	stamp := modfile.ModulePath(mod) + "/internal/version.release=" + version
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-tags=page",
-		"-ldflags=-s -w -buildid= -X "+stamp, "-o", file, "./cmd/proactivedp")
+	linked := "-s -w -buildid="
+	if version != "" {
+		linked += " -X " + modfile.ModulePath(mod) + "/internal/version.release=" + version
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-tags="+tag,
+		"-ldflags="+linked, "-o", file, "./cmd/proactivedp")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOFIPS140=off")

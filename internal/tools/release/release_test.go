@@ -71,7 +71,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 	var file string
 	for i, dir := range dirs {
 		file = filepath.Join(dir, here.file("v1.2.3"))
-		if err := here.build("v1.2.3", filepath.Join(dir, "source"), file); err != nil {
+		if err := here.build("page", "v1.2.3", filepath.Join(dir, "source"), file); err != nil {
 			t.Fatal(err)
 		}
 		if programs[i], err = os.ReadFile(file); err != nil {
@@ -191,7 +191,7 @@ func TestBuildLeavesOutTheUsersSettings(t *testing.T) {
 	}
 	t.Setenv("GOENV", settings)
 	file := filepath.Join(dir, "program")
-	if err := (target{runtime.GOOS, runtime.GOARCH}).build("v1.2.3", dir, file); err != nil {
+	if err := (target{runtime.GOOS, runtime.GOARCH}).build("page", "v1.2.3", dir, file); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(file).CombinedOutput(); err != nil || string(out) != "own" {

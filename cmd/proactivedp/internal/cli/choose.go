@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"proactivedp/data"
+	"proactivedp/dp"
 	"proactivedp/train"
 )
 
@@ -50,6 +51,9 @@ func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 		SampleSize: missing("batch-size"), GradComps: missing("grad-computations"), Delta: missing("delta"),
 		Clip: missing("max-grad-norm"), Eta0: missing("eta0", "learning-rate"), Schedule: missing("schedule", "beta"),
 		Noise: missing("noise-multiplier"), Epochs: epochs,
+	}
+	if dp.Sampling(t.Spec.Sampling) == dp.Allocation {
+		open.SampleSize = false // it follows from --batches
 	}
 	if !missing("steps") {
 		if open.Rounds = t.units.steps; !open.SampleSize {

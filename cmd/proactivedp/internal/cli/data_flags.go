@@ -90,7 +90,7 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 		return nil, Usage(err)
 	}
 	if f.Own.private = spec; spec.BoundsEpsilon > 0 && (!OwnFile(name) || f.Own.normalise != "") {
-		return nil, Usage(errors.New("--bounds is for an own file whose columns --normalise does not scale"))
+		return nil, Usage(errors.New("--bounds is for your own file whose columns --normalise does not scale"))
 	}
 	d, err := Obtain(cmd.Context(), name, spec.Features, &f.Own, f.Locator(cmd))
 	if err == nil {

@@ -49,10 +49,10 @@ const (
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
-	f.StringVar(&o.LabelMap, "label-map", "", "labels of an own file: those of classes 0, 1 and so on, such as "+
+	f.StringVar(&o.LabelMap, "label-map", "", "labels of your own file: those of classes 0, 1 and so on, such as "+
 		"no,yes or 0..9, or LABEL=CLASS,…; put a label with a comma or = in double quotes (default for a LIBSVM "+
 		"file: -1 and 1, 0 and 1, or 1 and 2)")
-	f.StringVar(&o.normalise, "normalise", "", "scale the columns of an own file by public constants, not taken "+
+	f.StringVar(&o.normalise, "normalise", "", "scale the columns of your own file by public constants, not taken "+
 		"from the data: bounds:LOW,HIGH maps this range to [0, 1] in all columns; a CSV `file` with the header "+
 		"column,low,high or column,mean,deviation has constants for each column, by its name or its number from 1, "+
 		"or for several by a name such as s* (for images: mean and deviation of p/255 for each channel)")
@@ -165,7 +165,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	var errs []error
 	for _, flag := range OwnFlagNames {
 		if cmd.Flags().Changed(flag) && !OwnFile(name) {
-			errs = append(errs, fmt.Errorf("--%s is for an own file, not for %s", flag, name))
+			errs = append(errs, fmt.Errorf("--%s is for your own file, not for %s", flag, name))
 		}
 	}
 	if !OwnFile(name) || len(errs) > 0 {

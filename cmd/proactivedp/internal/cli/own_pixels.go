@@ -17,11 +17,11 @@ func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.Pixel
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil
 	}
-	r, err := data.ParsePixelRange(form.Pixels)
+	low, high, err := data.ParseBounds(form.Pixels)
 	if err != nil {
-		return r, err
+		return data.PixelRange{}, err
 	}
-	r.Clamp = outside != refuse
+	r := data.PixelRange{Low: low, High: high, Clamp: outside != refuse}
 	kind, err := pixelKind(path, form)
 	if err == nil && form.PixelKind != kind {
 		err = fmt.Errorf("the model was trained on pixels in [%v, %v] in a file of kind %s: the records to label must be in "+

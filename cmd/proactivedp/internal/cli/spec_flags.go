@@ -51,7 +51,7 @@ func ModelsUsage() string {
 var specFlags = []specFlag{
 	{"model", PointFlags, func(s *train.Spec) any { return &s.Model }, ModelsUsage()},
 	{"data", SettingFlags, func(s *train.Spec) any { return &s.Data },
-		"data set `name` (see proactivedp data list), or an own file: LIBSVM, .csv with --label-column and " +
+		"data set `name` (see proactivedp data list), or your own file: LIBSVM, .csv with --label-column and " +
 			"--label-map, or .npz, IDX images or CIFAR batches, or a folder of them, with --label-map"},
 	{"clients", SettingFlags, func(s *train.Spec) any { return &s.Clients },
 		"number of clients n, in [1, 1000000]"},
@@ -84,7 +84,11 @@ var specFlags = []specFlag{
 		"who holds which rows: replicate (every client the training set), shard (disjoint) or " +
 			"dirichlet:ALPHA (disjoint, labels skewed by client, ALPHA in [0.001, 1e6])"},
 	{"sampling", SettingFlags, func(s *train.Spec) any { return &s.Sampling },
-		"poisson or fixed (exactly s without replacement)"},
+		"poisson, fixed (exactly s without replacement) or allocation (each record draws one of the --batches rounds of " +
+			"an epoch, in train)"},
+	{"batches", RunFlags, func(s *train.Spec) any { return &s.Batches },
+		"rounds t of an epoch of --sampling allocation, in [1, 10000000], instead of --batch-size: a constant of the plan, " +
+			"not a function of the records"},
 	{"runner", SettingFlags, func(s *train.Spec) any { return &s.Runner },
 		"virtual (repeatable) or hogwild (free-running goroutines)"},
 	{"compute-time", SettingFlags, func(s *train.Spec) any { return &s.Compute },
@@ -127,9 +131,9 @@ var specFlags = []specFlag{
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
 		"training and test rows of a set published as one: by-record (each by a hash of itself; covered by (ε, δ) of " +
-			"add-or-remove adjacency) or shuffled (default: by-record for an own file, else shuffled)"},
+			"add-or-remove adjacency) or shuffled (default: by-record for your own file, else shuffled)"},
 	{"delta", NoiseFlags, func(s *train.Spec) any { return &s.Delta },
-		"δ of the privacy statement, in (0, 1) (default 1/N; of an own file the largest power of ten up to 1/(10N))"},
+		"δ of the privacy statement, in (0, 1) (default 1/N; for your own file, the largest power of ten up to 1/(10N))"},
 	{"target-epsilon", RunFlags, func(s *train.Spec) any { return &s.TargetEpsilon },
 		"certified ε that a record may cost over all clients that hold it, in [1e-8, 1e4]: trains with the least " +
 			"noise that keeps it, instead of --noise-multiplier"},
@@ -149,7 +153,7 @@ var specFlags = []specFlag{
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
 		"take all randomness from the operating system instead of a seed, as a release needs"},
 	{"bounds", RunFlags, func(s *train.Spec) any { return &boundsFlag{&s.BoundsEpsilon} },
-		"private:EPS finds bounds of the numeric columns of an own file with noise, instead of --normalise with public " +
+		"private:EPS finds bounds of the numeric columns of your own file with noise, instead of --normalise with public " +
 			"ones; a record pays EPS, in [1e-4, 100], more, which --target-epsilon includes"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +

@@ -34,11 +34,8 @@ func (a *accountantFlags) addAccuracy(cmd *cobra.Command, where string) {
 // check reports an accuracy of 0, which a question in JSON omits, and one that the accountant has no
 // use for. The rest is checked with the question.
 func (a *accountantFlags) check(cmd *cobra.Command) error {
-	if a.name == answer.Opacus {
-		a.name = pld.Accountant{}.Name()
-	}
 	switch a.name {
-	case "", answer.AllAccountants, pld.Accountant{}.Name():
+	case "", answer.AllAccountants, answer.Opacus, pld.Accountant{}.Name():
 		return cli.RefuseZeros(cmd, "accuracy")
 	}
 	if cmd.Flags().Changed("accuracy") {

@@ -7,5 +7,5 @@ import "github.com/spf13/cobra"
 
 // Commands returns the commands, made anew at each call.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newPlan(), newAccount(), newCalibrate(), newTradeoff(), newAudit(), newTables()}
+	return []*cobra.Command{newPlan(), newAccount(), newCalibrate(), newTradeoff(), newAudit(), newTables(), newAsk()}
 }

@@ -23,6 +23,12 @@ or a single one of these, or CSV with a header of the same names. "sample_size" 
 "steps". "sampling" and "adjacency" override the options. "redraw" and "group" are as in
 the options. Rounds of another draw of allocation, or of another data loader that
 shuffles, are another element of the array.
+An element may also be a release that is not training, under the same adjacency:
+  {"mechanism": "laplace", "noise_multiplier": 10}, the scale over the 1-norm sensitivity,
+  {"mechanism": "gaussian", "noise_multiplier": 5}, σ over the 2-norm sensitivity,
+  {"mechanism": "randomized-response", "epsilon": 1} of one yes or no for each record, or
+  {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7} of any other release,
+with "count" if there are several. pld composes them with the rounds.
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that its noise is from. Several files are composed. Two releases of one run share their
 noise and are refused. So are two files with the same rounds that name no run, unless

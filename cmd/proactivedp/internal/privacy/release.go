@@ -129,7 +129,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			errs = append(errs, fmt.Errorf("--batches = %d, must be at least 1", r.batches))
 			e.Rate = 1
 		}
-		if e.Sampling != dp.Shuffle && e.Sampling != dp.Allocation {
+		if !e.Sampling.HasEpochs() {
 			errs = append(errs, fmt.Errorf("--batches must not be given with --sampling %s: give --sample-rate, or "+
 				"--batch-size with --n", e.Sampling))
 		}
@@ -158,7 +158,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 		given, bad := dp.ParseRedraw(r.redraw)
 		switch errs = append(errs, bad); {
 		case bad != nil:
-		case e.Sampling != dp.Shuffle && e.Sampling != dp.Allocation:
+		case !e.Sampling.HasEpochs():
 			errs = append(errs, fmt.Errorf("--redraw must not be given with --sampling %s: each round draws anew", e.Sampling))
 		default:
 			e.Redraw = given

@@ -23,7 +23,7 @@ import (
 )
 
 // errNotSatisfied reports a loop that ended with a client short of its target.
-var errNotSatisfied = errors.New("not every client has a model of its target accuracy that beats the majority-class baseline")
+var errNotSatisfied = errors.New("not every client has a model that reaches its target and beats the baseline")
 
 // autoFlags are the flags of auto.
 type autoFlags struct {
@@ -32,6 +32,7 @@ type autoFlags struct {
 	perf                     sim.Perf
 	save                     saveFlag
 	epsilon, delta, accuracy []float64
+	target                   []float64 // the same as accuracy, for any metric
 	strategy                 string
 	file, dir, probe         string
 	stages                   int
@@ -47,11 +48,13 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
-		"1/N of the client; of an own file the largest power of ten up to 1/(10N))")
+		"1/N of the client; for your own file, the largest power of ten up to 1/(10N))")
 	cli.NumbersVar(fs, &f.accuracy, "target-accuracy", nil, "accuracy on its held-out records with which a client is "+
 		"satisfied, in (0, 1]: one for all clients, or one for each")
+	cli.NumbersVar(fs, &f.target, "target", nil, "value of --metric on its held-out records with which a client is "+
+		"satisfied, in (0, 1]: one for all clients, or one for each")
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
-		"--target-epsilon, --delta and --target-accuracy")
+		"--target-epsilon, --delta and --target; its target_accuracy is a value of --metric")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
 		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
@@ -74,7 +77,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
-		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact")
+		"lambda", "split", "momentum", "average", "holdout", "seed", "seed-from-os", "exact", "metric")
 	fs.Lookup("seed").Usage = "seed of the split, the deal and the default model, and without --seed-from-os of all " +
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
@@ -86,21 +89,47 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	schedule.Usage += " (default: that of the paper, zero or constant, for the strategies paper, tight, default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
-	clients.Usage += " (default: as many as --target-epsilon, --target-accuracy or --delta list)"
+	clients.Usage += " (default: as many as --target-epsilon, --target or --delta list)"
+}
+
+// checkTargets reports that a target is given twice, or as an accuracy for another metric.
+func checkTargets(cmd *cobra.Command, spec train.Spec) error {
+	if !cmd.Flags().Changed("target-accuracy") {
+		return nil
+	}
+	if spec.Metric != "" && spec.Metric != "accuracy" {
+		return fmt.Errorf("--target-accuracy must not be given with --metric %s: give --target, a value of that metric", spec.Metric)
+	}
+	return cli.RefuseWith(cmd, "target-accuracy", "target")
 }
 
 // clients returns what each client wants.
 func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if f.file != "" {
-		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy"); err != nil {
+		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy", "target"); err != nil {
 			return nil, err
 		}
 		return auto.ReadClients(f.file)
 	}
-	if !cmd.Flags().Changed("clients") {
-		n = max(len(f.epsilon), len(f.accuracy), len(f.delta), 1)
+	wrong, accuracy := checkTargets(cmd, f.train.Spec), f.accuracy
+	if cmd.Flags().Changed("target") {
+		accuracy = slices.Clone(f.target)
+		for i, v := range accuracy {
+			if !(v > 0 && v <= 1) {
+				wrong = errors.Join(wrong, fmt.Errorf("--target = %v, must be in (0, 1]", v))
+				accuracy[i] = 1 // a valid value, so that this is reported once
+			}
+		}
 	}
-	return auto.NewClients(n, f.epsilon, f.delta, f.accuracy)
+	if len(accuracy) == 0 && f.train.Spec.Metric != "" {
+		wrong, accuracy = errors.Join(wrong, fmt.Errorf("--target is missing, must be given: a value of --metric %s",
+			f.train.Spec.Metric)), []float64{1}
+	}
+	if !cmd.Flags().Changed("clients") {
+		n = max(len(f.epsilon), len(accuracy), len(f.delta), 1)
+	}
+	clients, err := auto.NewClients(n, f.epsilon, f.delta, accuracy)
+	return clients, errors.Join(wrong, err)
 }
 
 func newAuto() *cobra.Command {
@@ -109,11 +138,11 @@ func newAuto() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auto",
 		Short: "From a budget and a target accuracy to a trained private model",
-		Long: `Train in stages until every client has a model of its target accuracy, or may spend no
-more. Each stage is planned within the budget, with the clipping norm and noise that a
-utility graph suggests. After a stage each client judges the model by held-out records. A
-satisfied client stops training, still receives the model, and returns if its accuracy
-falls.
+		Long: `Train in stages until every client has a model of its target accuracy (or of its
+--target, for another --metric), or may spend no more. Each stage is planned within the
+budget, with the clipping norm and noise that a utility graph suggests. After a stage each
+client judges the model by held-out records. A satisfied client stops training, still
+receives the model, and returns if its accuracy falls.
 
 What happens next depends on released results. So every round passes a privacy filter that
 is fixed before the first release, and nothing is released beyond ε. The privacy statement
@@ -128,7 +157,7 @@ simulations, and --seed-from-os needs a folder. --save writes the model, for pre
 
 The whole budget is spent in one stage, unless --stages asks for more or the utility graph
 of a named set says that less is enough. The utility graph sees its data without noise, so
-those must be public. An own file has none unless --probe names other data: its clipping
+those must be public. Your own file has none unless --probe names other data: its clipping
 norm and step size follow from its size and the noise. Held-out
 records are not protected. A client is satisfied if the accuracy on them reaches the target
 and beats the majority-class baseline by more than its sampling error, and if the test
@@ -306,9 +335,14 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	return task, graphFor(spec, len(wishes)), err
 }
 
-// graphFor returns the paper's utility graph for so many clients.
+// mostGradients is how many gradients the w* of auto's utility graph takes at most, of all clients. The
+// paper's w* of logistic regression took five times as many; the graph looks at public records that may
+// differ from the task's, so a finer one would not say more.
+const mostGradients = 3_500_000
+
+// graphFor returns the paper's utility graph for so many clients, with a shorter training of w*.
 func graphFor(s train.Spec, clients int) auto.Graph {
 	spec, clips := experiments.PaperUtilitySpec(s.Model, s.Data)
-	all := spec.Train.GradComps * spec.Train.Clients
+	all := min(spec.Train.GradComps*spec.Train.Clients, mostGradients)
 	return auto.Graph{Clips: clips, Sigmas: spec.Sigmas, Draws: spec.Draws, GradComps: all / max(1, clients)}
 }

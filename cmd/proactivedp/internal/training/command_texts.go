@@ -7,6 +7,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/experiments"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/propose"
 	"proactivedp/train"
@@ -24,6 +25,9 @@ func figureCommand(figure experiments.Figure, synthetic bool, o experiments.Make
 	}
 	if figure.Sizes && len(o.Sizes) > 0 {
 		text += " --sizes " + listText(o.Sizes)
+	}
+	if figure.Equal && o.Epsilon != 0 {
+		text += " --target-epsilon " + decimal.Exactly(o.Epsilon)
 	}
 	if o.Runner == train.HogwildRunner {
 		text += fmt.Sprintf(" --runner %s --time-scale %g", o.Runner, o.TimeScale)
@@ -88,7 +92,7 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 		text += fmt.Sprintf(" --target-epsilon %v", r.Epsilon)
 	}
 	if r.TargetAccuracy != 0 {
-		text += fmt.Sprintf(" --target-accuracy %v", r.TargetAccuracy)
+		text += fmt.Sprintf(" --target %v", r.TargetAccuracy)
 	}
 	if !slices.Equal(r.Rounds, usual.Rounds) {
 		text += " --steps " + listText(r.Rounds)

@@ -21,6 +21,7 @@ import (
 	"proactivedp/experiments"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/results"
+	"proactivedp/plan"
 	"proactivedp/propose"
 	"proactivedp/sim"
 	"proactivedp/train"
@@ -99,6 +100,8 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 		"takes on which delays are compared, in (0, 1e6]")
 	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sweep of them compares, each in [1, N] (default: "+
 		"the paper's, or of --data up to four times --batch-size)")
+	fs.Float64Var(&o.Epsilon, "target-epsilon", 0, "certified ε of a record at which *-sample-size-equal compares sample "+
+		"sizes, in [1e-8, 1e4] (default: that of the largest size in the paper, or of --data 1)")
 	f.drawing.add(fs)
 	f.own.add(cmd, &f.where)
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
@@ -164,7 +167,7 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 // and those that do not take long are made.
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
-		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "quick", "scale", "seeds", "sizes", "runner", "time-scale",
+		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "quick", "scale", "seeds", "sizes", "target-epsilon", "runner", "time-scale",
 			"allow-stand-in", "workers", "workers-at", "listen"); err != nil {
 			return nil, err
 		}
@@ -176,6 +179,15 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 	if err == nil && len(f.options.Sizes) > 0 && !isOwn &&
 		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Sizes }) {
 		err = errors.New("--sizes is for sweeps of sample sizes, of which none is named: see --list for *-sample-size")
+	}
+	if err != nil || !cmd.Flags().Changed("target-epsilon") {
+		return figures, err
+	}
+	err = plan.CheckEpsilon(f.options.Epsilon) // 0 would be the default
+	if err == nil && !isOwn &&
+		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Equal }) {
+		err = errors.New("--target-epsilon is for sweeps at an equal ε, of which none is named: see --list for " +
+			"*-sample-size-equal")
 	}
 	return figures, err
 }
@@ -277,7 +289,7 @@ func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, err
 	o := &f.options
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
 	o.Command = func(experiments.Figure, bool) string {
-		all := experiments.Figure{Sizes: true} // one command makes the four
+		all := experiments.Figure{Sizes: true, Equal: true} // one command makes the four
 		return figureCommand(all, false, *o) + f.own.text(&f.where)
 	}
 	return figures, nil

@@ -32,7 +32,8 @@ type ownFigures struct {
 
 // ownFigureFlags are the flags of the trainings, by name.
 var ownFigureFlags = []string{"data", "model", "clients", "partition", "features", "input-scale", "split", "lambda",
-	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta"}
+	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta",
+	"metric"}
 
 // add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
@@ -69,7 +70,7 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 		errs = append(errs, errors.New("names of figures are not for --data, must be left out: all are made"))
 	}
 	if !cli.OwnFile(o.flags.Spec.Data) {
-		errs = append(errs, errors.New("--data is for an own file: figures of named sets have names, see --list"))
+		errs = append(errs, errors.New("--data is for your own file: figures of named sets have names, see --list"))
 	} else if !o.public {
 		errs = append(errs, fmt.Errorf("--public is missing: the figures train on %s without noise and show the result, "+
 			"which no (ε, δ) covers; give it if the records are public, else use propose, train or auto", o.flags.Spec.Data))

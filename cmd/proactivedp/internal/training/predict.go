@@ -27,29 +27,36 @@ import (
 
 // prediction is what a model says of records.
 type prediction struct {
-	Model       string         `json:"model"`
-	Data        string         `json:"data"`
-	Rows        int            `json:"rows"`
-	Predictions []string       `json:"predictions"`       // by row, the label
-	Accuracy    *float64       `json:"accuracy"`          // null where the records have no labels
-	Metrics     *train.Metrics `json:"metrics,omitempty"` // of records with labels
-	Scores      [][]float64    `json:"scores,omitempty"`  // by row, the probability of each label of counts
-	Threshold   float64        `json:"threshold,omitempty"`
-	Counts      []labelCount   `json:"counts"`
-	DataSHA256  string         `json:"data_sha256"`
-	TrainedOn   string         `json:"trained_on_sha256"` // "" where the model's file does not say it
-	Same        bool           `json:"same_data"`         // whether it is known to be trained on these, or a part
-	ParamsHash  string         `json:"params_sha256"`
-	Privacy     claim.Report   `json:"privacy"`             // of the training
-	DataNote    string         `json:"data_note,omitempty"` // of the data that it was trained on
-	Notes       []string       `json:"notes,omitempty"`     // of the training
-	Statement   string         `json:"statement,omitempty"`
+	Model       string              `json:"model"`
+	Data        string              `json:"data"`
+	Rows        int                 `json:"rows"`
+	Predictions []string            `json:"predictions"`       // by row, the label
+	Accuracy    *float64            `json:"accuracy"`          // null where the records have no labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // of records with labels
+	Kept        []keptColumn        `json:"kept,omitempty"`    // the columns of --keep
+	Scores      [][]float64         `json:"scores,omitempty"`  // by row, the probability of each label of counts
+	Threshold   float64             `json:"threshold,omitempty"`
+	Counts      []labelCount        `json:"counts"`
+	DataSHA256  string              `json:"data_sha256"`
+	TrainedOn   string              `json:"trained_on_sha256"` // "" where the model's file does not say it
+	Same        bool                `json:"same_data"`         // whether it is known to be trained on these, or a part
+	ParamsHash  string              `json:"params_sha256"`
+	Privacy     claim.Report        `json:"privacy"`             // of the training
+	DataNote    string              `json:"data_note,omitempty"` // of the data that it was trained on
+	Notes       []string            `json:"notes,omitempty"`     // of the training
+	Statement   string              `json:"statement,omitempty"`
 }
 
 // labelCount is how often a label was predicted.
 type labelCount struct {
 	Label string `json:"label"`
 	Count int    `json:"count"`
+}
+
+// keptColumn is a column of the records that was carried over.
+type keptColumn struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"` // by row
 }
 
 // predictFlags are the flags of the command that do not say where data are.
@@ -60,6 +67,7 @@ type predictFlags struct {
 	unlabelled, asJSON bool
 	scores             bool
 	threshold          float64
+	keep               []string
 }
 
 func newPredict() *cobra.Command {
@@ -86,7 +94,8 @@ labelled are not protected.`,
 			if err != nil {
 				return err
 			}
-			d, labelled, err := f.load(cmd, &where, m)
+			kept := table.Kept{Names: f.keep}
+			d, labelled, err := f.load(cmd, &where, m, &kept)
 			if err != nil {
 				return err
 			}
@@ -94,6 +103,7 @@ labelled are not protected.`,
 			if err != nil {
 				return err
 			}
+			p.keep(kept)
 			p.Data = f.data
 			return f.print(cmd, p)
 		},
@@ -110,6 +120,8 @@ labelled are not protected.`,
 	fs.BoolVar(&f.scores, "scores", false, "also write the probability of each label")
 	fs.Float64Var(&f.threshold, "threshold", 0, "with two labels: predict the second one if its probability is at least "+
 		"this, in (0, 1) (default: the more probable label)")
+	fs.StringSliceVar(&f.keep, "keep", nil, "`columns` of a CSV file, such as an id, that are copied next to the labels; they "+
+		"need not be features (default: none)")
 	fs.StringVar(&f.out, "out", "", "CSV `file` for the labels, one a row (default: stdout)")
 	cli.JSONVar(fs, &f.asJSON)
 	cli.StatementVar(fs)
@@ -134,6 +146,17 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 	if f.column != "" && kind != cli.CSVFile {
 		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
 	}
+	if len(f.keep) > 0 && kind != cli.CSVFile {
+		errs = append(errs, fmt.Errorf("--keep is for a CSV file, not for %s", f.data))
+	}
+	for i, name := range f.keep {
+		if slices.Contains(f.keep[:i], name) {
+			errs = append(errs, fmt.Errorf("--keep names %q twice", name))
+		}
+		if name == rowColumn || name == labelColumn || strings.HasPrefix(name, scoreColumn) {
+			errs = append(errs, fmt.Errorf("--keep = %q, which names a column of the output: rename it in the file", name))
+		}
+	}
 	if f.unlabelled && (!cli.OwnFile(f.data) || kind == cli.CSVFile) {
 		errs = append(errs, fmt.Errorf("--unlabelled is for a LIBSVM, NumPy or image file, not for %s", f.data))
 	}
@@ -143,7 +166,7 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 // load reads the records as those were read that the model was trained on, but for the
 // constants that normalise them, and reports whether they have labels. The labels are the model's,
 // whichever reader reads the file: records may be of one class only.
-func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.Saved) (*data.Dataset, bool, error) {
+func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.Saved, kept *table.Kept) (*data.Dataset, bool, error) {
 	f.outside.Set(m.Inputs.Mapped)
 	if !cli.OwnFile(f.data) {
 		d, err := where.Load(cmd, f.data)
@@ -182,7 +205,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	if err != nil {
 		return nil, false, err
 	}
-	d, labelled, err := f.loadFile(m, labels, form, kind, pixels, int64(where.Memory))
+	d, labelled, err := f.loadFile(m, labels, form, kind, pixels, int64(where.Memory), kept)
 	if err != nil || m.Inputs.Images == nil {
 		return d, labelled, err
 	}
@@ -199,7 +222,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 
 // loadFile reads a file of a kind in a form.
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
-	pixels data.PixelRange, most int64) (_ *data.Dataset, _ bool, err error) {
+	pixels data.PixelRange, most int64, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
 	scaled := m.Inputs.Mapped != nil || form.Pixels != ""
 	switch kind {
 	case cli.NumPyFile, cli.ImageFile:
@@ -229,6 +252,9 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		}
 		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
 		o.Saturate, o.Memory = scaled, most
+		if len(kept.Names) > 0 {
+			o.Kept = kept
+		}
 		if o.Named == nil {
 			o.Features = m.Inputs.Features
 		}
@@ -287,7 +313,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	if labelled {
 		e := models.EvaluateLogits(logits, classes, d.All().All())
 		p.Accuracy = &e.Accuracy
-		metrics := train.MetricsOf(*e, labels)
+		metrics := train.ClassMetricsOf(*e, labels)
 		p.Metrics = &metrics
 	}
 	counts := make([]int, len(labels))
@@ -319,17 +345,43 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 	return cli.Report(cmd, f.asJSON, p)
 }
 
+// keep adds columns of the records.
+func (p *prediction) keep(kept table.Kept) {
+	for i, name := range kept.Names {
+		c := keptColumn{name, make([]string, len(kept.Rows))}
+		for row, fields := range kept.Rows {
+			c.Values[row] = fields[i]
+		}
+		p.Kept = append(p.Kept, c)
+	}
+}
+
+// The columns of the output, next to those that are kept.
+const (
+	rowColumn   = "row"
+	labelColumn = "label"
+	scoreColumn = "probability of " // followed by the label
+)
+
 func (p *prediction) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	header := []string{"row", "label"}
+	header := []string{rowColumn}
+	for _, c := range p.Kept {
+		header = append(header, c.Name)
+	}
+	header = append(header, labelColumn)
 	if p.Scores != nil {
 		for _, c := range p.Counts {
-			header = append(header, "probability of "+c.Label)
+			header = append(header, scoreColumn+c.Label)
 		}
 	}
 	rows := [][]string{header}
 	for i, label := range p.Predictions {
-		row := []string{strconv.Itoa(i + 1), label}
+		row := []string{strconv.Itoa(i + 1)}
+		for _, c := range p.Kept {
+			row = append(row, c.Values[i])
+		}
+		row = append(row, label)
 		if p.Scores != nil {
 			for _, x := range p.Scores[i] {
 				row = append(row, strconv.FormatFloat(x, 'g', 9, 64))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +34,7 @@ type proposeFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
 	request propose.Request
+	target  float64 // the same as request.TargetAccuracy, for any metric
 	probe   string
 	out     string
 	drawing *drawingFlags
@@ -62,7 +62,7 @@ of the noise, and step size η₀/f, in the same number of steps. They are judge
 training rows, never by the test set.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
-are public, the default is own: the data itself. For an own file it is synthetic: data
+are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
 about ten private trainings for half of the target epsilon, of which only the best is
@@ -93,7 +93,7 @@ takes this many times the arithmetic.`,
 
 // givenFlags are the names of the training flags that no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
-	"split", "momentum", "delta", "seed"}
+	"split", "momentum", "delta", "seed", "metric"}
 
 func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
@@ -101,8 +101,10 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.train.AddNamed(cmd, givenFlags...)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
-		" (default: the least that --target-accuracy needs)")
+		" (default: the least that --target needs)")
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
+	fs.Float64Var(&f.target, "target", 0, "value of --metric that is wanted, in (0, 1), above the one of guessing (default: "+
+		"the best)")
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	cli.CountsVar(fs, &r.Rounds, "steps", r.Rounds, "numbers of steps (rounds) to try, of all clients together, each at "+
@@ -113,8 +115,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "hold predictions for "+strconv.Itoa(checkedSettings())+" settings on four "+
-		"data sets against trainings of them")
+	fs.BoolVar(&f.check, "check", false, "hold predictions for settings on four data sets against trainings "+
+		"of them")
 	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
 		"interval was chosen by")
 	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+
@@ -133,10 +135,18 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	f.request.Base = f.train.Spec
 	fillUsual(cmd, &f.request)
 	o := propose.Options{Perf: sim.Perf{Workers: f.workers}, Trials: f.trials(cmd)}
-	wrong := errors.Join(cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), f.drawing.check(cmd, f.out))
+	var outside error
+	if cmd.Flags().Changed("target") && f.target > 0 && f.target < 1 {
+		f.request.TargetAccuracy = f.target
+	} else if cmd.Flags().Changed("target") {
+		f.request.TargetAccuracy = 0.5 // a valid value, so that this is reported once
+		outside = fmt.Errorf("--target = %v, must be in (0, 1)", f.target)
+	}
+	wrong := errors.Join(outside, cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), checkTargets(cmd, f.train.Spec),
+		f.drawing.check(cmd, f.out))
 	if cmd.Flags().Changed("against-grid") {
 		wrong = errors.Join(wrong, experiments.CheckGridTimes(f.against),
-			cli.RefuseWith(cmd, "against-grid", "target-accuracy"))
+			cli.RefuseWith(cmd, "against-grid", "target-accuracy", "target", "metric"))
 	}
 	probed, probing, err := probeFor(f.request.Base.Data, f.probe)
 	o.Probing = probing

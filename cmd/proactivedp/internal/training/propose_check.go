@@ -19,7 +19,7 @@ const checkSeeds = 5
 // checkPredictions holds predictions against trainings, and writes a figure of it to the
 // folder if one is named.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
-	others := []string{"target-epsilon", "target-accuracy", "probe", "steps", "count", "against-grid"}
+	others := []string{"target-epsilon", "target-accuracy", "target", "probe", "steps", "count", "against-grid"}
 	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
 		return cli.Usage(err)
 	}
@@ -82,13 +82,4 @@ func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []experiments.Predic
 		all = append(all, checked...)
 	}
 	return all, sources, nil
-}
-
-// checkedSettings is how many settings are checked.
-func checkedSettings() int {
-	n := 0
-	for _, c := range experiments.PredictionCases() {
-		n += len(c.Epsilon) * len(c.Noise) * len(c.Walks)
-	}
-	return n
 }

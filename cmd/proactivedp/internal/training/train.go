@@ -11,6 +11,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
+	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
@@ -189,7 +190,7 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		spec.Runner = train.DistributedRunner
 	}
 	f.train.DrawExactly(cmd)
-	if err := f.checkEpochs(cmd); err != nil {
+	if err := errors.Join(f.checkAllocation(cmd), f.checkEpochs(cmd)); err != nil {
 		return cli.Usage(err)
 	}
 	if err := checkTrain(cmd, *spec, errors.Join(spec.Validate(), f.keep.fits(*spec), checkTarget(cmd, *spec),
@@ -232,6 +233,12 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 		return nil, err
 	}
 	own := cli.OwnFile(spec.Data) && !f.serve.Asked()
+	if f.allocates() && f.from.setting == nil {
+		if err := f.allocate(cmd, d, root); err != nil {
+			return nil, cli.Usage(err)
+		}
+		spec = f.train.Spec
+	}
 	if own && f.from.setting == nil {
 		f.train.OwnModel(cmd, d)
 		spec.Model = f.train.Spec.Model
@@ -247,11 +254,10 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 		if p, err = spec.Prepare(d, root); err != nil {
 			return nil, cli.Usage(err)
 		}
-	}
-	if cmd.Flags().Changed("epochs") {
+	} else if cmd.Flags().Changed("epochs") {
 		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
 		n := p.Config.Mechanism.DatasetSize
-		rounds, ok := plan.Rounds(f.epochs, dp.Event{SampleSize: size, DatasetSize: n})
+		rounds, ok := plan.Rounds(f.epochs, p.Config.Mechanism.EventOf(size))
 		if most := decimal.MaxWhole / size; !ok || rounds > most {
 			return nil, cli.Usage(fmt.Errorf("--epochs = %v of N = %d, must be at most %d steps with batches of %d", f.epochs,
 				n, most, size))
@@ -271,6 +277,42 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 		return nil, cli.Usage(err)
 	}
 	return p, cli.Usage(f.trace.check(p))
+}
+
+// allocates reports whether the training draws by random allocation.
+func (f *trainFlags) allocates() bool { return dp.Sampling(f.train.Spec.Sampling) == dp.Allocation }
+
+// checkAllocation reports what is wrong with the flags of a training by random allocation. Until the
+// number of records is known, the batch size is 1.
+func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
+	if !f.allocates() || f.from.setting != nil {
+		return nil
+	}
+	f.train.Spec.SampleSize = "1"
+	var errs []error
+	for _, name := range []string{"batch-size", "grad-computations"} {
+		if cmd.Flags().Changed(name) {
+			errs = append(errs, fmt.Errorf("--%s cannot be given with --sampling allocation: give --batches and --epochs or "+
+				"--steps", name))
+		}
+	}
+	if !cli.OwnFile(f.train.Spec.Data) && !cli.AnyChanged(cmd, "epochs", "steps") {
+		errs = append(errs, errors.New("--epochs or --steps is missing: --sampling allocation has no default for them"))
+	}
+	return errors.Join(errs...)
+}
+
+// allocate sets the batch size of a training by random allocation: N/t records, rounded up, which scales
+// the learning rate and the virtual clock.
+func (f *trainFlags) allocate(cmd *cobra.Command, d *data.Dataset, root *rng.Root) error {
+	p, err := f.train.Spec.Prepare(d, root)
+	if err != nil {
+		return err
+	}
+	sized := f.train.Spec
+	sized.SampleSize = strconv.Itoa(p.Config.Mechanism.Event(0).ExpectedSize())
+	sized.GradComps = p.Config.Mechanism.Event(0).ExpectedSize() // one round, until --epochs or --steps say more
+	return f.train.Fill(cmd, func(string, string) train.Spec { return sized })
 }
 
 // choose returns the spec of a prepared training on an own file, with what was not given chosen for its

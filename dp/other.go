@@ -1,0 +1,96 @@
+package dp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Other names a mechanism that is not a round of training. Its releases compose with rounds, for
+// example a histogram with Laplace noise. An [Event] of it has the Sampling [Unsampled].
+type Other string
+
+// The mechanisms other than rounds of training. Their sensitivities are those under the Adjacency of
+// the event.
+const (
+	// GaussianNoise is a release with noise N(0, σ²), where NoiseMultiplier is σ over the sensitivity in
+	// the 2-norm.
+	GaussianNoise Other = "gaussian"
+	// LaplaceNoise is a release with Laplace noise of scale b for each coordinate, where NoiseMultiplier
+	// is b over the sensitivity in the 1-norm. So it is (1/NoiseMultiplier)-private.
+	LaplaceNoise Other = "laplace"
+	// RandomizedResponse answers a question with yes or no for each record: the truth with probability
+	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
+	// must be ReplaceOne.
+	RandomizedResponse Other = "randomized-response"
+	// ApproximateDP is any release of which only (Epsilon, Delta) is known. Delta may be 0.
+	ApproximateDP Other = "approximate"
+)
+
+// Others lists the names of mechanisms other than rounds of training.
+func Others() []Other { return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, ApproximateDP} }
+
+// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it, and
+// accountants that do not name such events refuse them.
+const Unsampled Sampling = "none"
+
+// The largest ε of an event with an Other mechanism, and the range of the NoiseMultiplier of
+// LaplaceNoise.
+const (
+	MaxOtherEpsilon = 100
+	minLaplace      = 1. / MaxOtherEpsilon
+	maxLaplace      = 1e6
+)
+
+// validateOther is Validate for an event with an Other mechanism.
+func (e Event) validateOther() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !slices.Contains(Others(), e.Other) {
+		_, err := parse("mechanism", string(e.Other), Others())
+		return err
+	}
+	if e.Sampling != Unsampled {
+		fail("sampling = %q, must be %q with mechanism %s", e.Sampling, Unsampled, e.Other)
+	}
+	_, err := ParseAdjacency(string(e.Adjacency))
+	errs = append(errs, err)
+	if e.Rate != 0 || e.SampleSize != 0 || e.DatasetSize != 0 || e.Redraw != "" || e.Group > 1 || e.Group < 0 {
+		fail("sample rate, sizes, redraw and group must not be given with mechanism %s", e.Other)
+	}
+	epsilon := false
+	switch e.Other {
+	case GaussianNoise:
+		errs = append(errs, CheckPositive("noise multiplier", e.NoiseMultiplier))
+	case LaplaceNoise:
+		errs = append(errs, CheckRange("noise multiplier", e.NoiseMultiplier, minLaplace, maxLaplace))
+	case RandomizedResponse:
+		epsilon = true
+		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
+		if err == nil && e.Adjacency != ReplaceOne {
+			fail("adjacency = %q, must be %q with mechanism %s: a record that is not there has no answer", e.Adjacency,
+				ReplaceOne, e.Other)
+		}
+	case ApproximateDP:
+		epsilon = true
+		if !(e.Delta >= 0 && e.Delta < 1) {
+			fail("delta = %v, must be in [0, 1)", e.Delta)
+		}
+		if e.Epsilon == 0 && e.Delta == 0 {
+			fail("epsilon = 0 and delta = 0, one of them must be given with mechanism %s", e.Other)
+		}
+	}
+	if epsilon {
+		errs = append(errs, CheckRange("epsilon", e.Epsilon, 0, MaxOtherEpsilon))
+	}
+	if epsilon != (e.NoiseMultiplier == 0) && epsilon {
+		fail("noise multiplier = %v, must not be given with mechanism %s", e.NoiseMultiplier, e.Other)
+	}
+	if !epsilon && e.Epsilon != 0 || e.Other != ApproximateDP && e.Delta != 0 {
+		fail("epsilon = %v and delta = %v, must not be given with mechanism %s", e.Epsilon, e.Delta, e.Other)
+	}
+	if e.Count < 1 {
+		fail("count of releases = %d, must be at least 1", e.Count)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package dp_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+// A release that is not a round of training has its own fields and no others, and accountants that do
+// not compose it refuse it.
+func TestOtherReleasesAreChecked(t *testing.T) {
+	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Count: 1}
+	approximate := dp.Event{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 1, Count: 1}
+	for want, e := range map[string]dp.Event{
+		`mechanism = "exponential", must be "gaussian", "lap`:  with(laplace, func(e *dp.Event) { e.Other = "exponential" }),
+		`sampling = "poisson", must be "none"`:                 with(laplace, func(e *dp.Event) { e.Sampling = dp.Poisson }),
+		"noise multiplier = 0, must be in [0.01, 1e+06]":       with(laplace, func(e *dp.Event) { e.NoiseMultiplier = 0 }),
+		"noise multiplier = NaN":                               with(laplace, func(e *dp.Event) { e.NoiseMultiplier = math.NaN() }),
+		"epsilon = 1 and delta = 0, must not be given":         with(laplace, func(e *dp.Event) { e.Epsilon = 1 }),
+		"epsilon = 0 and delta = 0.1, must not be given":       with(laplace, func(e *dp.Event) { e.Delta = 0.1 }),
+		"sizes, redraw and group must not be given":            with(laplace, func(e *dp.Event) { e.Rate = 0.5 }),
+		"group must not be given":                              with(laplace, func(e *dp.Event) { e.Group = 2 }),
+		"count of releases = 0":                                with(laplace, func(e *dp.Event) { e.Count = 0 }),
+		`adjacency = "", must be`:                              with(laplace, func(e *dp.Event) { e.Adjacency = "" }),
+		"noise multiplier = 3, must not be given":              with(approximate, func(e *dp.Event) { e.NoiseMultiplier = 3 }),
+		"epsilon = 101, must be in [0, 100]":                   with(approximate, func(e *dp.Event) { e.Epsilon = 101 }),
+		"epsilon = -1, must be in [0, 100]":                    with(approximate, func(e *dp.Event) { e.Epsilon = -1 }),
+		"delta = 1, must be in [0, 1)":                         with(approximate, func(e *dp.Event) { e.Delta = 1 }),
+		"epsilon = 0 and delta = 0, one of them":               with(approximate, func(e *dp.Event) { e.Epsilon = 0 }),
+		"a record that is not there has no answer":             with(approximate, func(e *dp.Event) { e.Other = dp.RandomizedResponse }),
+		"epsilon = 1 and delta = 0, must not be given without": with(poissonRounds(), func(e *dp.Event) { e.Epsilon = 1 }),
+	} {
+		if err := e.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, must say %q", err, want)
+		}
+	}
+	for _, acc := range accountants() {
+		_, err := acc.Epsilon(t.Context(), []dp.Event{poissonRounds(), laplace}, 1e-5)
+		if (err == nil) != (acc.Name() == "pld") || err != nil && !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("%s: %v", acc.Name(), err)
+		}
+	}
+	if err := errors.Join(laplace.Validate(), approximate.Validate()); err != nil {
+		t.Error(err)
+	}
+}
+
+func with(e dp.Event, change func(*dp.Event)) dp.Event {
+	change(&e)
+	return e
+}

@@ -1,0 +1,147 @@
+package pld
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"proactivedp/dp"
+)
+
+func otherRelease(kind dp.Other, v, delta float64, count int) dp.Event {
+	e := dp.Event{Other: kind, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Count: count, Delta: delta}
+	if kind == dp.GaussianNoise || kind == dp.LaplaceNoise {
+		e.NoiseMultiplier = v
+	} else {
+		e.Epsilon = v
+	}
+	return e
+}
+
+// The measures of Laplace noise contain its δ(ε) = 1 - e^((ε-1/b)/2), for 0 ≤ ε ≤ 1/b, closely, and have
+// all of the probability. Those of randomized response have δ(ε) = (e^a - e^ε)/(1 + e^a), and a δ of
+// their own is added.
+func TestLossesOfOtherReleases(t *testing.T) {
+	for _, eps := range []float64{1e-3, 0.1, 1, 7, 100} {
+		below, above := laplace(eps)
+		for _, u := range []*rule{below.of[0], above.of[0]} {
+			sum := 0.0
+			for _, p := range u.logP {
+				sum += math.Exp(p)
+			}
+			if math.Abs(sum-1) > 1e-11 {
+				t.Errorf("Laplace, ε = %v: probability %v", eps, sum)
+			}
+		}
+		for _, at := range []float64{0, 0.1 * eps, 0.5 * eps, 0.999 * eps} {
+			want := -math.Expm1((at - eps) / 2)
+			low, _ := below.delta(add, at)
+			_, high := above.delta(add, at)
+			if !(low <= want*(1+1e-12) && want <= high*(1+1e-12) && high-low <= 2e-6*eps) {
+				t.Errorf("Laplace, ε = %v: δ(%v) in [%v, %v], want %v", eps, at, low, high, want)
+			}
+		}
+		_, two := otherMeasures(otherRelease(dp.ApproximateDP, eps, 1e-3, 1))
+		_, high := two.delta(remove, eps/2)
+		if want := (1-1e-3)*(math.Exp(eps)-math.Exp(eps/2))/(1+math.Exp(eps)) + 1e-3; !(high >= want && high <= want*(1+1e-12)) {
+			t.Errorf("(%v, 1e-3): δ = %v, want %v", eps, high, want)
+		}
+	}
+}
+
+// Many releases that are ε-private, next to a training with almost no cost, cost what the optimal
+// composition theorem says (Kairouz, Oh, Viswanath, ICML 2015, Theorem 3.3):
+// δ(ε) = Σ_i binom(n, i)·(e^((n-i)a) - e^(ε+ia))₊/(1+e^a)^n.
+func TestOptimalComposition(t *testing.T) {
+	const n, a, delta = 20, 0.2, 1e-5
+	training := event(0.001, 1e4, 1)
+	b := epsilon(t, Accountant{}, delta, training, otherRelease(dp.ApproximateDP, a, 0, n))
+	at := func(eps float64) float64 {
+		sum := 0.0
+		for i := range n + 1 {
+			lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+			choose := lg(n) - lg(i) - lg(n-i) - n*math.Log1p(math.Exp(a))
+			if x := a * float64(n-2*i); x > eps {
+				sum += math.Exp(choose+a*float64(n-i)) * -math.Expm1(eps-x)
+			}
+		}
+		return sum
+	}
+	if high, low := at(b.EpsilonUpper), at(b.EpsilonLower); high > delta || low < delta*(1-0.02) || b.EpsilonUpper > b.EpsilonLower*1.01 {
+		t.Errorf("%+v: δ = %v and %v at the ends", b, low, high)
+	}
+}
+
+// A Gaussian release costs as much as a round of all records whose sum moves as far, for each kind of
+// rounds.
+func TestGaussianReleases(t *testing.T) {
+	fixed, whole := event(0.05, 1.5, 20), event(1, 8, 3)
+	fixed.Sampling, fixed.Adjacency = dp.FixedSize, dp.ReplaceOne
+	whole.Sampling, whole.Adjacency = dp.FixedSize, dp.ReplaceOne
+	gaussian := otherRelease(dp.GaussianNoise, 4, 0, 3)
+	gaussian.Adjacency = dp.ReplaceOne
+	poisson := event(0.05, 1.5, 20)
+	for i, c := range [][2][]dp.Event{
+		{{fixed, gaussian}, {fixed, whole}},
+		{{poisson, otherRelease(dp.GaussianNoise, 4, 0, 3)}, {poisson, event(1, 4, 3)}},
+		{{otherRelease(dp.GaussianNoise, 4, 0, 3), poisson}, {poisson, event(1, 4, 3)}},
+	} {
+		got, want := epsilon(t, Accountant{}, 1e-5, c[0]...), epsilon(t, Accountant{}, 1e-5, c[1]...)
+		if got.EpsilonUpper > want.EpsilonUpper*(1+3e-3) || got.EpsilonUpper < want.EpsilonLower || !sound(got) ||
+			got.EpsilonLower > want.EpsilonUpper || got.Sampling != c[1][0].Sampling {
+			t.Errorf("%d: %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+// A training and a release of ε₀ cost at least the training, and at most the sum. A δ₀ is spent.
+func TestTrainingAndOtherRelease(t *testing.T) {
+	once := allocated(2, 20, 3, dp.EachEpoch)
+	for _, training := range []dp.Event{event(0.01, 1, 500), once, shuffledBatches(3, 10, 2, dp.ZeroOut)} {
+		alone := epsilon(t, Accountant{}, 1e-5, training)
+		for _, o := range []dp.Event{otherRelease(dp.LaplaceNoise, 2, 0, 1), otherRelease(dp.ApproximateDP, 0.5, 1e-6, 1),
+			otherRelease(dp.ApproximateDP, 40, 0, 1)} {
+			o.Adjacency = training.Adjacency
+			most := o.Epsilon
+			if o.Other == dp.LaplaceNoise {
+				most = 0.5
+			}
+			less := epsilon(t, Accountant{}, 1e-5-o.Delta, training)
+			b := epsilon(t, Accountant{}, 1e-5, training, o)
+			if !sound(b) || b.EpsilonUpper < alone.EpsilonLower || b.EpsilonUpper > (less.EpsilonUpper+most)*(1+2e-3) ||
+				b.EpsilonLower < alone.EpsilonLower*(1-2e-2) {
+				t.Errorf("%s and %s: %+v, alone %+v", training.Sampling, o.Other, b, alone)
+			}
+			p, err := (Accountant{}).Delta(t.Context(), []dp.Event{training, o}, b.EpsilonUpper)
+			if err != nil || p.DeltaUpper > 1e-5*1.05 || p.DeltaUpper < p.DeltaLower {
+				t.Errorf("%s and %s: δ at the upper end %+v, %v", training.Sampling, o.Other, p, err)
+			}
+		}
+	}
+}
+
+func TestOtherReleasesThatAreRefused(t *testing.T) {
+	group := event(0.01, 1, 500)
+	group.Group = 3
+	replaced := otherRelease(dp.LaplaceNoise, 2, 0, 1)
+	replaced.Adjacency = dp.ReplaceOne
+	var many []dp.Event
+	for i := range maxMeasures + 1 {
+		many = append(many, otherRelease(dp.LaplaceNoise, float64(1+i), 0, 1))
+	}
+	for want, events := range map[string][]dp.Event{
+		"group = 3 of the rounds":          {group, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"must be add-or-remove as in":      {event(0.01, 1, 500), replaced},
+		"at least one round of training":   {otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"must be at most 16: count equal":  append(many, event(0.01, 1, 500)),
+		"noise multiplier = 1e-09, must":   {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1e-9, 0, 1)},
+		"count = 4611686018427387904, mus": {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1, 0, 1<<62)},
+		"delta = 1e-05, must be above":     {event(0.01, 1, 500), otherRelease(dp.ApproximateDP, 0, 1e-6, 10)},
+	} {
+		if _, err := (Accountant{}).Epsilon(t.Context(), events, 1e-5); !errors.Is(err, dp.ErrNotCovered) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, must say %q", err, want)
+		}
+	}
+}

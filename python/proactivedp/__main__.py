@@ -1,0 +1,21 @@
+"""python -m proactivedp is the program proactivedp."""
+import os
+import subprocess
+import sys
+
+from proactivedp._program import Error, program
+
+
+def main() -> int:
+    try:
+        command = [program(), *sys.argv[1:]]
+    except Error as error:
+        print(f"proactivedp: {error}", file=sys.stderr)
+        return 1
+    if os.name == "posix":
+        os.execv(command[0], command)  # signals then reach the program itself
+    return subprocess.call(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

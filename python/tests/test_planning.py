@@ -1,0 +1,178 @@
+"""The package against the program that its wheel contains."""
+import dataclasses
+import json
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import proactivedp
+from proactivedp import Infeasible, NotCovered, Steps, Wrong, _program
+
+
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([proactivedp.program(), *arguments], capture_output=True, encoding="utf-8")
+
+
+def forked(question, answers) -> None:
+    answers.put(question())
+
+
+class TestPlanning(unittest.TestCase):
+    def test_a_plan_is_that_of_the_command(self) -> None:
+        plan = proactivedp.plan(n=50_000, epochs=20, target_epsilon=3, delta=1e-5)
+        printed = json.loads(command("plan", "--n=50000", "--epochs=20", "--target-epsilon=3", "--delta=1e-5",
+                                     "--tight=false", "--json").stdout)
+        self.assertEqual(plan.noise_multiplier, printed["sigma"])
+        self.assertEqual((plan.steps, plan.batch_size), (printed["run"]["rounds"], printed["run"]["sample_size"]))
+        self.assertEqual(plan.epsilon_upper, printed["per_record"]["epsilon_upper"])
+        self.assertEqual(plan.statement, printed["statement"])
+        self.assertLessEqual(plan.epsilon_upper, 3)
+        self.assertLess(plan.epsilon_lower, plan.epsilon_upper)
+
+    def test_accounts_of_what_was_planned_and_calibrated_agree(self) -> None:
+        plan = proactivedp.plan(n=10_000, batch_size=100, steps=500, target_epsilon=1, delta=1e-5)
+        one = proactivedp.account(plan, delta=1e-5)
+        self.assertLess(abs(one.epsilon_upper - plan.epsilon_upper), 1e-3)
+        two = proactivedp.account(plan, plan, delta=1e-5)
+        self.assertTrue(one.epsilon_upper < two.epsilon_lower < 2 * one.epsilon_upper)
+        back = proactivedp.account(plan, epsilon=one.epsilon_upper)
+        self.assertLessEqual(back.delta_lower, 1e-5)
+        least = proactivedp.calibrate(target_epsilon=1, delta=1e-5, batch_size=100, n=10_000, steps=500)
+        self.assertEqual(least.solved_for, "noise_multiplier")
+        self.assertLess(abs(least.noise_multiplier / plan.noise_multiplier - 1), 1e-3)
+        self.assertLessEqual(proactivedp.account(least, delta=1e-5, accountant="pld").epsilon_upper, 1 + 1e-3)
+
+    def test_an_approximation_proves_no_bound(self) -> None:
+        account = proactivedp.account(Steps(1.1, 10_000, sample_rate=0.004), delta=1e-5, accountant="gdp")
+        self.assertEqual((account.kind, account.epsilon_upper), ("approximation", float("inf")))
+
+    def test_errors_have_the_messages_of_the_program(self) -> None:
+        for error, text, ask in [
+            (Wrong, "data set size N = -1, must be in [1, 2^53 = 9007199254740992]\n"
+                    "epsilon = -3, must be in [1e-08, 10000]",
+             lambda: proactivedp.plan(n=-1, epochs=20, target_epsilon=-3)),
+            (Wrong, "epochs = nan, must be finite", lambda: proactivedp.plan(n=10, epochs=float("nan"))),
+            (Wrong, "0 events, must be from 1 to 500", lambda: proactivedp.account(delta=1e-5)),
+            (Wrong, "delta = 2, must be in (0, 1)", lambda: proactivedp.account(Steps(1, 1, 0.5), delta=2)),
+            (Wrong, "must name one accountant",
+             lambda: proactivedp.account(Steps(1, 1, 0.5), delta=1e-5, accountant="all")),
+            (NotCovered, "", lambda: proactivedp.account(Steps(1, 10, batch_size=5, n=100, sampling="fixed"),
+                                                         delta=1e-5, accountant="closed-form")),
+            (Infeasible, "", lambda: proactivedp.calibrate(target_epsilon=1e-3, delta=1e-12, noise_multiplier=0.5,
+                                                           sample_rate=0.5)),
+            (Wrong, "member has 3 values and score has 2",
+             lambda: proactivedp.audit_scores([0, 1, 1], [0.5, 1], delta=1e-5)),
+            (Wrong, "--frob", lambda: proactivedp.propose("phishing", frob=3)),
+        ]:
+            with self.subTest(text=text), self.assertRaises(error) as raised:
+                ask()
+            self.assertIn(text, str(raised.exception))
+            self.assertEqual(type(raised.exception).__module__, "proactivedp")
+
+    def test_answers_are_values(self) -> None:
+        account = proactivedp.account(Steps(1.1, 100, sample_rate=0.01), delta=1e-5)
+        self.assertEqual(pickle.loads(pickle.dumps(account)), account)
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            account.epsilon_upper = 0  # type: ignore[misc]
+
+    def test_an_audit_of_scores(self) -> None:
+        draw = random.Random(1)
+        member = [draw.randrange(2) for _ in range(200)]
+        audit = proactivedp.audit_scores(member, [9 * m + draw.gauss(0, 1) for m in member], delta=1e-5)
+        self.assertGreater(audit.epsilon_lower, 2)
+        self.assertEqual((audit.canaries, audit.auc, audit.confidence), (200, 1, 0.95))
+
+    def test_module_is_the_program(self) -> None:
+        asked = subprocess.run([sys.executable, "-m", "proactivedp", "plan", "--n=-1"], capture_output=True,
+                               encoding="utf-8")
+        self.assertEqual((asked.returncode, asked.stdout), (2, ""))
+        self.assertIn("proactivedp: ", asked.stderr)
+
+
+class TestProcess(unittest.TestCase):
+    def ask(self) -> proactivedp.Account:
+        return proactivedp.account(Steps(1.1, 100, sample_rate=0.01), delta=1e-5)
+
+    def test_one_process_answers_all_threads(self) -> None:
+        before = self.ask()
+        child = _program.process._child
+        found = {}
+        threads = [threading.Thread(target=lambda i=i: found.update(
+            {i: proactivedp.account(Steps(1 + i / 10, 100, sample_rate=0.01), delta=1e-5)})) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        for i in range(8):
+            self.assertEqual(found[i], proactivedp.account(Steps(1 + i / 10, 100, sample_rate=0.01), delta=1e-5))
+        self.assertEqual(found[1], before)
+        self.assertIs(_program.process._child, child)
+
+    def test_close_ends_it_and_a_question_starts_it(self) -> None:
+        self.ask()
+        child = _program.process._child
+        proactivedp.close()
+        proactivedp.close()
+        self.assertEqual(child.poll(), 0)
+        self.ask()
+
+    def test_a_process_that_is_killed(self) -> None:
+        self.ask()
+        _program.process._child.kill()
+        with self.assertRaisesRegex(proactivedp.Error, "ended without an answer"):
+            self.ask()
+        self.ask()
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_forked_process_asks_another_one(self) -> None:
+        mine = self.ask()
+        child = _program.process._child
+        fork = multiprocessing.get_context("fork")
+        answers = fork.Queue()
+        other = fork.Process(target=forked, args=(self.ask, answers))
+        other.start()
+        self.assertEqual(answers.get(timeout=30), mine)
+        other.join()
+        self.assertEqual(self.ask(), mine)
+        self.assertIs(_program.process._child, child)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "no timer")
+    def test_an_interrupted_question_keeps_its_answer_from_the_next(self) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.ask()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                proactivedp.plan(n=50_000, epochs=20, target_epsilon=3, delta=1e-5)
+        self.assertEqual(self.ask(), proactivedp.account(Steps(1.1, 100, sample_rate=0.01), delta=1e-5))
+
+    def test_import_is_light(self) -> None:
+        code = ("import sys, time; t = time.process_time(); import proactivedp; t = time.process_time() - t; "
+                "assert not {'numpy', 'sklearn', 'tempfile'} & sys.modules.keys(); print(t)")
+        seconds = min(float(subprocess.check_output([sys.executable, "-S", "-c", code], env={
+            **os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(proactivedp.__file__))})) for _ in range(3))
+        self.assertLess(seconds, 0.1)
+
+    def test_a_question_after_the_first_waits_little(self) -> None:
+        run = Steps(1.1, 100, batch_size=100, n=10_000)
+        self.ask()
+        best = 1.0
+        for _ in range(20):
+            start = time.perf_counter()
+            proactivedp.account(run, delta=1e-5, accountant="rdp")
+            best = min(best, time.perf_counter() - start)
+        self.assertLess(best, 0.005)
+
+
+if __name__ == "__main__":
+    unittest.main()
