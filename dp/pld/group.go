@@ -12,8 +12,8 @@ const (
 	// maxSpecs is the largest number of different rounds that are composed one by one.
 	maxSpecs = 1024
 	// maxGroups is the largest number of different rounds of the lower end if there are more, and
-	// maxCorners that of the upper end.
-	maxGroups, maxCorners = 512, 512
+	// maxCorners that of the upper end, which is sharper.
+	maxGroups, maxCorners = 512, 1024
 )
 
 // cheaper returns a release with few different rounds that costs at most as much as the given rounds.

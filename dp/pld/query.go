@@ -441,7 +441,7 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 		return [][]query{{attack}}, []query{q}, nil
 	case len(q.specs) > maxSpecs && q.exact() == nil:
 		l := q
-		l.specs = cheaper(q.ctx, q.specs)
+		l.specs, l.accuracy = cheaper(q.ctx, q.specs), max(q.accuracy, 1e-2) // cheaper rounds are off by more
 		m := q
 		if m.specs = costlier(q.ctx, q.specs); q.directions[0] != remove {
 			return [][]query{{l}}, []query{m}, nil
