@@ -11,8 +11,8 @@ import (
 const (
 	// maxSpecs is the largest number of different rounds that are composed one by one.
 	maxSpecs = 1024
-	// maxGroups is the largest number of different rounds of the lower end if there are more, and
-	// maxCorners that of the upper end, which is sharper.
+	// If there are more, maxGroups limits the rounds of the lower end, and maxCorners those of the
+	// upper end, which is sharper.
 	maxGroups, maxCorners = 512, 1024
 )
 
@@ -99,8 +99,8 @@ func mixtures(specs []spec) []spec {
 
 // mixed is a number T of rounds that are mixtures of corners, with different weights of mean weight.
 //
-// The transform of round i is M_i = Σ_k w_ik·M_k. Let M be that of the mean weights, and x_i =
-// M_i/M - 1. Then Σx_i = 0 and |x_i| ≤ ξ = max|M_k - M|/|M|. So the product of the M_i is M^T·e^θ with
+// The transform of round i is M_i = Σ_k w_ik·M_k. Let M = Σ_k w_k·M_k with the mean weights w_k,
+// and x_i = M_i/M - 1. Then Σx_i = 0 and |x_i| ≤ ξ = max|M_k - M|/|M|. So the product of the M_i is M^T·e^θ with
 // |θ| ≤ Σ|log(1+x_i) - x_i| ≤ T·ξ²/(2(1-ξ)) if ξ < 1. On the real line θ ≤ 0, because the logarithm is
 // concave.
 type mixed struct {

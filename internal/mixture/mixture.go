@@ -4,8 +4,8 @@
 // H_γ = ∫(P - γQ)₊. For every γ ≥ 0:
 //
 //   - at a given σ, H_γ is convex in q, because P is linear in q and Q is constant;
-//   - at a given q, H_γ = q·h(1 + (γ-1)/q), where h is that of the Gaussian mechanism with μ = 1/σ, and
-//     1-γ where the argument is not positive. h is a Black–Scholes price with volatility μ, so
+//   - at a given q, H_γ = q·h(1 + (γ-1)/q), where h belongs to the Gaussian mechanism with μ = 1/σ,
+//     and H_γ = 1-γ if the argument is not positive. h is a Black–Scholes price with volatility μ, so
 //     h″/h′ = (log γ)²/μ³ - μ/4. That is at least u″/u′ with u = erf(μ/√8), and u grows with μ. So h is
 //     convex in u.
 //
