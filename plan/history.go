@@ -115,7 +115,7 @@ func ReadHistory(r io.Reader, sampling dp.Sampling, adjacency dp.Adjacency) (His
 		errs = append(errs, err)
 	}
 	notes, err := file.Report.notes()
-	err = errors.Join(err, file.Report.checkBounds())
+	err = errors.Join(err, file.Report.checkBounds(slices.Concat(lists...)))
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return History{}, err
 	}
@@ -149,12 +149,14 @@ type report struct {
 	} `json:"privacy"`
 }
 
-// checkBounds refuses the report of a training whose private bounds cost more than its rounds say.
-func (r report) checkBounds() error {
+// checkBounds refuses the report of a training whose private bounds cost more than its events say.
+// Older reports do not list the bounds among the releases.
+func (r report) checkBounds(events []dp.Event) error {
 	var config map[string]json.RawMessage
 	_ = json.Unmarshal(r.Config, &config) // other reports have another config
 	epsilon, there := config["bounds_epsilon"]
-	if !there || string(epsilon) == "0" {
+	listed := func(e dp.Event) bool { return e.Other == dp.ApproximateDP }
+	if !there || string(epsilon) == "0" || slices.ContainsFunc(events, listed) {
 		return nil
 	}
 	return fmt.Errorf("bounds_epsilon = %.40s: the bounds of the columns cost this ε, which is not among the rounds: give the "+

@@ -161,3 +161,21 @@ func TestPlanNamesItsRoot(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A report of a training with private bounds lists them among its releases. One of an older program does
+// not, and is refused.
+func TestReportsListPrivateBounds(t *testing.T) {
+	const rounds = `{"sampling": "poisson", "noise_multiplier": 2, "sample_rate": 0.01, "count": 10}`
+	const bounds = `{"sampling": "none", "noise_multiplier": 0, "count": 1, "mechanism": "approximate", "epsilon": 0.5}`
+	report := func(events string) string {
+		return `{"config": {"bounds_epsilon": 0.5}, "releases": [{"events": [` + events + `]}]}`
+	}
+	h, err := ReadHistory(strings.NewReader(report(rounds+`, `+bounds)), dp.Poisson, "")
+	if err != nil || len(h.Events) != 2 || h.Events[1].Epsilon != 0.5 || h.Events[1].Adjacency != dp.AddOrRemove {
+		t.Errorf("%+v, %v", h.Events, err)
+	}
+	if _, err := ReadHistory(strings.NewReader(report(rounds)), dp.Poisson, ""); err == nil ||
+		!strings.Contains(err.Error(), "bounds_epsilon = 0.5: the bounds of the columns cost this") {
+		t.Error(err)
+	}
+}

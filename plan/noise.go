@@ -11,8 +11,8 @@ import (
 )
 
 // LeastNoise returns the least noise multiplier σ in [0.05, 1e6] for which the composition of the
-// events costs at most epsilon at delta. All events get this σ; their own noise multipliers are
-// ignored. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
+// events costs at most epsilon at delta. All rounds of training get this σ; their own noise multipliers
+// are ignored. epsilon must be in [1e-8, 1e4] and delta in [1e-300, 1).
 //
 // LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7
 // digits. Its relative error is at most 1e-4, plus the uncertainty of acc. coarse is as in Calibrate.
@@ -31,13 +31,18 @@ func LeastNoise(
 	with := func(sigma float64) []dp.Event {
 		noisy := slices.Clone(events)
 		for i := range noisy {
-			noisy[i].NoiseMultiplier = sigma
+			if noisy[i].Other == "" {
+				noisy[i].NoiseMultiplier = sigma
+			}
 		}
 		return noisy
 	}
 	squares, adjacency := 0.0, dp.Adjacency("")
 	errs.add(checkEvents(with(1)))
 	for _, e := range events {
+		if e.Other != "" {
+			continue
+		}
 		squares += float64(e.Count) * e.SampleRate() * e.SampleRate()
 		adjacency = e.Adjacency
 	}

@@ -74,3 +74,37 @@ func TestAllocationIsRefusedWhereItIsNotDrawn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Private bounds compose with the training, of Poisson samples or by random allocation: the noise for a
+// target is less than that for the target minus the ε of the bounds, and the report lists them.
+func TestPrivateBoundsCompose(t *testing.T) {
+	for _, s := range []Spec{allocating(), smallSpec()} {
+		s.Clients, s.Delta = 1, 1e-5
+		source := NewSource(drawn())
+		less, err := source.Calibrate(t.Context(), s, 1.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.BoundsEpsilon = 0.5
+		s, err = source.Calibrate(t.Context(), s, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := source.Prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Train(context.Background(), sim.Perf{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := r.Releases[len(r.Releases)-1].Events[0]
+		if e := *r.Privacy.EpsilonUpper; !(e <= 2 && e > 1.99) || s.NoiseMultiplier >= less.NoiseMultiplier ||
+			p.KeepsTarget(t.Context()) != nil || last.Other != dp.ApproximateDP || last.Epsilon != 0.5 {
+			t.Errorf("ε ≤ %v, σ = %v and %v, %+v", e, s.NoiseMultiplier, less.NoiseMultiplier, last)
+		}
+		if _, err := source.Calibrate(t.Context(), s, 0.5); err == nil || !strings.Contains(err.Error(), "must be above the ε of the private bounds") {
+			t.Error(err)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 // Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the
 // run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The ε counts all rounds
 // of all clients that hold the record. It is the upper end of the interval that package pld
-// certifies, plus the ε of private bounds if the spec has them. The returned spec records the target. The noise multiplier and target of spec itself
+// certifies, and includes private bounds if the spec has them. The returned spec records the target. The noise multiplier and target of spec itself
 // are ignored.
 //
 // If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
@@ -46,18 +46,15 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	if err := plan.CheckEpsilon(targetEpsilon); err != nil {
 		return nil, fmt.Errorf("target %w", err)
 	}
-	left := targetEpsilon - p.Spec.BoundsEpsilon
-	if p.Spec.BoundsEpsilon > 0 {
-		if left *= 1 - 1e-9; plan.CheckEpsilon(left) != nil { // the sum is rounded, too
-			return nil, fmt.Errorf("target epsilon = %v, must be above the ε of the private bounds, %v", targetEpsilon,
-				p.Spec.BoundsEpsilon)
-		}
+	if p.Spec.BoundsEpsilon >= targetEpsilon {
+		return nil, fmt.Errorf("target epsilon = %v, must be above the ε of the private bounds, %v", targetEpsilon,
+			p.Spec.BoundsEpsilon)
 	}
 	events, err := p.recordEvents()
 	if err != nil {
 		return nil, err
 	}
-	sigma, _, err := plan.LeastNoise(ctx, events, left, p.Delta, pld.Accountant{UpperEnd: true},
+	sigma, _, err := plan.LeastNoise(ctx, events, targetEpsilon, p.Delta, pld.Accountant{UpperEnd: true},
 		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
 	if err != nil {
 		return nil, err
@@ -74,13 +71,23 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 const roughAccuracy = 3e-2
 
 // recordEvents returns the events that a record pays for: the rounds of one client or, if clients
-// share their records, of all clients. All clients must have the same mechanism.
+// share their records, of all clients, and the private bounds. All clients must have the same mechanism.
 func (p *Prepared) recordEvents() ([]dp.Event, error) {
 	holders := 1
 	if !p.Config.Partition.Disjoint() {
 		holders = p.Config.Clients()
 	}
-	return dp.Times(p.Config.PlannedEvents(0), holders)
+	events, err := dp.Times(p.Config.PlannedEvents(0), holders)
+	return append(events, p.boundsEvents()...), err
+}
+
+// boundsEvents returns the release of the private bounds, if there are any.
+func (p *Prepared) boundsEvents() []dp.Event {
+	if p.Spec.BoundsEpsilon == 0 {
+		return nil
+	}
+	return []dp.Event{{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove,
+		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 
 // KeepsTarget returns an error if the run would cost a record more than the target in its spec. This
@@ -101,9 +108,9 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !(b.EpsilonUpper+p.Spec.BoundsEpsilon <= p.Spec.TargetEpsilon) {
+	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
 		return fmt.Errorf("sigma = %v costs a record up to ε = %s with this data, must be at most the target %v: "+
-			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper+p.Spec.BoundsEpsilon, 5),
+			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
 			p.Spec.TargetEpsilon)
 	}
 	return nil

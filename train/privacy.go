@@ -3,9 +3,11 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
+	"proactivedp/dp/pld"
 	"proactivedp/models"
 	"proactivedp/rng"
 	"proactivedp/sim"
@@ -58,13 +60,34 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 		}
 	}
 	r, err := claim.NewReport(sigma, names, func(acc dp.Accountant) (claim.Privacy, error) {
-		training, err := account(acc)
-		if err != nil || p.Spec.BoundsEpsilon == 0 {
-			return training, err
+		if p.Spec.BoundsEpsilon == 0 {
+			return account(acc)
 		}
-		return training.Plus(p.Spec.BoundsEpsilon, fmt.Sprintf("including ε = %v for the private bounds of columns",
-			p.Spec.BoundsEpsilon)), nil
+		why := fmt.Sprintf("including ε = %v for the private bounds of columns", p.Spec.BoundsEpsilon)
+		if pld, ok := acc.(pld.Accountant); ok {
+			training, err := account(composing{pld, p.boundsEvents()})
+			return training.AtMost(why), err
+		}
+		training, err := account(acc)
+		return training.Plus(p.Spec.BoundsEpsilon, why), err
 	})
 	r.Sum, r.Drawn = models.Sensitivity(p.Config.Model), claim.Drawn(p.Config.Mechanism.Exact, names)
 	return r, err
+}
+
+// composing accounts for more releases of the same records in addition to the rounds that it is asked
+// about.
+type composing struct {
+	pld.Accountant
+	more []dp.Event
+}
+
+// Epsilon implements dp.Accountant.
+func (c composing) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
+	return c.Accountant.Epsilon(ctx, slices.Concat(events, c.more), delta)
+}
+
+// Delta implements dp.Accountant.
+func (c composing) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
+	return c.Accountant.Delta(ctx, slices.Concat(events, c.more), epsilon)
 }

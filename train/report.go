@@ -130,9 +130,10 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
 		ParamsSHA256: result.ParamsSHA256(), ParamsNorm: math.Sqrt(f32.SumSquares(result.Params)),
-		Averaged:  p.averaged(result),
-		Privacy:   privacy,
-		Releases:  dp.Releases(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint())),
+		Averaged: p.averaged(result),
+		Privacy:  privacy,
+		Releases: dp.Releases(slices.Concat(claim.Released(result.Ledgers, !p.Config.Partition.Disjoint()),
+			p.boundsEvents())),
 		Synthetic: set.Synthetic, DataNote: set.Note, DataSHA256: p.source.Hash(), Seconds: seconds,
 		Spec: p.Spec.stated(), params: result.Model(),
 	}, nil

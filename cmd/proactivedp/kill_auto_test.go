@@ -18,8 +18,8 @@ import (
 
 // loopFlags are of loops of several stages, that end without satisfaction.
 var loopFlags = [][]string{
-	strings.Fields("--data synth-phishing --clip 1 --eta0 0.005 --epsilon 0.5,2 --target-accuracy 0.99 --partition shard"),
-	strings.Fields("--data synth-phishing --strategy paper --clip 1 --eta0 0.005 --epsilon 1 --target-accuracy 0.99"),
+	strings.Fields("--data synth-phishing --probe synthetic --clip 1 --eta0 0.005 --epsilon 0.5,2 --target-accuracy 0.99 --partition shard"),
+	strings.Fields("--data synth-phishing --strategy paper --probe synthetic --clip 1 --eta0 0.005 --epsilon 1 --target-accuracy 0.99"),
 	strings.Fields("--data synth-phishing --probe synthetic --epsilon 1 --target-accuracy 0.99 --average tail:0.3 " +
 		"--momentum 0.5 --input-scale 0.5"),
 }

@@ -51,7 +51,7 @@ func (s Experiment) WithoutNoise() train.Spec {
 func (s Experiment) Utility() train.Spec {
 	spec := s.WithoutNoise()
 	spec.GradComps = s.WStar / spec.Clients
-	if s.Lambda != 0 {
+	if s.Lambda != 0 && spec.Model == train.Ridge { // a setting can be of another model of the same data
 		spec.Lambda = s.Lambda
 	}
 	return spec

@@ -48,7 +48,7 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 		cmd.Flags().Lookup(name).DefValue = ""
 	}
 	cmd.Flags().Lookup("eta0").DefValue = "0" // of which the help says nothing
-	cmd.Flags().Lookup("data").Usage = "make figures of an own `file`: a utility graph, batch sizes, an ε sweep " +
+	cmd.Flags().Lookup("data").Usage = "make figures of your own `file`: a utility graph, batch sizes, an ε sweep " +
 		"and permissible delays, by the settings below, of which those not given follow from the number of records"
 }
 

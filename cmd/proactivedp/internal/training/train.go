@@ -392,7 +392,7 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 }
 
 // zeroIsNone are the flags whose value 0 means "not set" in a spec.
-var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta"}
+var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches"}
 
 // checkTarget reports what is wrong with a target epsilon that was given.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
