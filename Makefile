@@ -31,9 +31,9 @@ ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTh
 # scripts run is in packages whose own tests run under the race detector.
 RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
 # Tests that run in one goroutine. They have no races and take long under the detector: explorations,
-# damaged and unfit states, redrawn pictures, and tests of an audit whose code
+# damaged and unfit states, redrawn pictures, what a training costs, and tests of an audit whose code
 # TestWorkersChangeNothing also runs.
-SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw)$$
+SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
@@ -178,7 +178,9 @@ auto-against-plain: ## Compare auto with plain stages on four tables, and write 
 	$(GO) run -buildvcs=auto ./cmd/bench -own results/auto-against-plain
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
-	$(BIN) figures --out results --seeds $(SEEDS)
+	$(BIN) figures 'phishing-logreg-*delay' 'phishing-logreg-stragglers*' phishing-logreg-staleness phishing-logreg-idle phishing-logreg-adaptive phishing-logreg-timeline --out results --seeds $(SEEDS)
+	$(BIN) figures '*-logreg-sample-size*' '*-logreg-plain-sample-size*' '*-logreg-epsilon' '*-logreg-plain-epsilon' --out results --seeds 40
+	$(BIN) figures '*-logreg-utility' '*-logreg-plain-utility' --out results --seeds 10
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' 'phishing-course*' --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-budget phishing-equal-epsilon mushrooms-budget mushrooms-equal-epsilon --out results --seeds $(SEEDS)
 	$(BIN) figures mnist-lenet-utility mnist-lenet-sample-size mnist-lenet-delay 'mnist-lenet-stragglers*' mnist-lenet-runners --out results --seeds $(NETWORK_SEEDS)
@@ -188,6 +190,7 @@ results: build ## Make all committed figures and tables again, from the real dat
 	$(BIN) figures cifar10-alexnet-sample-size --out results/cifar10-twentieth --seeds 1 --scale 0.05
 	$(BIN) figures cifar10-alexnet-utility cifar10-alexnet-epsilon --out results --seeds 1
 	$(BIN) figures cifar10-budget cifar10-equal-epsilon --out results --seeds $(NETWORK_SEEDS)
+	$(BIN) figures mnist-scatter cifar10-scatter --out results --seeds $(NETWORK_SEEDS)
 	$(BIN) train --clients 1 --epsilon 0.05 --sample-size 885 --grad-computations 177000 --schedule zero --eta0 0.05 --clip 0.1 --seeds 40 --out results/phishing-small-budget
 	$(BIN) train --model lenet --data mnist --clients 1 --delta 1.66667e-05 --epsilon 0.105387 --sample-size 246 --grad-computations 119802 --schedule zero --eta0 0.15 --input-scale 3 --seeds 5 --out results/mnist-lenet-fifteenth
 	$(BIN) tables --out results/tables
