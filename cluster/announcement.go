@@ -30,10 +30,10 @@ type Announcement struct {
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
 	Spec     train.Spec `json:"config"`
 	Delta    float64    `json:"delta"`
-	Rounds   int        `json:"rounds"`  // T, of each client
-	Params   int        `json:"params"`  // the model's length
-	Records  int        `json:"records"` // N_c that the server assumes for each client
-	Features int        `json:"features"`
+	Rounds   int        `json:"rounds"`   // T, of each client
+	Params   int        `json:"params"`   // the model's length
+	Records  int        `json:"records"`  // N_c that the server assumes for each client
+	Features int        `json:"features"` // of a record as it is read
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
 	Labels []string `json:"labels"`
@@ -43,7 +43,10 @@ type Announcement struct {
 	Data    string `json:"data_sha256"`    // the server's data set
 	Initial string `json:"initial_sha256"` // v̂_0
 	Code    int    `json:"code_version"`   // see train.Spec.CodeVersion
-	size    int    // of its message, in bytes
+	// Constants is the digest of the public constants in the run's features, or "" if there are none. Each
+	// client computes the features of its own records.
+	Constants string `json:"feature_constants_sha256,omitempty"`
+	size      int    // of its message, in bytes
 }
 
 // protocol is the version of the messages between processes. Raise it whenever they change.
@@ -58,8 +61,9 @@ func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, e
 	a := &Announcement{
 		Protocol: protocol, Run: run, Spec: p.Spec, Delta: p.Delta, Rounds: p.Config.Run().Rounds,
 		Params: p.Config.Model.NumParams(), Records: p.Config.Mechanism.DatasetSize,
-		Features: p.Test.Data.Features, Labels: train.NewInputs(p.Read(), "", nil).Labels, Data: p.DataSHA256(),
+		Features: p.Read().Features, Labels: train.NewInputs(p.Read(), "", nil).Labels, Data: p.DataSHA256(),
 		Initial: paramsSHA256(server.Model()), Code: p.Spec.CodeVersion(), Chunk: int(chunk),
+		Constants: constants(p.Spec),
 	}
 	text, err := a.bytes()
 	if err != nil {
@@ -68,6 +72,15 @@ func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, e
 	a.size = len(text)
 	_, err = parseAnnouncement(text) // a client would refuse an invalid announcement
 	return a, err
+}
+
+// constants returns the digest of the constants of the spec's features, or "".
+func constants(s train.Spec) string {
+	m, err := train.ParseFeatures(s.FeatureMap)
+	if err != nil {
+		return "" // there are no features
+	}
+	return m.Constants()
 }
 
 func paramsSHA256(x []float32) string { return (&sim.Result{Params: x}).ParamsSHA256() }
@@ -107,6 +120,9 @@ func parseAnnouncement(text []byte) (*Announcement, error) {
 	}
 	_, err := a.id()
 	errs := []error{err, a.Spec.Validate(), checkSpec(a.Spec), a.checkNumbers(), a.chunk().Validate()}
+	if own := constants(a.Spec); a.Constants != own {
+		errs = append(errs, fmt.Errorf("feature constants of the server's program = %.80q, this program has %q", a.Constants, own))
+	}
 	if a.Code != a.Spec.CodeVersion() {
 		errs = append(errs, fmt.Errorf("code version of the server's program = %d, this program has %d", a.Code,
 			a.Spec.CodeVersion()))

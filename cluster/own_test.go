@@ -150,6 +150,32 @@ func TestPlannedCountsWhoHoldsARecord(t *testing.T) {
 	}
 }
 
+// Clients make the features of their own records: the run says how a record is read, which features it
+// gets, and which constants they have.
+func TestClientsMakeTheirOwnFeatures(t *testing.T) {
+	spec := smallSpec(5)
+	spec.Model, spec.FeatureMap = train.Softmax, "scatter"
+	a, err := announce("0123456789abcdef", prepare(t, spec, synth.Digits(rng.New(1), 70)), wire.MaxChunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Features != 784 || a.Constants == "" {
+		t.Errorf("%d features of a record as it is read, constants %q", a.Features, a.Constants)
+	}
+	p, err := a.PrepareOwn(synth.Digits(rng.New(2), 80), 1)
+	if err != nil || p.Config.Rows[1].Data.Features != 3969 {
+		t.Errorf("own records: %v", err)
+	}
+	a.Constants = strings.Repeat("0", 64)
+	text, err := a.bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseAnnouncement(text); err == nil || !strings.Contains(err.Error(), "feature constants") {
+		t.Errorf("other constants: error %v", err)
+	}
+}
+
 // A client of which a record would cost more than the target that the run is for does not join
 // it, as one with too few records of its own; nothing is sent, and its folder stays free. Nor is
 // such a run served.

@@ -49,6 +49,10 @@ type Dataset struct {
 	// Synthetic means that the rows were generated, not observed. Every result from them must say
 	// so.
 	Synthetic bool
+
+	// Featurer computes the features of a data set that is made from this one, for example with a
+	// cache. nil means m.Apply.
+	Featurer func(d *Dataset, m FeatureMap) (*Dataset, error)
 }
 
 // Row is one example: the columns and values of its non-zero entries.
@@ -191,6 +195,7 @@ func (d *Dataset) hashRow(put *hasher, i int) {
 type hasher struct {
 	h   hash.Hash
 	buf []byte
+	sum []byte // of the last record, see recordHash
 }
 
 func (p *hasher) uint32(v uint32) {

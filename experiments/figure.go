@@ -44,6 +44,7 @@ var times = []struct{ pattern, text string }{
 	{"phishing-logreg-throughput", "2 minutes"},
 	{"mnist-lenet-runners", "20 minutes"},
 	{"mnist-lenet-throughput", "30 minutes"},
+	{"*-scatter", "10 minutes"},
 	{"mnist-lenet-*", "15 minutes"},
 	{"mnist-*", "2 hours"},
 	{"cifar10-alexnet-utility", "5 hours"},
@@ -78,6 +79,9 @@ func Figures() []Figure {
 		}
 		if s.Train.Data == "mnist" {
 			all = append(all, s.defaultsFigure())
+		}
+		if scatterPlans[s.Train.Data] != nil {
+			all = append(all, s.scatterFigure())
 		}
 	}
 	for _, s := range experimentList() {

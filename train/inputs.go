@@ -2,9 +2,12 @@ package train
 
 import (
 	"fmt"
+	"runtime/debug"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/data/hog"
+	"proactivedp/data/scatter"
 	"proactivedp/internal/memory"
 )
 
@@ -15,10 +18,21 @@ type inputs struct {
 	scale    float64 // see Spec.InputScale
 }
 
+// ParseFeatures reads the recipe of features: hog:CELL:BINS or scatter[:OPTION=VALUE…].
+func ParseFeatures(text string) (data.FeatureMap, error) {
+	if text == scatter.Name || strings.HasPrefix(text, scatter.Name+":") {
+		return scatter.Parse(text)
+	}
+	if strings.HasPrefix(text, hog.Prefix) {
+		return hog.Parse(text)
+	}
+	return nil, fmt.Errorf("features = %.60q, must be hog:CELL:BINS, such as hog:4:8, or scatter[:OPTION=VALUE…]", text)
+}
+
 // validate reports every problem that does not depend on the data.
 func (in inputs) validate() (errs []error) {
 	if in.features != "" {
-		if _, err := hog.Parse(in.features); err != nil {
+		if _, err := ParseFeatures(in.features); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -30,7 +44,7 @@ func (in inputs) validate() (errs []error) {
 }
 
 // shown returns the source's data set as a model sees it: first the features are computed, then
-// they are scaled. The result is computed once and then kept.
+// they are scaled. The result is computed once and then kept, until others need its memory.
 func (s *Source) shown(in inputs) (*data.Dataset, error) {
 	if in == (inputs{}) {
 		return s.data, nil
@@ -47,35 +61,85 @@ func (s *Source) shown(in inputs) (*data.Dataset, error) {
 }
 
 func (s *Source) view(in inputs) (*data.Dataset, error) {
-	if in.scale != 0 {
-		d, err := s.shown(inputs{features: in.features})
-		if err != nil {
+	if in.features == "" {
+		if err := s.makeRoom(4*int64(len(s.data.Value)), "scaled inputs"); err != nil {
 			return nil, err
 		}
-		if err := memory.Known().Check(4 * int64(len(d.Value))); err != nil {
-			return nil, fmt.Errorf("scaled inputs: %w", err)
-		}
-		return d.Scaled(in.scale)
+		return s.data.Scaled(in.scale)
 	}
-	m, err := hog.Parse(in.features)
+	m, err := ParseFeatures(in.features)
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.Known().Check(m.Bytes(s.data)); err != nil {
-		return nil, fmt.Errorf("features %v: %w", m, err)
+	if _, err := m.Features(s.data); err != nil {
+		return nil, err
 	}
-	return m.Apply(s.data)
+	if err := s.makeRoom(m.Bytes(s.data), fmt.Sprintf("features %v", m)); err != nil {
+		return nil, err
+	}
+	d, err := s.data.Featured(m)
+	if err == nil && in.scale != 0 {
+		err = d.ScaleRows(in.scale)
+	}
+	return d, err
+}
+
+// mostKept bounds the bytes of the views that a source keeps in addition to the one in use. The
+// features of 60,000 images take from 0.1 to 2 GB.
+const mostKept = 1 << 29
+
+// makeRoom checks that the memory suffices for a new view. Before, it drops the others if all would take
+// too much. A run that still uses one of them keeps it.
+func (s *Source) makeRoom(need int64, what string) error {
+	if s.rowBytes()+need > mostKept {
+		for in, d := range s.views {
+			if d.Images == nil {
+				s.drop(in)
+			}
+		}
+	}
+	if err := memory.Known().Check(need); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// drop forgets a view and everything that refers to it.
+func (s *Source) drop(in inputs) {
+	shape := s.views[in].Shape()
+	delete(s.views, in)
+	for spec := range s.prepared {
+		if spec.inputs() == in {
+			delete(s.prepared, spec)
+		}
+	}
+	for key := range s.deals {
+		if key.inputs == in {
+			delete(s.deals, key)
+		}
+	}
+	for key := range s.models { // linear models keep rows
+		if key.shape == shape {
+			delete(s.models, key)
+		}
+	}
+	debug.FreeOSMemory()
+}
+
+// rowBytes returns the memory of the views that have rows. Scaled images share their pixels.
+func (s *Source) rowBytes() int64 {
+	bytes := int64(0)
+	for _, d := range s.views {
+		if d.Images == nil {
+			bytes += 4 * int64(len(d.Value))
+		}
+	}
+	return bytes
 }
 
 // viewBytes returns the memory of the transformed data sets, in addition to the data set itself.
 func (s *Source) viewBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bytes := int64(0)
-	for _, d := range s.views {
-		if d.Images == nil { // scaled images share their pixels
-			bytes += 4 * int64(len(d.Value))
-		}
-	}
-	return bytes
+	return s.rowBytes()
 }

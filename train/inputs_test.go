@@ -53,7 +53,7 @@ func TestFeaturesAreMadeOnce(t *testing.T) {
 	}
 }
 
-// Scaled inputs are of the features, and the forecast says what both take.
+// Scaled inputs are of the features, which are kept once, and the forecast says what they take.
 func TestInputScale(t *testing.T) {
 	source := NewSource(digits(350))
 	spec := smallLeNet()
@@ -72,7 +72,7 @@ func TestInputScale(t *testing.T) {
 	if p, err = source.Prepare(spec); err != nil {
 		t.Fatal(err)
 	}
-	features, err := hog.Map{Cell: 4, Bins: 8}.Apply(source.Data())
+	features, err := hog.Map{Cell: 4, Bins: 8}.Apply(t.Context(), source.Data(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,11 +86,11 @@ func TestInputScale(t *testing.T) {
 	found := false
 	for _, part := range f.Memory {
 		if part.What == "features, and scaled inputs" {
-			found = part.Bytes == 2*4*392*350
+			found = part.Bytes == 4*392*350
 		}
 	}
 	if !found {
-		t.Errorf("memory %v, want 2 copies of 392 features of 350 records", f.Memory)
+		t.Errorf("memory %v, want 392 features of 350 records", f.Memory)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"proactivedp/data"
+	"proactivedp/data/hog"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
@@ -211,7 +212,8 @@ func IsNetwork(name string) bool {
 func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()
-	if err == nil && (class == cpu.Portable && k.network || class == cpu.AMX && k.tiled) {
+	mapped := s.FeatureMap != "" && !strings.HasPrefix(s.FeatureMap, hog.Prefix) // those are of whole numbers
+	if err == nil && (class == cpu.Portable && (k.network || mapped) || class == cpu.AMX && k.tiled) {
 		return class.String()
 	}
 	return ""

@@ -79,8 +79,8 @@ type Spec struct {
 	// Features is the number of columns that the data set must have; 0 allows any number. If it is
 	// given, the number of columns of a custom file is public.
 	Features int `json:"features,omitempty"`
-	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS, see package
-	// data/hog. "" keeps the pixels. Digests are always those of the data set as read.
+	// FeatureMap computes features that replace the images' pixels: hog:CELL:BINS or
+	// scatter[:OPTION=VALUE…], see packages data/hog and data/scatter. "" keeps the pixels. Digests are always those of the data set as read.
 	FeatureMap string `json:"feature_map,omitempty"`
 	// InputScale is a public constant by which the model's inputs are multiplied, see
 	// data.Dataset.Scaled. 0 means 1.

@@ -13,6 +13,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/privacy"
 	"proactivedp/data"
 	"proactivedp/data/hog"
+	"proactivedp/data/scatter"
 	"proactivedp/data/table"
 	"proactivedp/dp"
 	"proactivedp/internal/plots"
@@ -41,7 +42,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"average":      oneOf("none", "ema:", "tail:"),
 		"metric":       oneOf(models.MetricNames()...),
 		"sampling":     oneOf(names(dp.Samplings())...),
-		"features":     oneOf(hog.Prefix),
+		"features":     oneOf(hog.Prefix, scatter.Name),
 		"split":        oneOf(train.RecordSplit, train.ShuffledSplit),
 		"adjacency":    oneOf(names(dp.Adjacencies())...),
 		"runner":       oneOf(train.VirtualRunner, train.HogwildRunner),
@@ -66,6 +67,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"clients-file":   filesOf("json"),
 		"dir":            folders,
 		"data-dir":       folders,
+		"cache":          folders,
 		"out":            outputs,
 		"events":         filesOf("json", "csv"),
 		"scores":         filesOf("csv"),

@@ -110,7 +110,7 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"Data and clients", []string{"data", "data-dir", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
+	{"Data and clients", []string{"data", "data-dir", "cache", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
 	{"Your own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
 		"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
 		"image", "test"}},

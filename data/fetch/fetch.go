@@ -126,7 +126,7 @@ func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	if l.Dir != "" {
 		return f.in(l.Dir, places)
 	}
-	cache, err := l.cache()
+	cache, err := l.CacheFolder()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w: %w", f.Rel, ErrUnavailable, err)
 	}
@@ -253,7 +253,8 @@ func hashFile(path string, most int64) ([]byte, error) {
 	return h.Sum(nil), nil
 }
 
-func (l Locator) cache() (string, error) {
+// CacheFolder returns the folder of downloads. It may not exist.
+func (l Locator) CacheFolder() (string, error) {
 	if l.Cache != "" {
 		return l.Cache, nil
 	}

@@ -1,6 +1,7 @@
 package hog_test
 
 import (
+	"context"
 	"fmt"
 
 	"proactivedp/data/hog"
@@ -10,7 +11,7 @@ import (
 
 func Example() {
 	digits := synth.Digits(rng.New(1), 70)
-	features, err := hog.Map{Cell: 4, Bins: 8}.Apply(digits)
+	features, err := hog.Map{Cell: 4, Bins: 8}.Apply(context.Background(), digits, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

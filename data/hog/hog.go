@@ -22,6 +22,7 @@
 package hog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -121,9 +122,13 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 	return 4 * int64(n) * int64(d.Len())
 }
 
+// Constants returns "": the features need none.
+func (m Map) Constants() string { return "" }
+
 // Apply returns the records of d with dense rows of their features, in the order [cell's
-// row][cell's column][direction].
-func (m Map) Apply(d *data.Dataset) (*data.Dataset, error) {
+// row][cell's column][direction]. progress is told the number of records that are done; it may be
+// nil.
+func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	n, err := m.Features(d)
 	if err != nil {
 		return nil, err
@@ -131,9 +136,20 @@ func (m Map) Apply(d *data.Dataset) (*data.Dataset, error) {
 	h := newHistograms(m, d.Images)
 	value := make([]float32, n*d.Len())
 	for i := range d.Len() {
+		if i%told == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if progress != nil {
+				progress(i)
+			}
+		}
 		clear(h.counts)
 		h.count(d.Images.Image(i))
 		h.normalise(value[i*n:][:n])
 	}
 	return d.WithDense(n, value), nil
 }
+
+// told is the number of records between two reports of progress.
+const told = 256

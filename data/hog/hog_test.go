@@ -1,6 +1,7 @@
 package hog_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -31,7 +32,7 @@ func picture(channels, height, width int, pixel func(c, y, x int) byte) *data.Da
 
 func apply(t *testing.T, m hog.Map, d *data.Dataset) *data.Dataset {
 	t.Helper()
-	out, err := m.Apply(d)
+	out, err := m.Apply(context.Background(), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestImagesAreNeeded(t *testing.T) {
 	small := picture(1, 3, 9, func(_, _, x int) byte { return byte(x) })
 	for d, want := range map[*data.Dataset]string{rows: "needs images", small: "at least 4×4"} {
 		m := hog.Map{Cell: 4, Bins: 8}
-		if _, err := m.Apply(d); err == nil || !strings.Contains(err.Error(), want) || m.Bytes(d) != 0 {
+		if _, err := m.Apply(context.Background(), d, nil); err == nil || !strings.Contains(err.Error(), want) || m.Bytes(d) != 0 {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -202,7 +203,7 @@ func TestMapsOutsideTheirRangesAreErrors(t *testing.T) {
 		{Cell: 4, Bins: hog.MaxBins + 1}: "bins = 65, must be in [1, 64]",
 	} {
 		_, err := m.Features(d)
-		_, applied := m.Apply(d)
+		_, applied := m.Apply(context.Background(), d, nil)
 		if err == nil || applied == nil || err.Error() != want || applied.Error() != want || m.Bytes(d) != 0 {
 			t.Errorf("%+v: %v, %v and %d bytes; want %q", m, err, applied, m.Bytes(d), want)
 		}

@@ -34,20 +34,29 @@ func Write(path string, write func(io.Writer) error) error {
 		err = fill(f, path, write)
 		return errors.Join(err, f.Close())
 	}
-	return whole(path, true, write)
+	return whole(path, true, 0o666, write)
 }
+
+// WritePrivate does the same as Write for a regular file, but only the user can read the new file, also if
+// it replaces one that others can read.
+func WritePrivate(path string, write func(io.Writer) error) error {
+	return whole(path, true, private, write)
+}
+
+// private is the mode of a file that only its user reads.
+const private fs.FileMode = 0o600
 
 // WriteSwept does the same as Write, but does not remove temporary files that killed processes
 // left. It is for a folder with many files that SweepFolder has already cleaned: each sweep would
 // read the names of all files.
 func WriteSwept(path string, write func(io.Writer) error) error {
-	return whole(path, false, write)
+	return whole(path, false, 0o666, write)
 }
 
 // whole replaces the file at path by the output of write, as a whole or not at all. sweeps says
 // whether it removes temporary files that killed processes left.
-func whole(path string, sweeps bool, write func(io.Writer) error) error {
-	f, err := create(path, sweeps)
+func whole(path string, sweeps bool, mode fs.FileMode, write func(io.Writer) error) error {
+	f, err := create(path, sweeps, mode)
 	if err != nil {
 		return err
 	}
@@ -100,21 +109,20 @@ const maxTries = 100
 // Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
 // path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
 // exist. Create removes temporary files that killed processes left while writing the same file.
-func Create(path string) (*File, error) { return create(path, true) }
+func Create(path string) (*File, error) { return create(path, true, 0o666) }
 
 // create does the work of Create. sweeps says whether it removes temporary files that killed
-// processes left.
-func create(path string, sweeps bool) (*File, error) {
+// processes left. mode is that of a new file, or of any file if it is private.
+func create(path string, sweeps bool, mode fs.FileMode) (*File, error) {
 	path, err := target(path)
 	if err != nil {
 		return nil, err
 	}
-	mode := fs.FileMode(0o666)
 	old, err := os.Stat(path)
 	switch {
 	case err == nil && !old.Mode().IsRegular():
 		return nil, fmt.Errorf("%s exists and is not a regular file", path)
-	case err == nil:
+	case err == nil && mode != private:
 		mode = old.Mode().Perm()
 	}
 	dir, base := filepath.Split(path)

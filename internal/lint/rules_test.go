@@ -42,7 +42,7 @@ var thirdParty = map[string][]string{
 	"cmd": {
 		"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/perf", "gonum.org/v1/gonum",
 	},
-	"data":        {"github.com/cenkalti/backoff/v5"},
+	"data":        {"github.com/cenkalti/backoff/v5", "gonum.org/v1/gonum"},
 	"dp":          {"gonum.org/v1/gonum"},
 	"experiments": {"gonum.org/v1/gonum"},
 	"internal": {

@@ -9,7 +9,9 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/hog"
 	"proactivedp/data/libsvm"
+	"proactivedp/data/scatter"
 	"proactivedp/internal/decimal"
+	"proactivedp/train"
 )
 
 // featuresFlag is the value of --features: the number of columns, or features that replace the
@@ -21,8 +23,8 @@ type featuresFlag struct {
 
 // Set reads a value from the command line.
 func (f *featuresFlag) Set(text string) error {
-	if strings.HasPrefix(text, hog.Prefix) {
-		m, err := hog.Parse(text)
+	if strings.HasPrefix(text, hog.Prefix) || strings.HasPrefix(text, scatter.Name) {
+		m, err := train.ParseFeatures(text)
 		if err != nil {
 			return err
 		}
@@ -31,7 +33,7 @@ func (f *featuresFlag) Set(text string) error {
 	}
 	n, err := decimal.Count(text)
 	if err != nil || n < 1 || n > libsvm.MaxIndex {
-		return fmt.Errorf("must be a whole number in [1, %d], or hog:CELL:BINS", libsvm.MaxIndex)
+		return fmt.Errorf("must be a whole number in [1, %d], hog:CELL:BINS, or scatter[:OPTION=VALUE…]", libsvm.MaxIndex)
 	}
 	*f.columns, *f.mapped = n, ""
 	return nil

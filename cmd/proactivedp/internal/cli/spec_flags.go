@@ -121,7 +121,8 @@ var specFlags = []specFlag{
 		"number of features D of the data, in [1, 2147483646], beyond which an index of a LIBSVM file is an error " +
 			"(default: the largest index, which (ε, δ) does not cover); or hog:CELL:BINS, histograms of oriented " +
 			"gradients instead of pixels: of cells of CELL×CELL pixels in [1, 256], in BINS directions in [1, " +
-			"64]"},
+			"64]; or scatter[:OPTION=VALUE…], a scattering transform with public whitening (options: " +
+			"colour=opponent|rgb, root=yes|no, fold=yes|no, ridge=λ in [0.001, 1000])"},
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },

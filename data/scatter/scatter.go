@@ -1,0 +1,318 @@
+// Package scatter computes scattering transforms of images: averages of the moduli of wavelet
+// transforms (J. Bruna and S. Mallat, "Invariant Scattering Convolution Networks", IEEE TPAMI 35(8),
+// 2013). They are computed for each record without looking at other records, so they cost no privacy.
+// A linear model on them is the best known use of a small budget (F. Tramèr and D. Boneh,
+// "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv
+// 2011.11660).
+//
+// The steps, in this order:
+//
+//  1. Colours become opponent planes: (R+G+B)/√3, (R−G)/√2 and (R+G−2B)/√6.
+//  2. Each plane, p/255, is padded by reflection and convolved with Morlet wavelets of 2 scales and 8
+//     angles. Its channels are S0 = x∗φ, S1 = |x∗ψ_{j,t}|∗φ, and S2 = ||x∗ψ_{0,t}|∗ψ_{1,t'}|∗φ: 81
+//     channels, of which every fourth pixel is taken.
+//  3. A number becomes the square root of its size, with its sign.
+//  4. Channels get mean 0 and deviation 1, and are whitened at each place: they are multiplied by (Σ +
+//     λI)^−½ for their correlations Σ.
+//  5. The label of a photo does not change when it is mirrored, so a feature and its mirror image get the
+//     same weight. The fold adds both. This halves the number of parameters and so the energy of the noise.
+//  6. Features are multiplied by a constant, so that a record of natural images has a norm of about Norm.
+//
+// Mean, deviation and Σ are not of the data. They are of drawn images with a 1/f spectrum and are part of
+// this package, so they are public. Digits, or other images of one channel, have neither root nor fold
+// unless a recipe asks for them.
+package scatter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"proactivedp/data"
+)
+
+// Map says which features are computed. The zero Map has the defaults for the kind of data.
+type Map struct {
+	Colour string  // Opponent or RGB, or "" for Opponent; for images of three channels
+	Root   string  // Yes or No, or "" for Yes with three channels and No with one
+	Fold   string  // as Root
+	Ridge  float64 // λ, in [MinRidge, MaxRidge], or 0 for 0.4 with three channels and 0.1 with one
+}
+
+// The values of the options of a Map.
+const (
+	Opponent = "opponent"
+	RGB      = "rgb"
+	Yes      = "yes"
+	No       = "no"
+
+	MinRidge = 0.001
+	MaxRidge = 1000
+)
+
+// The smallest and the largest height and width of an image.
+const (
+	MinSide = 8
+	MaxSide = 128
+)
+
+// Norm is about the mean norm of the features of a natural image, as in package hog.
+const Norm = 10
+
+// Name is the text of the zero Map. The text of other maps begins with it.
+const Name = "scatter"
+
+// String returns the options that are given, as Parse reads them.
+func (m Map) String() string {
+	text := Name
+	add := func(key, value string) {
+		if value != "" {
+			text += ":" + key + "=" + value
+		}
+	}
+	add("colour", m.Colour)
+	add("root", m.Root)
+	add("fold", m.Fold)
+	if m.Ridge != 0 {
+		add("ridge", strconv.FormatFloat(m.Ridge, 'g', -1, 64))
+	}
+	return text
+}
+
+// Parse reads scatter, with options in any order: scatter:root=no:fold=no:colour=rgb:ridge=0.1. It
+// reports every problem.
+func Parse(text string) (Map, error) {
+	first, rest, more := strings.Cut(text, ":")
+	if first != Name {
+		return Map{}, fmt.Errorf("features = %.60q, must be scatter[:OPTION=VALUE…]", text)
+	}
+	var m Map
+	var errs []error
+	given := map[string]bool{}
+	for more {
+		var part string
+		part, rest, more = strings.Cut(rest, ":")
+		key, value, _ := strings.Cut(part, "=")
+		if given[key] {
+			errs = append(errs, fmt.Errorf("the option %q is given twice in features = %.100q", key, text))
+			continue
+		}
+		given[key] = true
+		switch key {
+		case "colour":
+			m.Colour = value
+		case "root":
+			m.Root = value
+		case "fold":
+			m.Fold = value
+		case "ridge":
+			v, err := strconv.ParseFloat(value, 64)
+			if m.Ridge = v; err != nil {
+				m.Ridge = -1
+			}
+		default:
+			errs = append(errs, fmt.Errorf("option %.60q in features = %.100q, must be colour=opponent|rgb, root=yes|no, "+
+				"fold=yes|no or ridge=λ", part, text))
+			continue
+		}
+		if value == "" || key == "ridge" && m.Ridge == 0 {
+			errs = append(errs, fmt.Errorf("option %.60q in features = %.100q has no value", part, text))
+		}
+	}
+	if err := errors.Join(append(errs, m.Validate())...); err != nil {
+		return Map{}, err
+	}
+	return m, nil
+}
+
+// Validate reports every field outside its range.
+func (m Map) Validate() error {
+	var errs []error
+	if m.Colour != "" && m.Colour != Opponent && m.Colour != RGB {
+		errs = append(errs, fmt.Errorf("colour = %.60q, must be %s or %s", m.Colour, Opponent, RGB))
+	}
+	for _, o := range []struct{ name, value string }{{"root", m.Root}, {"fold", m.Fold}} {
+		if o.value != "" && o.value != Yes && o.value != No {
+			errs = append(errs, fmt.Errorf("%s = %.60q, must be %s or %s", o.name, o.value, Yes, No))
+		}
+	}
+	if m.Ridge != 0 && !(m.Ridge >= MinRidge && m.Ridge <= MaxRidge) {
+		errs = append(errs, fmt.Errorf("ridge = %v, must be in [%v, %v]", m.Ridge, MinRidge, MaxRidge))
+	}
+	return errors.Join(errs...)
+}
+
+// For returns the map with all options that d needs. It returns an error if the map is invalid or
+// cannot be computed for d.
+func (m Map) For(d *data.Dataset) (Map, error) {
+	if d == nil {
+		return Map{}, errors.New("no data set")
+	}
+	if err := m.Validate(); err != nil {
+		return Map{}, err
+	}
+	i := d.Images
+	if i == nil {
+		return Map{}, fmt.Errorf("features = %q needs images, %s has %s", m, d.Name, d.Shape())
+	}
+	var errs []error
+	usual, ridge := No, 0.1
+	switch i.Channels {
+	case 1:
+		if m.Colour != "" {
+			errs = append(errs, fmt.Errorf("colour = %s needs images of three channels, %s has one", m.Colour, d.Name))
+		}
+	case 3:
+		usual, ridge = Yes, 0.4
+		if m.Colour == "" {
+			m.Colour = Opponent
+		}
+	default:
+		errs = append(errs, fmt.Errorf("features = %q needs images of 1 or 3 channels, %s has %d", m, d.Name, i.Channels))
+	}
+	if min(i.Height, i.Width) < MinSide || max(i.Height, i.Width) > MaxSide {
+		errs = append(errs, fmt.Errorf("features = %q needs images with sides in [%d, %d], %s has %s", m, MinSide, MaxSide,
+			d.Name, d.Shape()))
+	}
+	if m.Root == "" {
+		m.Root = usual
+	}
+	if m.Fold == "" {
+		m.Fold = usual
+	}
+	if m.Ridge == 0 {
+		m.Ridge = ridge
+	}
+	return m, errors.Join(errs...)
+}
+
+// Features returns the number of features of an image of d. It returns the errors of For.
+func (m Map) Features(d *data.Dataset) (int, error) {
+	m, err := m.For(d)
+	if err != nil {
+		return 0, err
+	}
+	i := d.Images
+	rows, columns := padded(i.Height)/stride-2, padded(i.Width)/stride-2
+	if m.Fold == No {
+		return i.Channels * channels * rows * columns, nil
+	}
+	n := 0
+	for c := range channels {
+		switch p := mirrored(c); {
+		case p > c:
+			n += columns
+		case p == c:
+			n += (columns + 1) / 2
+		}
+	}
+	return i.Channels * n * rows, nil
+}
+
+// Bytes returns how many bytes the features of d take, or 0 if Apply fails.
+func (m Map) Bytes(d *data.Dataset) int64 {
+	n, err := m.Features(d)
+	if err != nil {
+		return 0
+	}
+	return 4 * int64(n) * int64(d.Len())
+}
+
+// recipe holds the constants of a transform. It is read-only once it is made.
+type recipe struct {
+	grid       *grid
+	planes     [][]float32 // the factor of each channel in each plane
+	root, fold bool
+	matrix     []float32 // whitening of standardised channels, [to][from]
+	shift      []float32 // what is added after it
+	scale      float32
+	features   int
+}
+
+func (r *recipe) channels() int { return len(r.planes) * channels }
+
+// recipe returns the recipe of a map that For returned.
+func (m Map) recipe(d *data.Dataset) (*recipe, error) {
+	features, err := m.Features(d)
+	if err != nil {
+		return nil, err
+	}
+	r := &recipe{grid: newGrid(d.Images.Height, d.Images.Width), root: m.Root == Yes, fold: m.Fold == Yes,
+		features: features}
+	planes := [][]float64{{1}}
+	if m.Colour != "" {
+		planes = [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
+	}
+	if m.Colour == Opponent {
+		a, b, c := 1/math.Sqrt(3), 1/math.Sqrt2, 1/math.Sqrt(6)
+		planes = [][]float64{{a, a, a}, {b, -b, 0}, {c, c, -2 * c}}
+	}
+	for _, factors := range planes {
+		var plane []float32
+		for _, f := range factors {
+			plane = append(plane, float32(f/255))
+		}
+		r.planes = append(r.planes, plane)
+	}
+	return r, nil
+}
+
+// Apply returns the records of d with dense rows of their features. progress is told the number of
+// records that are done; it may be nil. The result does not depend on the number of processors.
+// Without fold the order is [plane][channel][row][column].
+func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
+	m, err := m.For(d)
+	if err != nil {
+		return nil, err
+	}
+	r, err := m.recipe(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.whiten(statisticsOf(m), m.Ridge); err != nil {
+		return nil, err
+	}
+	value, err := r.all(ctx, d.Images, d.Len(), progress)
+	if err != nil {
+		return nil, err
+	}
+	return d.WithDense(r.features, value), nil
+}
+
+// all returns the features of n images.
+func (r *recipe) all(ctx context.Context, images *data.Images, n int, progress func(done int)) ([]float32, error) {
+	value := make([]float32, r.features*n)
+	groups := (n + lanes - 1) / lanes
+	var next, done atomic.Int64
+	var told sync.Mutex
+	var wait sync.WaitGroup
+	for range min(groups, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			w := newWorker(r)
+			for ctx.Err() == nil {
+				first := int(next.Add(1)-1) * lanes
+				if first >= n {
+					return
+				}
+				count := min(lanes, n-first)
+				w.transform(images, first, count, value[first*r.features:])
+				if all := int(done.Add(int64(count))); progress != nil {
+					told.Lock()
+					progress(all)
+					told.Unlock()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
