@@ -37,7 +37,7 @@ func (m Affine) Dense() bool {
 
 // Mapped returns the mapped rows of d, which are dense if m is. A result that is not finite is an
 // error, and so is a value outside its bounds if m.Refuse is set; for each column the first one is
-// reported. Errors do not show the value. Entries that are not stored are 0. In columns with a Shift
+// reported. Errors do not have the value. Entries that are not stored are 0. In columns with a Shift
 // they are compared with the bounds. In other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 

@@ -22,7 +22,7 @@ import (
 	"proactivedp/cmd/proactivedp/internal/training"
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
-	_ "proactivedp/internal/openfiles" // imported for its check, which must run before this program opens a file
+	_ "proactivedp/internal/openfiles" // looks before anything is opened
 	"proactivedp/internal/report"
 )
 
@@ -129,7 +129,7 @@ func statusOf(err error) int {
 // waiting lists the commands that wait for other processes. They print themselves what they wait for.
 var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
 
-// checkedWriter remembers the first write error. It clears the screen's line, which may be on the same
+// checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same
 // terminal.
 type checkedWriter struct {
 	w      io.Writer

@@ -53,7 +53,7 @@ func (f *DataFlags) Keep(cmd *cobra.Command, d *data.Dataset, name string) {
 	d.Featurer = keep.apply
 }
 
-// Add adds the flag --data-dir to cmd.
+// Add gives cmd the flag --data-dir.
 func (f *DataFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "data-dir", "",
 		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing "+

@@ -239,7 +239,7 @@ func (o *OwnFlags) labels() (*data.Labels, error) {
 	return data.ParseLabels(o.LabelMap)
 }
 
-// read reads a file with the given number of features, or with any if it is 0. l limits the memory.
+// read reads a file of so many features, 0 for any, within the memory.
 func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Dataset, error) {
 	limit := l.Memory
 	// The numbers of a large file are nearly all that is in memory. What is left over from reading a line could take
@@ -425,7 +425,7 @@ func (o *OwnFlags) readColumns() (*table.Columns, error) {
 // readingGC is GOGC while a file is read: the garbage in memory, in percent of the live data.
 const readingGC = 20
 
-// fitsMapped returns an error if the rows do not fit into the memory after they are mapped.
+// fitsMapped reports that rows do not fit the memory once they are mapped.
 func fitsMapped(d *data.Dataset, m data.Affine, limit int64) error {
 	if !m.Dense() || d.Dense() {
 		return nil // in place
