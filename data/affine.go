@@ -41,8 +41,9 @@ func (m Affine) Dense() bool {
 // they are compared with the bounds. In other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
-// MappedInPlace is Mapped for the only holder of d. The rows of d become the result if they have room for it,
-// so that the numbers are in memory once. d must not be used afterwards, whether there is an error or not.
+// MappedInPlace is Mapped for a caller that is the only user of d. If the rows of d have room for the result,
+// it replaces them, so that the numbers are in memory only once. d must not be used afterwards, even after an
+// error.
 func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
 
 // mapBy maps the rows of d, in place where that is possible and allowed.

@@ -126,7 +126,7 @@ func statusOf(err error) int {
 	return exitFailure
 }
 
-// waiting are the commands that wait for others. They say themselves what they wait for.
+// waiting lists the commands that wait for other processes. They print themselves what they wait for.
 var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
 
 // checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same

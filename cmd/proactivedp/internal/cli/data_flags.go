@@ -28,21 +28,21 @@ type DataFlags struct {
 	Own    OwnFlags
 }
 
-// AddWithin gives cmd the flags --data-dir, --cache and --memory.
+// AddWithin adds the flags --data-dir, --cache and --memory to cmd.
 func (f *DataFlags) AddWithin(cmd *cobra.Command) {
 	f.Add(cmd)
 	f.addCache(cmd)
 	f.Memory.Add(cmd)
 }
 
-// addCache gives cmd the flag --cache.
+// addCache adds the flag --cache to cmd.
 func (f *DataFlags) addCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "cache", "",
 		"`folder` that keeps the features of --features scatter, about 1 GB for 60,000 images; those of an own file are "+
 			"a copy of private data (default: the user's cache for a public set, and none for an own file)")
 }
 
-// Keep makes the features of d, which has this name, be kept where the flags say.
+// Keep lets the features of d be stored in the folder that the flags give. name is the name of d.
 func (f *DataFlags) Keep(cmd *cobra.Command, d *data.Dataset, name string) {
 	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {

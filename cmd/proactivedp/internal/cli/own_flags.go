@@ -422,7 +422,7 @@ func (o *OwnFlags) readColumns() (*table.Columns, error) {
 	return c, nil
 }
 
-// readingGC is the garbage, in percent of what is kept, that may be in memory while a file is read.
+// readingGC is GOGC while a file is read: the garbage in memory, in percent of the live data.
 const readingGC = 20
 
 // fitsMapped reports that rows do not fit the memory once they are mapped.
