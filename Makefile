@@ -31,9 +31,9 @@ ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTh
 # scripts run is in packages whose own tests run under the race detector.
 RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
 # Tests that run in one goroutine. They have no races and take long under the detector: explorations,
-# damaged and unfit states, redrawn pictures, and tests of an audit whose code
+# damaged and unfit states, redrawn pictures, what a training costs, and tests of an audit whose code
 # TestWorkersChangeNothing also runs.
-SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw)$$
+SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
@@ -178,7 +178,9 @@ auto-against-plain: ## Compare auto with plain stages on four tables, and write 
 	$(GO) run -buildvcs=auto ./cmd/bench -own results/auto-against-plain
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
-	$(BIN) figures --out results --seeds $(SEEDS)
+	$(BIN) figures 'phishing-logreg-*delay' 'phishing-logreg-stragglers*' phishing-logreg-staleness phishing-logreg-idle phishing-logreg-adaptive phishing-logreg-timeline --out results --seeds $(SEEDS)
+	$(BIN) figures '*-logreg-sample-size*' '*-logreg-plain-sample-size*' '*-logreg-epsilon' '*-logreg-plain-epsilon' --out results --seeds 40
+	$(BIN) figures '*-logreg-utility' '*-logreg-plain-utility' --out results --seeds 10
 	$(BIN) figures phishing-logreg-runners phishing-logreg-throughput '*-logreg-wstar' 'phishing-course*' --out results --seeds $(SEEDS)
 	$(BIN) figures phishing-budget phishing-equal-epsilon mushrooms-budget mushrooms-equal-epsilon --out results --seeds $(SEEDS)
 	$(BIN) figures mnist-lenet-utility mnist-lenet-sample-size mnist-lenet-delay 'mnist-lenet-stragglers*' mnist-lenet-runners --out results --seeds $(NETWORK_SEEDS)

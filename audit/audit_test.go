@@ -136,7 +136,7 @@ func TestClaims(t *testing.T) {
 func TestWorkersChangeNothing(t *testing.T) {
 	var first *Report
 	for _, workers := range []int{1, 3} {
-		o := options(NoFault, 400)
+		o := options(NoFault, 200)
 		o.Workers = workers
 		r, err := Run(t.Context(), o)
 		if err != nil {

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 
 	"proactivedp/dp"
@@ -29,6 +30,8 @@ type Options struct {
 	Courses    []Course // audited in addition to this package's probes
 	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
 	Workers    int      // trainings at the same time, at least 1; does not affect the results of Virtual
+	// Progress shows how much of the audit is done; nil shows nothing.
+	Progress io.Writer
 	// Elsewhere computes the parts of an audit, or the audits of a survey, in other processes. If it is
 	// nil, they are computed here. It does not affect the results of Virtual, except for times.
 	Elsewhere Elsewhere

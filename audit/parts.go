@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"proactivedp/internal/report"
 	"proactivedp/internal/strictjson"
 	"proactivedp/internal/version"
 )
@@ -195,7 +196,9 @@ func (a *audit) makeAll(ctx context.Context) ([]made, error) {
 		return away(ctx, a.o.Elsewhere, parts)
 	}
 	all := make([]made, len(names))
+	bar := report.NewLines(a.o.Progress, "audit", int64(len(names)))
 	for i, name := range names {
+		bar.Set(int64(i))
 		var err error
 		if all[i], err = a.make(ctx, name); err != nil {
 			return nil, err

@@ -39,7 +39,14 @@ func (m Affine) Dense() bool {
 // error, and so is a value outside its bounds if m.Refuse is set; for each column the first one is
 // reported. Errors do not have the value. Entries that are not stored are 0. In columns with a Shift
 // they are compared with the bounds. In other columns the bounds must include 0.
-func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
+func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
+
+// MappedInPlace is Mapped for the only holder of d. The rows of d become the result if they have room for it,
+// so that the numbers are in memory once. d must not be used afterwards, whether there is an error or not.
+func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
+
+// mapBy maps the rows of d, in place where that is possible and allowed.
+func (d *Dataset) mapBy(m Affine, inPlace bool) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, must have rows to be normalised column by column", d.Name)
 	}
@@ -65,7 +72,7 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 		return nil, err
 	}
 	bad := misfits{d: d, of: map[int32]bool{}}
-	out := m.mapped(d, &bad)
+	out := m.mapped(d, &bad, inPlace)
 	if err := errors.Join(bad.errs...); err != nil {
 		return nil, err
 	}
@@ -73,10 +80,12 @@ func (d *Dataset) Mapped(m Affine) (*Dataset, error) {
 }
 
 // mapped maps the rows of d.
-func (m Affine) mapped(d *Dataset, bad *misfits) *Dataset {
+func (m Affine) mapped(d *Dataset, bad *misfits, inPlace bool) *Dataset {
 	if !m.Dense() || d.Dense() {
 		out := *d
-		out.Value = slices.Clone(d.Value)
+		if !inPlace {
+			out.Value = slices.Clone(d.Value)
+		}
 		for i := range d.Len() {
 			r := out.Row(i)
 			m.row(i, r.Index, r.Value, r.Value, bad)

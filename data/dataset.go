@@ -195,6 +195,7 @@ func (d *Dataset) hashRow(put *hasher, i int) {
 type hasher struct {
 	h   hash.Hash
 	buf []byte
+	sum []byte // of the last record, see recordHash
 }
 
 func (p *hasher) uint32(v uint32) {

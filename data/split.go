@@ -106,10 +106,10 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	}
 	out, in = Subset{Data: s.Data}, Subset{Data: s.Data}
 	put := hasher{h: hmac.New(sha256.New, key[:])}
-	before := map[[sha256.Size]byte]uint64{} // number of earlier copies of a record
+	before := map[recordKey]uint64{} // number of earlier copies of a record
 	for _, i := range s.Rows {
 		hash := s.Data.recordHash(&put, i)
-		if first := [sha256.Size]byte(hash); copies {
+		if first := recordKey(hash); copies {
 			if n := before[first]; n > 0 {
 				put.h.Reset()
 				put.bytes(hash)
@@ -129,25 +129,30 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 	return out, in
 }
 
+// recordKey is the first half of a hash of a record. Two records that differ have different keys: 128 bits are
+// enough for as many as fit into memory, and take half of it.
+type recordKey [sha256.Size / 2]byte
+
 // Distinct returns how many different records s has, and how many copies the most frequent one has.
 // [SplitByRecord] splits records, not rows: all copies of a record are on one side.
 func (s Subset) Distinct() (records, copies int) {
-	times := map[[sha256.Size]byte]int{}
+	times := map[recordKey]int{}
 	put := hasher{h: sha256.New()}
 	for _, i := range s.Rows {
-		key := [sha256.Size]byte(s.Data.recordHash(&put, i))
+		key := recordKey(s.Data.recordHash(&put, i))
 		times[key]++
 		copies = max(copies, times[key])
 	}
 	return len(times), copies
 }
 
-// recordHash returns the hash of record i, computed with put's hash.
+// recordHash returns the hash of record i, computed with put's hash. The next call overwrites it.
 func (d *Dataset) recordHash(put *hasher, i int32) []byte {
 	put.h.Reset()
 	d.hashRecord(put, int(i))
 	put.flush()
-	return put.h.Sum(nil)
+	put.sum = put.h.Sum(put.sum[:0])
+	return put.sum
 }
 
 // hashRecord writes all of record i to put.

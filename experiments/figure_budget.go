@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strconv"
@@ -260,7 +261,10 @@ func (s experiment) statedLines(lines []plots.Line) []plots.Line {
 			continue
 		}
 		name := fmt.Sprintf("stated: %s at ε %s", stated.Accuracy, stated.Epsilon)
-		out = append(out, levelLine(lines, name, stated.Accuracy.Value()))
+		level := levelLine(lines, name, stated.Accuracy.Value())
+		grey := uint8(min(40+90*len(out), 200)) // the first is as dark as every reference
+		level.Colour = color.RGBA{grey, grey, grey, 255}
+		out = append(out, level)
 	}
 	return out
 }

@@ -142,7 +142,9 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	}
 	epsilon := r.Epsilon
 	var known []*candidate
+	s.plan(1)
 	if epsilon == 0 {
+		s.plan(2)
 		if epsilon, known, err = s.leastEpsilon(ctx); err != nil {
 			return nil, err
 		}
@@ -155,6 +157,7 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.finish()
 	if best := slices.MinFunc(found, byAccuracy).accuracy; best < r.TargetAccuracy {
 		return nil, s.tooAccurate(epsilon, best, points)
 	}

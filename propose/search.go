@@ -35,7 +35,9 @@ type searcher struct {
 	trials   map[train.Spec]pool.Trial // results, by the spec of the proxy
 	computed int                       // number of trials that had to be run
 	work     float64                   // work of all trials, as counted by train.Prepared.Work
-	told     *report.Count             // prints the number of trials
+	bar      *report.Bar               // the part of the search that is done, in thousandths of a whole training
+	units    float64                   // that part
+	planned  float64                   // about what the whole search takes
 	least    sync.Map                  // from a kind of setting to its leastCost
 	laid     sync.Map                  // from a budget and a kind to the outlay, which a frontier needs again
 }
@@ -45,7 +47,7 @@ func newSearcher(r Request, o Options) (*searcher, error) {
 		return nil, err
 	}
 	s := &searcher{Request: r, Options: o, base: r.Base, trials: map[train.Spec]pool.Trial{},
-		params: map[string]int{}, told: report.NewCount(o.Trials.Progress, "proxies")}
+		params: map[string]int{}}
 	s.base.SampleSize, s.base.GradComps, s.base.NoiseMultiplier = "1", 1, 1
 	s.base.Schedule, s.base.Beta = string(sim.ZeroDecay), 0
 	p, err := o.Data.Prepare(s.base)
@@ -128,6 +130,33 @@ var (
 	convexEffort  = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
 	networkEffort = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
 )
+
+// plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
+// candidates is that of the rungs, of which frugal ones may be fewer.
+func (s *searcher) plan(searches int) {
+	e := s.effort()
+	few, scouts, kinds := float64(e.few)/e.first, len(s.views())*len(s.strides()), len(s.kinds())
+	kept := 2*e.finalists + mostFrugal
+	one := few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined))
+	one += float64(s.Seeds) * (float64(kept)/e.middle + float64(e.finalists+mostFrugal))
+	if !train.IsNetwork(s.base.Model) {
+		one += float64(s.Seeds*e.finalists*mostDoubled) / 4 // some of the doublings of settled
+	}
+	points := len(ladder) * len(triedNoise)
+	s.planned = float64(searches)*one + float64(points)*float64(3*e.few+s.Seeds)/e.frontier
+	s.bar = report.NewLines(s.Options.Trials.Progress, "proxies", int64(1000*s.planned))
+}
+
+// advance adds work that was done. The whole is not shown as done before the search has ended.
+func (s *searcher) advance(units float64) {
+	if s.bar != nil {
+		s.units = min(s.units+units, 0.99*s.planned)
+		s.bar.Set(int64(1000 * s.units))
+	}
+}
+
+// finish shows that the search has ended.
+func (s *searcher) finish() { s.bar.Set(int64(1000 * s.planned)) }
 
 // effort returns the effort for the model.
 func (s *searcher) effort() effort {
@@ -306,6 +335,7 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 	if err != nil {
 		return err
 	}
+	s.advance(float64(len(specs)) / coarse)
 	for i, c := range all {
 		c.enter(trials[i*seeds : (i+1)*seeds])
 	}
@@ -350,7 +380,6 @@ func (s *searcher) run(ctx context.Context, specs []train.Spec, work float64) ([
 		return nil, err
 	}
 	s.computed += spent.Computed
-	s.told.Done(s.computed)
 	for i, t := range found {
 		if _, known := s.trials[missing[i]]; !known {
 			p, err := s.Probe.Prepare(missing[i])

@@ -63,8 +63,8 @@ func TestEachEpochIsDrawnAnew(t *testing.T) {
 		},
 		"draws shared by the clients": func(c *Client, ws *Workspace) data.Batch {
 			id, root := c.id, c.root
-			defer func() { c.id, c.root, c.epochAfter = id, root, 0 }()
-			c.id, c.epochAfter = 0, 0
+			defer func() { c.id, c.root, c.allotted = id, root, nil }()
+			c.id, c.allotted = 0, nil
 			return c.Sample(ws)
 		},
 		"a record in two rounds": func(c *Client, ws *Workspace) data.Batch {

@@ -39,11 +39,16 @@ type Client struct {
 	nominal float64       // mean time of a gradient at speed 1, in nanoseconds
 	letGo   func(*Vector) // called with each broadcast that the client will not read again
 	samples *rng.Heads    // used only by Compute
-	// allotted has the rounds of the records in one epoch of allocation: that before epochAfter, or none
-	// if it is 0. Only Compute uses both. They follow from the root, so no checkpoint has them.
-	allotted   dp.Allotment
-	epochAfter int
-	state      clientState
+	// allotted is the newest epoch of allocation that was drawn, or nil. Only Compute uses it. It follows
+	// from the root, so no checkpoint has it.
+	allotted *allotted
+	state    clientState
+}
+
+// allotted has the rounds of the records in one epoch of allocation.
+type allotted struct {
+	dp.Allotment
+	epoch int
 }
 
 // clientState is everything about a client that changes. A broadcast is not copied: several clients
@@ -223,10 +228,13 @@ func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client:
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
 		t := c.mech.Batches
-		if epoch := c.state.i / t; c.epochAfter != epoch+1 {
+		if epoch := c.state.i / t; c.allotted == nil || c.allotted.epoch != epoch {
+			if c.allotted == nil {
+				c.allotted = new(allotted)
+			}
 			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), epoch)
-			c.mech.Allot(&c.allotted, &ws.sampling, &ws.sample)
-			c.epochAfter = epoch + 1
+			c.mech.Allot(&c.allotted.Allotment, &ws.sampling, &ws.sample)
+			c.allotted.epoch = epoch
 		}
 		ws.rows = append(ws.rows[:0], c.allotted.Of(c.state.i%t)...)
 		return c.rows.Batch(ws.rows)

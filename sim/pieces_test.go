@@ -42,7 +42,7 @@ func drawRun(t *testing.T, s *rng.Stream) *Config {
 // a snapshot or in a checkpoint, with workers or without, is the run that never
 // stopped; and each of its rounds is released once, within the time there is.
 func TestAnyRunInPieces(t *testing.T) {
-	const configurations = 80
+	const configurations = 40
 	ran := 0
 	for n := range configurations {
 		s := rng.New(1).Stream(rng.Synthetic, 1, n)

@@ -291,7 +291,7 @@ func snapshotAtAnyEvent(t *testing.T, cfg *Config) {
 }
 
 func TestVirtualStopsAndGoesOn(t *testing.T) {
-	cfg := small(t, func(c *Config) { c.GradComps = 8 * 40_000 })
+	cfg := small(t, func(c *Config) { c.GradComps = 8 * 16_000 })
 	want := runVirtual(t, cfg, Perf{}).ParamsSHA256()
 	ctx, cancel := context.WithCancel(context.Background())
 	v, err := NewVirtual(cfg, Perf{Workers: 2, MinWork: 1}, func(b Broadcast) {

@@ -127,3 +127,16 @@ func TestTargetsThatCannotBe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// The least noise that is covered is not said to be the least for the target.
+func TestTheLeastNoiseThatIsCovered(t *testing.T) {
+	spec, err := NewSource(drawn()).Calibrate(t.Context(), smallSpec(), 1e4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(spec.Notes(), "\n")
+	if spec.NoiseMultiplier != pld.MinSigma || !strings.Contains(notes, "σ = 0.05 is the least that is covered") ||
+		strings.Contains(notes, "smallest") {
+		t.Errorf("σ = %v, notes %q", spec.NoiseMultiplier, notes)
+	}
+}

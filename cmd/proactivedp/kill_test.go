@@ -53,9 +53,9 @@ func trainingProcess(flags ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) 
 	return cmd, &stdout, &stderr
 }
 
-// report runs it to its end and returns the report but for the seconds, which
+// reportOf runs it to its end and returns the report but for the seconds, which
 // are no function of the run.
-func report(t *testing.T, flags ...string) map[string]any {
+func reportOf(t *testing.T, flags ...string) map[string]any {
 	t.Helper()
 	cmd, stdout, stderr := trainingProcess(flags...)
 	if err := cmd.Run(); err != nil {
@@ -98,12 +98,12 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 	for i := 0; resumed < kills; i++ {
 		run := keptRuns[i%len(keptRuns)]
 		dir := t.TempDir()
-		want := report(t, run.flags...)
+		want := reportOf(t, run.flags...)
 		path := filepath.Join(dir, "run.checkpoint")
 		often := []string{"--checkpoint-every", strconv.Itoa(run.every)}
 		begin := slices.Concat(run.flags, often, []string{"--checkpoint", path})
 		start := time.Now()
-		if got := report(t, begin...); !reflect.DeepEqual(got, want) {
+		if got := reportOf(t, begin...); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v: with checkpoints it gives %v, want %v", run.flags, got, want)
 		}
 		took := time.Since(start)
@@ -148,7 +148,7 @@ func TestKilledRunsGoOnToTheSameBits(t *testing.T) {
 			if err := os.WriteFile(twin, text, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if got := report(t, "--resume", twin); !reflect.DeepEqual(got, want) {
+			if got := reportOf(t, "--resume", twin); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%v: resumed after kill %d it gives %v, want %v", run.flags, killed, got, want)
 			}
 			resumed++
@@ -213,12 +213,12 @@ func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
 	if left := temporary(t, path); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	want := report(t, flags...)
-	if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+	want := reportOf(t, flags...)
+	if got := reportOf(t, "--resume", path); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v: resumed it gives %v, want %v", signal, got, want)
 	}
 	// The checkpoint of a finished run gives the report again.
-	if got := report(t, "--resume", path); !reflect.DeepEqual(got, want) {
+	if got := reportOf(t, "--resume", path); !reflect.DeepEqual(got, want) {
 		t.Errorf("finished, it gives %v, want %v", got, want)
 	}
 	return true
@@ -231,7 +231,7 @@ func signalled(t *testing.T, signal os.Signal, flags []string) (inTime bool) {
 func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 	// The first checkpoint has one model, those after it one a client.
 	flags := strings.Fields("--data synth-phishing --grad-computations 5200 --clients 200 --checkpoint-every 500")
-	want := report(t, flags[:len(flags)-2]...)
+	want := reportOf(t, flags[:len(flags)-2]...)
 	for name, script := range map[string]string{
 		"file system": `mount -t tmpfs -o size=64k none "$0" || exit 77; ` +
 			`proactivedp train --checkpoint "$0/c" "$@"; status=$?; ` +
@@ -268,7 +268,7 @@ func TestFullDiskKeepsTheLastCheckpoint(t *testing.T) {
 				!strings.Contains(text, "the last checkpoint is unchanged") {
 				t.Errorf("stderr %q", text)
 			}
-			if got := report(t, "--resume", kept); !reflect.DeepEqual(got, want) {
+			if got := reportOf(t, "--resume", kept); !reflect.DeepEqual(got, want) {
 				t.Errorf("with room again it gives %v, want %v", got, want)
 			}
 		})

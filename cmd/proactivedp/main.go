@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"proactivedp/internal/f32"
 	"proactivedp/internal/message"
 	_ "proactivedp/internal/openfiles" // looks before anything is opened
+	"proactivedp/internal/report"
 )
 
 func main() {
@@ -64,6 +66,18 @@ const (
 
 // run is the whole program but for the process: it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	asked := os.Getenv(report.ProgressEnv)
+	if err := report.CheckProgress(asked); err != nil {
+		fmt.Fprintf(stderr, "proactivedp: %v\n", err)
+		return exitUsage
+	}
+	screen := report.NewScreen(stderr, asked != "")
+	defer screen.Watch()()
+	return runOn(ctx, args, &checkedWriter{w: stdout, screen: screen}, screen)
+}
+
+// runOn is run with a screen for stderr.
+func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *report.Screen) int {
 	root := newRoot()
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		if err := addCompletions(root); err != nil {
@@ -71,7 +85,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	root.SetArgs(args)
-	out := &checkedWriter{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := cli.CheckArguments(root, args)
@@ -113,13 +126,19 @@ func statusOf(err error) int {
 	return exitFailure
 }
 
-// checkedWriter remembers the first error of writing.
+// waiting are the commands that wait for others. They say themselves what they wait for.
+var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
+
+// checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same
+// terminal.
 type checkedWriter struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	err    error
+	screen *report.Screen
 }
 
 func (c *checkedWriter) Write(p []byte) (int, error) {
+	c.screen.Clear()
 	n, err := c.w.Write(p)
 	if c.err == nil {
 		c.err = err
@@ -136,9 +155,10 @@ func newRoot() *cobra.Command {
 rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
 accuracy that the plan keeps.
 
-Results go to stdout and everything else to stderr. The exit status is 0, 1 if
-the request could not be carried out, 2 if the request is wrong, and 3 if an audit
-found the mechanism broken, or a planted fault not at all.`,
+Results go to stdout and everything else to stderr; with PROACTIVEDP_PROGRESS=json,
+stderr is JSON for programs. The exit status is 0, 1 if the request could not be carried
+out, 2 if the request is wrong, and 3 if an audit found the mechanism broken, or a planted
+fault not at all.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.NoArgs,
@@ -149,6 +169,9 @@ found the mechanism broken, or a planted fault not at all.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if screen, ok := cmd.ErrOrStderr().(*report.Screen); ok && !slices.Contains(waiting, cmd.Name()) {
+				screen.Begin(cmd.CommandPath())
+			}
 			return cli.Usage(errors.Join(f32.EnvironmentErr(), cli.CheckTexts(cmd), cli.CheckFiles(cmd)))
 		},
 	}

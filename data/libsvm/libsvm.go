@@ -33,6 +33,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/report"
 	"proactivedp/internal/unpack"
 )
 
@@ -79,7 +80,7 @@ func (e *ParseError) Error() string {
 // fails.
 func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	p := newParser(name, name, Options{})
-	in, err := unpacked(name, r)
+	in, err := unpacked(name, nil, r)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,8 @@ type Options struct {
 	// will be clamped.
 	Saturate bool
 	Memory   int64 // bytes that the process may use; 0 means all available memory
+	// Progress shows how much of a large file was read; nil shows nothing.
+	Progress io.Writer
 }
 
 // ParseFile parses the file at path like Parse. The name of the data set is the last element of
@@ -141,7 +144,9 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
-	in, err := unpacked(p.file, f)
+	watched, finish := report.Reading(p.progress, f)
+	defer finish()
+	in, err := unpacked(p.file, f, watched)
 	if err != nil {
 		return err
 	}
@@ -149,8 +154,14 @@ func (p *parser) parseFile() error {
 }
 
 // unpacked returns the text of a file.
-func unpacked(file string, r io.Reader) (*bufio.Reader, error) {
-	in, err := unpack.Text(r)
+func unpacked(file string, f *os.File, r io.Reader) (*bufio.Reader, error) {
+	var in *bufio.Reader
+	var err error
+	if f == nil {
+		in, err = unpack.Text(r)
+	} else {
+		in, err = unpack.TextFile(f, r)
+	}
 	if err != nil {
 		if named, ok := errors.AsType[*fs.PathError](err); ok {
 			err = named.Err // the file is named below
@@ -174,6 +185,7 @@ type parser struct {
 
 	zeroBased bool // indices count from 0
 	saturate  bool
+	progress  io.Writer
 
 	spill []byte // holds a line that is longer than the reader's buffer
 	limit memory.Limit
@@ -192,6 +204,7 @@ func newParser(name, file string, o Options) *parser {
 		maxRows:   MaxRows,
 		given:     o.Labels,
 		blind:     o.Unlabelled,
+		progress:  o.Progress,
 		zeroBased: o.ZeroBased, saturate: o.Saturate,
 		set: &data.Dataset{Name: name, Features: o.Features, Classes: 2, Start: []int{0}},
 	}

@@ -93,7 +93,7 @@ func (p *parser) begin(in *bufio.Reader) error {
 	switch {
 	case given != 0:
 		comma = given
-	case kind(p.file) == ".tsv":
+	case kind(unpack.Name(p.file)) == ".tsv":
 		comma = '\t'
 	case comma == ' ' && (whole == p.Label || slices.Contains(p.Named, whole)):
 		comma = ',' // the only name has blanks

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"io"
 	"strings"
 
 	"proactivedp/internal/memory"
@@ -13,6 +14,10 @@ func (p *parser) row() error {
 	}
 	if len(p.fields) != len(p.header) {
 		return p.fault("%d fields, must be %d as in the header", len(p.fields), len(p.header))
+	}
+	room := p.grow()
+	if room != nil {
+		p.value = nil // the row is read only for its errors
 	}
 	class, whole := int32(0), len(p.value)
 	for _, i := range p.order {
@@ -32,6 +37,9 @@ func (p *parser) row() error {
 				return p.fault("errors in %d columns: the rest was not read", maxFaults)
 			}
 		}
+	}
+	if room != nil {
+		return room
 	}
 	if len(p.faults) == 0 {
 		p.set.Label = append(p.set.Label, class)
@@ -55,12 +63,50 @@ const bytesOfField = 64
 
 // fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
-	// While a slice grows, it exists twice, the second time longer by a quarter.
-	need := int64(4*(len(p.value)+len(p.set.Label))+4*(p.set.Features+1)*p.unkept)*9/4 + p.text
+	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)) + p.text)
+}
+
+// within returns an error if so many bytes do not fit the memory.
+func (p *parser) within(need int64) error {
 	if need > p.left {
 		return p.fault("%w: about %s are needed for the rows so far, the limit is %s (%s)", memory.ErrTooLittle,
 			memory.Text(need), memory.Text(p.limit.Bytes), p.limit.By)
 	}
+	return nil
+}
+
+// The memory for the numbers of a file exceeds their estimated number by the part spare. The estimate is made
+// when enoughRead bytes were read: some of them are still in buffers.
+const (
+	spare      = 0.05
+	enoughRead = 4 << 20
+)
+
+// grow makes room for the numbers of a row. While the numbers move, they are in memory twice, so they should
+// move while they are few. The part of the file that was read shows how many there will be; memory that is
+// never used takes no space. If the size of the file is not known, there is room for a quarter more.
+func (p *parser) grow() error {
+	have, row := len(p.value), p.set.Features
+	if have+row <= cap(p.value) {
+		return nil
+	}
+	room := have + have/4 + 16*row
+	if info, err := p.open.Stat(); err == nil && info.Mode().IsRegular() {
+		if read, err := p.open.Seek(0, io.SeekCurrent); err == nil && read >= enoughRead {
+			kept := p.set.Train * row // the numbers of an earlier file
+			all := float64(have-kept) * float64(info.Size()) / float64(read) * (1 + spare)
+			if all < float64(p.left)/4 {
+				room = max(room, kept+int(all))
+			}
+		}
+	}
+	if err := p.within(int64(4 * (cap(p.value) + have + row))); err != nil {
+		return err
+	}
+	room = max(have+row, min(room, int(p.left/4)-cap(p.value)))
+	value := make([]float32, have, room)
+	copy(value, p.value)
+	p.value = value
 	return nil
 }
 

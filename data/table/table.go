@@ -28,6 +28,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/report"
 	"proactivedp/internal/unpack"
 )
 
@@ -70,6 +71,8 @@ type Options struct {
 	Memory int64 // bytes that the process may use; 0 means all available memory
 	// Kept receives the text of some columns. nil means none.
 	Kept *Kept
+	// Progress shows how much of a large file was read; nil shows nothing.
+	Progress io.Writer
 	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
 	// no meaning.
 	Unlabelled bool
@@ -84,7 +87,7 @@ type Kept struct {
 }
 
 // Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
-// ending of a compressed file.
+// ending of a compressed file. For a zip archive, it is the path of the file in it, see unpack.Name.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"
@@ -99,7 +102,7 @@ func kind(path string) string {
 }
 
 // ParseFile reads the file at path, plain or compressed by gzip, bzip2, xz or zstd. Errors name the
-// file and the line. For each column, the first invalid field is reported.
+// file and the line. The file may also be the only one of a zip archive. For each column, the first invalid field is reported.
 func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.NoHeader && o.HeaderLine > 0 || o.HeaderLine < 0 || o.HeaderLine > MaxHeaderLine {
 		return nil, fmt.Errorf("header line = %d, must be in [1, %d], and not given for a file without a header",
@@ -146,6 +149,7 @@ type parser struct {
 	order  []int    // the columns, in the order of the features
 	keeps  []int    // the columns of Kept
 	text   int64    // bytes of the fields that are kept
+	open   *os.File // the file that is read
 	faults []error  // the first error of each column
 	faulty []bool   // the columns with an error
 	unkept int      // number of rows that were read only for errors
@@ -171,7 +175,10 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
-	in, err := unpack.Text(f)
+	p.open = f
+	watched, finish := report.Reading(p.Progress, f)
+	defer finish()
+	in, err := unpack.TextFile(f, watched)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.file, err)
 	}

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -285,18 +287,62 @@ func FuzzParseFile(f *testing.F) {
 	})
 }
 
-// Rows need 4 bytes for each value and each label, in a slice and in the one, longer by a quarter,
-// that it grows into. Rows that are read for faults only need as much as if they were kept.
+// Rows need 4 bytes for each value that there is room for. A label needs 4 bytes in a slice and in the one,
+// longer by a quarter, that it grows into. Rows that are read for faults only need as much as if they were kept.
 func TestRowsFitTheMemory(t *testing.T) {
 	for _, unkept := range []int{0, 3} {
 		p := &parser{set: &data.Dataset{Features: 2, Label: make([]int32, 5)}, value: make([]float32, 10),
 			unkept: unkept}
-		need := int64(4*3*(5+unkept)) * 9 / 4
+		need := int64(4*10 + 9*5 + 4*3*unkept)
 		for left, good := range map[int64]bool{need: true, need - 1: false} {
 			p.left = left
 			if err := p.fits(); (err == nil) != good || err != nil && !errors.Is(err, memory.ErrTooLittle) {
 				t.Errorf("%d unkept rows, %d bytes of %d: %v", unkept, left, need, err)
 			}
 		}
+	}
+}
+
+// The numbers of a large file are in memory once, with little room to spare: their number is estimated from the
+// part of the file that was read. A limit that has no room for them is kept.
+func TestNumbersAreInMemoryOnce(t *testing.T) {
+	const rows, columns = 40_000, 40
+	header := strings.Repeat("c,", columns) + "y\n"
+	for i := range columns {
+		header = strings.Replace(header, "c,", fmt.Sprintf("x%d,", i), 1)
+	}
+	path := written(t, "large.csv", header+strings.Repeat(strings.Repeat("-0.125,", columns)+"0\n", rows))
+	p := &parser{Options: Options{Label: "y", Labels: labels(t, "0,1")}, set: &data.Dataset{Classes: 2}, file: path}
+	p.left = math.MaxInt64
+	if err := p.parseFile(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.value); n != rows*columns || float64(cap(p.value)) > 1.1*float64(n) {
+		t.Errorf("%d numbers, room for %d", n, cap(p.value))
+	}
+	q := &parser{Options: p.Options, set: &data.Dataset{Classes: 2}, file: path, left: 3 * rows * columns}
+	if err := q.parseFile(); !errors.Is(err, memory.ErrTooLittle) || int64(4*cap(q.value)) > q.left {
+		t.Errorf("within 3 bytes a number: %v, room for %d", err, cap(q.value))
+	}
+}
+
+// A table may be the only file of a zip archive, and tabs divide it if its own name says so.
+func TestTableInAZip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "archive.zip")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.Create("in/my table.tsv")
+	if err == nil {
+		_, err = w.Write([]byte("x, of it\ty\n1\t0\n2.5\t1\n"))
+	}
+	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1")})
+	if err != nil || d.Len() != 2 || d.Columns[0] != "x, of it" || d.Row(1).Value[0] != 2.5 {
+		t.Errorf("%+v, %v", d, err)
 	}
 }

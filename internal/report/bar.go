@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +14,7 @@ import (
 
 // Bar shows the progress of a piece of work. On a terminal it is a bar with the remaining time.
 // Otherwise, for example in a log, it is a line for each tenth of the work; during the first second
-// only the end gets a line. Several goroutines may use it at the same time.
+// only the end gets a line. On a [Screen] of events it is an event at most each second. Several goroutines may use it at the same time.
 type Bar struct {
 	bar *progressbar.ProgressBar // nil unless on a terminal
 
@@ -23,6 +25,9 @@ type Bar struct {
 	done   int64
 	tenths int64 // number of tenths that were printed
 	start  time.Time
+	late   bool    // nothing is shown before patience
+	events *Screen // nil unless progress is shown as events
+	told   time.Time
 }
 
 // barWidth is the width of a bar in columns, and besideBar the width of the text next to it.
@@ -32,6 +37,14 @@ const barWidth, besideBar = 30, 50
 // the work.
 func NewBar(w io.Writer, what string, work int64) *Bar {
 	return newBar(w, Columns(w), what, max(work, 1))
+}
+
+// NewLines returns a bar that is a log also on a terminal, and shows nothing of work that is soon done. It is
+// for a search whose parts may show bars.
+func NewLines(w io.Writer, what string, work int64) *Bar {
+	b := newBar(w, 0, what, max(work, 1))
+	b.late = true
+	return b
 }
 
 // NewByteBar returns a bar for a number of bytes. size is -1 if the number is unknown; then nothing is
@@ -46,6 +59,9 @@ func newBar(w io.Writer, columns int, what string, work int64, options ...progre
 		w = io.Discard
 	}
 	b := &Bar{w: w, what: what, work: work, start: time.Now()}
+	if s, ok := w.(*Screen); ok && s.json {
+		b.events = s
+	}
 	if columns > 0 {
 		b.bar = progressbar.NewOptions64(work, append(options,
 			progressbar.OptionSetWriter(w),
@@ -83,21 +99,41 @@ func (b *Bar) set(done int64) {
 	if b.work < 1 {
 		return
 	}
+	if b.events != nil {
+		b.tell()
+		return
+	}
 	tenths := int64(10 * (float64(done) / float64(b.work)))
 	if tenths <= b.tenths {
 		return
 	}
 	took := time.Since(b.start)
-	if took < time.Second && tenths < 10 {
+	if took < time.Second && tenths < 10 || b.late && took < patience {
 		return
 	}
 	b.tenths = tenths
-	left := time.Duration(float64(took) * (float64(b.work)/float64(done) - 1))
+	left := b.left(took)
 	fmt.Fprintf(b.w, "%s: %d %% after %v", b.what, 10*tenths, took.Round(time.Second))
 	if left > 0 {
 		fmt.Fprintf(b.w, ", about %v left", left.Round(time.Second))
 	}
 	fmt.Fprintln(b.w)
+}
+
+// left estimates the time that is left, if the rest takes as long as what is done.
+func (b *Bar) left(took time.Duration) time.Duration {
+	return time.Duration(float64(took) * (float64(b.work)/float64(b.done) - 1))
+}
+
+// tell writes an event, if the last one is a second old or the work is done.
+func (b *Bar) tell() {
+	now := time.Now()
+	if b.done <= 0 || b.done < b.work && now.Sub(b.told) < time.Second || b.late && now.Sub(b.start) < patience {
+		return
+	}
+	b.told = now
+	took := now.Sub(b.start)
+	b.events.progress(b.what, min(1, float64(b.done)/float64(b.work)), took, b.left(took))
 }
 
 // Describe sets the description of the work.
@@ -130,7 +166,36 @@ const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot
 // decide this, because small models take a hundred times as long per unit of work as large networks.
-const patience, mayBeLong = 3 * time.Second, LongRun / 100
+const patience, mayBeLong = 2 * time.Second, LongRun / 100
+
+// smallFile is the size, in bytes, of a file that is read at once.
+const smallFile = 8 << 20
+
+// Reading returns a reader of an open file that shows on w how much of the file was read. It shows nothing of
+// a small file, or if w is nil. finish ends the display.
+func Reading(w io.Writer, f *os.File) (in io.Reader, finish func()) {
+	info, err := f.Stat()
+	if w == nil || err != nil || !info.Mode().IsRegular() || info.Size() < smallFile {
+		return f, func() {}
+	}
+	show, finish := LongBar(w, "reading "+filepath.Base(f.Name()), max(mayBeLong, float64(info.Size())))
+	return &watchedReader{in: f, size: float64(info.Size()), show: show}, finish
+}
+
+// watchedReader reads a file and shows how much of it was read.
+type watchedReader struct {
+	in         io.Reader
+	size, read float64
+	show       func(part float64)
+}
+
+// Read reads from the file.
+func (r *watchedReader) Read(p []byte) (int, error) {
+	n, err := r.in.Read(p)
+	r.read += float64(n)
+	r.show(r.read / r.size)
+	return n, err
+}
 
 // LongBar returns two functions: show reports the completed fraction of a run, and shows a bar once the
 // run has lasted a while; finish ends the display. show is nil if the run cannot be long or if w is

@@ -119,11 +119,26 @@ func TestLongRunsAreShown(t *testing.T) {
 		time.Sleep(patience)
 		show(0.4)
 		finish()
-		if want := "training: 40 % after 4s, about 6s left\n"; log.String() != want {
+		if want := "training: 40 % after 3s, about 4s left\n"; log.String() != want {
 			t.Errorf("said %q, want %q", &log, want)
 		}
 	})
 	if show, _ := LongBar(&strings.Builder{}, "training", mayBeLong/2); show != nil {
 		t.Error("a run that cannot last is watched")
 	}
+}
+
+// A search shows its tenths as lines, and nothing if it is soon over.
+func TestLinesOfASearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		NewLines(&log, "proxies", 10).Set(10)
+		b := NewLines(&log, "proxies", 10)
+		time.Sleep(patience)
+		b.Set(4)
+		b.Set(10)
+		if want := "proxies: 40 % after 2s, about 3s left\nproxies: 100 % after 2s\n"; log.String() != want {
+			t.Errorf("said %q, want %q", &log, want)
+		}
+	})
 }

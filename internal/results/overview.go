@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"image"
 	"image/png"
 	"io/fs"
 	"os"
@@ -303,14 +304,18 @@ func readPicture(dir, name, title string) (picture, error) {
 	if err == nil && size.Width*size.Height > maxPixels { // neither is above 2^31
 		err = fmt.Errorf("%d×%d pixels, must be at most %d", size.Width, size.Height, maxPixels)
 	}
+	var shown image.Image
 	if err == nil {
 		in.Reset(content)
-		if _, err = png.Decode(in); err == nil && in.Len() > 0 {
+		if shown, err = png.Decode(in); err == nil && in.Len() > 0 {
 			err = fmt.Errorf("%d bytes after the end of the image", in.Len())
 		}
 	}
 	if err != nil {
 		return picture{}, fmt.Errorf("%s is not a PNG image: %w", filepath.Join(dir, name), err)
+	}
+	if content, err = fewColours(shown); err != nil {
+		return picture{}, err
 	}
 	return picture{Name: filepath.Base(name), Alt: title, Source: embedded("image/png", content)}, nil
 }
@@ -333,8 +338,12 @@ func (f *figure) readTable(dir, digest string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, f.Name, TableFile), err)
 	}
+	packed, err := compressed(content)
+	if err != nil {
+		return err
+	}
 	f.Table = sample{Header: header, Rows: rows[:min(len(rows), shownRows)], More: max(0, len(rows)-shownRows),
-		Whole: embedded("text/csv", content)}
+		Whole: embedded("application/gzip", packed)}
 	f.Ends = ends(header, rows)
 	return nil
 }

@@ -93,7 +93,7 @@ func checkSelfContained(t *testing.T, page string) {
 			if !strings.Contains(page, `id="`+id+`"`) {
 				t.Errorf("a link to %s leads nowhere", at)
 			}
-		} else if !strings.HasPrefix(at, "data:image/png;base64,") && !strings.HasPrefix(at, "data:text/csv;base64,") {
+		} else if !strings.HasPrefix(at, "data:image/png;base64,") && !strings.HasPrefix(at, "data:application/gzip;base64,") {
 			t.Errorf("the page needs %.60s", at)
 		}
 	}
@@ -165,6 +165,9 @@ func TestCommittedResultsAreAPage(t *testing.T) {
 	page := text(t, "../../results")
 	t.Logf("%d bytes in %v", len(page), time.Since(begun))
 	checkSelfContained(t, page)
+	if most := 8 << 20; len(page) > most {
+		t.Errorf("%d bytes, must be at most %d", len(page), most)
+	}
 	figures, err := filepath.Glob("../../results/*/figure.png")
 	if err != nil || len(figures) < 30 {
 		t.Fatalf("%d figures, error %v", len(figures), err)

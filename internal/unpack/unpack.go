@@ -85,15 +85,20 @@ func Text(r io.Reader) (*bufio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return in, checkText(in)
+}
+
+// checkText returns an error that says what the content is if it is not text.
+func checkText(in *bufio.Reader) error {
 	start, _ := in.Peek(startSize) // an error will occur again in the next read
 	if k := Recognise(start); k != Unknown {
-		return nil, fmt.Errorf("this is %s, not text: %s", k, k.Advice())
+		return fmt.Errorf("this is %s, not text: %s", k, k.Advice())
 	}
-	return in, nil
+	return nil
 }
 
 // KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
-// be read, is not a regular file, or is text.
+// be read, is not a regular file, or is text. A zip archive that has only a text counts as text.
 func KindOf(path string) Kind {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return Unknown // reading would take bytes from a pipe
@@ -108,7 +113,13 @@ func KindOf(path string) Kind {
 		return Unknown
 	}
 	start, _ := in.Peek(startSize)
-	return Recognise(start)
+	k := Recognise(start)
+	if k == Zip {
+		if text, err := inZip(f); err == nil && checkText(text) == nil {
+			return Unknown
+		}
+	}
+	return k
 }
 
 // File calls read with the decompressed content of the file at path. Errors name the path.

@@ -82,7 +82,7 @@ func found(ctx context.Context, name string, features int, own *OwnFlags, l fetc
 	if synth.Is(name) {
 		return standIn(name, l.Memory)
 	}
-	return own.read(name, features, l.Memory)
+	return own.read(name, features, l)
 }
 
 // standIn draws a synthetic data set, if it fits the memory.

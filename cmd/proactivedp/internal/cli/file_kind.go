@@ -27,7 +27,7 @@ func KindOf(path string) FileKind {
 		return ImageFile
 	case k == unpack.Array, k == unpack.Archive:
 		return NumPyFile
-	case table.Is(path):
+	case table.Is(unpack.Name(path)):
 		return CSVFile
 	case numpy.Is(path):
 		return NumPyFile

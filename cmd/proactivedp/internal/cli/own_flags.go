@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/internal/decimal"
@@ -238,7 +240,11 @@ func (o *OwnFlags) labels() (*data.Labels, error) {
 }
 
 // read reads a file of so many features, 0 for any, within the memory.
-func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, error) {
+func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Dataset, error) {
+	limit := l.Memory
+	// The numbers of a large file are nearly all that is in memory. What is left over from reading a line could take
+	// as much again before it is collected. They have no pointers, so that collecting often takes no time.
+	defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
 	labels, err := o.labels()
 	if err != nil {
 		return nil, Usage(err)
@@ -269,6 +275,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 			return nil, Usage(err)
 		}
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Progress = l.Progress
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
 		if errors.Is(err, table.ErrNoNumber) {
@@ -287,7 +294,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		d, err = numpy.ParseFile(path, n)
 	default:
 		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
-			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit})
+			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit, Progress: l.Progress})
 	}
 	if err == nil && o.Form.Image != "" {
 		d, err = Pictures(d, o.Form, pixels, limit)
@@ -326,7 +333,7 @@ func (o *OwnFlags) read(path string, features int, limit int64) (*data.Dataset, 
 		return nil, err
 	}
 	o.outside.Set(&m)
-	if d, err = d.Mapped(m); err != nil {
+	if d, err = d.MappedInPlace(m); err != nil {
 		if m.Refuse {
 			err = fmt.Errorf("%w\n--%s clamp makes a value outside the bounds the nearer bound", err, outsideFlag)
 		}
@@ -362,7 +369,7 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 	if err := fitsMapped(d, m, limit); err != nil {
 		return nil, err
 	}
-	if d, err = d.Mapped(m); err != nil {
+	if d, err = d.MappedInPlace(m); err != nil {
 		return nil, err
 	}
 	o.Mapped = &m
@@ -415,12 +422,15 @@ func (o *OwnFlags) readColumns() (*table.Columns, error) {
 	return c, nil
 }
 
+// readingGC is the garbage, in percent of what is kept, that may be in memory while a file is read.
+const readingGC = 20
+
 // fitsMapped reports that rows do not fit the memory once they are mapped.
 func fitsMapped(d *data.Dataset, m data.Affine, limit int64) error {
-	values := int64(len(d.Value))
-	if m.Dense() {
-		values = int64(d.Len()) * int64(d.Features)
+	if !m.Dense() || d.Dense() {
+		return nil // in place
 	}
+	values := int64(d.Len()) * int64(d.Features)
 	if err := memory.Given(limit).Check(4 * values); err != nil {
 		return fmt.Errorf("--normalise: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/data/fetch"
 	"proactivedp/internal/testkit"
 )
 
@@ -70,11 +71,11 @@ func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
 		}
 		for _, normalise := range []string{"", "bounds:-1e38,1e38"} {
 			own := OwnFlags{LabelMap: "kind 0,kind 1,kind 2", labelColumn: "label", normalise: normalise}
-			table, err := own.read(filepath.Join(dir, "f.csv"), columns, 0)
+			table, err := own.read(filepath.Join(dir, "f.csv"), columns, fetch.Locator{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			arrays, err := own.read(filepath.Join(dir, "f.npz"), columns, 0)
+			arrays, err := own.read(filepath.Join(dir, "f.npz"), columns, fetch.Locator{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +105,7 @@ func TestPixelsAreNormalised(t *testing.T) {
 		}
 	}
 	own := OwnFlags{LabelMap: "0,1", normalise: filepath.Join(dir, "good.csv")}
-	d, err := own.read(filepath.Join(dir, "f.npz"), 0, 0)
+	d, err := own.read(filepath.Join(dir, "f.npz"), 0, fetch.Locator{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestPixelsAreNormalised(t *testing.T) {
 		filepath.Join(dir, "no.csv"):     "no such file",
 	} {
 		own.normalise = normalise
-		if _, err := own.read(filepath.Join(dir, "f.npz"), 0, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := own.read(filepath.Join(dir, "f.npz"), 0, fetch.Locator{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", normalise, err, want)
 		}
 	}

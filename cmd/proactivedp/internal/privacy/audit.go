@@ -161,7 +161,7 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	f.options.Courses = []audit.Course{loop}
+	f.options.Courses, f.options.Progress = []audit.Course{loop}, cmd.ErrOrStderr()
 	r, err := audit.Run(cmd.Context(), f.options)
 	if err != nil {
 		return err

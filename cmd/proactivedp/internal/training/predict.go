@@ -14,6 +14,7 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/data"
+	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/table"
 	"proactivedp/dp/claim"
@@ -206,7 +207,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	if err != nil {
 		return nil, false, err
 	}
-	d, labelled, err := f.loadFile(m, labels, form, kind, pixels, int64(where.Memory), kept)
+	d, labelled, err := f.loadFile(m, labels, form, kind, pixels, where.Locator(cmd), kept)
 	if err != nil || m.Inputs.Images == nil {
 		return d, labelled, err
 	}
@@ -223,7 +224,8 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 
 // loadFile reads a file of a kind in a form.
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
-	pixels data.PixelRange, most int64, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
+	pixels data.PixelRange, l fetch.Locator, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
+	most := l.Memory
 	scaled := m.Inputs.Mapped != nil || form.Pixels != ""
 	switch kind {
 	case cli.NumPyFile, cli.ImageFile:
@@ -252,7 +254,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 			}
 		}
 		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
-		o.Saturate, o.Memory = scaled, most
+		o.Saturate, o.Memory, o.Progress = scaled, most, l.Progress
 		if len(kept.Names) > 0 {
 			o.Kept = kept
 		}
@@ -266,7 +268,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		return d, f.column != "", err
 	}
 	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
-		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: most})
+		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: most, Progress: l.Progress})
 	if errors.Is(err, data.ErrLabel) {
 		err = fmt.Errorf("%w (--unlabelled does not read labels)", err)
 	}

@@ -1,0 +1,92 @@
+// This file reads a zip archive that has one file, as published tables often are.
+
+package unpack
+
+import (
+	"archive/zip"
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"proactivedp/internal/bounded"
+)
+
+// entry returns the only file of a zip archive. It does not count folders and what macOS adds.
+func entry(f *os.File) (*zip.File, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	var found []*zip.File
+	for _, e := range z.File {
+		if !strings.HasSuffix(e.Name, "/") && !strings.HasPrefix(e.Name, "__MACOSX/") && path.Base(e.Name) != ".DS_Store" {
+			found = append(found, e)
+		}
+	}
+	const encrypted = 1 // of the flags, APPNOTE.TXT of PKWARE, section 4.4.4
+	switch {
+	case len(found) != 1:
+		return nil, fmt.Errorf("this is %s of %d files, must have one: %s", Zip, len(found), Zip.Advice())
+	case found[0].Flags&encrypted != 0:
+		return nil, fmt.Errorf("this is an encrypted zip archive: %s", Zip.Advice())
+	}
+	return found[0], nil
+}
+
+// inZip returns the decompressed content of the only file of a zip archive.
+func inZip(f *os.File) (*bufio.Reader, error) {
+	e, err := entry(f)
+	if err != nil {
+		return nil, err
+	}
+	in, err := e.Open()
+	if err != nil {
+		return nil, err
+	}
+	return bufio.NewReaderSize(bounded.Reader(in, MaxBytes), BufferSize), nil
+}
+
+// TextFile is [Text] for a file that r reads from its beginning. It also reads the text in a zip archive that
+// has only that file.
+func TextFile(f *os.File, r io.Reader) (*bufio.Reader, error) {
+	in, err := Reader(r)
+	if err != nil {
+		return nil, err
+	}
+	start, _ := in.Peek(startSize) // an error will occur again in the next read
+	if Recognise(start) == Zip {
+		if in, err = inZip(f); err != nil {
+			return nil, err
+		}
+	}
+	return in, checkText(in)
+}
+
+// Name returns the name that says what is in the file at path: that of the text in a zip archive, see
+// [TextFile], otherwise path itself.
+func Name(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return path
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return path
+	}
+	start := make([]byte, startSize)
+	n, _ := io.ReadFull(f, start)
+	if Recognise(start[:n]) != Zip {
+		return path
+	}
+	if e, err := entry(f); err == nil {
+		return e.Name
+	}
+	return path
+}
