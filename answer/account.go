@@ -25,7 +25,7 @@ type AccountQuestion struct {
 	Delta      float64    `json:"delta,omitempty"`      // in (0, 1): gives ε
 	Epsilon    *float64   `json:"epsilon,omitempty"`    // at least 0, instead of delta: gives δ
 	Accountant string     `json:"accountant,omitempty"` // one of AccountantNames, or "all"; "" means "all"
-	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the intervals of pld; 0: pld.DefaultAccuracy
+	Accuracy   float64    `json:"accuracy,omitempty"`   // relative width of the intervals of pld; 0 means pld.DefaultAccuracy
 	Notes      []string   `json:"-"`                    // warnings about the events, see plan.History
 }
 

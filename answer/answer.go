@@ -31,7 +31,8 @@ type Question struct {
 	Tradeoff  *TradeoffQuestion  `json:"tradeoff,omitempty"`
 }
 
-// Answer has the same field as the question, or an error.
+// Answer is the answer to a [Question]. It is in the field with the same name as the question's, or
+// there is an error.
 type Answer struct {
 	Plan      *Plan        `json:"plan,omitempty"`
 	Account   []Accounting `json:"account,omitempty"`

@@ -20,8 +20,8 @@ type PlanQuestion struct {
 	plan.Request
 	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
 	Tight    bool    `json:"tight,omitempty"`    // also return what the tight accountant pld allows, and the recommended batch size
-	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0: no frontier
-	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: plan.Accuracy
+	Points   int     `json:"points,omitempty"`   // approximate number of rows of the frontier, in [2, MaxPoints]; 0 means no frontier
+	Accuracy float64 `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0 means plan.Accuracy
 	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
 }
 

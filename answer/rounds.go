@@ -78,8 +78,8 @@ func isRound(text []byte) bool {
 	return 2*known >= len(top)
 }
 
-// answers are what other commands print as JSON, which is no file of rounds, by keys that
-// only they have.
+// answers lists the JSON answers of other commands, which are not files of rounds, by keys that
+// only these answers have.
 var answers = []struct {
 	keys []string
 	why  string
@@ -99,8 +99,7 @@ var answers = []struct {
 		"more of the records that the model was trained on"},
 }
 
-// noRounds says what a text is that is no file of rounds but the answer of another command;
-// nil where it is not.
+// noRounds returns an error if the text is the answer of another command and not a file of rounds.
 func noRounds(text []byte) error {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(text, &top) != nil {
@@ -140,7 +139,7 @@ func column(name string) int {
 	return -1
 }
 
-// parseEvents reads the events of a CSV file. An empty field is one not given.
+// parseEvents reads the events of a CSV file. An empty field means that the value is not given.
 func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Event, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.TrimLeadingSpace = true
@@ -185,7 +184,7 @@ func parseEvents(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) ([]d
 // otherNames are the second names of the columns that have two.
 var otherNames = map[string]string{"sigma": "noise_multiplier", "steps": "count"}
 
-// checkHeader reports every column that there is not, or is twice, and what is missing.
+// checkHeader returns an error for unknown, repeated and missing columns.
 func checkHeader(header []string) error {
 	var errs []error
 	var names []string

@@ -27,10 +27,10 @@ const paperGuarantees = 400
 type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
-	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0: the ε of σ and δ
-	Points   int        `json:"points,omitempty"`   // number of points of a curve, in [3, 100000], in JSON at most 2001; 0: 101
-	Epsilons int        `json:"epsilons,omitempty"` // number of ε at which pld computes δ, in [2, 1000]; 0: 200
-	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0: pld.DefaultAccuracy
+	Target   float64    `json:"target,omitempty"`   // ε_target of the paper's curve; 0 means the ε of σ and δ
+	Points   int        `json:"points,omitempty"`   // number of points of a curve, in [3, 100000], in JSON at most 2001; 0 means 101
+	Epsilons int        `json:"epsilons,omitempty"` // number of ε at which pld computes δ, in [2, 1000]; 0 means 200
+	Accuracy float64    `json:"accuracy,omitempty"` // relative width of the intervals of pld; 0 means pld.DefaultAccuracy
 	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
 }
 

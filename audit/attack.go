@@ -25,7 +25,7 @@ type Attack struct {
 // Rate is the result of the attack that calls a canary a member if its score is at least a threshold.
 type Rate struct {
 	MaxFPR         float64  `json:"max_fpr"`             // the threshold is the lowest with a false-positive rate of at most this
-	Threshold      *float64 `json:"threshold,omitempty"` // nil: above all scores
+	Threshold      *float64 `json:"threshold,omitempty"` // nil if it is above all scores
 	FalsePositives int      `json:"false_positives"`
 	TruePositives  int      `json:"true_positives"`
 	FPR            float64  `json:"fpr"`

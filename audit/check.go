@@ -12,7 +12,7 @@ import (
 // Sight is the information that a check needs.
 type Sight string
 
-// The sights of checks.
+// The values of Sight.
 const (
 	Releases Sight = "releases" // what the adversary sees: everything that is sent, but not the seeds
 	Seeds    Sight = "seeds"    // also the seeds

@@ -9,7 +9,7 @@ import (
 // Fault is a way to break the mechanism without changing the ε that it claims. Most faults have a size, see Sizes.
 type Fault string
 
-// The faults that can be planted, with the meaning of their size.
+// The faults that can be planted. The comments say what the size of a fault means.
 const (
 	NoFault Fault = "none"
 	// Too little noise, or noise of another distribution.
@@ -21,10 +21,11 @@ const (
 	OpenShare       Fault = "open-share"       // the sum times size is added after the noise
 	// SilentEmptyBatch sends zero without noise if the sample is empty.
 	SilentEmptyBatch Fault = "silent-empty-batch"
-	// Noise that two releases share: √(1−size²) times new noise plus size times the other's noise.
-	ReusedNoise Fault = "reused-noise" // that of round 0
-	SharedNoise Fault = "shared-noise" // that of client 0
-	SharedLegs  Fault = "shared-legs"  // that of an earlier training with the same root
+	// Faults in which two releases share noise: √(1−size²) times new noise plus size times the other's
+	// noise.
+	ReusedNoise Fault = "reused-noise" // the other's noise is that of round 0
+	SharedNoise Fault = "shared-noise" // the other's noise is that of client 0
+	SharedLegs  Fault = "shared-legs"  // the other's noise is that of an earlier training with the same root
 	// Clipping.
 	NoClip    Fault = "no-clip"    // gradients are summed without clipping
 	LooseClip Fault = "loose-clip" // gradients are clipped to size·C

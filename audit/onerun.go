@@ -12,8 +12,8 @@ import (
 	"proactivedp/sim"
 )
 
-// OneRun is the result of a one-run probe: for how many canaries it was guessed whether they are in the
-// data, and how many of these guesses were right.
+// OneRun is the result of a one-run probe: how many canaries were guessed to be in the data or not,
+// and how many of these guesses were right.
 type OneRun struct {
 	Canaries int `json:"canaries"`
 	Guesses  int `json:"guesses"`

@@ -21,7 +21,7 @@ const (
 // Options determine the audited mechanism, the planted fault, and the amount of work.
 type Options struct {
 	Fault      Fault
-	FaultSize  float64 // see Fault.Unit; 0: the first of Fault.Sizes
+	FaultSize  float64 // see Fault.Unit; 0 means the first of Fault.Sizes
 	Runner     Runner
 	Seed       uint64
 	Runs       int      // trainings of the largest probe with the canary, and as many without, in [MinRuns, MaxRuns]

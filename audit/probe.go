@@ -15,9 +15,9 @@ import (
 type probe struct {
 	name, about string
 	setting
-	also  []statistic // beyond the likelihood ratio
+	also  []statistic // in addition to the likelihood ratio
 	share int         // the probe makes Options.Runs/share runs, but at least
-	least int         // this many; 0: MinRuns
+	least int         // this many; 0 means MinRuns
 }
 
 // statistics returns the statistics that distinguish the runs with the canary from those without.

@@ -155,7 +155,7 @@ func (s Scores) members() int {
 	return n
 }
 
-// ScoresOptions say what Scores.Audit shall find.
+// ScoresOptions are the options of Scores.Audit.
 type ScoresOptions struct {
 	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
 	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
@@ -283,8 +283,8 @@ func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 
 // ScoresReport is the result of Scores.Audit.
 type ScoresReport struct {
-	// EpsilonLowerBound is 0 if the scores refute nothing. It assumes nothing about the training but that
-	// the canaries were included by fair coins.
+	// EpsilonLowerBound is 0 if the scores refute nothing. Its only assumption about the training is
+	// that the canaries were included by fair coins.
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	Delta             float64      `json:"delta"`
 	Confidence        float64      `json:"confidence"` // of each bound

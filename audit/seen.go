@@ -19,7 +19,7 @@ type seen struct {
 	off   []float64   // distance of each release from what the seeds give, in tolerances
 	wire  []uint64    // hash of what was sent first; 0 if nothing was sent
 	other int         // updates that were sent again or twice and differed
-	w     *world      // whose seeds are known; nil: the seeds are not used
+	w     *world      // the world whose seeds are known; nil if the seeds are not used
 }
 
 func newSeen(h *sheet) *seen {

@@ -21,14 +21,14 @@ const clip = 1
 type setting struct {
 	model     models.Bounded
 	data      *data.Dataset
-	neighbour *data.Dataset // under replace-one adjacency, the data with another record 0; nil: record 0 is removed
+	neighbour *data.Dataset // under replace-one adjacency, the data with another record 0; nil if record 0 is removed
 	partition data.Partition
 	clients   int
 	rounds    int // T, the number of rounds of each client
 	size      int // s, the expected sample size
 	places    int // N_c, the number of records of each client
 	sigma     float64
-	sampling  dp.Sampling // "": Poisson
+	sampling  dp.Sampling // "" means Poisson
 	adapts    bool        // clients have unequal speeds and adapt their sample sizes
 	storm     bool        // messages are lost or duplicated, clients leave and return
 }

@@ -75,8 +75,8 @@ func (a Account) limits() rdp.Limits {
 // ledger is an account and everything that its records have paid. Entries are only added.
 type ledger struct {
 	Account
-	filter *rdp.Filter        // nil: the closed form's budget
-	budget *closedform.Budget // nil: the Rényi filter
+	filter *rdp.Filter        // nil if the account has the closed form's budget
+	budget *closedform.Budget // nil if the account has a Rényi filter
 	events []dp.Event
 }
 

@@ -20,8 +20,8 @@
 // The next stage depends on what was released, so a composition of rounds that are fixed beforehand
 // does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
 // the first release. Every round of every client that holds the record must pass the filter before
-// it is run. So nothing is released beyond ε_target. The journal has everything that decides, so a
-// run that is killed continues to the same bits.
+// it is run. So nothing is released beyond ε_target. The journal has everything that later steps
+// depend on, so a run that is killed continues to the same bits.
 package auto
 
 import (
@@ -74,9 +74,9 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 // Client is the request of one client.
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
-	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0: 1/N_c
+	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
 	Accuracy float64 `json:"target_accuracy"`   // acc_target in (0, 1]: a value of the task's metric
-	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0: all
+	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
 // Task is one learning task.
@@ -111,7 +111,7 @@ func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 		comps = math.MaxInt // Validate refuses it
 	}
 	spec.GradComps = max(1, comps)
-	switch sim.Decay(spec.Schedule) { // depends on a client's own gradients t, which are 1/share of theirs
+	switch sim.Decay(spec.Schedule) { // these schedules depend on the t of one client, which is now 1/share of what it was
 	case sim.LinearDecay:
 		spec.Beta *= share
 	case sim.SqrtDecay:
@@ -188,7 +188,7 @@ func (c Client) check() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// Public is what is public about the data: no record's content is needed for it.
+// Public holds what is public about the data. Computing it needs no record's content.
 type Public struct {
 	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
 	Records  int    `json:"records"`     // N, the number of training records of each client
@@ -252,8 +252,8 @@ type Tested struct {
 	Chance     float64 `json:"chance,omitempty"`
 }
 
-// Point is the accuracy that can be expected of a training with clipping norm C, noise multiplier σ of
-// every client, and step size η₀.
+// Point is the expected accuracy of a training with clipping norm C, noise multiplier σ of every
+// client, and step size η₀.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`

@@ -113,8 +113,8 @@ func (a Account) tightSize(ctx context.Context) (int, error) {
 	return max(chosen, 1), nil
 }
 
-// fixOrder sets the order of the account's filter. It is the order at which a stage that uses the whole
-// budget needs the least noise, which it returns. The report is false if no noise is enough.
+// fixOrder sets the order of the account's filter: the order at which a stage that uses the whole
+// budget needs the least noise. It returns that noise. ok is false if no noise is enough.
 func (a *Account) fixOrder(ctx context.Context, size, rounds int) (sigma float64, ok bool, err error) {
 	sigma = startSigma
 	for range 4 { // the best order depends on the noise, and the noise depends only a little on the order

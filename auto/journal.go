@@ -21,9 +21,9 @@ import (
 	"proactivedp/train"
 )
 
-// Journal is everything that decides what comes next: the promised budgets, the tasks, and the stages.
-// Each stage is entered before it is run. A ledger is computed from the stages, and stages are never
-// removed.
+// Journal holds everything that the loop's next step depends on: the promised budgets, the tasks,
+// and the stages. Each stage is entered before it is run. A ledger is computed from the stages, and
+// stages are never removed.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`

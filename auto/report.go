@@ -73,7 +73,7 @@ type StageReport struct {
 // those before.
 type Privacy struct {
 	EpsilonUpper float64         `json:"epsilon_upper"` // largest of any account
-	Delta        float64         `json:"delta"`         // largest of any account, so that both hold for all
+	Delta        float64         `json:"delta"`         // largest of any account, so that it holds for all
 	Kind         dp.Kind         `json:"kind"`
 	Accountant   string          `json:"accountant"`
 	Adjacency    dp.Adjacency    `json:"adjacency"`
@@ -83,7 +83,7 @@ type Privacy struct {
 	Statement    string          `json:"statement"`
 }
 
-// AccountReport is the promise of one account and what it has spent.
+// AccountReport is the budget of one account, and how much of it is spent.
 type AccountReport struct {
 	Account
 	EpsilonUpper float64      `json:"epsilon_upper"`

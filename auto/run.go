@@ -19,7 +19,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Options say where a loop keeps its journal, and what it uses.
+// Options have the folder of a loop's journal, and the functions that the loop calls.
 type Options struct {
 	// Dir is the folder of the journal and of each task's newest model. It is created if it does not
 	// exist. With "" nothing is kept. Only a simulation may do that, because its ledger is lost.

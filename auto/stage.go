@@ -21,8 +21,9 @@ type Stage struct {
 	Rounds       int                 `json:"rounds"` // of each client that takes part
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
-	// Root is the public name of the root that its samples and noise come from. It is a secret of the
-	// folder, which is removed when the stage is trained. If Root is empty, they come from the seed.
+	// Root is the public name of the root that its samples and noise come from. The root itself is a
+	// secret in the folder, which is removed when the stage is trained. If Root is empty, samples and
+	// noise come from the seed.
 	Root string `json:"noise_root,omitempty"`
 	// Params is the SHA-256 of the global model after the stage. HeldOut is its accuracy on each
 	// client's held-out records, and Baseline the accuracy of always predicting their most frequent

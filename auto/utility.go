@@ -43,11 +43,13 @@ func NewProbe(source *train.Source, t Task) Probe {
 	return p
 }
 
-// publicly makes the probes of a release draw as simulations do, from a numbered seed and in floating
-// point. That takes a fraction of the time and reveals nothing. Low bits of floating-point noise can only
-// tell something of the records that are summed, and those of a probe are public, so that no ε is claimed
-// of it. Its numbered seed is known to everybody and shares no stream with the secrets of the stages. What
-// a probe finds is a function of public records, so the stages may depend on it.
+// publicly makes the probes of a release draw as simulations do, from a numbered seed and in
+// floating point. That takes a fraction of the time. It is safe for these reasons:
+//
+//   - Low bits of floating-point noise can reveal only the records that are summed. Those of a probe are
+//     public, and no ε is claimed for them.
+//   - The numbered seed is known to everybody, and shares no stream with the secrets of the stages.
+//   - The result of a probe is a function of public records, so the stages may depend on it.
 func (p *Probe) publicly() {
 	if p.Spec.SeedFromOS {
 		p.Spec.SeedFromOS, p.Spec.Exact = false, false
@@ -83,10 +85,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns the [Utility] that looks at no records: it knows no accuracies, and takes the
-// clipping norm and the step sizes that [train.UsualStep] gives the model for the noise of a stage.
-// source has the task's data; only the number of the model's parameters is taken from it. Strategy Paper
-// needs a graph, so UsualSteps is not for it.
+// UsualSteps returns the [Utility] that uses no records. It predicts no accuracies. The clipping
+// norm and the step sizes are those that [train.UsualStep] gives for the noise of a stage. source
+// has the task's data, from which only the number of the model's parameters is taken. UsualSteps
+// does not support strategy Paper, which needs a graph.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy == Paper || !(q.Least > 0) {
@@ -267,7 +269,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 // sayPoint prints a point. It prints the accuracy only if that can be expected of the task.
 func (p Probe) sayPoint(at Point) {
 	accuracy := fmt.Sprintf("%s %.4f", p.Spec.MetricName(), at.Accuracy)
-	if !p.Same { // it would read as if it could be expected
+	if !p.Same { // readers would expect this accuracy
 		accuracy = "best step size"
 	}
 	p.say("utility graph: %s at σ = %s, C = %v, η₀ = %v", accuracy, decimal.Up(at.Sigma, 5), at.Clip, at.Eta0)

@@ -24,7 +24,7 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement describes a run. A client must agree to all of it.
+// Announcement describes a run. A client takes part only if it agrees to all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits
@@ -37,8 +37,8 @@ type Announcement struct {
 	// Labels has the label of each class of the run's records. The labels are public: a client uses
 	// them to read its own records. A client with other labels would train other classes.
 	Labels []string `json:"labels"`
-	// Chunk is the largest number of floats in a message. It follows from the messages that the
-	// broker took when the run began.
+	// Chunk is the largest number of floats in a message. It follows from the largest message that the
+	// broker accepted when the run began.
 	Chunk   int    `json:"chunk_floats"`
 	Data    string `json:"data_sha256"`    // the server's data set
 	Initial string `json:"initial_sha256"` // v̂_0

@@ -83,7 +83,7 @@ type Status struct {
 // ClientStatus is the state of a client, as the server knows it.
 type ClientStatus struct {
 	Client   int     `json:"client"`
-	Next     int     `json:"next"`    // the first round that is not in
+	Next     int     `json:"next"`    // the first round whose update the server does not have
 	Covered  int     `json:"covered"` // all rounds below are on the server's disk
 	Oldest   int     `json:"oldest"`  // the first round that its journal can send again, by its last hello
 	Lost     int     `json:"lost"`    // how many rounds from Next on are lost

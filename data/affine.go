@@ -17,8 +17,8 @@ type Affine struct {
 	// Low and High bound the values of each column before they are mapped. They are compared as
 	// float32, like the values. A value outside counts as the nearer bound. nil means no bounds.
 	//
-	// Clamping looks at one record at a time, so it costs no privacy. A refusal is an outcome that one
-	// record decides, which no (ε, δ) covers.
+	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
+	// record reveals something about this record, and no (ε, δ) covers that.
 	Low  []float64 `json:"low,omitempty"`
 	High []float64 `json:"high,omitempty"`
 	// Refuse makes a value outside the bounds an error.
@@ -41,8 +41,9 @@ func (m Affine) Dense() bool {
 // they are compared with the bounds. In other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
-// MappedInPlace is Mapped for the only holder of d. The rows of d become the result if they have room for it,
-// so that the numbers are in memory once. d must not be used afterwards, whether there is an error or not.
+// MappedInPlace is Mapped for a caller that is the only user of d. If the rows of d have room for the result,
+// it replaces them, so that the numbers are in memory only once. d must not be used afterwards, even after an
+// error.
 func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
 
 // mapBy maps the rows of d, in place where that is possible and allowed.

@@ -83,7 +83,7 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// Validate returns an error for every way in which d breaks the type's description.
+// Validate returns an error for every way in which d differs from the description of its type.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")

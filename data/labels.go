@@ -13,9 +13,9 @@ import (
 // MaxClasses is the largest number of classes of a data set that is read from files.
 const MaxClasses = 10_000
 
-// Labels maps the labels of a file to classes. The map is public: whoever reads the file gives it,
-// and it is not found in the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0
-// are the same label.
+// Labels maps the labels of a file to classes. The map is public: the user gives it, and it is not
+// derived from the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the
+// same label.
 type Labels struct {
 	class map[string]int32
 	names []string // for each class, its first label

@@ -15,8 +15,8 @@ type PixelRange struct {
 	// Clamp means that a number outside of the bounds becomes the nearer one. Without it, such a number
 	// is an error.
 	Clamp bool
-	// Whole means that a number that is not whole is an error. Rows without stated bounds are whole
-	// numbers in [0, 255]; numbers in [0, 1] would otherwise become black images.
+	// Whole means that a number that is not whole is an error. It is for rows without stated bounds,
+	// which must be whole numbers in [0, 255]: numbers in [0, 1] would become black images.
 	Whole bool
 }
 
@@ -59,8 +59,8 @@ func (r PixelRange) Fault(image int) error {
 	return fmt.Errorf("image %d: a number %w: must be %sin [%v, %v]", image, ErrPixel, whole, r.Low, r.High)
 }
 
-// PixelGrid says how a row is an image: its pixels in the order height, width, channels or channels,
-// height, width.
+// PixelGrid is the shape of the image in a row. The pixels are in the order height, width, channels
+// or in the order channels, height, width.
 type PixelGrid struct {
 	Channels, Height, Width int
 	First                   bool // the channels come first
@@ -103,8 +103,9 @@ func gridFault(text string) error {
 // Size returns the number of features of a row.
 func (g PixelGrid) Size() int { return g.Channels * g.Height * g.Width }
 
-// Pictures returns the data set with its rows as images, in the given range of pixels, not otherwise
-// normalised. The rows must have as many features as an image has pixels.
+// Pictures returns the data set with its rows turned into images of shape g. r gives the range of
+// the pixels; they are not normalised in any other way. The rows must have as many features as an
+// image has pixels.
 func (d *Dataset) Pictures(g PixelGrid, r PixelRange) (*Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("%s has images, not rows", d.Name)

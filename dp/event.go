@@ -57,9 +57,9 @@ const (
 	Allocation Sampling = "allocation"
 )
 
-// Redraw says when the rounds of the records are drawn anew. Only Allocation and Shuffle have it.
-// For Allocation it must be given, because the two values differ widely in ε. Shuffle without it
-// means that it is not known.
+// Redraw says whether each epoch assigns the records to rounds anew. Only Allocation and Shuffle
+// use it. Allocation requires it, because the two values differ widely in ε. For Shuffle it may be
+// empty, which means that it is not known.
 type Redraw string
 
 // The values of Redraw.
@@ -116,9 +116,9 @@ type Event struct {
 	SampleSize      int       `json:"sample_size,omitempty"`  // s, expected under Poisson sampling
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
 	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation, N may be given too
-	// Redraw is for rounds of Allocation and Shuffle. Their Count is the rounds of one draw with
-	// Once, and of one sequence of draws with EachEpoch. It begins with an epoch. Rounds of another
-	// draw are another Event, even if all fields are equal.
+	// Redraw is required for Allocation and optional for Shuffle. The Count rounds of such an event are
+	// consecutive and begin with an epoch: they are the rounds of one draw (Once), or of one sequence
+	// of draws (EachEpoch). Rounds of another draw are a separate Event, even if all fields are equal.
 	Redraw Redraw `json:"redraw,omitempty"`
 	// Group is the largest number of records of one person, if (ε, δ) is to hold for the person. 0
 	// and 1 mean a single record.

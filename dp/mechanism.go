@@ -25,8 +25,8 @@ type Mechanism struct {
 	DatasetSize     int     // N, the records that the client holds
 	Sizes           Sizes   // s_i, expected under Poisson sampling
 	// Batches is t, the rounds of an epoch of Allocation, and 0 for any other sampling. It must be a
-	// constant of the plan and must not be computed from the records. Sizes then has one size, which
-	// scales steps and times but draws nothing: N/t records are expected in a round.
+	// constant of the plan and must not be computed from the records. Sizes then holds one size, which
+	// only scales step sizes and simulated times: a round uses N/t records on average.
 	Batches int
 	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
 	// distributions. It is meant for real releases: an attacker cannot learn anything from low
@@ -151,16 +151,16 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// Allotment has the records of each round of one epoch of Allocation. The zero value is ready for
+// Allotment holds the records of each round of one epoch of Allocation. The zero value is ready for
 // [Mechanism.Allot].
 type Allotment struct {
 	first   []int32 // by round, the place in records of its first record; one more marks the end
 	records []int32 // all N positions, ordered by round
 }
 
-// Allot draws one epoch: each of the N positions gets one of the t rounds, independently of the others
-// and without bias. s must be at its place for this client and epoch, see [rng.Root.Reseed]. An
-// allotment with enough memory and the scratch are reused.
+// Allot draws one epoch: each of the N positions gets one of the t rounds, independently of the
+// others and without bias. s must be positioned for this client and epoch, see [rng.Root.Reseed].
+// The memory of a and scratch is reused.
 func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	n, t := m.DatasetSize, m.Batches
 	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
@@ -283,8 +283,7 @@ const roundingOfRelease = 1e-6
 
 // CheckRelease returns an error if u cannot be the release of a round that sampled the given number
 // of records, with noise from s. It subtracts the noise; the rest must have at most norm C for each
-// record. So it detects another σ, unless the wrong part of the noise is smaller than the gradients
-// may be.
+// record. So it detects a wrong σ if the error in the noise is larger than gradients can be.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -347,9 +346,9 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. It is counted with an equal previous event, unless an int cannot hold the
-// sum, or the rounds may be of another draw. Three rounds of one draw and three of another are not
-// an epoch of six: a record may be used in both.
+// Record adds an event. If it equals the previous event, the two are counted together, unless an
+// int cannot hold the sum or they may belong to different draws of an allocation. Three rounds of
+// one draw and three of another are not an epoch of six: a record may be used in both.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && e.Sampling != Allocation && e.Sampling != Shuffle {
 		last, count := &l.events[n-1], e.Count
@@ -363,8 +362,9 @@ func (l *Ledger) Record(e Event) {
 }
 
 // Repeat records another round equal to the last one, if the last one had the given size and an int
-// can hold the count. It reports whether it did. It is for the rounds of one client in one run, from
-// round 0 on. So rounds of allocation are of one sequence of draws, and their size does not matter.
+// can hold the count. It reports whether it did. Use it only for consecutive rounds of one client
+// in one run, from round 0 on. Then rounds of allocation belong to one sequence of draws, and their
+// size does not matter.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {

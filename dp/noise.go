@@ -18,7 +18,7 @@ type Noise struct {
 	Client int `json:"client"` // or AllClients, for rounds of any client of the run
 }
 
-// AllClients is the Client of noise that may be that of any client.
+// AllClients is the value of Noise.Client if the noise may be that of any client of the run.
 const AllClients = -1
 
 // String returns the name as text, such as "seed 1, run 0, client 2".
@@ -33,8 +33,8 @@ func (a Noise) String() string {
 // run of one root. No ε can be claimed for them together.
 var ErrSharedNoise = errors.New("releases share their noise")
 
-// Compose concatenates the events of several releases, in order. Each list must hold all rounds
-// that are counted of its release. The error wraps ErrSharedNoise if
+// Compose concatenates the events of several releases, in order. Each list must hold all rounds of
+// its release that count. The error wraps ErrSharedNoise if
 //
 //   - two lists name the same noise; the error gives their indexes, counted from 0;
 //   - one list has events of two mechanisms under one name, because a run has only one mechanism.
@@ -91,8 +91,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the runs that the events' noise is from, each once, in order. unnamed reports
-// whether some events name no run.
+// Names returns the runs from which the noise of the events comes, without duplicates and in order.
+// unnamed reports whether some events do not name their run.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -107,7 +107,7 @@ func Names(events []Event) (names []rng.Name, unnamed bool) {
 	return names, unnamed
 }
 
-// Release has rounds whose noise is from one source, in the form in which files describe a release.
+// Release is a list of rounds whose noise comes from one source. Files store releases in this form.
 type Release struct {
 	Noise  rng.Name `json:"noise,omitzero"` // absent if it is not known
 	Events []Event  `json:"events"`

@@ -23,7 +23,7 @@ const (
 	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
 	// must be ReplaceOne.
 	RandomizedResponse Other = "randomized-response"
-	// ApproximateDP is any release of which only (Epsilon, Delta) is known. Delta may be 0.
+	// ApproximateDP is any release for which only (Epsilon, Delta) is known. Delta may be 0.
 	ApproximateDP Other = "approximate"
 )
 

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// CheckRange returns an error, which calls the number name, if v is not in [least, most].
+// CheckRange returns an error if v is not in [least, most]. name is the name of the number in the
+// error.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -13,7 +14,7 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount does the same as [CheckRange] for an integer, whose digits the error shows in full.
+// CheckCount is [CheckRange] for integers. Its error shows all digits of the number.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -29,8 +30,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. It is for noise multipliers,
-// and for an ε that is an argument.
+// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers, and an ε
+// at which δ is asked for, may be 0.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)

@@ -143,9 +143,10 @@ func (s Sampling) CheckDrawn() error {
 	return fmt.Errorf("sampling = %q, must be %q, %q or %q%s", s, Poisson, FixedSize, Allocation, why)
 }
 
-// Batches returns t, the number of rounds in one epoch of allocation, or of whole batches in one pass
-// over the shuffled records. The sample rate is 1/t, or each batch has s of N records. A data loader that also makes a batch of the
-// remaining records has t+1 batches. The event must be valid.
+// Batches returns t, the number of rounds in one epoch of allocation, or of full batches in one
+// epoch of shuffled records. With a sample rate t is 1/q; with sizes it is the number of full
+// batches of s among N records. A data loader that also uses the remaining records has t+1 batches.
+// The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {

@@ -120,7 +120,8 @@ func ParseSizes(text string) (Sizes, error) {
 // round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
-// Run has the rounds of a sequence of sample sizes that fit into K gradient computations.
+// Run describes the rounds of a sequence of sample sizes that fit into K gradient computations.
+// [Cut] makes it.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}

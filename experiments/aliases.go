@@ -2,7 +2,7 @@ package experiments
 
 import "proactivedp/internal/results"
 
-// The types of a result's folder, besides its pictures and its table.
+// Aliases of the types that describe a result's folder.
 type (
 	// Drawing says how pictures are drawn, and in which formats. The zero value is this program's own
 	// style, as PNG.

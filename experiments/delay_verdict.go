@@ -30,7 +30,7 @@ type DelayVerdict struct {
 
 	Keeps     []string `json:"keeps"`     // delays whose accuracy is within the margin
 	Loses     []string `json:"loses"`     // delays that lose more than the margin, or diverge
-	Undecided []string `json:"undecided"` // delays for which these seeds do not show it
+	Undecided []string `json:"undecided"` // delays that these seeds do not decide
 
 	// Affordable is the delay of Keeps with the largest mean staleness; "" if Keeps is empty.
 	Affordable string `json:"affordable"`

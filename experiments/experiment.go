@@ -72,8 +72,9 @@ func cifarExperiment(p pool.Experiment) experiment {
 	}
 }
 
-// PaperUtilitySpec returns the paper's utility graph of a model on a data set, as [pool.Train] does. It
-// returns the spec of a line without its clipping norm, and the clipping norms.
+// PaperUtilitySpec returns the settings of the paper's utility graph for a model on a data set: the
+// spec of a line without its clipping norm, and the clipping norms. If the paper has no such graph,
+// it returns the nearest one, as [pool.Train] does.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
 	return pool.UtilitySpec{Train: s.Utility(), Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips

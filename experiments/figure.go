@@ -24,7 +24,7 @@ type Figure struct {
 	Fixed bool
 	// Sizes says that the figure compares sample sizes, which MakeOptions.Sizes can replace.
 	Sizes bool
-	// Equal says that it compares them at one ε, which MakeOptions.Epsilon can set.
+	// Equal says that the sample sizes are compared at one ε, which MakeOptions.Epsilon can set.
 	Equal bool
 
 	first  bool // whether it uses only the first seed, however many there are

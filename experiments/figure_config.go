@@ -51,9 +51,9 @@ type figureConfig struct {
 	runner    string
 	timeScale float64
 
-	choose Chooser                      // nil: figures that need it are refused
+	choose Chooser                      // if nil, figures that need it are refused
 	chosen map[ChoiceRequest]train.Spec // previous answers, which cells and pictures share
-	loop   Loop                         // nil: figures that need it are refused
+	loop   Loop                         // if nil, figures that need it are refused
 }
 
 // data returns the data set that the figure is made from.

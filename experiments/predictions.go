@@ -114,8 +114,8 @@ func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.H
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check compares predictions for the case's settings, with as many matched seeds, with trainings on
-// the source.
+// Check predicts the accuracies of the case's settings with the given number of matched seeds, and
+// compares the predictions with trainings on the source.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
 ) {
@@ -188,7 +188,7 @@ type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`
 	Within    float64       `json:"within"`     // fraction of settings whose test accuracy is in the interval
-	HalfWidth float64       `json:"half_width"` // median, of the intervals
+	HalfWidth float64       `json:"half_width"` // median half-width of the intervals
 	Proxy     PredictionFit `json:"proxy"`
 	Utility   PredictionFit `json:"utility_graph"`
 	Short     PredictionFit `json:"short_run"`

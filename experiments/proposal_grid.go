@@ -49,7 +49,7 @@ type GridReport struct {
 	Grid      propose.Grid `json:"grid"`
 	Settings  int          `json:"settings"`   // of the grid
 	Seeds     int          `json:"seeds"`      // of each setting of the grid
-	Times     float64      `json:"times"`      // arithmetic of the grid, divided by that of the proposal
+	Times     float64      `json:"times"`      // how many times as much arithmetic the grid takes as the proposal
 	TestSeeds int          `json:"test_seeds"` // of the two winners, for the test set
 
 	Proposed GridWinner `json:"proposed"`
@@ -93,9 +93,10 @@ func CheckGridTimes(times float64) error {
 	return nil
 }
 
-// AgainstGrid compares the first proposal for the request with the best of the grid. The grid's settings
-// are trained whole, with so many seeds that they take at least times the arithmetic of the proposal.
-// Held-out rows choose both. Then the test set judges them, with testSeeds trainings of other seeds.
+// AgainstGrid compares the first proposal for the request with the best setting of the grid. The
+// grid's settings are trained in full, with so many seeds that this takes at least times as much
+// arithmetic as the proposal. Held-out rows choose both. Then the test set judges them, with
+// testSeeds trainings of other seeds.
 func AgainstGrid(
 	ctx context.Context, r propose.Request, o propose.Options, g propose.Grid, times float64, testSeeds int,
 ) (*GridReport, error) {

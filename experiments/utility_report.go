@@ -67,7 +67,8 @@ func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips 
 	return r, nil
 }
 
-// WriteText writes the report as text: accuracies of w* + n over that of w*.
+// WriteText writes the report as text. It gives the accuracies of w* + n as fractions of that of
+// w*.
 func (r *UtilityReport) WriteText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%s of w* + n over that of w*, on the %s: %s of %s\n",
 		r.Spec.Train.MetricName(), r.JudgedOn, decimal.Many(r.TestRows, "row"), report.Data(r.Spec.Train.Data, r.Synthetic,

@@ -38,8 +38,8 @@ const (
 // Round returns the multiple of the unit nearest to x. |x| must be at most 2^24·C.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
-// AddRows adds rows of x to sum: for each i, the row with number rows[i] times f[i]. Both have
-// stride columns. Each product is rounded to the unit, and may be at most 16·C; see f32.AddRows.
+// AddRows adds rows of x times f to one or more sums; see f32.AddRows. Each product is rounded to
+// the unit, and may be at most 16·C.
 func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64) {
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }

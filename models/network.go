@@ -22,6 +22,7 @@ type Network struct {
 var _ interface {
 	Adder
 	Checker
+	Layered
 	Scorer
 	Stochastic
 } = (*Network)(nil)

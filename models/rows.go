@@ -33,12 +33,14 @@ func NewRows(d *data.Dataset) *Rows {
 		r.dense = d.Value
 	}
 	for i := range r.squares {
-		row := d.Row(i)
-		for j, c := range row.Index {
-			v := row.Value[j]
-			r.squares[i] += float64(float64(v) * float64(v))
-			if copied {
-				r.dense[i*r.columns+int(c)] = v
+		row, square := d.Row(i), 0.0
+		for _, v := range row.Value[:len(row.Index)] {
+			square += float64(float64(v) * float64(v))
+		}
+		r.squares[i] = square
+		if copied {
+			for j, c := range row.Index {
+				r.dense[i*r.columns+int(c)] = row.Value[j]
 			}
 		}
 	}
@@ -74,7 +76,8 @@ func (r *Rows) of(d *data.Dataset) bool {
 		(len(r.value) == 0 || &r.value[0] == &d.Value[0])
 }
 
-// Columns returns the length of parameter vectors and of sums: the number of features, rounded up.
+// Columns returns the number of columns of a parameter vector or a sum: the number of features,
+// rounded up.
 func (r *Rows) Columns() int { return r.columns }
 
 // Squares returns ‖x‖² of a row.
@@ -94,8 +97,9 @@ func (r *Rows) Ahead(rows []int32) {
 
 const rowsAhead = 4
 
-// Dots sets z[i] to the product of the row with number rows[i] and w. The numbers in w must be
-// float32 values.
+// Dots multiplies rows by one or more parameter vectors. z is [vector][row], and w is
+// [vector][column]. Dots sets each z[k][i] to the product of w[k] and the row with number rows[i]. The
+// numbers in w must be float32 values.
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	if r.dense != nil {
 		f32.RowDots(z, r.dense, r.columns, rows, w)
@@ -104,17 +108,21 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	for i, n := range rows {
 		row := r.data.Row(int(n))
 		value := row.Value[:len(row.Index)]
-		// In the same order as f32.RowDots.
-		var lanes [f32.WideLanes]float64
-		for j, c := range row.Index {
-			lanes[c%f32.WideLanes] += float64(float64(value[j]) * w[c])
+		for k := range len(w) / r.columns {
+			w := w[k*r.columns:][:r.columns]
+			// In the same order as f32.RowDots.
+			var lanes [f32.WideLanes]float64
+			for j, c := range row.Index {
+				lanes[c%f32.WideLanes] += float64(float64(value[j]) * w[c])
+			}
+			f32.SumWideLanes(z[k*len(rows)+i:][:1], lanes[:])
 		}
-		f32.SumWideLanes(z[i:i+1], lanes[:])
 	}
 }
 
-// AddRounded adds to sum each row with number rows[i] times f[i]. Each product is rounded to the
-// grid, and may be at most 16·C.
+// AddRounded adds rows to one or more sums. sum is [sum][column], and f is [sum][row]. To each
+// sum[k] it adds the row with number rows[i] times f[k][i]. Each product is rounded to the grid, and
+// may be at most 16·C.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)
@@ -123,8 +131,11 @@ func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	for i, n := range rows {
 		row := r.data.Row(int(n))
 		value := row.Value[:len(row.Index)]
-		for j, c := range row.Index {
-			sum[c] += g.Round(float64(f[i] * float64(value[j])))
+		for k := range len(sum) / r.columns {
+			sum, by := sum[k*r.columns:][:r.columns], f[k*len(rows)+i]
+			for j, c := range row.Index {
+				sum[c] += g.Round(float64(by * float64(value[j])))
+			}
 		}
 	}
 }

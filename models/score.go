@@ -334,7 +334,7 @@ func ParseMetric(text string) (Metric, error) {
 	return Metric{}, fmt.Errorf("metric = %.60q, must be %s", text, MetricsUsage)
 }
 
-// String returns the text from which ParseMetric makes the metric.
+// String returns the metric in the form that ParseMetric reads.
 func (m Metric) String() string {
 	switch m.name {
 	case "":
@@ -380,9 +380,9 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 	}
 }
 
-// Baseline returns the largest value of the metric without looking at the features: by always predicting
-// the same class or, where the metric ranks examples, by equal scores. A model has learnt something only
-// if it is above.
+// Baseline returns the largest value of the metric that is possible without using the features: by
+// always predicting the same class or, if the metric ranks examples, by giving all the same score.
+// A model has learnt something only if its value is larger.
 func (m Metric) Baseline(rows data.Subset) float64 {
 	counts, present, best := rows.ClassCounts(), 0.0, 0
 	for _, n := range counts {
@@ -442,8 +442,8 @@ func (m Metric) Rows(counts []int) int {
 	return all
 }
 
-// Variance returns the variance of the metric over samples of so many [Metric.Rows], or an upper bound; for
-// the recall at a precision, an estimate. value is the metric's value.
+// Variance returns the variance of the metric over samples with the given number of [Metric.Rows],
+// or an upper bound; for the recall at a precision, an estimate. value is the metric's value.
 //
 //   - accuracy and balanced accuracy: binomial. The mean of K recalls has at most the variance of a recall
 //     that is equal to it, divided by K, because x(1−x) is concave.
@@ -463,12 +463,12 @@ func (m Metric) Variance(value, rows float64) float64 {
 	return value * (1 - value) / rows
 }
 
-// Quantile is the quantile of the normal distribution for [Metric.Margin]: a value exceeds its expectation
-// by more than so many standard deviations with probability 0.05.
+// Quantile is the quantile of the normal distribution for [Metric.Margin]: with probability 0.05, a
+// value exceeds its expectation by more than Quantile standard deviations.
 const Quantile = 1.645
 
-// Margin returns [Quantile] standard deviations of a value of the metric that is measured on so many
-// [Metric.Rows]; without rows, 0.
+// Margin returns [Quantile] standard deviations of a value of the metric that is measured on the
+// given number of [Metric.Rows]. It returns 0 if there are no rows.
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0
@@ -476,13 +476,14 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns by how much a model that knows nothing of the features exceeds the [Metric.Baseline] on
-// rows by chance, with probability 0.05 or less.
+// Chance returns by how much a model that does not use the features exceeds the [Metric.Baseline]
+// on rows by chance, with probability 0.05 or less.
 //
-// For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler divergence of
-// P from q. Of the first k examples in a random order, at least the part P is of class 1 with probability at
-// most e^{−kD} (Chernoff). The sum of this over all k from ln(20/(1−e^{−D}))/D on is 0.05. So a random order
-// finds more than so many examples with probability at most 0.05.
+// For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler
+// divergence of P from q. Of the first k examples in a random order, at least the part P is of
+// class 1 with probability at most e^{−kD} (Chernoff). The sum of this over all k from k₀ =
+// ln(20/(1−e^{−D}))/D on is 0.05. So a random order finds more than k₀ examples with probability at
+// most 0.05.
 func (m Metric) Chance(rows data.Subset) float64 {
 	counts, baseline := rows.ClassCounts(), m.Baseline(rows)
 	n := m.Rows(counts)

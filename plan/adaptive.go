@@ -23,8 +23,8 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside is the ε of Theorem simpleF, which holds for rounds that were fixed beforehand. A
-// field is nil if the theorem gives no ε.
+// ClosedFormBeside is the ε of Theorem simpleF, for comparison with the filter's. It holds only for
+// rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // of the past rounds
 	All  *float64 `json:"all"`  // of the past rounds and the next leg

@@ -26,8 +26,8 @@ type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
 	Filter *rdp.Limits
-	// Late reports that Filter was recorded after the first release. That it was fixed before is then
-	// only an assumption.
+	// Late reports that Filter was recorded only after the first release. The claim that its limits
+	// were fixed before is then an assumption.
 	Late   bool
 	Events []dp.Event // in the order of release
 	// Notes are warnings from the reports of the rounds that the events cannot express, for example

@@ -103,24 +103,24 @@ type Plan struct {
 	// Other methods than the closed form have no conditions.
 	Conditions []closedform.Condition `json:"conditions"`
 
-	// Signal is what the run keeps of the signal of full batches, see [Batch]; nil without
-	// a run or an ε. Recommended is the batch size that is recommended at the same ε and
-	// epochs; it is set where no size was given, and by [Plan.Recommend].
+	// Signal is the fraction of the full-batch signal that the run keeps, see [Batch]; nil without a
+	// run or an ε. Recommended is the recommended batch size at the same ε and epochs. It is set if the
+	// request gave no size, and by [Plan.Recommend].
 	Signal      *float64 `json:"signal"`
 	Recommended *Batch   `json:"recommended,omitempty"`
 
-	// Theorem is what Theorem simpleF needs for the same budget, to compare a plan by
-	// another method with it; nil if it does not cover the question.
+	// Theorem is the answer of Theorem simpleF for the same budget, for comparison with a plan by
+	// another method. It is nil if the theorem does not cover the question.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Theorem has the numbers of Theorem simpleF, to compare with a plan by another method. A field is nil if the
-// theorem does not cover the question.
+// Theorem is the answer of Theorem simpleF, for comparison with a plan by another method. A field
+// is nil if the theorem does not cover the question.
 type Theorem struct {
-	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given, and
+	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }

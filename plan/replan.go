@@ -34,8 +34,8 @@ type NextRequest struct {
 	// ε_target and δ are assumed to have been fixed then. The order is then the [rdp.PlannedOrder] of
 	// rounds like the first of Past, because it follows from what was known before.
 	Recorded *rdp.Limits
-	// Late reports that Recorded was saved after a release. Its limits apply, but that they were fixed
-	// before is only an assumption.
+	// Late reports that Recorded was saved only after a release. Its limits apply, but the claim that
+	// they were fixed before the first release is then an assumption.
 	Late bool
 
 	// Root is the public name of the root that the next leg's noise comes from. If not given, it is the

@@ -8,7 +8,7 @@ import (
 )
 
 // Tight has the cost of a plan by a tight accountant, and the sample size and the noise that this
-// accountant would allow. It includes replace-one adjacency, for which the closed form is not
+// accountant would allow. It also covers replace-one adjacency, for which the closed form is not
 // proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
@@ -23,8 +23,8 @@ type Allowed struct {
 	// Run is the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
 	// LargestSample keeps σ and k of the plan. Its sample size, in T = ⌈K/s⌉ rounds, is within the
-	// budget. Smaller sizes are, too, if there are many rounds; but more rounds may cost more than
-	// fewer larger ones if there are few rounds that sample a large part of the records. Larger sizes
+	// budget. Smaller sizes usually are, too. They may not be if there are only few rounds, each of a
+	// large part of the records: then more rounds may cost more than fewer larger ones. Larger sizes
 	// may also be within the budget if their rounds compute little more than K.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
 	// LeastNoise keeps s and T of the plan's run, with the least σ.

@@ -11,8 +11,8 @@ import (
 	"proactivedp/train"
 )
 
-// Point is the best setting at one ε with approximately one noise multiplier. A frontier of points
-// shows what other budgets would give.
+// Point is the best setting that was found at one ε, near one noise multiplier. A frontier of
+// points shows what other budgets would give.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`

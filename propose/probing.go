@@ -15,8 +15,8 @@ type Probing string
 const (
 	// Own uses the data itself, almost without noise. The data must be public.
 	Own Probing = "own"
-	// Other uses public or synthetic data instead of the data. Of the data only the number of records,
-	// features and classes is used.
+	// Other uses public or synthetic data. From the data of the training it uses only the numbers of
+	// records, features and classes.
 	Other Probing = "other"
 	// Private uses the data itself, by private selection. Each trial is a private training, and its
 	// cost is part of the target epsilon.

@@ -206,7 +206,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// expected says the ε of a proposal, and what is known of its accuracy.
+// expected describes the ε of a proposal and what is known about its accuracy.
 func (r *Report) expected(p Proposal) string {
 	within := fmt.Sprintf("within ε ≤ %s for a record", upper(p.Certified.PerRecord))
 	if r.Probe.Kind == Other {

@@ -206,7 +206,7 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes n of the bytes that Peek returned last. n must be a whole number of draws.
+// Skip removes the next n bytes, which Peek must have returned. n must be a whole number of draws.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never

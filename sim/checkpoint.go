@@ -71,8 +71,8 @@ type Checkpoint struct {
 	state  *io.SectionReader
 }
 
-// OpenCheckpoint reads a checkpoint of size bytes once and checks that it is complete. Restore reads
-// r again.
+// OpenCheckpoint reads a checkpoint of size bytes and checks that it is complete. Restore reads its
+// content from r again.
 func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
 	return OpenKeyedCheckpoint(r, size, nil)
 }

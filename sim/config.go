@@ -139,7 +139,7 @@ type Result struct {
 	MaxLag    int
 	Clock     Time // virtual time at the end; 0 for Hogwild
 	// Busy is the part of Clock that each client spent computing, including rounds that it gave up.
-	// Absent is the part that it was away. It spent the rest waiting. Both are nil for Hogwild.
+	// Absent is the part in which it was away. It spent the rest waiting. Both are nil for Hogwild.
 	Busy, Absent []Time
 }
 

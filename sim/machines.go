@@ -33,7 +33,7 @@ func NewServer(cfg *Config) (*Server, error) {
 	if err := errors.Join(cfg.checkShared(), cfg.Roots.checkRun()); err != nil {
 		return nil, err
 	}
-	return newServer(cfg.frame(), cfg.newSchedule(), cfg.initialModel()), nil
+	return newServer(cfg.frame(), cfg.newSchedule(), cfg.InitialModel()), nil
 }
 
 // NewClient returns client number id, 0 ≤ id < n, at the start of a run. The client calls letGo,
@@ -60,14 +60,14 @@ func NewClient(cfg *Config, id int, letGo func(*Vector)) (*Client, error) {
 	if letGo == nil {
 		letGo = func(*Vector) {}
 	}
-	return newClient(id, cfg, cfg.newSchedule(), new(rng.Heads), &Vector{X: cfg.initialModel(), readers: 1}, letGo), nil
+	return newClient(id, cfg, cfg.newSchedule(), new(rng.Heads), &Vector{X: cfg.InitialModel(), readers: 1}, letGo), nil
 }
 
 // newMachines returns the server and the clients at the start of a run in one process. All clients
 // read the same default global model.
 func (c *Config) newMachines(letGo func(*Vector)) (*Server, []*Client, *schedule) {
 	sched := c.newSchedule()
-	initial := &Vector{X: c.initialModel(), readers: int32(c.Clients())}
+	initial := &Vector{X: c.InitialModel(), readers: int32(c.Clients())}
 	clients, samples := make([]*Client, c.Clients()), rng.NewManyHeads(c.Clients())
 	for i := range clients {
 		clients[i] = newClient(i, c, sched, samples.Of(i), initial, letGo)
@@ -79,8 +79,8 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// initialModel returns v̂_0. If the configuration does not have one, it draws the default model.
-func (c *Config) initialModel() []float32 {
+// InitialModel returns a new v̂_0. If the configuration does not have one, it draws the default model.
+func (c *Config) InitialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)
 	}

@@ -21,7 +21,7 @@ func TestMomentumIsTheHeavyBall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, u := cfg.initialModel(), make([]float32, cfg.Model.NumParams())
+	v, u := cfg.InitialModel(), make([]float32, cfg.Model.NumParams())
 	eta := cfg.newSchedule().eta
 	for _, at := range [][2]int{{0, 0}, {2, 1}, {2, 1}, {1, 0}, {2, 0}, {0, 0}, {3, 0}, {0, 1}} {
 		client, round := at[0], at[1]

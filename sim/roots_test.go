@@ -216,13 +216,13 @@ func TestResumeChecksWhoseNoise(t *testing.T) {
 		"another root": client(SharedRoots(rng.New(6), 4), 1),
 		"another one":  client(cfg.Roots, 2),
 	} {
-		err := other.Resume(&ledger, 0, &Vector{X: cfg.initialModel()})
+		err := other.Resume(&ledger, 0, &Vector{X: cfg.InitialModel()})
 		if err == nil || !strings.Contains(err.Error(), "noise of the ledger = seed 5, run 0, client 1, must be") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	again := client(cfg.Roots, 1)
-	if err := again.Resume(&ledger, 0, &Vector{X: cfg.initialModel()}); err != nil {
+	if err := again.Resume(&ledger, 0, &Vector{X: cfg.InitialModel()}); err != nil {
 		t.Error(err)
 	}
 	resumed := again.Ledger()

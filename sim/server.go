@@ -15,7 +15,7 @@ import (
 type Server struct {
 	frame frame
 	sched *schedule
-	gone  []bool // whether each client was expelled; nil: none was
+	gone  []bool // whether each client was expelled; nil if none was
 	state serverState
 }
 
@@ -181,7 +181,7 @@ func (s *Server) Next(client int) int { return int(s.state.clients[client].next)
 // is. Rounds between Next and Highest may be missing: see Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
-// Updates returns the number of updates of all clients that are in.
+// Updates returns the number of updates that were applied to v, of all clients together.
 func (s *Server) Updates() int { return s.state.applied }
 
 // K returns the number k of the newest broadcast: every update of rounds ≤ k−1

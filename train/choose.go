@@ -17,7 +17,7 @@ type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier follows from ε. Otherwise it is that of the spec.
 	Noise bool
-	// Epochs or Rounds, if they are given, say how many gradients an open GradComps stands for.
+	// Epochs or Rounds, if given, determine an open GradComps.
 	Epochs float64
 	Rounds int
 }
@@ -28,12 +28,13 @@ const UsualEpochs = 20
 // UsualEpsilon is the ε for which settings are chosen if neither an ε nor a noise multiplier is given.
 const UsualEpsilon = 1
 
-// UsualClip and the step size of [UsualStep] are what Choose chooses. The step size is η₀ = m/(C·s): m is the learning
-// rate along the mean of a batch's clipped gradients, divided by the clipping norm. So it depends
-// neither on the length of the features nor on the batch size. It is the m with which the noise of all
-// rounds together moves the model by about chosenWalk, but at most mostStep, or, of a network,
-// mostNetworkStep. On phishing, mushrooms and generated tables of 2 and 5 classes, at ε from 0.1 to 3,
-// the accuracy was then within about a point of the best of 24 combinations of C and m.
+// UsualClip is the clipping norm that Choose chooses. The step size of [UsualStep] is η₀ = m/(C·s).
+// m is the learning rate for the mean of a batch's clipped gradients, in units of the clipping norm
+// C. So it depends neither on the length of the features nor on the batch size s. m is chosen such
+// that the noise of all rounds together moves the model by about chosenWalk. It is at most
+// mostStep, or mostNetworkStep for a network. On phishing, mushrooms and generated tables of 2 and
+// 5 classes, at ε from 0.1 to 3, the accuracy was then within about a point of the best of 24
+// combinations of C and m.
 const (
 	UsualClip       = 0.3
 	chosenWalk      = 12
@@ -61,8 +62,8 @@ func digitsOf(v float64, n int) float64 {
 	return short
 }
 
-// Choose returns the spec of p with everything that is open chosen for an ε, and says in words what it
-// chose. It uses nothing of the records but how many each client holds, and the number of the model's
+// Choose fills in the open settings of p's spec for an ε, and describes its choices in words. From
+// the records it uses only how many each client holds. It also uses the number of the model's
 // parameters. The batch size and the rounds are those that the planner recommends, see
 // [plan.Plan.Recommend]. It does not set an open noise multiplier, see [Prepared.Calibrate].
 func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec, string, error) {

@@ -203,5 +203,5 @@ func (f *Forecast) WriteStatement(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
-	return writeStatement(w, f.Privacy, f.Spec.Data, f.Synthetic, f.DataNote)
+	return f.Spec.writeStatement(w, f.Privacy, f.Synthetic, f.DataNote)
 }

@@ -20,8 +20,8 @@ func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
 }
 
-// Baseline returns the value of the spec's metric on rows that a model has without looking at their
-// features, see [models.Metric.Baseline].
+// Baseline returns the value of the spec's metric that can be reached on rows without looking at
+// their features, see [models.Metric.Baseline].
 func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf().Baseline(rows) }
 
 // MetricOf returns the metric of a valid spec.

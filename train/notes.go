@@ -34,6 +34,9 @@ func (s Spec) Notes() []string {
 		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+
 			"were computed from the records, for example from their class counts")
 	}
+	if s.Initial != "" {
+		notes = append(notes, "the training began with "+s.initialNote())
+	}
 	if s.TargetEpsilon != 0 && s.NoiseMultiplier <= pld.MinSigma { // less might keep the target, too
 		notes = append(notes, fmt.Sprintf("σ = %v is the least that is covered; the certified ε of a record is at most %v",
 			s.NoiseMultiplier, s.TargetEpsilon))

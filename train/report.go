@@ -236,15 +236,19 @@ func (r *Report) WriteStatement(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	return writeStatement(w, r.Privacy, r.Spec.Data, r.Synthetic, r.DataNote)
+	return r.Spec.writeStatement(w, r.Privacy, r.Synthetic, r.DataNote)
 }
 
-// writeStatement writes a full privacy statement, with the note of the data set if it has one.
-func writeStatement(w io.Writer, privacy claim.Report, set string, synthetic bool, note string) error {
-	if err := privacy.WriteStatement(w); err != nil || note == "" {
-		return err
+// writeStatement writes a full privacy statement, with the note of the data set if it has one, and the initial
+// model if it is from a file.
+func (s Spec) writeStatement(w io.Writer, privacy claim.Report, synthetic bool, note string) error {
+	err := privacy.WriteStatement(w)
+	if err == nil && note != "" {
+		_, err = fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(s.Data, synthetic, note))
 	}
-	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(set, synthetic, note))
+	if err == nil && s.Initial != "" {
+		_, err = fmt.Fprintf(w, "  %-14s%s\n", "start", s.initialNote())
+	}
 	return err
 }
 

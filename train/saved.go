@@ -41,12 +41,12 @@ type Inputs struct {
 	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
 	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
-	// Form says in which form the file had the records. Other files to be labelled have the same form
-	// unless something else is said.
+	// Form is the form in which the file had the records. Other files to be labelled are read in the
+	// same form, unless an option says otherwise.
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says in which form a file has records, where it is not the usual one.
+// FileForm lists how a file of records differs from the usual form.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns

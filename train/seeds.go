@@ -75,9 +75,8 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds does the same as Calibrate, for the runs of the spec with several consecutive
-// seeds, starting with the spec's own. seeds is at least 1. None of the runs costs a record more
-// than targetEpsilon.
+// CalibrateSeeds is Calibrate for several runs of the spec, which have consecutive seeds from the
+// spec's own on. None of the runs costs a record more than targetEpsilon. seeds is at least 1.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

@@ -227,8 +227,8 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the setting as a spec. Fields that the setting's file does not determine are those
-// of usual.
+// Over returns the setting as a spec. Fields that the setting's file does not determine are taken
+// from usual.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
 		return *s.proposed

@@ -176,6 +176,11 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	config := spec.config(in)
+	if spec.Initial != "" {
+		if config.Initial, spec.InitialSHA256, err = spec.readInitial(model); err != nil {
+			return nil, err
+		}
+	}
 	config.Model, config.Rows, config.Mechanism = model, deal.rows, spec.mechanism(in, n)
 	config.Roots = sim.SharedRoots(root, spec.Clients).ForRun(spec.Run)
 	return &Prepared{Spec: spec, Test: deal.test, Delta: spec.Delta, Config: &config, source: s}, nil

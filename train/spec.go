@@ -109,6 +109,10 @@ type Spec struct {
 	// seeds.
 	Run uint64 `json:"run,omitempty"`
 
+	// Initial is the file of the initial model, .npz or .safetensors, with arrays as [Saved.Export] writes them.
+	// "" means the default model. The weights must be public. InitialSHA256 is the hash of the file, see Pinned.
+	Initial       string `json:"initial,omitempty"`
+	InitialSHA256 string `json:"initial_sha256,omitempty"`
 	// Momentum is the server's momentum M in [0, 1), see sim.Config.
 	Momentum float64 `json:"momentum,omitempty"`
 	// Average says which mean of the broadcasts is reported in addition to the last model: "" or
@@ -306,6 +310,13 @@ func (s Spec) Validate() error {
 			errs = append(errs, fmt.Errorf("bounds epsilon = %v, must be 0 with runner = %q: private bounds need all records "+
 				"in one place", s.BoundsEpsilon, s.Runner))
 		}
+	}
+	if s.Runner == DistributedRunner && s.Initial != "" {
+		errs = append(errs, fmt.Errorf("initial model = %q, must be the default one with runner = %q: clients would need its "+
+			"file", s.Initial, s.Runner))
+	}
+	if s.Initial == "" && s.InitialSHA256 != "" {
+		errs = append(errs, fmt.Errorf("initial SHA-256 = %s without a file of the initial model", s.InitialSHA256))
 	}
 	if s.SeedFromOS && s.Run != 0 {
 		errs = append(errs, fmt.Errorf("run = %d, must be 0 with the operating system's randomness: every "+

@@ -21,13 +21,14 @@ type Stage struct {
 	Root *rng.Root
 }
 
-// Participant is a client that takes part in a stage, with its own noise multiplier and release.
+// Participant is a client that takes part in a stage. Each has its own noise multiplier and
+// release.
 type Participant struct {
 	Client          int     `json:"client"`            // its number among the spec's clients, from 0
 	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all
 	NoiseMultiplier float64 `json:"sigma"`
-	// Run is the number of the release among those of the seed. No two participants of any stages
-	// may have the same number, because they would share their noise.
+	// Run is the number of the release among the releases with this seed. No two participants of any
+	// stages may have the same number, because they would share their noise.
 	Run uint64 `json:"run"`
 }
 
@@ -39,8 +40,8 @@ type stageID struct {
 }
 
 // PrepareStage prepares a stage, as Prepare does for a whole training. It uses the spec's seed,
-// sizes, clipping norm and step sizes, and those of the spec's clients that participate. The spec's
-// noise multiplier and run are not used and must be 0, so that no report can state them. All errors
+// sizes, clipping norm, step sizes, and settings of the clients that participate. The spec's noise
+// multiplier and run must be 0: stages do not use them, and no report may state them. All errors
 // are reported together.
 func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 	if err := s.made(); err != nil {
@@ -56,7 +57,10 @@ func (s *Source) PrepareStage(spec Spec, stage Stage) (*Prepared, error) {
 		return nil, err
 	}
 	all, config := p.Config.Rows, p.Config
-	config.Rows, config.Initial = nil, stage.Initial
+	config.Rows = nil
+	if stage.Initial != nil {
+		config.Initial = stage.Initial
+	}
 	roots := sim.Roots{Run: config.Roots.Run}
 	var errs []error
 	for _, participant := range stage.Participants {

@@ -19,7 +19,10 @@ func (s Spec) Pinned() (Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	return s.readTraces(&p, readTrace)
+	if s, err = s.readTraces(&p, readTrace); err == nil && s.Initial != "" {
+		_, s.InitialSHA256, err = s.readInitial(nil)
+	}
+	return s, err
 }
 
 // readTraces reads the traces into p and returns the pinned spec.

@@ -13,7 +13,7 @@ func TestZeroValues(t *testing.T) {
 		Exported: []any{
 			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
 			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint, OpenKeyedCheckpoint,
-			OpenModel, ParseFeatures, ReadSetting, new(ClassMetrics), ClassMetricsOf,
+			OpenModel, ParseFeatures, ReadSetting, new(ClassMetrics), ClassMetricsOf, CheckExport,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

@@ -44,8 +44,8 @@ func read(name string) string {
 	return string(text)
 }
 
-// pageScript returns the page's own scripts as one, without indentation and lines of comment, which the page
-// would be 5 KB larger with.
+// pageScript joins the page's own scripts. It removes indentation and comment lines, which makes
+// the page 5 KB smaller.
 func pageScript() string {
 	var all strings.Builder
 	all.WriteString("\"use strict\";\n(() => {\n")

@@ -33,13 +33,13 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The comparison of auto with plain stages treats each table as a file of the user's own: one client, a
-// split by record, and a δ by its number of records. The plain stage is one training that spends the
-// whole budget at the first setting of propose, which probed a public set. auto trains on fewer records,
-// because it holds some out, and pays for a filter.
+// The comparison of auto with plain stages treats each table as a user's file: one client, a split
+// by record, and a δ by its number of records. The plain stage is one training that spends the
+// whole budget at the first setting of propose, which probed a public set. auto trains on fewer
+// records, because it holds some out, and pays for a filter.
 const (
 	ownSeeds     = 5
-	ownUnreached = 0.999 // a target that nothing reaches, so that auto spends all it may
+	ownUnreached = 0.999 // an unreachable target, so that auto spends the whole budget
 )
 
 var ownEpsilons = []float64{0.03, 0.3, 3}
@@ -47,7 +47,7 @@ var ownEpsilons = []float64{0.03, 0.3, 3}
 // ownTable is one of the compared tables.
 type ownTable struct {
 	Name  string           `json:"name"`
-	Shape synth.TableShape `json:"shape,omitzero"` // of a drawn table
+	Shape synth.TableShape `json:"shape,omitzero"` // of a synthetic table
 	Probe string           `json:"probe"`          // the public set that propose probes
 }
 

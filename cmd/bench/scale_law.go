@@ -51,13 +51,13 @@ type lawFit struct {
 	Worst float64 `json:"worst"`
 }
 
-// Nanoseconds returns the law's time of a round.
+// Nanoseconds returns the time of a round by the law.
 func (l *scaleLaw) Nanoseconds(clients, params int) float64 {
 	t := timeTerms(clients, params, l.Cache)
 	return l.A*t[0] + l.B*t[1] + l.C*t[2] + l.E*t[3] + l.F*t[4]
 }
 
-// MiB returns the law's memory.
+// MiB returns the memory by the law.
 func (l *scaleLaw) MiB(clients, params int) float64 {
 	t := memoryTerms(clients, params)
 	return (l.Base*t[0] + l.Client*t[1] + l.Vectors*t[2]) / (1 << 20)

@@ -29,14 +29,15 @@ var (
 	delays    = []string{"0", "1", "unlimited", "sqrt", "clients:", "list:"}
 )
 
-// completions returns, by the flag's name, what a shell offers for its value.
-// Flags of numbers and switches are not in it: nothing is offered for them.
+// completions returns what a shell offers for the value of a flag, by the flag's name. Flags for
+// numbers and switches are missing, because nothing is offered for them.
 func completions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
 		"model":        oneOf(train.ModelNames()...),
 		"models":       listOf(train.ModelNames()...),
 		"data":         orFile(cli.AllDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
+		"init":         filesOf("npz", "safetensors"),
 		"precision":    oneOf(train.Precisions()...),
 		"schedule":     oneOf(names(sim.Decays())...),
 		"average":      oneOf("none", "ema:", "tail:"),
@@ -118,8 +119,7 @@ func completions() map[string]cobra.CompletionFunc {
 	}
 }
 
-// addCompletions makes the flags of cmd and of the commands below it offer their
-// values.
+// addCompletions adds completions to the flags of cmd and of the commands below it.
 func addCompletions(cmd *cobra.Command) error {
 	known := completions()
 	nothing := oneOf()
@@ -146,8 +146,7 @@ func addCompletions(cmd *cobra.Command) error {
 	return failed
 }
 
-// oneOf offers the values, and no files. After a value that ends with a colon more
-// is to come.
+// oneOf offers the values, and no files. A value that ends with a colon is continued by the user.
 func oneOf(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		fitting := cli.Beginning(word, values)
@@ -173,14 +172,14 @@ func listOf(values ...string) cobra.CompletionFunc {
 	}
 }
 
-// orFile offers the values, or files if none begins like the word.
+// orFile offers the values, or files if no value begins with the word.
 func orFile(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return cli.Beginning(word, values), cobra.ShellCompDirectiveDefault
 	}
 }
 
-// filesOf offers the files with these extensions, all files without one.
+// filesOf offers the files with these extensions, or all files if none is given.
 func filesOf(extensions ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(extensions) == 0 {
@@ -195,7 +194,7 @@ func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellC
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// outputs offers folders, or files where a command writes one.
+// outputs offers folders, or files for commands that write a file.
 func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if what, _ := pflag.UnquoteUsage(cmd.Flags().Lookup("out")); what != "folder" {
 		return filesOf()(cmd, args, typed)
@@ -222,7 +221,7 @@ func names[T ~string](of []T) []string {
 	return all
 }
 
-// formats offers what pictures are written as, or code.
+// formats offers the formats of pictures, or those of code.
 func formats(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if cmd.Flags().Lookup("bare") != nil {
 		return listOf(plots.Formats...)(cmd, args, typed)

@@ -55,6 +55,7 @@ func TestValuesAreOffered(t *testing.T) {
 		{"delay --out ", "", dirs},
 		{"page --out ", "", files},
 		{"predict my.model --out ", "", files},
+		{"export my.model --out ", "", files},
 		{"auto --probe p", "phishing", none},
 		{"propose --probe p", "private phishing", none},
 		{"plan --method r", "rdp", none},

@@ -59,8 +59,8 @@ func newData() *cobra.Command {
 	return cmd
 }
 
-// each describes the named data sets, all published ones without names, as they
-// are found, and reports every failure.
+// each describes where the named data sets were found. Without names it describes all published
+// ones. It reports every failure.
 func each(cmd *cobra.Command, names []string, l fetch.Locator) error {
 	if len(names) == 0 {
 		names = cli.PublishedNames()

@@ -12,11 +12,11 @@ import (
 	"proactivedp/cmd/proactivedp/internal/cli"
 )
 
-// helpWidth is the width, in columns, that the help of flags is wrapped at.
+// helpWidth is the width, in columns, to which the help of flags is wrapped.
 const helpWidth = 88
 
-// commandGroups are the groups in which the commands are listed, by their titles;
-// groupCommands says which command is in which.
+// commandGroups are the groups in which commands are listed, with their titles. groupCommands puts
+// the commands into them.
 var commandGroups = []*cobra.Group{
 	{ID: "privacy", Title: "What privacy costs:"},
 	{ID: "training", Title: "What training keeps:"},
@@ -46,12 +46,12 @@ func groupCommands(root *cobra.Command) {
 	root.SetCompletionCommandGroupID("program")
 }
 
-// manyFlags is how many flags a help lists. Of a command with more it lists those of shortHelp, and
-// --help-all lists all, in groups.
+// manyFlags is the largest number of flags that --help lists. For a command with more flags it
+// lists those of shortHelp, and --help-all lists all of them in groups.
 const manyFlags = 25
 
-// shortHelp are the flags that the help of a command with many of them lists, by its name and in this
-// order, where the command has them.
+// shortHelp has, by the name of a command with many flags, the flags that its help lists, in this
+// order. Flags that the command does not have are skipped.
 var shortHelp = map[string]string{
 	"train":   trained + " seed seeds out save checkpoint resume plan dry-run json statement help",
 	"host":    trained + " seed plan dry-run listen broker dir keys creds json help",
@@ -69,7 +69,7 @@ var shortHelp = map[string]string{
 		"frontier after record budget csv png json statement format help",
 }
 
-// The flags of data, and those of a training, that a short help lists.
+// The flags for data and for a training that a short help lists.
 const (
 	ownData = "data data-dir label-column label-map columns normalise test"
 	trained = "data label-column label-map test clients model batch-size steps epochs noise-multiplier " +
@@ -84,7 +84,7 @@ func (helpAll) String() string     { return "false" }
 func (helpAll) Type() string       { return "bool" }
 func (helpAll) IsBoolFlag() bool   { return true }
 
-// addHelpAll gives commands with many flags the flag --help-all.
+// addHelpAll adds the flag --help-all to commands with many flags.
 func addHelpAll(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if c.InitDefaultHelpFlag(); shown(c.LocalFlags()) > manyFlags {
@@ -105,7 +105,7 @@ func shown(flags *pflag.FlagSet) int {
 	return count
 }
 
-// flagGroups are the groups in which --help-all lists flags. A flag of no group comes last.
+// flagGroups are the groups in which --help-all lists flags. Flags without a group are listed last.
 var flagGroups = []struct {
 	title string
 	flags []string
@@ -116,7 +116,7 @@ var flagGroups = []struct {
 		"image", "test"}},
 	{"Model and steps", []string{
 		"model", "models", "batch-size", "sizes", "steps", "epochs", "grad-computations", "scale", "proxy",
-		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision",
+		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init",
 	}},
 	{"Privacy", []string{
 		"n", "noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling",
@@ -217,8 +217,7 @@ func listFlags(w io.Writer, cmd *cobra.Command) {
 	write("Running and output", left)
 }
 
-// refuseUnknown makes the commands that cobra adds refuse what they do not know, as
-// all others do.
+// refuseUnknown makes the commands that cobra adds refuse unknown arguments, as all others do.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -18,7 +18,7 @@ import (
 	"proactivedp/sim"
 )
 
-// hint names the command or the flag that helps on after an error, or is "".
+// hint returns a sentence with the command or the flag that helps after an error, or "".
 func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
 	switch {
@@ -50,7 +50,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	return ""
 }
 
-// hints are what helps after an error, where the command has a flag.
+// hints maps errors to advice. Each applies to commands that have its flag.
 var hints = []struct {
 	err        error
 	flag, text string
@@ -62,9 +62,9 @@ var hints = []struct {
 	{dp.ErrNotCovered, "method", "--method pld covers the most"},
 }
 
-// goOn returns a sentence about an interrupted command: which work is kept, and how to continue;
-// or how to keep work next time. It returns "" for a command that never keeps work, or that prints
-// its own sentence.
+// goOn returns a sentence about an interrupted command. It says which work is kept and how to
+// continue, or how to keep work next time. For a command that never keeps work, or that prints its
+// own sentence, it returns "".
 func goOn(cmd *cobra.Command) string {
 	const (
 		kept     = "the same command continues from what is kept"
@@ -117,7 +117,7 @@ func unkept(cmd *cobra.Command) string {
 	names := slices.Concat([]string{"data-dir", "cache"}, cli.OwnFlagNames,
 		[]string{"checkpoint-every", "checkpoint-key", "memory", "workers", "save", "json"})
 	if cli.AnyChanged(cmd, "resume") {
-		names = append(names, "data") // the checkpoint has another place, where they are no more
+		names = append(names, "data") // the data are no longer where the checkpoint says
 	}
 	var text strings.Builder
 	for _, name := range names {

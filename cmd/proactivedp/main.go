@@ -1,5 +1,5 @@
-// Command proactivedp plans private training before it runs and simulates
-// asynchronous DP-SGD to show what the plan gives.
+// Command proactivedp plans private training before it runs, and simulates asynchronous DP-SGD to
+// show the effect of a plan.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 			}()
 			select {
 			case <-said:
-			case <-time.After(100 * time.Millisecond): // nobody reads stderr
+			case <-time.After(100 * time.Millisecond): // nobody reads stderr, so do not wait longer
 			}
 			os.Exit(exitFailure)
 		})
@@ -53,7 +53,7 @@ func main() {
 	os.Exit(code)
 }
 
-// graceTime is how long what is under way at the first signal may take to stop.
+// graceTime is how long the work under way may continue after the first signal.
 const graceTime = 1800 * time.Millisecond
 
 // The program ends with 0 or one of these statuses.
@@ -64,7 +64,7 @@ const (
 	exitAudit   = 3 // an audit found the mechanism broken, or not the fault that was planted
 )
 
-// run is the whole program but for the process: it returns the exit status.
+// run runs the whole program, apart from ending the process. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	asked := os.Getenv(report.ProgressEnv)
 	if err := report.CheckProgress(asked); err != nil {
@@ -94,7 +94,7 @@ func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *repor
 	if err == nil {
 		cmd, err = root.ExecuteContextC(ctx)
 	}
-	if err == nil && out.err != nil { // help does not look
+	if err == nil && out.err != nil { // the help ignores errors of writing
 		err = fmt.Errorf("stdout: %w", out.err)
 	}
 	if err == nil {
@@ -116,7 +116,7 @@ func runOn(ctx context.Context, args []string, out *checkedWriter, stderr *repor
 	return statusOf(err)
 }
 
-// statusOf returns the status of a request that was understood and ended with an error.
+// statusOf returns the exit status for an error of a request that was valid.
 func statusOf(err error) int {
 	for _, found := range []error{privacy.ErrViolated, privacy.ErrBroken, privacy.ErrNotFound} {
 		if errors.Is(err, found) {
@@ -126,7 +126,7 @@ func statusOf(err error) int {
 	return exitFailure
 }
 
-// waiting are the commands that wait for others. They say themselves what they wait for.
+// waiting lists the commands that wait for other processes. They print themselves what they wait for.
 var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
 
 // checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same

@@ -35,8 +35,8 @@ proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.
 	return cmd
 }
 
-// writeManual writes the pages of cmd and of the commands below it. It changes their
-// texts into Markdown, which the pages are made from.
+// writeManual writes the manual pages of cmd and of the commands below it. It first converts their
+// texts to Markdown, from which the pages are made.
 func writeManual(cmd *cobra.Command, folder string) error {
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
@@ -62,11 +62,10 @@ func writeManual(cmd *cobra.Command, folder string) error {
 	return files.Write(path, func(w io.Writer) error { return doc.GenMan(cmd, header, w) })
 }
 
-// escaped keeps what would be markup as it is.
+// escaped escapes characters that Markdown would read as markup.
 var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`)
 
-// markdown makes Markdown of the text of a help. Its tables, which are indented, do not
-// change.
+// markdown converts the text of a help to Markdown. Tables, which are indented, stay unchanged.
 func markdown(text string) string {
 	var out strings.Builder
 	inTable := false

@@ -74,34 +74,34 @@ interrupted. A browser is opened only with --open.`,
 	return cmd
 }
 
-// proposedSets are the data sets that the page proposes settings for: public ones of two
+// proposedSets are the data sets for which the page proposes settings: public ones with two
 // classes, whose proxies take seconds.
 func proposedSets() []string {
 	return []string{"phishing", "mushrooms", "synth-phishing", "synth-mushrooms"}
 }
 
-// proposal is the question of the page for settings.
+// proposal is the page's request for settings.
 type proposal struct {
 	Data           string  `json:"data"`
 	Epsilon        float64 `json:"epsilon"`
 	TargetAccuracy float64 `json:"target_accuracy"`
 	Delta          float64 `json:"delta"`
 	Clients        int     `json:"clients"`
-	Rounds         []int   `json:"rounds"` // as --steps; none: those of propose
-	Seeds          int     `json:"seeds"`  // as --seeds; 0: those of propose
+	Rounds         []int   `json:"rounds"` // as --steps; the default of propose if empty
+	Seeds          int     `json:"seeds"`  // as --seeds; the default of propose if 0
 }
 
-// searching returns what answers such questions.
+// searching returns the function that answers such requests.
 func searching(cmd *cobra.Command, where *cli.DataFlags) func(context.Context, []byte, io.Writer) (any, error) {
 	return func(ctx context.Context, question []byte, progress io.Writer) (any, error) {
 		asked := *cmd
-		asked.SetContext(ctx) // so that a download, too, ends with who asked
+		asked.SetContext(ctx) // so that a download also ends if the request is cancelled
 		r, err := proposeFor(&asked, where, question, progress)
 		return r, sorted(err)
 	}
 }
 
-// proposeFor answers it, as the command propose does with these flags.
+// proposeFor answers a proposal as the command propose does with these flags.
 func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte, progress io.Writer) (*propose.Report, error) {
 	var ask proposal
 	if err := strictjson.Decode(question, &ask); err != nil {
@@ -134,7 +134,7 @@ func proposeFor(cmd *cobra.Command, where *cli.DataFlags, question []byte, progr
 	return propose.Propose(cmd.Context(), r, o)
 }
 
-// sorted returns an error of proposeFor as the problem that it is, where the question is not
+// sorted gives an error of proposeFor its kind of answer.Problem, unless the question itself is
 // wrong.
 func sorted(err error) error {
 	kind := ""
@@ -162,6 +162,6 @@ func browse(ctx context.Context, place string) error {
 	if err := opened.Start(); err != nil {
 		return err
 	}
-	go opened.Wait() // whose end nobody needs
+	go opened.Wait() // the browser's exit status does not matter
 	return nil
 }

@@ -61,8 +61,9 @@ func parseShort(text []byte) (float32, bool) {
 	return float32(q), true
 }
 
-// parseFloat parses any finite decimal number to the nearest float32. Its error does not have the
-// text, which is a record's. If the number is beyond the range of float32, the error is errRange.
+// parseFloat parses any finite decimal number to the nearest float32. Its error does not show the
+// text, which belongs to a record. If the number is beyond the range of float32, the error is
+// errRange.
 func parseFloat(text []byte) (float32, error) {
 	for _, c := range text {
 		switch {

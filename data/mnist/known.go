@@ -67,8 +67,8 @@ type database struct {
 	folder      string // where torchvision keeps the files
 	train, test part
 	mean, std   float32
-	// packed means that digests are of the files as published, compressed by gzip. Otherwise they are of
-	// the uncompressed content, because copies may be compressed differently.
+	// packed means that the digests belong to the files as published, compressed by gzip. Otherwise
+	// they belong to the uncompressed content, because copies may be compressed differently.
 	packed bool
 }
 

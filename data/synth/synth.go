@@ -91,8 +91,8 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name is meant to name a stand-in: one of Names, or one of them followed by a
-// colon and any text.
+// Is reports whether a name has the form of a stand-in's name: one of Names, or one of them
+// followed by a colon and any text.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)

@@ -8,13 +8,13 @@ import (
 	"proactivedp/rng"
 )
 
-// TableShape says what a drawn table looks like.
+// TableShape describes a generated table.
 type TableShape struct {
 	Rows, Features, Classes int
 	// Share is the probability of the most frequent class, class 0. The other classes share the rest
 	// equally. 0 means that all classes are equally frequent.
 	Share float64
-	// Noise is the probability that a label says nothing about its row.
+	// Noise is the probability that a label does not depend on its row.
 	Noise float64
 }
 
@@ -45,7 +45,7 @@ const (
 	apart       = 2.5
 )
 
-// Table returns a table of the shape, with all values in [0, 1], as a table is that was scaled by
+// Table returns a table of the shape, with all values in [0, 1], like a table that was scaled by
 // public bounds. Every third feature differs between the classes.
 func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	if err := s.Validate(); err != nil {

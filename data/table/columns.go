@@ -57,7 +57,7 @@ const anything = "*"
 // maxColumnsText is the largest size of a file of columns, in bytes.
 const maxColumnsText = 1 << 20
 
-// ReadColumns reads a file that [ParseColumns] parses.
+// ReadColumns reads the file at path, which is in the format of [ParseColumns].
 func ReadColumns(path string) (*Columns, error) {
 	text, err := bounded.File(path, maxColumnsText)
 	if err != nil {
@@ -177,8 +177,8 @@ func (k *column) list(values []string) string {
 	return ""
 }
 
-// fill sets what an empty field and other texts stand for: the first of the values, which read
-// reads. It returns what the values must be if they are something else.
+// fill sets the number for an empty field and for other texts: the first of the values, parsed by
+// read. If the first value has another form, fill returns what the values must be.
 func (k *column) fill(values []string, read func(string) (float32, bool)) string {
 	missing, ok := read(values[0])
 	if !ok || slices.Contains(values[1:], "") || k.list(values[1:]) != "" {
@@ -305,7 +305,7 @@ func (c *Columns) bound(feature, text string) (float64, error) {
 func symmetricLog(v float64) float64 { return math.Copysign(math.Log1p(math.Abs(v)), v) }
 
 // check returns an error for columns that the header does not have. If the features are known by
-// name, an ignored column may be missing. shown are the names that an error may have.
+// name, an ignored column may be missing. shown are the names that an error may show.
 func (c *Columns) check(header, shown []string, label string, known bool) error {
 	if c == nil {
 		return nil
@@ -349,7 +349,8 @@ func (k column) features(name string) []string {
 // ErrNoNumber is wrapped for a field that is not a number.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
-// take appends the features of a field. Its errors do not have the field: it is a record's.
+// take appends the features of a field. Its errors do not show the field, because it belongs to a
+// record.
 func (k column) take(to []float32, field string) ([]float32, error) {
 	switch k.kind {
 	case ignored:

@@ -71,13 +71,13 @@ func (a affine) missing(d *data.Dataset) []error {
 const maxConstants = 64 << 20
 
 // ReadConstants reads the constants of each column of d from a CSV file. With the header
-// column,low,high, [low, high] becomes [0, 1]; see [data.Affine] for values outside. Both are given
-// as the file has the column, also if c, which may be nil, makes it a logarithm or a date. With the
-// header column,mean,deviation, a feature x becomes (x − mean)/deviation. Fields may be separated as
-// in [ParseFile]. A column is given by its name in d.Columns or, if it has no name, by its number
-// from 1. A name in which * stands for any text is for all columns that no other line gives; the
-// first such line counts. Features that are 1 or 0 according to c need no constants. The error
-// reports all problems.
+// column,low,high, [low, high] becomes [0, 1]; see [data.Affine] for values outside. Both bounds
+// are in the units of the file, even if c, which may be nil, turns the column into a logarithm or a
+// date. With the header column,mean,deviation, a feature x becomes (x − mean)/deviation. Fields may
+// be separated as in [ParseFile]. A column is given by its name in d.Columns or, if it has no name,
+// by its number from 1. A name in which * stands for any text is for all columns that no other line
+// gives; the first such line counts. Features that are 1 or 0 according to c need no constants. The
+// error reports all problems.
 func ReadConstants(path string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	text, err := bounded.File(path, maxConstants)
 	if err != nil {
@@ -132,7 +132,7 @@ func parseConstants(text string, d *data.Dataset, c *Columns) (data.Affine, erro
 			if d.Columns != nil {
 				name = d.Columns[j]
 			}
-			var of *Columns // deviations are of features
+			var of *Columns // the deviations in the file are those of features
 			if bounds {
 				of = c
 			}

@@ -37,7 +37,7 @@ func (p *parser) names(in *bufio.Reader) error {
 	errs := p.checkNames()
 	shown := p.header
 	if p.maybeRecord() {
-		shown = nil // errors must not have what a record has
+		shown = nil // errors must not show the content of a record
 	}
 	if err := p.Columns.check(p.header, shown, p.Label, p.Named != nil); err != nil {
 		errs = append(errs, p.fault("%w", err))

@@ -5,15 +5,17 @@
 // The first line names the columns; all names differ. If the file has no such line, the columns are
 // named 1, 2 and so on, see [Options]. One column has the labels. The other columns have finite
 // decimal numbers, rounded once to the nearest float32, or what [Columns] says; they are the
-// features, in the order of the file. Commas separate fields. If the first line has no comma but
-// semicolons, tabs or blanks, these do; blanks may be several. In a file named .tsv tabs do. A line
-// sep=; before the header sets the separator, as Excel writes it. Fields may be in double quotes, and
-// may then have separators and ends of lines. Blanks around fields are removed. Lines end in \n or
-// \r\n, and empty lines are skipped. If the header ends in a separator, lines may, too. The text is
-// UTF-8. An empty field, as of a missing value, is an error unless Columns says what it stands for.
+// features, in the order of the file.
 //
-// Errors name the file, the line and the column. They never have a value of a record, except a label
-// that is not one of those given.
+// Commas separate fields. If the first line has no comma, semicolons, tabs or one or more blanks
+// may separate them instead. In a file named .tsv, tabs do. A line sep=; before the header sets the
+// separator, as Excel writes it. Fields may be in double quotes, and may then contain separators
+// and ends of lines. Blanks around fields are removed. Lines end in \n or \r\n, and empty lines are
+// skipped. If the header ends in a separator, other lines may, too. The text is UTF-8. An empty
+// field, as of a missing value, is an error unless Columns says what it stands for.
+//
+// Errors name the file, the line and the column. They never show a value of a record, except a
+// label that is not one of those given.
 package table
 
 import (
@@ -80,8 +82,8 @@ type Options struct {
 
 // Kept is the text of columns, such as numbers of customers, that is carried over next to the features.
 type Kept struct {
-	// Names are the names of the columns. Where Options.Named does not have their features, they are no
-	// features.
+	// Names are the names of the columns. If Options.Named is given and lacks the features of such a
+	// column, the column is not used as a feature.
 	Names []string
 	Rows  [][]string // the fields of each row of the data set, in the order of the names
 }

@@ -101,8 +101,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c with the ε of o, if o guarantees the smaller ε. Both claims must be about the
-// same release.
+// Least returns the claim with the smaller ε: c itself, or c with the ε that o guarantees. Both
+// claims must be about the same release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -108,7 +108,7 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	var all []dp.Event
 	for _, r := range kinds {
 		for _, e := range r.events {
-			if e.Sampling == dp.Shuffle && r.clients > 1 { // each has draws of its own
+			if e.Sampling == dp.Shuffle && r.clients > 1 { // each client has separate draws
 				return Privacy{}, fmt.Errorf("%s of %d clients that share records, must be of one client: %w",
 					samplingName(e.Sampling), r.clients, dp.ErrNotCovered)
 			}

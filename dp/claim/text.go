@@ -119,7 +119,7 @@ func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"not covered.", events)
 }
 
-// Orders joins the orders of a filter to a text.
+// Orders writes the orders of a filter as text.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -128,8 +128,8 @@ func Orders(orders []float64) string {
 	return strings.Join(names, ", ")
 }
 
-// statement returns the paragraph for Statement and the like. It ends with taken, the assumptions
-// about the parameters.
+// statement returns the paragraph for Statement and similar functions. It ends with taken, the
+// assumptions about the parameters.
 func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 	if err := describable(b, events); err != nil {
 		return "No ε can be stated for " + string(unit) + ": " + message.OneLine(err) + "."
@@ -275,7 +275,7 @@ func samplingName(s dp.Sampling) string {
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
-// Shuffled must be printed with every ε of shuffled batches.
+// Shuffled is a sentence that must be printed with every ε of shuffled batches.
 const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
 	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."

@@ -7,8 +7,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits has the least number of rounds, and the largest mean sample size, in which K = kN gradient
-// computations may be done.
+// Limits are the fewest rounds, and the largest mean sample size, with which K = kN gradient
+// computations stay within (ε, δ).
 type Limits struct {
 	Gamma float64 // γ, rounded up
 	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold

@@ -203,11 +203,11 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 }
 
 // Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, however little of it is spent. A budget is a filter. An ε for the rounds so
-// far would be an odometer, and for tasks that are chosen by results that takes more than the sum
-// of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and Filters"). The ε that
-// [MomentAccountant] returns for the tasks' events is smaller, but it holds only if the tasks were
-// fixed before the first result was seen.
+// budget's ε at its δ, however little of it is spent. A budget is a filter, which promises a fixed
+// ε. An odometer would promise an ε for the tasks so far. If tasks are chosen by results, that ε is
+// larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
+// Filters"). The ε that [MomentAccountant] returns for the tasks' events is smaller, but it holds
+// only if the tasks were fixed before the first result was seen.
 func (b *Budget) Guarantee() dp.Bound {
 	if err := b.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed

@@ -1,6 +1,9 @@
 package pld
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // contour holds the integrand of
 //
@@ -82,6 +85,14 @@ func (r *release) contour(s shape) *contour {
 		lambda: s.lambda, step: 2 * math.Pi / s.period, smooth: s.smooth, decay: r.gauss + s.smooth,
 		aliases: s.aliases, bulk: r.rest, out: r.out,
 	}
+	if r.sketch != nil {
+		c.aliases = slices.Clone(c.aliases)
+		for i, a := range c.aliases {
+			if a.lambda > 0 {
+				c.aliases[i].logMoment = r.tilt(a.lambda).certain(a.lambda, c.smooth)
+			}
+		}
+	}
 	n := s.steps()
 	last := float64(n-1) * c.step
 	products := make([]product, n)
@@ -92,17 +103,19 @@ func (r *release) contour(s shape) *contour {
 		}
 		jumps += one.compose(products, c, last)
 	}
+	r.composeMixed(products, c, last)
+	different := float64(len(r.rounds) + len(r.mixes))
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2
 	whole := 1.0
 	if r.peeled {
 		whole = math.Expm1(jumps)
 		c.logScale += math.Log(whole)
 	}
-	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*float64(len(r.rounds)))
+	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*different)
 	c.relative = math.Expm1(1.01 * (c.relative + scale)) // (1+e)^T
 	// The factor 1.1 is needed because the upper bound of δ does not quite fall with ε: the lower
 	// bound of the gap is subtracted from it.
-	c.shift = 1.1 * (c.shift + unit*4*(math.Abs(c.center)+float64(len(r.rounds))))
+	c.shift = 1.1 * (c.shift + unit*4*(math.Abs(c.center)+different))
 
 	c.points = make([]point, n)
 	for i, m := range products {
@@ -151,9 +164,8 @@ func (r *release) contour(s shape) *contour {
 // is peeled from it is e^l·(e^w - 1).
 //
 // It is a polynomial with positive coefficients, Π(B+J)^T - ΠB^T, in the rounds' transforms B of
-// the bulk and J of the jumps. So errors of B and J change the product by at most what it would
-// grow by if
-// |B| and |J| grew by these errors, which is at most the derivative at the upper end.
+// the bulk and J of the jumps. So the effect of errors of B and J is largest if they all make |B|
+// and |J| larger. The derivative at the upper end bounds it.
 type product struct {
 	lRe, lIm, wRe, wIm float64
 	mostL, mostW       float64 // l and w at the upper ends

@@ -4,7 +4,8 @@
 //
 // # What is accounted
 //
-// Rounds of Poisson sampling at rate q with noise multiplier σ, in any number and mixture of q and σ,
+// The accountant covers rounds of Poisson sampling at rate q with noise multiplier σ, in any number
+// and mixture of q and σ,
 //
 //   - under add-or-remove adjacency, by the pairs (1-q)N(0, σ²) + qN(1, σ²)
 //     against N(0, σ²) and the reverse, each of which dominates its direction
@@ -24,15 +25,16 @@
 // lower bound is an attack, the pair of Poisson sampling at σ/2. Fixed-size sampling under
 // add-or-remove adjacency is not covered.
 //
-// Epochs of random allocation under add-or-remove adjacency: each record is in one of the t rounds of
-// an epoch, which it chooses on its own. The pair (1/t)·ΣN(e_i, σ²I) against N(0, σ²I) and the reverse
-// dominate one epoch, and are attained; adaptive rounds are covered (Chua et al., "Balls-and-Bins
-// Sampling for DP-SGD", AISTATS 2025, arXiv 2412.16802; Feldman, Shenfeld, "Privacy amplification by
-// random allocation", arXiv 2502.08202, and "Efficient privacy loss accounting for subsampling and
-// random allocation", ICML 2026, arXiv 2602.17284). One draw that is kept for E epochs is one epoch at
-// σ/√E.
+// The accountant covers epochs of random allocation under add-or-remove adjacency: each record is
+// in one of the t rounds of an epoch, drawn at random and independently of the others. The pair
+// (1/t)·ΣN(e_i, σ²I) against N(0, σ²I) and the reverse dominate one epoch, and are attained;
+// adaptive rounds are covered (Chua et al., "Balls-and-Bins Sampling for DP-SGD", AISTATS 2025,
+// arXiv 2412.16802; Feldman, Shenfeld, "Privacy amplification by random allocation", arXiv
+// 2502.08202, and "Efficient privacy loss accounting for subsampling and random allocation", ICML
+// 2026, arXiv 2602.17284). One draw that is kept for E epochs is one epoch at σ/√E.
 //
-// Poisson rounds for persons with up to k records under add-or-remove adjacency: see crowd.
+// The accountant covers Poisson rounds for persons with up to k records under add-or-remove
+// adjacency: see crowd.
 //
 // Shuffled batches have an upper bound without amplification, under zero-out and replace-one
 // adjacency: see [dp.Unamplified]. The lower bound is the larger one of the attacks in ends.go.
@@ -71,6 +73,9 @@
 // A contour gives bounds of δ at every ε. They are sharp near the ε for which it was made. So a
 // profile, δ at many ε, needs only a few contours (see profile.go).
 //
+// Thousands of different rounds have a lower end by fewer and cheaper ones, and an upper end by mixtures
+// (group.go). If there are more than a hundred, parameters are chosen from a sketch, which has few.
+//
 // One epoch of allocation and one round of a group have losses without a closed form. Two discrete
 // losses bound them from both sides at every order (law.go, measure.go, crowd.go). A discrete loss
 // enters the contour as nodes that are given; its δ for a single epoch is a sum.
@@ -90,6 +95,8 @@
 //	share        q·e^((2x-1)/(2σ²))/g(x), the probability that the record was used, given x
 //	out          the probability outside the branches: truncation
 //	threshold    losses above it are jumps, the others are the bulk
+//	mixture      a round that draws one of up to four corners, publishes which one, and uses its q and σ
+//	sketch       about the same release with few different rounds
 //	peeled       means that (1) is integrated only over releases with at least one jump. That is
 //	             Π(B+J)^T - ΠB^T, with the transforms B of the bulk and J of the jumps
 //	rest         Chernoff bounds of the δ of ΠB^T, which is not integrated if the release is peeled

@@ -11,7 +11,8 @@ import (
 	"proactivedp/dp"
 )
 
-// measured is ends for allocation, shuffled batches and groups.
+// measured returns the ends for allocation, shuffled batches and groups, in the form of
+// [query.ends].
 func (q query) measured(lost float64) (least [][]query, most []query, err error) {
 	switch {
 	case q.sampling == dp.Allocation:
@@ -160,7 +161,7 @@ func (q query) allocationEnds(lost float64) (least [][]query, most []query) {
 func (q query) shuffleEnds(lost float64) (least [][]query) {
 	redraws := dp.Redraws()
 	if !slices.ContainsFunc(q.events, func(e dp.Event) bool { return e.Redraw == "" }) {
-		redraws = redraws[:1] // no event leaves it open
+		redraws = redraws[:1] // every event says whether it draws anew
 	}
 	m := q.measures(lost)
 	for _, open := range redraws {
@@ -179,7 +180,7 @@ func (q query) shuffleEnds(lost float64) (least [][]query) {
 				var count float64
 				redraw := cmp.Or(e.Redraw, open)
 				one.sigma, count = epochsOf(e, whole, redraw)
-				if used := float64(one.batches) * e.SampleRate(); used < 1-1e-12 { // else 1, or 1/t was rounded
+				if used := float64(one.batches) * e.SampleRate(); used < 1-1e-12 { // otherwise present stays 1: the rate 1/t was only rounded
 					one.present = used * (1 - 1e-12)
 				}
 				if q.adjacency == dp.ReplaceOne { // the others are -u, and the record is u or -u

@@ -43,8 +43,8 @@ import (
 //   - Means: the float64 w differs from the exact one by a few units. A wrong f is a w that is wrong
 //     by as much. So K changes the mean of a sum by a relative (e^h-1)·|Δw|, where |Δc| ≤ 4 units·c
 //     and c ≤ log(2)/h. That is below 16 units. In the prefix sums, w has a relative error of up to
-//     2n units, and n·h·e^(-hn) ≤ 1. law.bias has 64 units for each sum of a path, and the losses of
-//     an upper end move by it to the unsafe side's opposite: L is made larger for increasing convex
+//     2n units, and n·h·e^(-hn) ≤ 1. law.bias has 64 units for each sum of a path, and it moves
+//     the losses of an upper end to the safe side: L is made larger for increasing convex
 //     functions, and smaller for decreasing ones. The lower end needs no unbiased rounding; it needs
 //     one rounding under P and Q, which it has.
 //   - Underflow: probabilities below 1e-307 may vanish. A sum has fewer than 1e7·(points) of them, so
@@ -241,7 +241,7 @@ func (l law) plus(o law, t *weights) law {
 		units: l.units + o.units + 4*float64(len(t.f)) + 3*float64(min(len(l.usual), len(o.usual))) + 64,
 		bias:  max(l.bias, o.bias) + 64*unit,
 	}
-	if l.zero > 0 || o.zero > 0 { // a sum with 0 is at the other's point
+	if l.zero > 0 || o.zero > 0 { // 0 plus a point is that point
 		s.first = min(l.first, o.first)
 	}
 	last := max(l.first+len(l.usual), o.first+len(o.usual)) + t.f[0] + 2
@@ -250,7 +250,7 @@ func (l law) plus(o law, t *weights) law {
 		t.sum(out, s.first, b, o.first, a, l.first, 1)
 	}
 	s.usual = make([]float64, last-s.first)
-	twice := &l.usual[0] == &o.usual[0] // both are the same law
+	twice := &l.usual[0] == &o.usual[0] // l and o are equal
 	if twice {
 		t.sum(s.usual, s.first, l.usual, l.first, l.usual, l.first, 1)
 		f, w := t.f[0], t.w[0]
@@ -275,7 +275,7 @@ func (l law) plus(o law, t *weights) law {
 	for i := range l.special {
 		inLeft := make([]float64, len(s.usual))
 		add(inLeft, l.special[i], o.usual)
-		if twice { // the special one is in either with the same law
+		if twice { // l and o are equal, so either may have the special coordinate
 			s.special = append(s.special, inLeft)
 			continue
 		}
@@ -348,8 +348,8 @@ func (l law) trimmed(c cut) law {
 	return l
 }
 
-// lawOfSum returns the law of the sum of n coordinates. steps returns how many times the grid of h is
-// halved for a sum of so many.
+// lawOfSum returns the law of the sum of n coordinates. halvings returns how often the grid width h
+// is halved for a sum of the given number of coordinates.
 func lawOfSum(ctx context.Context, s statistic, n int, h float64, halvings func(n float64) int, c cut) (law, bool) {
 	power, ok := newLaw(s, h, c)
 	if !ok {

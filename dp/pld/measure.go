@@ -24,15 +24,15 @@ type attack int
 const (
 	// itself is the pair of allocation: (1/t)·ΣN(e_i) against N(0).
 	itself attack = iota
-	// shuffled is (1/t)·ΣN(2e_i) against (1/t)·ΣN(e_i). All gradients but one are -u, and that one is +u
-	// or 0 (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024, arXiv 2403.17673; for
-	// several epochs "Scalable DP-SGD: Shuffling vs. Poisson Subsampling", NeurIPS 2024,
-	// arXiv 2411.04205).
+	// shuffled is (1/t)·ΣN(2e_i) against (1/t)·ΣN(e_i). All gradients but one are -u, and that one is
+	// +u or 0 (Chua et al., "How Private are DP-SGD Implementations?", ICML 2024, arXiv 2403.17673; for
+	// several epochs "Scalable DP-SGD: Shuffling vs. Poisson Subsampling", NeurIPS 2024, arXiv
+	// 2411.04205).
 	shuffled
 )
 
-// epoch is one epoch of a measure: t rounds. With probability present a record is in one of them, else in
-// none.
+// epoch is one epoch of a measure: t rounds. With probability present, the record is in one of
+// them, and otherwise in none.
 type epoch struct {
 	attack  attack
 	batches int

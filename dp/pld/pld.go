@@ -10,7 +10,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of a release, ends included.
+// The ranges in which an [Accountant] covers rounds, ends included.
 const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
@@ -27,8 +27,9 @@ type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
-	// UpperEnd leaves out lower ends that take work of their own: those of fixed-size samples, shuffled
-	// batches, allocation and groups. The Bound is then dp.Upper. It is for searches.
+	// UpperEnd skips lower ends that have to be computed separately: those of fixed-size samples,
+	// shuffled batches, allocation and groups. Their Bound is then dp.Upper. Searches set it to save
+	// time.
 	UpperEnd bool
 }
 

@@ -129,7 +129,8 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 	}
 }
 
-// different returns the number of different measures that the events need, up to one too many.
+// different returns the number of different measures that the events need. It stops counting above
+// maxMeasures.
 func (q query) different() int {
 	var seen []dp.Event
 	for _, e := range q.events {
@@ -221,7 +222,7 @@ func (q *query) checkOthers(first dp.Event, wrong *faults) {
 // faults collects the errors of a question.
 type faults struct {
 	invalid, uncovered []error
-	told               map[string]bool // reasons that are in uncovered, each for one event, because there may be thousands
+	told               map[string]bool // reasons in uncovered; each is given for one event, because there may be thousands of events
 }
 
 // notCovered adds an error that wraps dp.ErrNotCovered, unless it has one with the same format.
@@ -270,6 +271,9 @@ func (q query) epsilon(delta float64) (lower, upper float64, err error) {
 			return 0, 0, err
 		}
 		lower, upper = lo, min(upper, up)
+		if m.sharp(lo, up) {
+			break
+		}
 	}
 	if least != nil {
 		lower = math.Inf(1)
@@ -300,6 +304,8 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 	if form := q.exact(); form != nil {
 		return form.boundEpsilon(delta)
 	}
+	// Many different rounds take most of their time to make the rules, not for the steps.
+	*q.effort = effort{q.ctx, q.most * min(4, 1+float64(len(q.specs))/100), q.left}
 	lower, upper = q.composeEpsilon(delta)
 	return lower, upper, nil
 }
@@ -420,7 +426,7 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 		// Poisson sampling, by 2C.
 		if q.upperEnd {
 			if len(q.specs) > maxSpecs {
-				_, q.specs = grouped(q.ctx, q.specs)
+				q.specs = costlier(q.ctx, q.specs)
 			}
 			return [][]query{nil}, []query{q}, nil
 		}
@@ -430,14 +436,19 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 			attack.specs[i].sigma /= 2
 		}
 		if len(q.specs) > maxSpecs {
-			attack.specs, _ = grouped(q.ctx, attack.specs)
-			_, q.specs = grouped(q.ctx, q.specs)
+			attack.specs = cheaper(q.ctx, attack.specs)
+			q.specs = costlier(q.ctx, q.specs)
 		}
 		return [][]query{{attack}}, []query{q}, nil
 	case len(q.specs) > maxSpecs && q.exact() == nil:
 		l := q
-		l.specs, q.specs = grouped(q.ctx, q.specs)
-		return [][]query{{l}}, []query{q}, nil
+		l.specs, l.accuracy = cheaper(q.ctx, q.specs), max(q.accuracy, 1e-2) // cheaper rounds are off by more
+		m := q
+		if m.specs = costlier(q.ctx, q.specs); q.directions[0] != remove {
+			return [][]query{{l}}, []query{m}, nil
+		}
+		q.specs = mixtures(q.specs)
+		return [][]query{{l}}, []query{q, m}, nil
 	}
 	return nil, []query{q}, nil
 }
@@ -451,7 +462,7 @@ func (q query) single(delta float64) float64 {
 		if q.ctx.Err() != nil {
 			break
 		}
-		if s.given != nil {
+		if s.given != nil || s.corners != nil {
 			continue
 		}
 		if eps, err := oneEpsilon(s, min(delta*(1+exactRounding), 1-unit)); err == nil {
@@ -469,7 +480,12 @@ func (q query) far() float64 {
 			sum += s.count * max(s.given.total(remove), s.given.total(add))
 			continue
 		}
-		sum += s.count * total(q.directions[0], s.q, s.sigma)
+		for _, c := range s.corners {
+			sum += s.count * c.weight * total(q.directions[0], c.q, c.sigma)
+		}
+		if s.corners == nil {
+			sum += s.count * total(q.directions[0], s.q, s.sigma)
+		}
 	}
 	return min(1, sum*(1+1e-12))
 }

@@ -14,24 +14,42 @@ import (
 // rounding errors would be larger than δ.
 type release struct {
 	*effort
-	rounds []*round
-	gauss  float64
-	out    float64 // probability that some round is outside its parts
-	peeled bool
-	rest   []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
+	rounds  []*round
+	mixes   []mixed
+	corners []*round // of mixes
+	gauss   float64
+	out     float64 // probability that some round is outside its parts
+	peeled  bool
+	rest    []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
+	// sketch is about the same release with few different rounds, or nil. It serves to choose
+	// parameters, which need not be exact.
+	sketch *release
+}
+
+// planner returns the release from which parameters are chosen.
+func (r *release) planner() *release {
+	if r.sketch != nil {
+		return r.sketch
+	}
+	return r
 }
 
 // spec is a number of equal rounds.
 type spec struct {
 	q, sigma, count float64
 	given           *measure // instead of q and sigma: rounds, or epochs, whose losses are discrete
+	corners         []corner // the rounds are mixtures, and q and sigma are only about theirs; see mixtures
 }
 
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
 	r := &release{effort: e}
+	if few := sketched(specs); few != nil {
+		r.sketch = newRelease(e, d, few, budget, threshold)
+	}
 	var sampled float64
+	known := map[[2]float64]int{}
 	for _, s := range specs {
 		if s.q < 1 && s.given == nil {
 			sampled += s.count
@@ -54,6 +72,10 @@ func newRelease(e *effort, d direction, specs []spec, budget, threshold float64)
 				sensitivity = 2
 			}
 			r.gauss += s.count * sensitivity * sensitivity / (s.sigma * s.sigma)
+			continue
+		}
+		if s.corners != nil {
+			r.addMixed(d, s, min(0.2, budget/(2*sampled)), known)
 			continue
 		}
 		one := newRound(d, s, min(0.2, budget/(2*sampled)), threshold)
@@ -93,6 +115,7 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 		mean:     r.gauss * (2*lambda + 1) / 2,
 		variance: r.gauss,
 	}
+	r.tiltMixed(lambda, &bulk)
 	for _, one := range r.rounds {
 		if r.ctx.Err() != nil {
 			break
@@ -146,7 +169,7 @@ type saddle struct {
 
 // saddleAt returns the saddle at λ with its ε.
 func (r *release) saddleAt(lambda float64) saddle {
-	t := r.tilt(lambda)
+	t := r.planner().tilt(lambda)
 	eps := t.mean - 1/lambda - 1/(1+lambda)
 	second := t.variance + 1/(lambda*lambda) + 1/((1+lambda)*(1+lambda))
 	return saddle{

@@ -54,7 +54,7 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 		p.smooth = 0 // the integrand decays by itself
 	}
 	decay := r.gauss + p.smooth
-	logScale := r.tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
+	logScale := r.planner().tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
 	p.excess = logScale - logDelta
 
 	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
@@ -78,7 +78,7 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 }
 
 // aliasesFor chooses Chernoff bounds on both sides of the saddle, and the least period for which
-// they bound the copies by e^logTolerance.
+// they bound the copies by e^logTolerance. If there is a sketch, they are those of the sketch.
 func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]alias, float64) {
 	target = max(target, 1)
 	distance := math.Sqrt(2*target) / s.spread
@@ -91,7 +91,7 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 		}
 	}
 	at := func(lambda float64) alias {
-		return alias{lambda, r.tilt(lambda).certain(lambda, decay-r.gauss)}
+		return alias{lambda, r.planner().tilt(lambda).certain(lambda, decay-r.gauss)}
 	}
 	for _, f := range [...]float64{0.2, 0.4, 0.7, 1, 1.5} {
 		consider(0, at(s.lambda+f*distance))
@@ -107,12 +107,14 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 	return best[:], max(period[0], period[1], shortest)
 }
 
-// aliasesOfBulk returns Chernoff bounds for the bulk's δ near eps.
-func (r *release) aliasesOfBulk(eps float64) []alias {
-	bound := func(lambda float64) alias {
+// aliasesOfBulk returns Chernoff bounds for the bulk's δ near eps. If the logarithm of δ is above
+// most, they may be those of the sketch.
+func (r *release) aliasesOfBulk(eps, most float64) []alias {
+	of := func(r *release, lambda float64) alias {
 		b, _ := r.tilts(lambda)
 		return alias{lambda, b.certain(lambda, 0)}
 	}
+	bound := func(lambda float64) alias { return of(r.planner(), lambda) }
 	best := bound(1 / eps)
 	for factor := 4.0; factor > 1.05; factor = math.Sqrt(factor) {
 		for _, f := range [...]float64{factor, 1 / factor} {
@@ -124,6 +126,9 @@ func (r *release) aliasesOfBulk(eps float64) []alias {
 				best = next
 			}
 		}
+	}
+	if r.sketch != nil && best.logDelta(eps) <= most {
+		best = of(r, best.lambda)
 	}
 	return []alias{best}
 }

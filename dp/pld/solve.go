@@ -18,6 +18,8 @@ const (
 	// coarsest is the largest width for which plans are reliable.
 	firstLook = 0.3
 	coarsest  = 0.1
+	// sketchAccuracy is the best accuracy that is asked of a sketch.
+	sketchAccuracy = 3e-3
 )
 
 // composeEpsilon bounds the ε of all directions at δ.
@@ -50,32 +52,46 @@ func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper f
 
 // epsilonOf bounds the ε of one direction at δ.
 func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
+	lower, upper, _ = q.look(d, delta, accuracy)
+	return lower, upper
+}
+
+// look is epsilonOf. It also returns the last estimate of search.fall.
+func (q query) look(d direction, delta, accuracy float64) (lower, upper, fall float64) {
 	r := newRelease(q.effort, d, q.specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	upper = r.chernoff(s.lambda, delta)
 	if !ok {
-		return 0, upper
+		return 0, upper, 0
 	}
 	whole := r.search(s, delta)
+	if few := sketched(q.specs); few != nil {
+		about := q
+		about.specs = few
+		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy))
+		whole.expect(eps, fall)
+	}
 	if d == add || !whole.heavy(accuracy) {
 		lower, up := whole.run(accuracy)
-		return lower, min(upper, up)
+		return lower, min(upper, up), whole.fall
 	}
-	whole.run(max(accuracy, firstLook))
+	if !whole.expected {
+		whole.run(max(accuracy, firstLook))
+	}
 	for range 3 { // because the threshold depends on ε, which may be smaller than expected
-		before := whole.upper
+		before := whole.about()
 		peeled := whole.peel(d, q.specs, accuracy)
 		if peeled == nil {
 			break
 		}
 		peeled.run(accuracy)
-		whole.lower, whole.upper = peeled.lower, peeled.upper
+		whole.lower, whole.upper, whole.fall = peeled.lower, peeled.upper, peeled.fall
 		if whole.done(accuracy) || whole.upper > 0.9*before {
 			break
 		}
 	}
 	lower, up := whole.run(accuracy)
-	return lower, min(upper, up)
+	return lower, min(upper, up), whole.fall
 }
 
 // search finds the ε of a release at δ by a few contours. Each contour is planned from the results
@@ -87,10 +103,30 @@ type search struct {
 	fall            float64 // the estimated density over -δ' there
 	lower, upper    float64
 	limited         bool // whether the limit of work prevented the accuracy
+	expected        bool // whether a sketch has shown where ε is, so that no coarse contour is needed
 }
 
 func (r *release) search(s saddle, delta float64) *search {
-	return &search{r, delta, math.Log(delta), s, 1 + s.lambda, 0, math.Inf(1), false}
+	return &search{r, delta, math.Log(delta), s, 1 + s.lambda, 0, math.Inf(1), false, false}
+}
+
+// expect places the next contour at an ε that a sketch has shown.
+func (s *search) expect(eps, fall float64) {
+	if !(eps > 0 && fall > 0) || math.IsInf(eps, 1) {
+		return
+	}
+	if moved, ok := s.find(s.saddle.lambda, func(m saddle) float64 { return m.epsilon - eps }); ok {
+		s.saddle, s.fall, s.expected = moved, fall, true
+		s.saddle.epsilon = eps
+	}
+}
+
+// about returns the upper end, or where ε is expected.
+func (s *search) about() float64 {
+	if s.expected && math.IsInf(s.upper, 1) {
+		return s.saddle.epsilon
+	}
+	return s.upper
 }
 
 // relative returns the relative width of the interval.
@@ -126,7 +162,7 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 	for attempt, idle := 0, 0; attempt < 7 && idle < 2 && !s.done(accuracy) && s.ctx.Err() == nil; attempt++ {
 		before := s.upper - s.lower
 		step := accuracy
-		if attempt > 0 || s.heavy(accuracy) {
+		if attempt > 0 || !s.expected && s.heavy(accuracy) {
 			step = max(accuracy, 0.1*s.relative())
 		}
 		s.step(step)
@@ -144,13 +180,13 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 
 // peel returns a search for ε in the release peeled near the upper end, or nil.
 func (s *search) peel(d direction, specs []spec, accuracy float64) *search {
-	eps := s.upper
+	eps := s.about()
 	r, at := peeled(s.effort, d, specs, s.delta, eps, accuracy*eps*s.saddle.lambda, s.saddle.lambda)
 	if r == nil {
 		return nil
 	}
 	next := r.search(at, s.delta)
-	next.lower, next.upper, next.fall = s.lower, s.upper, s.fall
+	next.lower, next.upper, next.fall, next.expected = s.lower, s.upper, s.fall, s.expected
 	return next
 }
 
@@ -164,12 +200,12 @@ func peeled(e *effort, d direction, specs []spec, delta, eps, accuracy, lambda f
 		if !r.peeled || e.ctx.Err() != nil {
 			break
 		}
-		r.rest = r.aliasesOfBulk(eps)
+		r.rest = r.aliasesOfBulk(eps, logRest)
 		if r.rest[0].logDelta(eps) > logRest {
 			continue
 		}
 		s, ok := r.find(lambda, func(s saddle) float64 { return s.epsilon - eps })
-		if _, w := r.tilts(s.lambda); !ok || w.k > 20 {
+		if _, w := r.planner().tilts(s.lambda); !ok || w.k > 20 {
 			break
 		}
 		s.epsilon = eps
@@ -240,7 +276,11 @@ func largest(d direction, specs []spec) (loss float64) {
 		if s.given != nil {
 			return math.Inf(1)
 		}
-		loss -= s.count * math.Log1p(-s.q)
+		q := s.q
+		for _, c := range s.corners {
+			q = max(q, c.q)
+		}
+		loss -= s.count * math.Log1p(-q)
 	}
 	return loss * (1 + 1e-12)
 }
@@ -267,12 +307,14 @@ func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, 
 // work estimates the number of steps of a contour's sums.
 func (r *release) work(s shape) float64 {
 	var nodes float64
-	for _, one := range r.rounds {
+	planner := r.planner()
+	for _, one := range planner.rounds {
 		nodes += one.bulk.nodes(one, s)
 		if one.jump != nil {
 			nodes += one.jump.nodes(one, s)
 		}
 	}
+	nodes *= float64(len(r.rounds)+len(r.corners)) / float64(max(1, len(planner.rounds)))
 	return nodes * float64(s.steps())
 }
 

@@ -41,7 +41,11 @@ func (p pair) divergence(a float64) float64 {
 	if p.shape == gaussian {
 		return (1 + a) / (2 * p.sigma * p.sigma)
 	}
-	l := p.logMoment(a)
+	return ofLogMoment(p.logMoment(a), a)
+}
+
+// ofLogMoment returns the divergence for log(E_Q[(P/Q)^(1+a)] - 1) = l.
+func ofLogMoment(l, a float64) float64 {
 	if l > 0 {
 		return (l + math.Log1p(math.Exp(-l))) / a
 	}

@@ -318,10 +318,11 @@ func (f *Filter) needs(spent []float64) float64 {
 	return least
 }
 
-// PlannedOrder returns the best order, to six digits, for a filter of (ε, δ) with a single order:
-// the order that lets the most copies of the plan through, one after the other. It suits rounds
-// like these if the budget is used up. It depends only on ε > 0, δ and the plan, so it is fixed as
-// soon as they are. Only the ratios of the events' counts matter. Errors are those of [Accountant].
+// PlannedOrder returns the best order, to six digits, for a filter of (ε, δ) with a single order.
+// It is the order at which the filter admits the plan most often, one time after the other. So it
+// is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
+// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors
+// are those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {

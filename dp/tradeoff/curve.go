@@ -9,10 +9,10 @@ import (
 	"proactivedp/dp"
 )
 
-// Side is the side of a release's true curve on which another curve lies.
+// Side says where a curve lies, compared with the true trade-off curve of a release.
 type Side string
 
-// The sides.
+// The values of Side.
 const (
 	Exact         Side = "exact"         // the true curve, to rounding
 	Lower         Side = "lower"         // nowhere above the true curve: safe

@@ -1,6 +1,6 @@
 // Package tradeoff computes trade-off functions of hypothesis tests (Dong, Roth, Su, "Gaussian
-// Differential Privacy", JRSS-B 2022; theorem numbers are those of arXiv 1905.02383). A test must
-// tell from a release which of two neighbouring data sets it was made from. f(α) is the least type
+// Differential Privacy", JRSS-B 2022; theorem numbers are those of arXiv 1905.02383). A test sees a
+// release and decides from which of two neighbouring data sets it was made. f(α) is the least type
 // II error of any test with type I error at most α. The function 1-α is perfect privacy, and 0 is
 // none. A release is f-DP if no pair of neighbours has a smaller curve.
 //

@@ -37,7 +37,7 @@ func (n *neon) passes(left gp, numbers []int, body func(number int)) {
 }
 
 func (n *neon) rowDots() {
-	n.twin("rowDots", "func(z []float64, x []float32, stride int, rows []int32, w []float64)", "")
+	n.twin("rowDots", "func(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)", "")
 	z, x, stride, numbers, w := n.load("z_base"), n.load("x_base"), n.load("stride"), n.load("rows_base"),
 		n.load("w_base")
 	columns := n.gp()
@@ -80,7 +80,7 @@ func (n *neon) dots(count int, z, x, stride, numbers, w, columns gp) {
 // 2^52 and 2^53 units, the bits of a float64 count units.
 func (n *neon) addRows() {
 	n.twin("addRows",
-		"func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)", "")
+		"func(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic, start float64, vectors int)", "")
 	sum, x, stride, numbers, f := n.load("sum_base"), n.load("x_base"), n.load("stride"), n.load("rows_base"),
 		n.load("f_base")
 	magic, start := n.splatWideArgument("magic"), n.splatWideArgument("start")

@@ -62,53 +62,125 @@ func (s simd) widenRow() {
 	s.end()
 }
 
-func (s simd) rowDots() {
-	s.start("rowDots", "func(z []float64, x []float32, stride int, rows []int32, w []float64)", "")
-	z, x, stride, numbers, w := s.base("z"), s.base("x"), s.argument("stride"), s.base("rows"), s.base("w")
-	left := s.length("rows")
-	s.SHLQ(Imm(2), stride)
-	for _, n := range []int{rowsAtOnce, 1} {
-		label := fmt.Sprintf("dots%d", n)
-		s.Label(label)
-		s.CMPQ(left, Imm(uint64(n)))
-		s.JL(LabelRef(label + "Done"))
-		s.dots(label, n, z, x, stride, numbers, w)
-		s.ADDQ(Imm(uint64(8*n)), z)
-		s.ADDQ(Imm(uint64(4*n)), numbers)
-		s.SUBQ(Imm(uint64(n)), left)
-		s.JMP(LabelRef(label))
+// vectorsAtOnce is the number of parameter vectors, or of sums, that are processed at a time, so
+// that a row is converted once for all of them. It must be the same in rowVectors in package f32.
+func (s simd) vectorsAtOnce() int {
+	if s.wide() {
+		return 5
+	}
+	return 3
+}
+
+// eachCount writes the body for every number of vectors. The argument vectors says which is used.
+func (s simd) eachCount(name string, body func(label string, vectors int)) {
+	for n := range s.vectorsAtOnce() {
+		label := fmt.Sprintf("%s%d", name, n+1)
+		s.CMPQ(s.argument("vectors"), Imm(uint64(n+1)))
+		s.JNE(LabelRef(label + "Done"))
+		body(label, n+1)
+		s.JMP(LabelRef("end"))
 		s.Label(label + "Done")
 	}
+	s.Label("end")
+}
+
+// apart is where vectors begin that have equal distances.
+type apart struct{ first, distance, distance3 reg.GPVirtual }
+
+// vectorsAt returns where n vectors begin. They are distance bytes apart.
+func (s simd) vectorsAt(first, distance reg.GPVirtual, n int) apart {
+	v := apart{first, distance, distance}
+	if n > 3 {
+		v.distance3 = s.GP64()
+		s.LEAQ(Mem{Base: distance, Index: distance, Scale: 2}, v.distance3)
+	}
+	return v
+}
+
+// at returns an address in vector i ≤ 4.
+func (v apart) at(i, disp int) Mem {
+	m := Mem{Base: v.first, Disp: disp}
+	switch i {
+	case 0:
+	case 3:
+		m.Index, m.Scale = v.distance3, 1
+	default:
+		m.Index, m.Scale = v.distance, uint8(i)
+	}
+	return m
+}
+
+func (s simd) rowDots() {
+	s.start("rowDots", "func(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)", "")
+	s.eachCount("dots", func(label string, vectors int) {
+		z, zRow := s.base("z"), s.argument("zRow")
+		stride, numbers := s.argument("stride"), s.base("rows")
+		left := s.length("rows")
+		s.SHLQ(Imm(2), stride)
+		s.SHLQ(Imm(3), zRow)
+		some := rowsAtOnce
+		if !s.wide() && vectors > 1 {
+			some = 2 // there are only 16 registers
+		}
+		for _, n := range []int{some, 1} {
+			label := fmt.Sprintf("%sBy%d", label, n)
+			s.Label(label)
+			s.CMPQ(left, Imm(uint64(n)))
+			s.JL(LabelRef(label + "Done"))
+			s.dots(label, n, vectors, s.vectorsAt(z, zRow, vectors), stride, numbers)
+			s.ADDQ(Imm(uint64(8*n)), z)
+			s.ADDQ(Imm(uint64(4*n)), numbers)
+			s.SUBQ(Imm(uint64(n)), left)
+			s.JMP(LabelRef(label))
+			s.Label(label + "Done")
+		}
+	})
 	s.end()
 }
 
-// dots sets the first n elements of z to the products of w with the first n rows.
-func (s simd) dots(label string, n int, z, x, stride, numbers, w reg.GPVirtual) {
+// dots sets the first n elements of each vector of z to the products of the vectors of w with the
+// first n rows.
+func (s simd) dots(label string, n, vectors int, z apart, stride, numbers reg.GPVirtual) {
 	parts := laneBytes / s.bytes // registers that hold 8 float64
+	x, wide := s.base("x"), s.GP64()
 	var row []reg.GPVirtual
-	sums := make([][]reg.VecVirtual, n)
+	sums := make([][][]reg.VecVirtual, n)
 	for e := range n {
 		row = append(row, s.row(x, stride, Mem{Base: numbers, Disp: 4 * e}))
-		for range parts {
-			sums[e] = append(sums[e], s.zero())
+		for range vectors {
+			var sum []reg.VecVirtual
+			for range parts {
+				sum = append(sum, s.zero())
+			}
+			sums[e] = append(sums[e], sum)
 		}
 	}
+	s.LEAQ(Mem{Base: stride, Index: stride, Scale: 1}, wide)
+	w := s.vectorsAt(s.base("w"), wide, vectors)
 	at := s.GP64()
 	s.XORQ(at, at)
 	s.Label(label + "Columns")
 	for i := range parts {
-		weights := s.load(Mem{Base: w, Index: at, Scale: 2, Disp: i * s.bytes})
+		var weights []reg.VecVirtual
+		for k := range vectors {
+			weights = append(weights, s.load(w.at(k, i*s.bytes)))
+		}
 		for e := range n {
 			v := s.reg()
 			s.VCVTPS2PD(Mem{Base: row[e], Index: at, Scale: 1, Disp: i * s.narrowRegister()}, v)
-			s.VFMADD231PD(weights, v, sums[e][i])
+			for k := range vectors {
+				s.VFMADD231PD(weights[k], v, sums[e][k][i])
+			}
 		}
 	}
+	s.ADDQ(Imm(laneBytes), w.first)
 	s.ADDQ(Imm(laneBytes/2), at)
 	s.CMPQ(at, stride)
 	s.JL(LabelRef(label + "Columns"))
 	for e := range n {
-		s.VMOVSD(s.sumWide(sums[e]), Mem{Base: z, Disp: 8 * e})
+		for k := range vectors {
+			s.VMOVSD(s.sumWide(sums[e][k]), z.at(k, 8*e))
+		}
 	}
 }
 
@@ -127,54 +199,81 @@ func (s simd) wideArgument(name string) reg.VecVirtual {
 	return s.broadcastWide(b.Addr)
 }
 
-// addRows processes the columns in passes of 8, 4, 2 and 1 registers. It keeps their sums as
-// integers: between 2^52 and 2^53 units, the bits of a float64 count units.
+// addRows processes the columns in passes of some registers. It keeps their sums as integers:
+// between 2^52 and 2^53 units, the bits of a float64 count units.
 func (s simd) addRows() {
-	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)",
-		"")
-	sum, x, stride, numbers, f := s.base("sum"), s.base("x"), s.argument("stride"), s.base("rows"), s.base("f")
-	magic, start := s.wideArgument("magic"), s.wideArgument("start")
-	left := s.length("sum")
-	s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), left)
-	s.SHLQ(Imm(2), stride)
-	for _, n := range []int{8, 4, 2, 1} {
-		label := fmt.Sprintf("add%d", n)
-		s.Label(label)
-		s.CMPQ(left, Imm(uint64(n)))
-		s.JL(LabelRef(label + "Done"))
-		var sums []reg.VecVirtual
-		for range n {
-			r := s.reg()
-			s.VMOVAPD(start, r)
-			sums = append(sums, r)
+	s.start("addRows", "func(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, "+
+		"magic, start float64, vectors int)", "")
+	s.eachCount("add", func(label string, vectors int) {
+		sum, x, stride := s.base("sum"), s.base("x"), s.argument("stride")
+		left, magic := s.GP64(), s.wideArgument("magic")
+		s.MOVQ(stride, left)
+		s.SHRQ(Imm(uint64(map[int]int{32: 2, 64: 3}[s.bytes])), left)
+		s.SHLQ(Imm(2), stride)
+		passes := []int{4, 1}
+		switch {
+		case vectors == 1:
+			passes = []int{8, 4, 2, 1}
+		case !s.wide():
+			passes = []int{2, 1}
 		}
-		count, number, factor := s.length("rows"), s.GP64(), s.GP64()
-		s.MOVQ(numbers, number)
-		s.MOVQ(f, factor)
-		s.loop(label+"Row", count, func() {
-			row, by := s.row(x, stride, Mem{Base: number}), s.broadcastWide(Mem{Base: factor})
-			for i, r := range sums {
+		for _, n := range passes {
+			label := fmt.Sprintf("%sBy%d", label, n)
+			s.Label(label)
+			s.CMPQ(left, Imm(uint64(n)))
+			s.JL(LabelRef(label + "Done"))
+			s.addPass(label, n, vectors, sum, x, stride, magic)
+			s.ADDQ(U32(uint32(n*s.bytes)), sum)
+			s.ADDQ(U32(uint32(n*s.narrowRegister())), x)
+			s.SUBQ(Imm(uint64(n)), left)
+			s.JMP(LabelRef(label))
+			s.Label(label + "Done")
+		}
+	})
+	s.end()
+}
+
+// addPass adds to n registers of columns of each vector of sum.
+func (s simd) addPass(label string, n, vectors int, sum, x, stride reg.GPVirtual, magic reg.VecVirtual) {
+	sums := make([][]reg.VecVirtual, vectors)
+	for k := range sums {
+		for range n {
+			sums[k] = append(sums[k], s.wideArgument("start"))
+		}
+	}
+	number, fRow := s.base("rows"), s.argument("fRow")
+	s.SHLQ(Imm(3), fRow)
+	factor := s.vectorsAt(s.base("f"), fRow, vectors)
+	s.loop(label+"Row", s.length("rows"), func() {
+		row := s.row(x, stride, Mem{Base: number})
+		var columns []reg.VecVirtual
+		for i := range n {
+			v := s.reg()
+			s.VCVTPS2PD(Mem{Base: row, Disp: i * s.narrowRegister()}, v)
+			columns = append(columns, v)
+		}
+		for k := range sums {
+			by := s.broadcastWide(factor.at(k, 0))
+			for i, r := range sums[k] {
 				v := s.reg()
-				s.VCVTPS2PD(Mem{Base: row, Disp: i * s.narrowRegister()}, v)
-				s.VMULPD(by, v, v)
+				s.VMULPD(by, columns[i], v)
 				s.VADDPD(magic, v, v)
 				s.VPADDQ(v, r, r)
 			}
-			s.ADDQ(Imm(4), number)
-			s.ADDQ(Imm(8), factor)
-		})
-		for i, r := range sums {
-			s.VSUBPD(magic, r, r)
-			s.VADDPD(s.at(sum, i), r, r)
-			s.VMOVUPD(r, s.at(sum, i))
 		}
-		s.ADDQ(U32(uint32(n*s.bytes)), sum)
-		s.ADDQ(U32(uint32(n*s.narrowRegister())), x)
-		s.SUBQ(Imm(uint64(n)), left)
-		s.JMP(LabelRef(label))
-		s.Label(label + "Done")
+		s.ADDQ(Imm(4), number)
+		s.ADDQ(Imm(8), factor.first)
+	})
+	wide := s.GP64()
+	s.LEAQ(Mem{Base: stride, Index: stride, Scale: 1}, wide)
+	to := s.vectorsAt(sum, wide, vectors)
+	for k := range sums {
+		for i, r := range sums[k] {
+			s.VSUBPD(magic, r, r)
+			s.VADDPD(to.at(k, i*s.bytes), r, r)
+			s.VMOVUPD(r, to.at(k, i*s.bytes))
+		}
 	}
-	s.end()
 }
 
 // Elements of expWideTable before the coefficients.

@@ -695,8 +695,10 @@ func (s simd) sumWide(sum []reg.VecVirtual) reg.Register {
 	if s.wide() {
 		s.VEXTRACTF64X4(Imm(1), sum[0], upper)
 		s.VADDPD(upper, y, y)
+		s.VEXTRACTF64X2(Imm(1), y, upper.AsX()) // of any of the 32 registers
+	} else {
+		s.VEXTRACTF128(Imm(1), y, upper.AsX())
 	}
-	s.VEXTRACTF128(Imm(1), y, upper.AsX())
 	s.VADDPD(upper.AsX(), x, x)
 	s.VPERMILPD(Imm(1), x, upper.AsX())
 	s.VADDSD(upper.AsX(), x, x)

@@ -1,4 +1,4 @@
-// Package bounded reads data of others up to a limit. A file without an end, such as /dev/zero or a
+// Package bounded reads untrusted data up to a limit. A file without an end, such as /dev/zero or a
 // pipe that is written forever, is an error and does not use up all memory.
 package bounded
 
@@ -38,8 +38,8 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// File returns the content of the file at path, which may have at most most bytes. Errors name the
-// path.
+// File returns the content of the file at path. most is the largest allowed size in bytes. Errors
+// name the path.
 func File(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

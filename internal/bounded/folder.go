@@ -19,9 +19,9 @@ import (
 // is needed.
 var ErrNotPlain = errors.New("this must be a regular file")
 
-// Within returns the content of a file in the folder dir, given by its name within it. The content
-// may have at most most bytes. The file must be a regular file, and neither it nor the folders
-// between may be a symbolic link. Within does not block. Errors name the path.
+// Within returns the content of the file name in the folder dir. most is the largest allowed size
+// in bytes. The file must be a regular file, and neither it nor the folders between may be a
+// symbolic link. Within does not block. Errors name the path.
 func Within(dir, name string, most int64) ([]byte, error) {
 	f, err := within(dir, name)
 	var text []byte

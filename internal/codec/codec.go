@@ -126,7 +126,7 @@ func Boolean(v Visitor, what string, p *bool) {
 	*p = n == 1
 }
 
-// List visits a list of at most most elements.
+// List visits a list. most is the largest allowed number of elements.
 func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
 	c := v.codec()
 	n := len(*p)

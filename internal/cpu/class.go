@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Class is a class of vector instructions for which kernels are written. An amd64 machine that has
+// Class is a class of vector instructions for which there are kernels. An amd64 machine that has
 // one class also has the amd64 classes below it. An arm64 machine has NEON, and every machine has
 // Portable.
 type Class int

@@ -52,7 +52,8 @@ type Patches struct {
 	maxA, maxB, maxC int
 }
 
-// NewPatches keeps the list.
+// NewPatches checks the list and returns it as Patches. It does not copy the list. It panics if a
+// patch has no columns or too many.
 func NewPatches(list []Patch) *Patches {
 	p := &Patches{list: list, odd: true}
 	for i := range list {

@@ -108,11 +108,12 @@ type kernelSet struct {
 	addWide        func(dst []float64, dstRow int, x []float32, rows, vectors int)
 	narrowTile     func(dst []float32, dstRow int, x []float64, rows, vectors int)
 	widenRow       func(dst []float64, x []float32)
-	rowDots        func(z []float64, x []float32, stride int, rows []int32, w []float64)
-	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
-	expWide        func(x []float64)
-	logisticSteps  func(step, factor, dot, side []float64, l *Logistic)
-	oddTiles       bool // see PrefersOdd
+	rowDots        func(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
+	addRows        func(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int,
+		magic, start float64, vectors int)
+	expWide       func(x []float64)
+	logisticSteps func(step, factor, dot, side []float64, l *Logistic)
+	oddTiles      bool // see PrefersOdd
 }
 
 var portable = kernelSet{

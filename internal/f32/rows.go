@@ -1,20 +1,42 @@
 package f32
 
-import "math"
+import (
+	"math"
+
+	"proactivedp/internal/cpu"
+)
 
 // The kernels in this file are for linear models. They multiply dense rows of float32, which are
-// selected by number, by parameters and factors in float64. A row has a multiple of WideLanes
+// selected by number, by parameters and factors in float64, for one or more vectors of parameters. A row has a multiple of WideLanes
 // columns. Columns that the data does not have are 0.
 
-// checkRows panics unless all rows are in x and have the given number of columns.
+// checkRows panics unless all rows are in x, and there are whole vectors of stride columns, each
+// with a number for every row.
 func checkRows(x []float32, stride int, rows []int32, columns, numbers int) {
-	if stride != columns || stride%WideLanes != 0 || len(rows) != numbers {
+	if stride < WideLanes || stride%WideLanes != 0 || columns < stride || columns%stride != 0 ||
+		numbers != columns/stride*len(rows) {
 		panic("f32: rows of another shape")
 	}
 	for _, r := range rows {
 		if r < 0 || (int(r)+1)*stride > len(x) {
 			panic("f32: a row out of range")
 		}
+	}
+}
+
+// rowVectors is the largest number of vectors that the kernels of a class process at a time. One
+// conversion of a row then serves all of them.
+var rowVectors = [...]int{cpu.Portable: 1, cpu.AVX2: 3, cpu.AVX512: 5, cpu.AMX: 5, cpu.NEON: 1}
+
+// eachVectors calls f for groups of n of the given number of vectors, which begin at vector k.
+// Their sizes differ by at most one.
+func eachVectors(vectors int, f func(k, n int)) {
+	most := rowVectors[class]
+	groups := (vectors + most - 1) / most
+	for k := 0; groups > 0; groups-- {
+		n := (vectors - k + groups - 1) / groups
+		f(k, n)
+		k += n
 	}
 }
 
@@ -34,13 +56,19 @@ func widenRowPortable(dst []float64, x []float32) {
 	clear(dst[len(x):])
 }
 
-// RowDots sets z[i] to the product of w and the row rows[i] of x, which has stride = len(w)
-// columns. Lane l is the sum over the columns c with c mod 8 = l, in order. The lanes are added as
-// in SumWideLanes. Products of float32 are exact in float64. So if the numbers in w are float32
-// values, only the sums round, and columns of 0 change nothing.
+// RowDots multiplies rows of x, which has stride columns, by one or more vectors. z is
+// [vector][row], and w is [vector][column]. RowDots sets each z[k][i] to the product of w[k] and the
+// row rows[i] of x. Lane l is the sum over the columns c with c mod 8 = l, in order. The lanes are
+// added as in SumWideLanes. Products of float32 are exact in float64. So if the numbers in w are
+// float32 values, only the sums round, and columns of 0 change nothing.
 func RowDots(z []float64, x []float32, stride int, rows []int32, w []float64) {
 	checkRows(x, stride, rows, len(w), len(z))
-	kernels.rowDots(z, x, stride, rows, w)
+	if len(rows) == 0 {
+		return
+	}
+	eachVectors(len(w)/stride, func(k, n int) {
+		kernels.rowDots(z[k*len(rows):], len(rows), x, stride, rows, w[k*stride:][:n*stride], n)
+	})
 }
 
 // AheadRows asks the processor to load rows of x into the cache. They should be few. The code that
@@ -51,7 +79,7 @@ func AheadRows(x []float32, stride int, rows []int32) {
 	}
 }
 
-func rowDotsPortable(z []float64, x []float32, stride int, rows []int32, w []float64) {
+func rowDotsPortable(z []float64, _ int, x []float32, stride int, rows []int32, w []float64, _ int) {
 	for i, r := range rows {
 		var lanes [WideLanes]float64
 		for c, v := range x[int(r)*stride:][:stride] {
@@ -61,23 +89,29 @@ func rowDotsPortable(z []float64, x []float32, stride int, rows []int32, w []flo
 	}
 }
 
-// AddRows adds to sum, which has stride columns, the rows rows[i] of x times f[i]. Each product is
-// rounded to float64 and then to a multiple of the unit u, with magic = 1.5·2^52·u (see
-// models.Grid). A product may be at most 2^32 units. If sum is a multiple of u, such sums are
-// exact, so the order does not matter. magic = 0 means no rounding.
+// AddRows adds rows of x, which has stride columns, to one or more sums. sum is [sum][column], and f
+// is [sum][row]. To each sum[k] it adds the row rows[i] of x times f[k][i]. Each product is rounded
+// to float64 and then to a multiple of the unit u, with magic = 1.5·2^52·u (see models.Grid). A
+// product may be at most 2^32 units. If sum is a multiple of u, such sums are exact, so the order
+// does not matter. magic = 0 means no rounding.
 func AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64) {
 	checkRows(x, stride, rows, len(sum), len(f))
+	fRow := len(rows)
 	if magic == 0 {
-		addRowsPortable(sum, x, stride, rows, f, 0, 0)
+		for k := range len(sum) / stride {
+			addRowsPortable(sum[k*stride:][:stride], x, stride, rows, f[k*fRow:], fRow, 0, 0, 1)
+		}
 		return
 	}
 	for len(rows) > 0 {
-		n := min(len(rows), rowsOfUnits)
+		some := rows[:min(len(rows), rowsOfUnits)]
 		// The kernel may add numbers of a unit as integers. Then it adds magic once for each row,
 		// and start is the number that becomes magic after that.
-		start := math.Float64frombits(math.Float64bits(magic) * uint64(1-n))
-		kernels.addRows(sum, x, stride, rows[:n], f[:n], magic, start)
-		rows, f = rows[n:], f[n:]
+		start := math.Float64frombits(math.Float64bits(magic) * uint64(1-len(some)))
+		eachVectors(len(sum)/stride, func(k, n int) {
+			kernels.addRows(sum[k*stride:][:n*stride], x, stride, some, f[k*fRow:], fRow, magic, start, n)
+		})
+		rows, f = rows[len(some):], f[len(some):]
 	}
 }
 
@@ -85,7 +119,7 @@ func AddRows(sum []float64, x []float32, stride int, rows []int32, f []float64, 
 // float64 near magic counts units.
 const rowsOfUnits = 1 << 18
 
-func addRowsPortable(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, _ float64) {
+func addRowsPortable(sum []float64, x []float32, stride int, rows []int32, f []float64, _ int, magic, _ float64, _ int) {
 	for i, r := range rows {
 		for c, v := range x[int(r)*stride:][:stride] {
 			sum[c] += float64(f[i]*float64(v)) + magic - magic

@@ -12,12 +12,12 @@ func widenRowAVX2(dst []float64, x []float32)
 // rowDotsAVX2 does the same as rowDotsPortable.
 //
 //go:noescape
-func rowDotsAVX2(z []float64, x []float32, stride int, rows []int32, w []float64)
+func rowDotsAVX2(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
 
 // addRowsAVX2 does the same as addRowsPortable.
 //
 //go:noescape
-func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
+func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic float64, start float64, vectors int)
 
 // expWideAVX2 does the same as expWidePortable.
 //
@@ -37,12 +37,12 @@ func widenRowAVX512(dst []float64, x []float32)
 // rowDotsAVX512 does the same as rowDotsPortable.
 //
 //go:noescape
-func rowDotsAVX512(z []float64, x []float32, stride int, rows []int32, w []float64)
+func rowDotsAVX512(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
 
 // addRowsAVX512 does the same as addRowsPortable.
 //
 //go:noescape
-func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
+func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic float64, start float64, vectors int)
 
 // expWideAVX512 does the same as expWidePortable.
 //

@@ -28,64 +28,71 @@ nextDone:
 	VZEROUPPER
 	RET
 
-// func rowDotsAVX2(z []float64, x []float32, stride int, rows []int32, w []float64)
+// func rowDotsAVX2(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
 // Requires: AVX, FMA3
-TEXT ·rowDotsAVX2(SB), NOSPLIT, $0-104
+TEXT ·rowDotsAVX2(SB), NOSPLIT, $0-120
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x01
+	JNE  dots1Done
 	MOVQ z_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ rows_base+56(FP), BX
-	MOVQ w_base+80(FP), SI
-	MOVQ rows_len+64(FP), DI
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
 	SHLQ $0x02, DX
+	SHLQ $0x03, CX
 
-dots4:
-	CMPQ    DI, $0x04
-	JL      dots4Done
-	MOVLQSX (BX), R8
-	IMULQ   DX, R8
-	ADDQ    CX, R8
+dots1By4:
+	CMPQ    SI, $0x04
+	JL      dots1By4Done
+	MOVQ    x_base+32(FP), CX
+	MOVLQSX (BX), DI
+	IMULQ   DX, DI
+	ADDQ    CX, DI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	MOVLQSX 4(BX), R9
-	IMULQ   DX, R9
-	ADDQ    CX, R9
+	MOVLQSX 4(BX), R8
+	IMULQ   DX, R8
+	ADDQ    CX, R8
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
-	MOVLQSX 8(BX), R10
-	IMULQ   DX, R10
-	ADDQ    CX, R10
+	MOVLQSX 8(BX), R9
+	IMULQ   DX, R9
+	ADDQ    CX, R9
 	VXORPS  Y4, Y4, Y4
 	VXORPS  Y5, Y5, Y5
-	MOVLQSX 12(BX), R11
-	IMULQ   DX, R11
-	ADDQ    CX, R11
+	MOVLQSX 12(BX), R10
+	IMULQ   DX, R10
+	ADDQ    CX, R10
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	XORQ    R12, R12
+	LEAQ    (DX)(DX*1), CX
+	MOVQ    w_base+88(FP), CX
+	XORQ    R11, R11
 
-dots4Columns:
-	VMOVUPS      (SI)(R12*2), Y8
-	VCVTPS2PD    (R8)(R12*1), Y9
+dots1By4Columns:
+	VMOVUPS      (CX), Y8
+	VCVTPS2PD    (DI)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y0
-	VCVTPS2PD    (R9)(R12*1), Y9
+	VCVTPS2PD    (R8)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y2
-	VCVTPS2PD    (R10)(R12*1), Y9
+	VCVTPS2PD    (R9)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y4
-	VCVTPS2PD    (R11)(R12*1), Y9
+	VCVTPS2PD    (R10)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y6
-	VMOVUPS      32(SI)(R12*2), Y8
-	VCVTPS2PD    16(R8)(R12*1), Y9
+	VMOVUPS      32(CX), Y8
+	VCVTPS2PD    16(DI)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y1
-	VCVTPS2PD    16(R9)(R12*1), Y9
+	VCVTPS2PD    16(R8)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y3
-	VCVTPS2PD    16(R10)(R12*1), Y9
+	VCVTPS2PD    16(R9)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y5
-	VCVTPS2PD    16(R11)(R12*1), Y9
+	VCVTPS2PD    16(R10)(R11*1), Y9
 	VFMADD231PD  Y8, Y9, Y7
-	ADDQ         $0x20, R12
-	CMPQ         R12, DX
-	JL           dots4Columns
+	ADDQ         $0x40, CX
+	ADDQ         $0x20, R11
+	CMPQ         R11, DX
+	JL           dots1By4Columns
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -112,30 +119,34 @@ dots4Columns:
 	VMOVSD       X6, 24(AX)
 	ADDQ         $0x20, AX
 	ADDQ         $0x10, BX
-	SUBQ         $0x04, DI
-	JMP          dots4
+	SUBQ         $0x04, SI
+	JMP          dots1By4
 
-dots4Done:
-dots1:
-	CMPQ    DI, $0x01
-	JL      dots1Done
-	MOVLQSX (BX), R8
-	IMULQ   DX, R8
-	ADDQ    CX, R8
+dots1By4Done:
+dots1By1:
+	CMPQ    SI, $0x01
+	JL      dots1By1Done
+	MOVQ    x_base+32(FP), CX
+	MOVLQSX (BX), DI
+	IMULQ   DX, DI
+	ADDQ    CX, DI
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
-	XORQ    R9, R9
+	LEAQ    (DX)(DX*1), CX
+	MOVQ    w_base+88(FP), CX
+	XORQ    R8, R8
 
-dots1Columns:
-	VMOVUPS      (SI)(R9*2), Y2
-	VCVTPS2PD    (R8)(R9*1), Y3
+dots1By1Columns:
+	VMOVUPS      (CX), Y2
+	VCVTPS2PD    (DI)(R8*1), Y3
 	VFMADD231PD  Y2, Y3, Y0
-	VMOVUPS      32(SI)(R9*2), Y2
-	VCVTPS2PD    16(R8)(R9*1), Y3
+	VMOVUPS      32(CX), Y2
+	VCVTPS2PD    16(DI)(R8*1), Y3
 	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $0x20, R9
-	CMPQ         R9, DX
-	JL           dots1Columns
+	ADDQ         $0x40, CX
+	ADDQ         $0x20, R8
+	CMPQ         R8, DX
+	JL           dots1By1Columns
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -144,251 +155,836 @@ dots1Columns:
 	VMOVSD       X0, (AX)
 	ADDQ         $0x08, AX
 	ADDQ         $0x04, BX
-	SUBQ         $0x01, DI
-	JMP          dots1
+	SUBQ         $0x01, SI
+	JMP          dots1By1
+
+dots1By1Done:
+	JMP end
 
 dots1Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x02
+	JNE  dots2Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots2By2:
+	CMPQ    SI, $0x02
+	JL      dots2By2Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	MOVLQSX 4(BX), R9
+	IMULQ   DX, R9
+	ADDQ    DI, R9
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R10
+	XORQ    R11, R11
+
+dots2By2Columns:
+	VMOVUPS      (R10), Y8
+	VMOVUPS      (R10)(DI*1), Y9
+	VCVTPS2PD    (R8)(R11*1), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y2
+	VCVTPS2PD    (R9)(R11*1), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y6
+	VMOVUPS      32(R10), Y8
+	VMOVUPS      32(R10)(DI*1), Y9
+	VCVTPS2PD    16(R8)(R11*1), Y10
+	VFMADD231PD  Y8, Y10, Y1
+	VFMADD231PD  Y9, Y10, Y3
+	VCVTPS2PD    16(R9)(R11*1), Y10
+	VFMADD231PD  Y8, Y10, Y5
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x40, R10
+	ADDQ         $0x20, R11
+	CMPQ         R11, DX
+	JL           dots2By2Columns
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDSD       X0, X2, X2
+	VMOVSD       X2, (AX)(CX*1)
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDSD       X0, X4, X4
+	VMOVSD       X4, 8(AX)
+	VADDPD       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPD       X0, X6, X6
+	VPERMILPD    $0x01, X6, X0
+	VADDSD       X0, X6, X6
+	VMOVSD       X6, 8(AX)(CX*1)
+	ADDQ         $0x10, AX
+	ADDQ         $0x08, BX
+	SUBQ         $0x02, SI
+	JMP          dots2By2
+
+dots2By2Done:
+dots2By1:
+	CMPQ    SI, $0x01
+	JL      dots2By1Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R9
+	XORQ    R10, R10
+
+dots2By1Columns:
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R9)(DI*1), Y5
+	VCVTPS2PD    (R8)(R10*1), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y2
+	VMOVUPS      32(R9), Y4
+	VMOVUPS      32(R9)(DI*1), Y5
+	VCVTPS2PD    16(R8)(R10*1), Y6
+	VFMADD231PD  Y4, Y6, Y1
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x40, R9
+	ADDQ         $0x20, R10
+	CMPQ         R10, DX
+	JL           dots2By1Columns
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDSD       X0, X2, X2
+	VMOVSD       X2, (AX)(CX*1)
+	ADDQ         $0x08, AX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, SI
+	JMP          dots2By1
+
+dots2By1Done:
+	JMP end
+
+dots2Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x03
+	JNE  dots3Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots3By2:
+	CMPQ    SI, $0x02
+	JL      dots3By2Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	MOVLQSX 4(BX), R9
+	IMULQ   DX, R9
+	ADDQ    DI, R9
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R10
+	XORQ    R11, R11
+
+dots3By2Columns:
+	VMOVUPS      (R10), Y12
+	VMOVUPS      (R10)(DI*1), Y13
+	VMOVUPS      (R10)(DI*2), Y14
+	VCVTPS2PD    (R8)(R11*1), Y15
+	VFMADD231PD  Y12, Y15, Y0
+	VFMADD231PD  Y13, Y15, Y2
+	VFMADD231PD  Y14, Y15, Y4
+	VCVTPS2PD    (R9)(R11*1), Y15
+	VFMADD231PD  Y12, Y15, Y6
+	VFMADD231PD  Y13, Y15, Y8
+	VFMADD231PD  Y14, Y15, Y10
+	VMOVUPS      32(R10), Y12
+	VMOVUPS      32(R10)(DI*1), Y13
+	VMOVUPS      32(R10)(DI*2), Y14
+	VCVTPS2PD    16(R8)(R11*1), Y15
+	VFMADD231PD  Y12, Y15, Y1
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y5
+	VCVTPS2PD    16(R9)(R11*1), Y15
+	VFMADD231PD  Y12, Y15, Y7
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y11
+	ADDQ         $0x40, R10
+	ADDQ         $0x20, R11
+	CMPQ         R11, DX
+	JL           dots3By2Columns
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDSD       X0, X2, X2
+	VMOVSD       X2, (AX)(CX*1)
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDSD       X0, X4, X4
+	VMOVSD       X4, (AX)(CX*2)
+	VADDPD       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPD       X0, X6, X6
+	VPERMILPD    $0x01, X6, X0
+	VADDSD       X0, X6, X6
+	VMOVSD       X6, 8(AX)
+	VADDPD       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X0
+	VADDPD       X0, X8, X8
+	VPERMILPD    $0x01, X8, X0
+	VADDSD       X0, X8, X8
+	VMOVSD       X8, 8(AX)(CX*1)
+	VADDPD       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X0
+	VADDPD       X0, X10, X10
+	VPERMILPD    $0x01, X10, X0
+	VADDSD       X0, X10, X10
+	VMOVSD       X10, 8(AX)(CX*2)
+	ADDQ         $0x10, AX
+	ADDQ         $0x08, BX
+	SUBQ         $0x02, SI
+	JMP          dots3By2
+
+dots3By2Done:
+dots3By1:
+	CMPQ    SI, $0x01
+	JL      dots3By1Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R9
+	XORQ    R10, R10
+
+dots3By1Columns:
+	VMOVUPS      (R9), Y6
+	VMOVUPS      (R9)(DI*1), Y7
+	VMOVUPS      (R9)(DI*2), Y8
+	VCVTPS2PD    (R8)(R10*1), Y9
+	VFMADD231PD  Y6, Y9, Y0
+	VFMADD231PD  Y7, Y9, Y2
+	VFMADD231PD  Y8, Y9, Y4
+	VMOVUPS      32(R9), Y6
+	VMOVUPS      32(R9)(DI*1), Y7
+	VMOVUPS      32(R9)(DI*2), Y8
+	VCVTPS2PD    16(R8)(R10*1), Y9
+	VFMADD231PD  Y6, Y9, Y1
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y5
+	ADDQ         $0x40, R9
+	ADDQ         $0x20, R10
+	CMPQ         R10, DX
+	JL           dots3By1Columns
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDSD       X0, X2, X2
+	VMOVSD       X2, (AX)(CX*1)
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDSD       X0, X4, X4
+	VMOVSD       X4, (AX)(CX*2)
+	ADDQ         $0x08, AX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, SI
+	JMP          dots3By1
+
+dots3By1Done:
+	JMP end
+
+dots3Done:
+end:
 	VZEROUPPER
 	RET
 
-// func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
+// func addRowsAVX2(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic float64, start float64, vectors int)
 // Requires: AVX, AVX2
-TEXT ·addRowsAVX2(SB), NOSPLIT, $0-120
+TEXT ·addRowsAVX2(SB), NOSPLIT, $0-136
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x01
+	JNE          add1Done
 	MOVQ         sum_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         stride+48(FP), DX
-	MOVQ         rows_base+56(FP), BX
-	MOVQ         f_base+80(FP), SI
-	VBROADCASTSD magic+104(FP), Y0
-	VBROADCASTSD start+112(FP), Y1
-	MOVQ         sum_len+8(FP), DI
-	SHRQ         $0x02, DI
+	VBROADCASTSD magic+112(FP), Y0
+	MOVQ         DX, BX
+	SHRQ         $0x02, BX
 	SHLQ         $0x02, DX
 
-add8:
-	CMPQ    DI, $0x08
-	JL      add8Done
-	VMOVAPD Y1, Y2
-	VMOVAPD Y1, Y3
-	VMOVAPD Y1, Y4
-	VMOVAPD Y1, Y5
-	VMOVAPD Y1, Y6
-	VMOVAPD Y1, Y7
-	VMOVAPD Y1, Y8
-	VMOVAPD Y1, Y9
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add8RowDone
+add1By8:
+	CMPQ         BX, $0x08
+	JL           add1By8Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	VBROADCASTSD start+120(FP), Y3
+	VBROADCASTSD start+120(FP), Y4
+	VBROADCASTSD start+120(FP), Y5
+	VBROADCASTSD start+120(FP), Y6
+	VBROADCASTSD start+120(FP), Y7
+	VBROADCASTSD start+120(FP), Y8
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By8RowDone
 
-add8Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Y10
-	VCVTPS2PD    (R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y2, Y2
-	VCVTPS2PD    16(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y3, Y3
-	VCVTPS2PD    32(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y4, Y4
-	VCVTPS2PD    48(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y5, Y5
-	VCVTPS2PD    64(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y6, Y6
-	VCVTPS2PD    80(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y7, Y7
-	VCVTPS2PD    96(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y8, Y8
-	VCVTPS2PD    112(R11), Y11
-	VMULPD       Y10, Y11, Y11
-	VADDPD       Y0, Y11, Y11
-	VPADDQ       Y11, Y9, Y9
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+add1By8Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Y9
+	VCVTPS2PD    16(R9), Y10
+	VCVTPS2PD    32(R9), Y11
+	VCVTPS2PD    48(R9), Y12
+	VCVTPS2PD    64(R9), Y13
+	VCVTPS2PD    80(R9), Y14
+	VCVTPS2PD    96(R9), Y15
+	VCVTPS2PD    112(R9), Y16
+	VBROADCASTSD (DI), Y17
+	VMULPD       Y17, Y9, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y1, Y1
+	VMULPD       Y17, Y10, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y2, Y2
+	VMULPD       Y17, Y11, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y3, Y3
+	VMULPD       Y17, Y12, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VMULPD       Y17, Y13, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y5, Y5
+	VMULPD       Y17, Y14, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y6, Y6
+	VMULPD       Y17, Y15, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y7, Y7
+	VMULPD       Y17, Y16, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y8, Y8
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add8Row
+	JNZ          add1By8Row
 
-add8RowDone:
+add1By8RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
 	VSUBPD  Y0, Y2, Y2
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPD Y2, 32(AX)
 	VSUBPD  Y0, Y3, Y3
-	VADDPD  32(AX), Y3, Y3
-	VMOVUPD Y3, 32(AX)
+	VADDPD  64(AX), Y3, Y3
+	VMOVUPD Y3, 64(AX)
 	VSUBPD  Y0, Y4, Y4
-	VADDPD  64(AX), Y4, Y4
-	VMOVUPD Y4, 64(AX)
+	VADDPD  96(AX), Y4, Y4
+	VMOVUPD Y4, 96(AX)
 	VSUBPD  Y0, Y5, Y5
-	VADDPD  96(AX), Y5, Y5
-	VMOVUPD Y5, 96(AX)
+	VADDPD  128(AX), Y5, Y5
+	VMOVUPD Y5, 128(AX)
 	VSUBPD  Y0, Y6, Y6
-	VADDPD  128(AX), Y6, Y6
-	VMOVUPD Y6, 128(AX)
+	VADDPD  160(AX), Y6, Y6
+	VMOVUPD Y6, 160(AX)
 	VSUBPD  Y0, Y7, Y7
-	VADDPD  160(AX), Y7, Y7
-	VMOVUPD Y7, 160(AX)
+	VADDPD  192(AX), Y7, Y7
+	VMOVUPD Y7, 192(AX)
 	VSUBPD  Y0, Y8, Y8
-	VADDPD  192(AX), Y8, Y8
-	VMOVUPD Y8, 192(AX)
-	VSUBPD  Y0, Y9, Y9
-	VADDPD  224(AX), Y9, Y9
-	VMOVUPD Y9, 224(AX)
+	VADDPD  224(AX), Y8, Y8
+	VMOVUPD Y8, 224(AX)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000080, CX
-	SUBQ    $0x08, DI
-	JMP     add8
+	SUBQ    $0x08, BX
+	JMP     add1By8
 
-add8Done:
-add4:
-	CMPQ    DI, $0x04
-	JL      add4Done
-	VMOVAPD Y1, Y2
-	VMOVAPD Y1, Y3
-	VMOVAPD Y1, Y4
-	VMOVAPD Y1, Y5
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add4RowDone
+add1By8Done:
+add1By4:
+	CMPQ         BX, $0x04
+	JL           add1By4Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	VBROADCASTSD start+120(FP), Y3
+	VBROADCASTSD start+120(FP), Y4
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By4RowDone
 
-add4Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Y6
-	VCVTPS2PD    (R11), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y0, Y7, Y7
-	VPADDQ       Y7, Y2, Y2
-	VCVTPS2PD    16(R11), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y0, Y7, Y7
-	VPADDQ       Y7, Y3, Y3
-	VCVTPS2PD    32(R11), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y0, Y7, Y7
-	VPADDQ       Y7, Y4, Y4
-	VCVTPS2PD    48(R11), Y7
-	VMULPD       Y6, Y7, Y7
-	VADDPD       Y0, Y7, Y7
-	VPADDQ       Y7, Y5, Y5
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
-	DECQ         R8
-	JNZ          add4Row
-
-add4RowDone:
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
-	VSUBPD  Y0, Y3, Y3
-	VADDPD  32(AX), Y3, Y3
-	VMOVUPD Y3, 32(AX)
-	VSUBPD  Y0, Y4, Y4
-	VADDPD  64(AX), Y4, Y4
-	VMOVUPD Y4, 64(AX)
-	VSUBPD  Y0, Y5, Y5
-	VADDPD  96(AX), Y5, Y5
-	VMOVUPD Y5, 96(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x04, DI
-	JMP     add4
-
-add4Done:
-add2:
-	CMPQ    DI, $0x02
-	JL      add2Done
-	VMOVAPD Y1, Y2
-	VMOVAPD Y1, Y3
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add2RowDone
-
-add2Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Y4
-	VCVTPS2PD    (R11), Y5
-	VMULPD       Y4, Y5, Y5
+add1By4Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Y5
+	VCVTPS2PD    16(R9), Y6
+	VCVTPS2PD    32(R9), Y7
+	VCVTPS2PD    48(R9), Y8
+	VBROADCASTSD (DI), Y9
+	VMULPD       Y9, Y5, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y1, Y1
+	VMULPD       Y9, Y6, Y5
 	VADDPD       Y0, Y5, Y5
 	VPADDQ       Y5, Y2, Y2
-	VCVTPS2PD    16(R11), Y5
-	VMULPD       Y4, Y5, Y5
+	VMULPD       Y9, Y7, Y5
 	VADDPD       Y0, Y5, Y5
 	VPADDQ       Y5, Y3, Y3
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+	VMULPD       Y9, Y8, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add2Row
+	JNZ          add1By4Row
 
-add2RowDone:
+add1By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
 	VSUBPD  Y0, Y2, Y2
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPD Y2, 32(AX)
 	VSUBPD  Y0, Y3, Y3
-	VADDPD  32(AX), Y3, Y3
-	VMOVUPD Y3, 32(AX)
+	VADDPD  64(AX), Y3, Y3
+	VMOVUPD Y3, 64(AX)
+	VSUBPD  Y0, Y4, Y4
+	VADDPD  96(AX), Y4, Y4
+	VMOVUPD Y4, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x04, BX
+	JMP     add1By4
+
+add1By4Done:
+add1By2:
+	CMPQ         BX, $0x02
+	JL           add1By2Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By2RowDone
+
+add1By2Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Y3
+	VCVTPS2PD    16(R9), Y4
+	VBROADCASTSD (DI), Y5
+	VMULPD       Y5, Y3, Y3
+	VADDPD       Y0, Y3, Y3
+	VPADDQ       Y3, Y1, Y1
+	VMULPD       Y5, Y4, Y3
+	VADDPD       Y0, Y3, Y3
+	VPADDQ       Y3, Y2, Y2
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
+	DECQ         R8
+	JNZ          add1By2Row
+
+add1By2RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPD Y2, 32(AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
-	SUBQ    $0x02, DI
-	JMP     add2
+	SUBQ    $0x02, BX
+	JMP     add1By2
 
-add2Done:
-add1:
-	CMPQ    DI, $0x01
-	JL      add1Done
-	VMOVAPD Y1, Y2
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add1RowDone
+add1By2Done:
+add1By1:
+	CMPQ         BX, $0x01
+	JL           add1By1Done
+	VBROADCASTSD start+120(FP), Y1
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By1RowDone
 
-add1Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Y3
-	VCVTPS2PD    (R11), Y4
-	VMULPD       Y3, Y4, Y4
-	VADDPD       Y0, Y4, Y4
-	VPADDQ       Y4, Y2, Y2
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+add1By1Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Y2
+	VBROADCASTSD (DI), Y3
+	VMULPD       Y3, Y2, Y2
+	VADDPD       Y0, Y2, Y2
+	VPADDQ       Y2, Y1, Y1
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add1Row
+	JNZ          add1By1Row
 
-add1RowDone:
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  (AX), Y2, Y2
-	VMOVUPD Y2, (AX)
+add1By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000010, CX
-	SUBQ    $0x01, DI
-	JMP     add1
+	SUBQ    $0x01, BX
+	JMP     add1By1
+
+add1By1Done:
+	JMP end
 
 add1Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x02
+	JNE          add2Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Y0
+	MOVQ         DX, BX
+	SHRQ         $0x02, BX
+	SHLQ         $0x02, DX
+
+add2By2:
+	CMPQ         BX, $0x02
+	JL           add2By2Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	VBROADCASTSD start+120(FP), Y3
+	VBROADCASTSD start+120(FP), Y4
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add2By2RowDone
+
+add2By2Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Y5
+	VCVTPS2PD    16(R10), Y6
+	VBROADCASTSD (R8), Y7
+	VMULPD       Y7, Y5, Y8
+	VADDPD       Y0, Y8, Y8
+	VPADDQ       Y8, Y1, Y1
+	VMULPD       Y7, Y6, Y7
+	VADDPD       Y0, Y7, Y7
+	VPADDQ       Y7, Y2, Y2
+	VBROADCASTSD (R8)(DI*1), Y7
+	VMULPD       Y7, Y5, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y3, Y3
+	VMULPD       Y7, Y6, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add2By2Row
+
+add2By2RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPD Y2, 32(AX)
+	VSUBPD  Y0, Y3, Y3
+	VADDPD  (AX)(SI*1), Y3, Y3
+	VMOVUPD Y3, (AX)(SI*1)
+	VSUBPD  Y0, Y4, Y4
+	VADDPD  32(AX)(SI*1), Y4, Y4
+	VMOVUPD Y4, 32(AX)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x02, BX
+	JMP     add2By2
+
+add2By2Done:
+add2By1:
+	CMPQ         BX, $0x01
+	JL           add2By1Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add2By1RowDone
+
+add2By1Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Y3
+	VBROADCASTSD (R8), Y4
+	VMULPD       Y4, Y3, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y1, Y1
+	VBROADCASTSD (R8)(DI*1), Y4
+	VMULPD       Y4, Y3, Y3
+	VADDPD       Y0, Y3, Y3
+	VPADDQ       Y3, Y2, Y2
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add2By1Row
+
+add2By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  (AX)(SI*1), Y2, Y2
+	VMOVUPD Y2, (AX)(SI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000010, CX
+	SUBQ    $0x01, BX
+	JMP     add2By1
+
+add2By1Done:
+	JMP end
+
+add2Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x03
+	JNE          add3Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Y0
+	MOVQ         DX, BX
+	SHRQ         $0x02, BX
+	SHLQ         $0x02, DX
+
+add3By2:
+	CMPQ         BX, $0x02
+	JL           add3By2Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	VBROADCASTSD start+120(FP), Y3
+	VBROADCASTSD start+120(FP), Y4
+	VBROADCASTSD start+120(FP), Y5
+	VBROADCASTSD start+120(FP), Y6
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add3By2RowDone
+
+add3By2Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Y7
+	VCVTPS2PD    16(R10), Y8
+	VBROADCASTSD (R8), Y9
+	VMULPD       Y9, Y7, Y10
+	VADDPD       Y0, Y10, Y10
+	VPADDQ       Y10, Y1, Y1
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y2, Y2
+	VBROADCASTSD (R8)(DI*1), Y9
+	VMULPD       Y9, Y7, Y10
+	VADDPD       Y0, Y10, Y10
+	VPADDQ       Y10, Y3, Y3
+	VMULPD       Y9, Y8, Y9
+	VADDPD       Y0, Y9, Y9
+	VPADDQ       Y9, Y4, Y4
+	VBROADCASTSD (R8)(DI*2), Y9
+	VMULPD       Y9, Y7, Y7
+	VADDPD       Y0, Y7, Y7
+	VPADDQ       Y7, Y5, Y5
+	VMULPD       Y9, Y8, Y7
+	VADDPD       Y0, Y7, Y7
+	VPADDQ       Y7, Y6, Y6
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add3By2Row
+
+add3By2RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPD Y2, 32(AX)
+	VSUBPD  Y0, Y3, Y3
+	VADDPD  (AX)(SI*1), Y3, Y3
+	VMOVUPD Y3, (AX)(SI*1)
+	VSUBPD  Y0, Y4, Y4
+	VADDPD  32(AX)(SI*1), Y4, Y4
+	VMOVUPD Y4, 32(AX)(SI*1)
+	VSUBPD  Y0, Y5, Y5
+	VADDPD  (AX)(SI*2), Y5, Y5
+	VMOVUPD Y5, (AX)(SI*2)
+	VSUBPD  Y0, Y6, Y6
+	VADDPD  32(AX)(SI*2), Y6, Y6
+	VMOVUPD Y6, 32(AX)(SI*2)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x02, BX
+	JMP     add3By2
+
+add3By2Done:
+add3By1:
+	CMPQ         BX, $0x01
+	JL           add3By1Done
+	VBROADCASTSD start+120(FP), Y1
+	VBROADCASTSD start+120(FP), Y2
+	VBROADCASTSD start+120(FP), Y3
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add3By1RowDone
+
+add3By1Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Y4
+	VBROADCASTSD (R8), Y5
+	VMULPD       Y5, Y4, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y1, Y1
+	VBROADCASTSD (R8)(DI*1), Y5
+	VMULPD       Y5, Y4, Y5
+	VADDPD       Y0, Y5, Y5
+	VPADDQ       Y5, Y2, Y2
+	VBROADCASTSD (R8)(DI*2), Y5
+	VMULPD       Y5, Y4, Y4
+	VADDPD       Y0, Y4, Y4
+	VPADDQ       Y4, Y3, Y3
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add3By1Row
+
+add3By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  (AX)(SI*1), Y2, Y2
+	VMOVUPD Y2, (AX)(SI*1)
+	VSUBPD  Y0, Y3, Y3
+	VADDPD  (AX)(SI*2), Y3, Y3
+	VMOVUPD Y3, (AX)(SI*2)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000010, CX
+	SUBQ    $0x01, BX
+	JMP     add3By1
+
+add3By1Done:
+	JMP end
+
+add3Done:
+end:
 	VZEROUPPER
 	RET
 
@@ -637,355 +1233,2166 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowDotsAVX512(z []float64, x []float32, stride int, rows []int32, w []float64)
-// Requires: AVX, AVX512F
-TEXT ·rowDotsAVX512(SB), NOSPLIT, $0-104
+// func rowDotsAVX512(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+TEXT ·rowDotsAVX512(SB), NOSPLIT, $0-120
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x01
+	JNE  dots1Done
 	MOVQ z_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ stride+48(FP), DX
-	MOVQ rows_base+56(FP), BX
-	MOVQ w_base+80(FP), SI
-	MOVQ rows_len+64(FP), DI
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
 	SHLQ $0x02, DX
+	SHLQ $0x03, CX
 
-dots4:
-	CMPQ    DI, $0x04
-	JL      dots4Done
-	MOVLQSX (BX), R8
+dots1By4:
+	CMPQ    SI, $0x04
+	JL      dots1By4Done
+	MOVQ    x_base+32(FP), CX
+	MOVLQSX (BX), DI
+	IMULQ   DX, DI
+	ADDQ    CX, DI
+	VPXORD  Z0, Z0, Z0
+	MOVLQSX 4(BX), R8
 	IMULQ   DX, R8
 	ADDQ    CX, R8
-	VPXORD  Z0, Z0, Z0
-	MOVLQSX 4(BX), R9
+	VPXORD  Z1, Z1, Z1
+	MOVLQSX 8(BX), R9
 	IMULQ   DX, R9
 	ADDQ    CX, R9
-	VPXORD  Z1, Z1, Z1
-	MOVLQSX 8(BX), R10
+	VPXORD  Z2, Z2, Z2
+	MOVLQSX 12(BX), R10
 	IMULQ   DX, R10
 	ADDQ    CX, R10
-	VPXORD  Z2, Z2, Z2
-	MOVLQSX 12(BX), R11
-	IMULQ   DX, R11
-	ADDQ    CX, R11
 	VPXORD  Z3, Z3, Z3
-	XORQ    R12, R12
+	LEAQ    (DX)(DX*1), CX
+	MOVQ    w_base+88(FP), CX
+	XORQ    R11, R11
 
-dots4Columns:
-	VMOVUPS       (SI)(R12*2), Z4
-	VCVTPS2PD     (R8)(R12*1), Z5
+dots1By4Columns:
+	VMOVUPS       (CX), Z4
+	VCVTPS2PD     (DI)(R11*1), Z5
 	VFMADD231PD   Z4, Z5, Z0
-	VCVTPS2PD     (R9)(R12*1), Z5
+	VCVTPS2PD     (R8)(R11*1), Z5
 	VFMADD231PD   Z4, Z5, Z1
-	VCVTPS2PD     (R10)(R12*1), Z5
+	VCVTPS2PD     (R9)(R11*1), Z5
 	VFMADD231PD   Z4, Z5, Z2
-	VCVTPS2PD     (R11)(R12*1), Z5
+	VCVTPS2PD     (R10)(R11*1), Z5
 	VFMADD231PD   Z4, Z5, Z3
-	ADDQ          $0x20, R12
-	CMPQ          R12, DX
-	JL            dots4Columns
+	ADDQ          $0x40, CX
+	ADDQ          $0x20, R11
+	CMPQ          R11, DX
+	JL            dots1By4Columns
 	VEXTRACTF64X4 $0x01, Z0, Y4
 	VADDPD        Y4, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X4
+	VEXTRACTF64X2 $0x01, Y0, X4
 	VADDPD        X4, X0, X0
 	VPERMILPD     $0x01, X0, X4
 	VADDSD        X4, X0, X0
 	VMOVSD        X0, (AX)
 	VEXTRACTF64X4 $0x01, Z1, Y4
 	VADDPD        Y4, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X4
+	VEXTRACTF64X2 $0x01, Y1, X4
 	VADDPD        X4, X1, X1
 	VPERMILPD     $0x01, X1, X4
 	VADDSD        X4, X1, X1
 	VMOVSD        X1, 8(AX)
 	VEXTRACTF64X4 $0x01, Z2, Y4
 	VADDPD        Y4, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X4
+	VEXTRACTF64X2 $0x01, Y2, X4
 	VADDPD        X4, X2, X2
 	VPERMILPD     $0x01, X2, X4
 	VADDSD        X4, X2, X2
 	VMOVSD        X2, 16(AX)
 	VEXTRACTF64X4 $0x01, Z3, Y4
 	VADDPD        Y4, Y3, Y3
-	VEXTRACTF128  $0x01, Y3, X4
+	VEXTRACTF64X2 $0x01, Y3, X4
 	VADDPD        X4, X3, X3
 	VPERMILPD     $0x01, X3, X4
 	VADDSD        X4, X3, X3
 	VMOVSD        X3, 24(AX)
 	ADDQ          $0x20, AX
 	ADDQ          $0x10, BX
-	SUBQ          $0x04, DI
-	JMP           dots4
+	SUBQ          $0x04, SI
+	JMP           dots1By4
 
-dots4Done:
-dots1:
-	CMPQ    DI, $0x01
-	JL      dots1Done
-	MOVLQSX (BX), R8
-	IMULQ   DX, R8
-	ADDQ    CX, R8
+dots1By4Done:
+dots1By1:
+	CMPQ    SI, $0x01
+	JL      dots1By1Done
+	MOVQ    x_base+32(FP), CX
+	MOVLQSX (BX), DI
+	IMULQ   DX, DI
+	ADDQ    CX, DI
 	VPXORD  Z6, Z6, Z6
-	XORQ    R9, R9
+	LEAQ    (DX)(DX*1), CX
+	MOVQ    w_base+88(FP), CX
+	XORQ    R8, R8
 
-dots1Columns:
-	VMOVUPS       (SI)(R9*2), Z0
-	VCVTPS2PD     (R8)(R9*1), Z1
+dots1By1Columns:
+	VMOVUPS       (CX), Z0
+	VCVTPS2PD     (DI)(R8*1), Z1
 	VFMADD231PD   Z0, Z1, Z6
-	ADDQ          $0x20, R9
-	CMPQ          R9, DX
-	JL            dots1Columns
+	ADDQ          $0x40, CX
+	ADDQ          $0x20, R8
+	CMPQ          R8, DX
+	JL            dots1By1Columns
 	VEXTRACTF64X4 $0x01, Z6, Y0
 	VADDPD        Y0, Y6, Y6
-	VEXTRACTF128  $0x01, Y6, X0
+	VEXTRACTF64X2 $0x01, Y6, X0
 	VADDPD        X0, X6, X6
 	VPERMILPD     $0x01, X6, X0
 	VADDSD        X0, X6, X6
 	VMOVSD        X6, (AX)
 	ADDQ          $0x08, AX
 	ADDQ          $0x04, BX
-	SUBQ          $0x01, DI
-	JMP           dots1
+	SUBQ          $0x01, SI
+	JMP           dots1By1
+
+dots1By1Done:
+	JMP end
 
 dots1Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x02
+	JNE  dots2Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots2By4:
+	CMPQ    SI, $0x04
+	JL      dots2By4Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	MOVLQSX 4(BX), R9
+	IMULQ   DX, R9
+	ADDQ    DI, R9
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVLQSX 8(BX), R10
+	IMULQ   DX, R10
+	ADDQ    DI, R10
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVLQSX 12(BX), R11
+	IMULQ   DX, R11
+	ADDQ    DI, R11
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R12
+	XORQ    R13, R13
+
+dots2By4Columns:
+	VMOVUPS       (R12), Z8
+	VMOVUPS       (R12)(DI*1), Z9
+	VCVTPS2PD     (R8)(R13*1), Z10
+	VFMADD231PD   Z8, Z10, Z0
+	VFMADD231PD   Z9, Z10, Z1
+	VCVTPS2PD     (R9)(R13*1), Z10
+	VFMADD231PD   Z8, Z10, Z2
+	VFMADD231PD   Z9, Z10, Z3
+	VCVTPS2PD     (R10)(R13*1), Z10
+	VFMADD231PD   Z8, Z10, Z4
+	VFMADD231PD   Z9, Z10, Z5
+	VCVTPS2PD     (R11)(R13*1), Z10
+	VFMADD231PD   Z8, Z10, Z6
+	VFMADD231PD   Z9, Z10, Z7
+	ADDQ          $0x40, R12
+	ADDQ          $0x20, R13
+	CMPQ          R13, DX
+	JL            dots2By4Columns
+	VEXTRACTF64X4 $0x01, Z0, Y8
+	VADDPD        Y8, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X8
+	VADDPD        X8, X0, X0
+	VPERMILPD     $0x01, X0, X8
+	VADDSD        X8, X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y8
+	VADDPD        Y8, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X8
+	VADDPD        X8, X1, X1
+	VPERMILPD     $0x01, X1, X8
+	VADDSD        X8, X1, X1
+	VMOVSD        X1, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z2, Y8
+	VADDPD        Y8, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X8
+	VADDPD        X8, X2, X2
+	VPERMILPD     $0x01, X2, X8
+	VADDSD        X8, X2, X2
+	VMOVSD        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y8
+	VADDPD        Y8, Y3, Y3
+	VEXTRACTF64X2 $0x01, Y3, X8
+	VADDPD        X8, X3, X3
+	VPERMILPD     $0x01, X3, X8
+	VADDSD        X8, X3, X3
+	VMOVSD        X3, 8(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z4, Y8
+	VADDPD        Y8, Y4, Y4
+	VEXTRACTF64X2 $0x01, Y4, X8
+	VADDPD        X8, X4, X4
+	VPERMILPD     $0x01, X4, X8
+	VADDSD        X8, X4, X4
+	VMOVSD        X4, 16(AX)
+	VEXTRACTF64X4 $0x01, Z5, Y8
+	VADDPD        Y8, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X8
+	VADDPD        X8, X5, X5
+	VPERMILPD     $0x01, X5, X8
+	VADDSD        X8, X5, X5
+	VMOVSD        X5, 16(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	VADDPD        Y8, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X8
+	VADDPD        X8, X6, X6
+	VPERMILPD     $0x01, X6, X8
+	VADDSD        X8, X6, X6
+	VMOVSD        X6, 24(AX)
+	VEXTRACTF64X4 $0x01, Z7, Y8
+	VADDPD        Y8, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X8
+	VADDPD        X8, X7, X7
+	VPERMILPD     $0x01, X7, X8
+	VADDSD        X8, X7, X7
+	VMOVSD        X7, 24(AX)(CX*1)
+	ADDQ          $0x20, AX
+	ADDQ          $0x10, BX
+	SUBQ          $0x04, SI
+	JMP           dots2By4
+
+dots2By4Done:
+dots2By1:
+	CMPQ    SI, $0x01
+	JL      dots2By1Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R9
+	XORQ    R10, R10
+
+dots2By1Columns:
+	VMOVUPS       (R9), Z0
+	VMOVUPS       (R9)(DI*1), Z1
+	VCVTPS2PD     (R8)(R10*1), Z2
+	VFMADD231PD   Z0, Z2, Z11
+	VFMADD231PD   Z1, Z2, Z12
+	ADDQ          $0x40, R9
+	ADDQ          $0x20, R10
+	CMPQ          R10, DX
+	JL            dots2By1Columns
+	VEXTRACTF64X4 $0x01, Z11, Y0
+	VADDPD        Y0, Y11, Y11
+	VEXTRACTF64X2 $0x01, Y11, X0
+	VADDPD        X0, X11, X11
+	VPERMILPD     $0x01, X11, X0
+	VADDSD        X0, X11, X11
+	VMOVSD        X11, (AX)
+	VEXTRACTF64X4 $0x01, Z12, Y0
+	VADDPD        Y0, Y12, Y12
+	VEXTRACTF64X2 $0x01, Y12, X0
+	VADDPD        X0, X12, X12
+	VPERMILPD     $0x01, X12, X0
+	VADDSD        X0, X12, X12
+	VMOVSD        X12, (AX)(CX*1)
+	ADDQ          $0x08, AX
+	ADDQ          $0x04, BX
+	SUBQ          $0x01, SI
+	JMP           dots2By1
+
+dots2By1Done:
+	JMP end
+
+dots2Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x03
+	JNE  dots3Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots3By4:
+	CMPQ    SI, $0x04
+	JL      dots3By4Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	MOVLQSX 4(BX), R9
+	IMULQ   DX, R9
+	ADDQ    DI, R9
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	MOVLQSX 8(BX), R10
+	IMULQ   DX, R10
+	ADDQ    DI, R10
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	MOVLQSX 12(BX), R11
+	IMULQ   DX, R11
+	ADDQ    DI, R11
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R12
+	XORQ    R13, R13
+
+dots3By4Columns:
+	VMOVUPS       (R12), Z12
+	VMOVUPS       (R12)(DI*1), Z13
+	VMOVUPS       (R12)(DI*2), Z14
+	VCVTPS2PD     (R8)(R13*1), Z15
+	VFMADD231PD   Z12, Z15, Z0
+	VFMADD231PD   Z13, Z15, Z1
+	VFMADD231PD   Z14, Z15, Z2
+	VCVTPS2PD     (R9)(R13*1), Z15
+	VFMADD231PD   Z12, Z15, Z3
+	VFMADD231PD   Z13, Z15, Z4
+	VFMADD231PD   Z14, Z15, Z5
+	VCVTPS2PD     (R10)(R13*1), Z15
+	VFMADD231PD   Z12, Z15, Z6
+	VFMADD231PD   Z13, Z15, Z7
+	VFMADD231PD   Z14, Z15, Z8
+	VCVTPS2PD     (R11)(R13*1), Z15
+	VFMADD231PD   Z12, Z15, Z9
+	VFMADD231PD   Z13, Z15, Z10
+	VFMADD231PD   Z14, Z15, Z11
+	ADDQ          $0x40, R12
+	ADDQ          $0x20, R13
+	CMPQ          R13, DX
+	JL            dots3By4Columns
+	VEXTRACTF64X4 $0x01, Z0, Y12
+	VADDPD        Y12, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X12
+	VADDPD        X12, X0, X0
+	VPERMILPD     $0x01, X0, X12
+	VADDSD        X12, X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y12
+	VADDPD        Y12, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X12
+	VADDPD        X12, X1, X1
+	VPERMILPD     $0x01, X1, X12
+	VADDSD        X12, X1, X1
+	VMOVSD        X1, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z2, Y12
+	VADDPD        Y12, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X12
+	VADDPD        X12, X2, X2
+	VPERMILPD     $0x01, X2, X12
+	VADDSD        X12, X2, X2
+	VMOVSD        X2, (AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z3, Y12
+	VADDPD        Y12, Y3, Y3
+	VEXTRACTF64X2 $0x01, Y3, X12
+	VADDPD        X12, X3, X3
+	VPERMILPD     $0x01, X3, X12
+	VADDSD        X12, X3, X3
+	VMOVSD        X3, 8(AX)
+	VEXTRACTF64X4 $0x01, Z4, Y12
+	VADDPD        Y12, Y4, Y4
+	VEXTRACTF64X2 $0x01, Y4, X12
+	VADDPD        X12, X4, X4
+	VPERMILPD     $0x01, X4, X12
+	VADDSD        X12, X4, X4
+	VMOVSD        X4, 8(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z5, Y12
+	VADDPD        Y12, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X12
+	VADDPD        X12, X5, X5
+	VPERMILPD     $0x01, X5, X12
+	VADDSD        X12, X5, X5
+	VMOVSD        X5, 8(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z6, Y12
+	VADDPD        Y12, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X12
+	VADDPD        X12, X6, X6
+	VPERMILPD     $0x01, X6, X12
+	VADDSD        X12, X6, X6
+	VMOVSD        X6, 16(AX)
+	VEXTRACTF64X4 $0x01, Z7, Y12
+	VADDPD        Y12, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X12
+	VADDPD        X12, X7, X7
+	VPERMILPD     $0x01, X7, X12
+	VADDSD        X12, X7, X7
+	VMOVSD        X7, 16(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z8, Y12
+	VADDPD        Y12, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X12
+	VADDPD        X12, X8, X8
+	VPERMILPD     $0x01, X8, X12
+	VADDSD        X12, X8, X8
+	VMOVSD        X8, 16(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z9, Y12
+	VADDPD        Y12, Y9, Y9
+	VEXTRACTF64X2 $0x01, Y9, X12
+	VADDPD        X12, X9, X9
+	VPERMILPD     $0x01, X9, X12
+	VADDSD        X12, X9, X9
+	VMOVSD        X9, 24(AX)
+	VEXTRACTF64X4 $0x01, Z10, Y12
+	VADDPD        Y12, Y10, Y10
+	VEXTRACTF64X2 $0x01, Y10, X12
+	VADDPD        X12, X10, X10
+	VPERMILPD     $0x01, X10, X12
+	VADDSD        X12, X10, X10
+	VMOVSD        X10, 24(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z11, Y12
+	VADDPD        Y12, Y11, Y11
+	VEXTRACTF64X2 $0x01, Y11, X12
+	VADDPD        X12, X11, X11
+	VPERMILPD     $0x01, X11, X12
+	VADDSD        X12, X11, X11
+	VMOVSD        X11, 24(AX)(CX*2)
+	ADDQ          $0x20, AX
+	ADDQ          $0x10, BX
+	SUBQ          $0x04, SI
+	JMP           dots3By4
+
+dots3By4Done:
+dots3By1:
+	CMPQ    SI, $0x01
+	JL      dots3By1Done
+	MOVQ    x_base+32(FP), DI
+	MOVLQSX (BX), R8
+	IMULQ   DX, R8
+	ADDQ    DI, R8
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	LEAQ    (DX)(DX*1), DI
+	MOVQ    w_base+88(FP), R9
+	XORQ    R10, R10
+
+dots3By1Columns:
+	VMOVUPS       (R9), Z0
+	VMOVUPS       (R9)(DI*1), Z1
+	VMOVUPS       (R9)(DI*2), Z2
+	VCVTPS2PD     (R8)(R10*1), Z3
+	VFMADD231PD   Z0, Z3, Z16
+	VFMADD231PD   Z1, Z3, Z17
+	VFMADD231PD   Z2, Z3, Z18
+	ADDQ          $0x40, R9
+	ADDQ          $0x20, R10
+	CMPQ          R10, DX
+	JL            dots3By1Columns
+	VEXTRACTF64X4 $0x01, Z16, Y0
+	VADDPD        Y0, Y16, Y16
+	VEXTRACTF64X2 $0x01, Y16, X0
+	VADDPD        X0, X16, X16
+	VPERMILPD     $0x01, X16, X0
+	VADDSD        X0, X16, X16
+	VMOVSD        X16, (AX)
+	VEXTRACTF64X4 $0x01, Z17, Y0
+	VADDPD        Y0, Y17, Y17
+	VEXTRACTF64X2 $0x01, Y17, X0
+	VADDPD        X0, X17, X17
+	VPERMILPD     $0x01, X17, X0
+	VADDSD        X0, X17, X17
+	VMOVSD        X17, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z18, Y0
+	VADDPD        Y0, Y18, Y18
+	VEXTRACTF64X2 $0x01, Y18, X0
+	VADDPD        X0, X18, X18
+	VPERMILPD     $0x01, X18, X0
+	VADDSD        X0, X18, X18
+	VMOVSD        X18, (AX)(CX*2)
+	ADDQ          $0x08, AX
+	ADDQ          $0x04, BX
+	SUBQ          $0x01, SI
+	JMP           dots3By1
+
+dots3By1Done:
+	JMP end
+
+dots3Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x04
+	JNE  dots4Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots4By4:
+	CMPQ    SI, $0x04
+	JL      dots4By4Done
+	LEAQ    (CX)(CX*2), DI
+	MOVQ    x_base+32(FP), R8
+	MOVLQSX (BX), R9
+	IMULQ   DX, R9
+	ADDQ    R8, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	MOVLQSX 4(BX), R10
+	IMULQ   DX, R10
+	ADDQ    R8, R10
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVLQSX 8(BX), R11
+	IMULQ   DX, R11
+	ADDQ    R8, R11
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	MOVLQSX 12(BX), R12
+	IMULQ   DX, R12
+	ADDQ    R8, R12
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	LEAQ    (DX)(DX*1), R8
+	MOVQ    w_base+88(FP), R13
+	LEAQ    (R8)(R8*2), R14
+	XORQ    R15, R15
+
+dots4By4Columns:
+	VMOVUPS       (R13), Z16
+	VMOVUPS       (R13)(R8*1), Z17
+	VMOVUPS       (R13)(R8*2), Z18
+	VMOVUPS       (R13)(R14*1), Z19
+	VCVTPS2PD     (R9)(R15*1), Z20
+	VFMADD231PD   Z16, Z20, Z0
+	VFMADD231PD   Z17, Z20, Z1
+	VFMADD231PD   Z18, Z20, Z2
+	VFMADD231PD   Z19, Z20, Z3
+	VCVTPS2PD     (R10)(R15*1), Z20
+	VFMADD231PD   Z16, Z20, Z4
+	VFMADD231PD   Z17, Z20, Z5
+	VFMADD231PD   Z18, Z20, Z6
+	VFMADD231PD   Z19, Z20, Z7
+	VCVTPS2PD     (R11)(R15*1), Z20
+	VFMADD231PD   Z16, Z20, Z8
+	VFMADD231PD   Z17, Z20, Z9
+	VFMADD231PD   Z18, Z20, Z10
+	VFMADD231PD   Z19, Z20, Z11
+	VCVTPS2PD     (R12)(R15*1), Z20
+	VFMADD231PD   Z16, Z20, Z12
+	VFMADD231PD   Z17, Z20, Z13
+	VFMADD231PD   Z18, Z20, Z14
+	VFMADD231PD   Z19, Z20, Z15
+	ADDQ          $0x40, R13
+	ADDQ          $0x20, R15
+	CMPQ          R15, DX
+	JL            dots4By4Columns
+	VEXTRACTF64X4 $0x01, Z0, Y16
+	VADDPD        Y16, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X16
+	VADDPD        X16, X0, X0
+	VPERMILPD     $0x01, X0, X16
+	VADDSD        X16, X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y16
+	VADDPD        Y16, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X16
+	VADDPD        X16, X1, X1
+	VPERMILPD     $0x01, X1, X16
+	VADDSD        X16, X1, X1
+	VMOVSD        X1, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z2, Y16
+	VADDPD        Y16, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X16
+	VADDPD        X16, X2, X2
+	VPERMILPD     $0x01, X2, X16
+	VADDSD        X16, X2, X2
+	VMOVSD        X2, (AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z3, Y16
+	VADDPD        Y16, Y3, Y3
+	VEXTRACTF64X2 $0x01, Y3, X16
+	VADDPD        X16, X3, X3
+	VPERMILPD     $0x01, X3, X16
+	VADDSD        X16, X3, X3
+	VMOVSD        X3, (AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z4, Y16
+	VADDPD        Y16, Y4, Y4
+	VEXTRACTF64X2 $0x01, Y4, X16
+	VADDPD        X16, X4, X4
+	VPERMILPD     $0x01, X4, X16
+	VADDSD        X16, X4, X4
+	VMOVSD        X4, 8(AX)
+	VEXTRACTF64X4 $0x01, Z5, Y16
+	VADDPD        Y16, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X16
+	VADDPD        X16, X5, X5
+	VPERMILPD     $0x01, X5, X16
+	VADDSD        X16, X5, X5
+	VMOVSD        X5, 8(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z6, Y16
+	VADDPD        Y16, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X16
+	VADDPD        X16, X6, X6
+	VPERMILPD     $0x01, X6, X16
+	VADDSD        X16, X6, X6
+	VMOVSD        X6, 8(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z7, Y16
+	VADDPD        Y16, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X16
+	VADDPD        X16, X7, X7
+	VPERMILPD     $0x01, X7, X16
+	VADDSD        X16, X7, X7
+	VMOVSD        X7, 8(AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z8, Y16
+	VADDPD        Y16, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X16
+	VADDPD        X16, X8, X8
+	VPERMILPD     $0x01, X8, X16
+	VADDSD        X16, X8, X8
+	VMOVSD        X8, 16(AX)
+	VEXTRACTF64X4 $0x01, Z9, Y16
+	VADDPD        Y16, Y9, Y9
+	VEXTRACTF64X2 $0x01, Y9, X16
+	VADDPD        X16, X9, X9
+	VPERMILPD     $0x01, X9, X16
+	VADDSD        X16, X9, X9
+	VMOVSD        X9, 16(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z10, Y16
+	VADDPD        Y16, Y10, Y10
+	VEXTRACTF64X2 $0x01, Y10, X16
+	VADDPD        X16, X10, X10
+	VPERMILPD     $0x01, X10, X16
+	VADDSD        X16, X10, X10
+	VMOVSD        X10, 16(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z11, Y16
+	VADDPD        Y16, Y11, Y11
+	VEXTRACTF64X2 $0x01, Y11, X16
+	VADDPD        X16, X11, X11
+	VPERMILPD     $0x01, X11, X16
+	VADDSD        X16, X11, X11
+	VMOVSD        X11, 16(AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z12, Y16
+	VADDPD        Y16, Y12, Y12
+	VEXTRACTF64X2 $0x01, Y12, X16
+	VADDPD        X16, X12, X12
+	VPERMILPD     $0x01, X12, X16
+	VADDSD        X16, X12, X12
+	VMOVSD        X12, 24(AX)
+	VEXTRACTF64X4 $0x01, Z13, Y16
+	VADDPD        Y16, Y13, Y13
+	VEXTRACTF64X2 $0x01, Y13, X16
+	VADDPD        X16, X13, X13
+	VPERMILPD     $0x01, X13, X16
+	VADDSD        X16, X13, X13
+	VMOVSD        X13, 24(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z14, Y16
+	VADDPD        Y16, Y14, Y14
+	VEXTRACTF64X2 $0x01, Y14, X16
+	VADDPD        X16, X14, X14
+	VPERMILPD     $0x01, X14, X16
+	VADDSD        X16, X14, X14
+	VMOVSD        X14, 24(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z15, Y16
+	VADDPD        Y16, Y15, Y15
+	VEXTRACTF64X2 $0x01, Y15, X16
+	VADDPD        X16, X15, X15
+	VPERMILPD     $0x01, X15, X16
+	VADDSD        X16, X15, X15
+	VMOVSD        X15, 24(AX)(DI*1)
+	ADDQ          $0x20, AX
+	ADDQ          $0x10, BX
+	SUBQ          $0x04, SI
+	JMP           dots4By4
+
+dots4By4Done:
+dots4By1:
+	CMPQ    SI, $0x01
+	JL      dots4By1Done
+	LEAQ    (CX)(CX*2), DI
+	MOVQ    x_base+32(FP), R8
+	MOVLQSX (BX), R9
+	IMULQ   DX, R9
+	ADDQ    R8, R9
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	VPXORD  Z24, Z24, Z24
+	LEAQ    (DX)(DX*1), R8
+	MOVQ    w_base+88(FP), R10
+	LEAQ    (R8)(R8*2), R11
+	XORQ    R12, R12
+
+dots4By1Columns:
+	VMOVUPS       (R10), Z0
+	VMOVUPS       (R10)(R8*1), Z1
+	VMOVUPS       (R10)(R8*2), Z2
+	VMOVUPS       (R10)(R11*1), Z3
+	VCVTPS2PD     (R9)(R12*1), Z4
+	VFMADD231PD   Z0, Z4, Z21
+	VFMADD231PD   Z1, Z4, Z22
+	VFMADD231PD   Z2, Z4, Z23
+	VFMADD231PD   Z3, Z4, Z24
+	ADDQ          $0x40, R10
+	ADDQ          $0x20, R12
+	CMPQ          R12, DX
+	JL            dots4By1Columns
+	VEXTRACTF64X4 $0x01, Z21, Y0
+	VADDPD        Y0, Y21, Y21
+	VEXTRACTF64X2 $0x01, Y21, X0
+	VADDPD        X0, X21, X21
+	VPERMILPD     $0x01, X21, X0
+	VADDSD        X0, X21, X21
+	VMOVSD        X21, (AX)
+	VEXTRACTF64X4 $0x01, Z22, Y0
+	VADDPD        Y0, Y22, Y22
+	VEXTRACTF64X2 $0x01, Y22, X0
+	VADDPD        X0, X22, X22
+	VPERMILPD     $0x01, X22, X0
+	VADDSD        X0, X22, X22
+	VMOVSD        X22, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z23, Y0
+	VADDPD        Y0, Y23, Y23
+	VEXTRACTF64X2 $0x01, Y23, X0
+	VADDPD        X0, X23, X23
+	VPERMILPD     $0x01, X23, X0
+	VADDSD        X0, X23, X23
+	VMOVSD        X23, (AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z24, Y0
+	VADDPD        Y0, Y24, Y24
+	VEXTRACTF64X2 $0x01, Y24, X0
+	VADDPD        X0, X24, X24
+	VPERMILPD     $0x01, X24, X0
+	VADDSD        X0, X24, X24
+	VMOVSD        X24, (AX)(DI*1)
+	ADDQ          $0x08, AX
+	ADDQ          $0x04, BX
+	SUBQ          $0x01, SI
+	JMP           dots4By1
+
+dots4By1Done:
+	JMP end
+
+dots4Done:
+	MOVQ vectors+112(FP), AX
+	CMPQ AX, $0x05
+	JNE  dots5Done
+	MOVQ z_base+0(FP), AX
+	MOVQ zRow+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ rows_base+64(FP), BX
+	MOVQ rows_len+72(FP), SI
+	SHLQ $0x02, DX
+	SHLQ $0x03, CX
+
+dots5By4:
+	CMPQ    SI, $0x04
+	JL      dots5By4Done
+	LEAQ    (CX)(CX*2), DI
+	MOVQ    x_base+32(FP), R8
+	MOVLQSX (BX), R9
+	IMULQ   DX, R9
+	ADDQ    R8, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	MOVLQSX 4(BX), R10
+	IMULQ   DX, R10
+	ADDQ    R8, R10
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	MOVLQSX 8(BX), R11
+	IMULQ   DX, R11
+	ADDQ    R8, R11
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	MOVLQSX 12(BX), R12
+	IMULQ   DX, R12
+	ADDQ    R8, R12
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	LEAQ    (DX)(DX*1), R8
+	MOVQ    w_base+88(FP), R13
+	LEAQ    (R8)(R8*2), R14
+	XORQ    R15, R15
+
+dots5By4Columns:
+	VMOVUPS       (R13), Z20
+	VMOVUPS       (R13)(R8*1), Z21
+	VMOVUPS       (R13)(R8*2), Z22
+	VMOVUPS       (R13)(R14*1), Z23
+	VMOVUPS       (R13)(R8*4), Z24
+	VCVTPS2PD     (R9)(R15*1), Z25
+	VFMADD231PD   Z20, Z25, Z0
+	VFMADD231PD   Z21, Z25, Z1
+	VFMADD231PD   Z22, Z25, Z2
+	VFMADD231PD   Z23, Z25, Z3
+	VFMADD231PD   Z24, Z25, Z4
+	VCVTPS2PD     (R10)(R15*1), Z25
+	VFMADD231PD   Z20, Z25, Z5
+	VFMADD231PD   Z21, Z25, Z6
+	VFMADD231PD   Z22, Z25, Z7
+	VFMADD231PD   Z23, Z25, Z8
+	VFMADD231PD   Z24, Z25, Z9
+	VCVTPS2PD     (R11)(R15*1), Z25
+	VFMADD231PD   Z20, Z25, Z10
+	VFMADD231PD   Z21, Z25, Z11
+	VFMADD231PD   Z22, Z25, Z12
+	VFMADD231PD   Z23, Z25, Z13
+	VFMADD231PD   Z24, Z25, Z14
+	VCVTPS2PD     (R12)(R15*1), Z25
+	VFMADD231PD   Z20, Z25, Z15
+	VFMADD231PD   Z21, Z25, Z16
+	VFMADD231PD   Z22, Z25, Z17
+	VFMADD231PD   Z23, Z25, Z18
+	VFMADD231PD   Z24, Z25, Z19
+	ADDQ          $0x40, R13
+	ADDQ          $0x20, R15
+	CMPQ          R15, DX
+	JL            dots5By4Columns
+	VEXTRACTF64X4 $0x01, Z0, Y20
+	VADDPD        Y20, Y0, Y0
+	VEXTRACTF64X2 $0x01, Y0, X20
+	VADDPD        X20, X0, X0
+	VPERMILPD     $0x01, X0, X20
+	VADDSD        X20, X0, X0
+	VMOVSD        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y20
+	VADDPD        Y20, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X20
+	VADDPD        X20, X1, X1
+	VPERMILPD     $0x01, X1, X20
+	VADDSD        X20, X1, X1
+	VMOVSD        X1, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z2, Y20
+	VADDPD        Y20, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X20
+	VADDPD        X20, X2, X2
+	VPERMILPD     $0x01, X2, X20
+	VADDSD        X20, X2, X2
+	VMOVSD        X2, (AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z3, Y20
+	VADDPD        Y20, Y3, Y3
+	VEXTRACTF64X2 $0x01, Y3, X20
+	VADDPD        X20, X3, X3
+	VPERMILPD     $0x01, X3, X20
+	VADDSD        X20, X3, X3
+	VMOVSD        X3, (AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z4, Y20
+	VADDPD        Y20, Y4, Y4
+	VEXTRACTF64X2 $0x01, Y4, X20
+	VADDPD        X20, X4, X4
+	VPERMILPD     $0x01, X4, X20
+	VADDSD        X20, X4, X4
+	VMOVSD        X4, (AX)(CX*4)
+	VEXTRACTF64X4 $0x01, Z5, Y20
+	VADDPD        Y20, Y5, Y5
+	VEXTRACTF64X2 $0x01, Y5, X20
+	VADDPD        X20, X5, X5
+	VPERMILPD     $0x01, X5, X20
+	VADDSD        X20, X5, X5
+	VMOVSD        X5, 8(AX)
+	VEXTRACTF64X4 $0x01, Z6, Y20
+	VADDPD        Y20, Y6, Y6
+	VEXTRACTF64X2 $0x01, Y6, X20
+	VADDPD        X20, X6, X6
+	VPERMILPD     $0x01, X6, X20
+	VADDSD        X20, X6, X6
+	VMOVSD        X6, 8(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z7, Y20
+	VADDPD        Y20, Y7, Y7
+	VEXTRACTF64X2 $0x01, Y7, X20
+	VADDPD        X20, X7, X7
+	VPERMILPD     $0x01, X7, X20
+	VADDSD        X20, X7, X7
+	VMOVSD        X7, 8(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z8, Y20
+	VADDPD        Y20, Y8, Y8
+	VEXTRACTF64X2 $0x01, Y8, X20
+	VADDPD        X20, X8, X8
+	VPERMILPD     $0x01, X8, X20
+	VADDSD        X20, X8, X8
+	VMOVSD        X8, 8(AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z9, Y20
+	VADDPD        Y20, Y9, Y9
+	VEXTRACTF64X2 $0x01, Y9, X20
+	VADDPD        X20, X9, X9
+	VPERMILPD     $0x01, X9, X20
+	VADDSD        X20, X9, X9
+	VMOVSD        X9, 8(AX)(CX*4)
+	VEXTRACTF64X4 $0x01, Z10, Y20
+	VADDPD        Y20, Y10, Y10
+	VEXTRACTF64X2 $0x01, Y10, X20
+	VADDPD        X20, X10, X10
+	VPERMILPD     $0x01, X10, X20
+	VADDSD        X20, X10, X10
+	VMOVSD        X10, 16(AX)
+	VEXTRACTF64X4 $0x01, Z11, Y20
+	VADDPD        Y20, Y11, Y11
+	VEXTRACTF64X2 $0x01, Y11, X20
+	VADDPD        X20, X11, X11
+	VPERMILPD     $0x01, X11, X20
+	VADDSD        X20, X11, X11
+	VMOVSD        X11, 16(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z12, Y20
+	VADDPD        Y20, Y12, Y12
+	VEXTRACTF64X2 $0x01, Y12, X20
+	VADDPD        X20, X12, X12
+	VPERMILPD     $0x01, X12, X20
+	VADDSD        X20, X12, X12
+	VMOVSD        X12, 16(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z13, Y20
+	VADDPD        Y20, Y13, Y13
+	VEXTRACTF64X2 $0x01, Y13, X20
+	VADDPD        X20, X13, X13
+	VPERMILPD     $0x01, X13, X20
+	VADDSD        X20, X13, X13
+	VMOVSD        X13, 16(AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z14, Y20
+	VADDPD        Y20, Y14, Y14
+	VEXTRACTF64X2 $0x01, Y14, X20
+	VADDPD        X20, X14, X14
+	VPERMILPD     $0x01, X14, X20
+	VADDSD        X20, X14, X14
+	VMOVSD        X14, 16(AX)(CX*4)
+	VEXTRACTF64X4 $0x01, Z15, Y20
+	VADDPD        Y20, Y15, Y15
+	VEXTRACTF64X2 $0x01, Y15, X20
+	VADDPD        X20, X15, X15
+	VPERMILPD     $0x01, X15, X20
+	VADDSD        X20, X15, X15
+	VMOVSD        X15, 24(AX)
+	VEXTRACTF64X4 $0x01, Z16, Y20
+	VADDPD        Y20, Y16, Y16
+	VEXTRACTF64X2 $0x01, Y16, X20
+	VADDPD        X20, X16, X16
+	VPERMILPD     $0x01, X16, X20
+	VADDSD        X20, X16, X16
+	VMOVSD        X16, 24(AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z17, Y20
+	VADDPD        Y20, Y17, Y17
+	VEXTRACTF64X2 $0x01, Y17, X20
+	VADDPD        X20, X17, X17
+	VPERMILPD     $0x01, X17, X20
+	VADDSD        X20, X17, X17
+	VMOVSD        X17, 24(AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z18, Y20
+	VADDPD        Y20, Y18, Y18
+	VEXTRACTF64X2 $0x01, Y18, X20
+	VADDPD        X20, X18, X18
+	VPERMILPD     $0x01, X18, X20
+	VADDSD        X20, X18, X18
+	VMOVSD        X18, 24(AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z19, Y20
+	VADDPD        Y20, Y19, Y19
+	VEXTRACTF64X2 $0x01, Y19, X20
+	VADDPD        X20, X19, X19
+	VPERMILPD     $0x01, X19, X20
+	VADDSD        X20, X19, X19
+	VMOVSD        X19, 24(AX)(CX*4)
+	ADDQ          $0x20, AX
+	ADDQ          $0x10, BX
+	SUBQ          $0x04, SI
+	JMP           dots5By4
+
+dots5By4Done:
+dots5By1:
+	CMPQ    SI, $0x01
+	JL      dots5By1Done
+	LEAQ    (CX)(CX*2), DI
+	MOVQ    x_base+32(FP), R8
+	MOVLQSX (BX), R9
+	IMULQ   DX, R9
+	ADDQ    R8, R9
+	VPXORD  Z26, Z26, Z26
+	VPXORD  Z27, Z27, Z27
+	VPXORD  Z28, Z28, Z28
+	VPXORD  Z29, Z29, Z29
+	VPXORD  Z30, Z30, Z30
+	LEAQ    (DX)(DX*1), R8
+	MOVQ    w_base+88(FP), R10
+	LEAQ    (R8)(R8*2), R11
+	XORQ    R12, R12
+
+dots5By1Columns:
+	VMOVUPS       (R10), Z0
+	VMOVUPS       (R10)(R8*1), Z1
+	VMOVUPS       (R10)(R8*2), Z2
+	VMOVUPS       (R10)(R11*1), Z3
+	VMOVUPS       (R10)(R8*4), Z4
+	VCVTPS2PD     (R9)(R12*1), Z5
+	VFMADD231PD   Z0, Z5, Z26
+	VFMADD231PD   Z1, Z5, Z27
+	VFMADD231PD   Z2, Z5, Z28
+	VFMADD231PD   Z3, Z5, Z29
+	VFMADD231PD   Z4, Z5, Z30
+	ADDQ          $0x40, R10
+	ADDQ          $0x20, R12
+	CMPQ          R12, DX
+	JL            dots5By1Columns
+	VEXTRACTF64X4 $0x01, Z26, Y0
+	VADDPD        Y0, Y26, Y26
+	VEXTRACTF64X2 $0x01, Y26, X0
+	VADDPD        X0, X26, X26
+	VPERMILPD     $0x01, X26, X0
+	VADDSD        X0, X26, X26
+	VMOVSD        X26, (AX)
+	VEXTRACTF64X4 $0x01, Z27, Y0
+	VADDPD        Y0, Y27, Y27
+	VEXTRACTF64X2 $0x01, Y27, X0
+	VADDPD        X0, X27, X27
+	VPERMILPD     $0x01, X27, X0
+	VADDSD        X0, X27, X27
+	VMOVSD        X27, (AX)(CX*1)
+	VEXTRACTF64X4 $0x01, Z28, Y0
+	VADDPD        Y0, Y28, Y28
+	VEXTRACTF64X2 $0x01, Y28, X0
+	VADDPD        X0, X28, X28
+	VPERMILPD     $0x01, X28, X0
+	VADDSD        X0, X28, X28
+	VMOVSD        X28, (AX)(CX*2)
+	VEXTRACTF64X4 $0x01, Z29, Y0
+	VADDPD        Y0, Y29, Y29
+	VEXTRACTF64X2 $0x01, Y29, X0
+	VADDPD        X0, X29, X29
+	VPERMILPD     $0x01, X29, X0
+	VADDSD        X0, X29, X29
+	VMOVSD        X29, (AX)(DI*1)
+	VEXTRACTF64X4 $0x01, Z30, Y0
+	VADDPD        Y0, Y30, Y30
+	VEXTRACTF64X2 $0x01, Y30, X0
+	VADDPD        X0, X30, X30
+	VPERMILPD     $0x01, X30, X0
+	VADDSD        X0, X30, X30
+	VMOVSD        X30, (AX)(CX*4)
+	ADDQ          $0x08, AX
+	ADDQ          $0x04, BX
+	SUBQ          $0x01, SI
+	JMP           dots5By1
+
+dots5By1Done:
+	JMP end
+
+dots5Done:
+end:
 	VZEROUPPER
 	RET
 
-// func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []float64, magic float64, start float64)
+// func addRowsAVX512(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic float64, start float64, vectors int)
 // Requires: AVX, AVX512F
-TEXT ·addRowsAVX512(SB), NOSPLIT, $0-120
+TEXT ·addRowsAVX512(SB), NOSPLIT, $0-136
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x01
+	JNE          add1Done
 	MOVQ         sum_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         stride+48(FP), DX
-	MOVQ         rows_base+56(FP), BX
-	MOVQ         f_base+80(FP), SI
-	VBROADCASTSD magic+104(FP), Z0
-	VBROADCASTSD start+112(FP), Z1
-	MOVQ         sum_len+8(FP), DI
-	SHRQ         $0x03, DI
+	VBROADCASTSD magic+112(FP), Z0
+	MOVQ         DX, BX
+	SHRQ         $0x03, BX
 	SHLQ         $0x02, DX
 
-add8:
-	CMPQ    DI, $0x08
-	JL      add8Done
-	VMOVAPD Z1, Z2
-	VMOVAPD Z1, Z3
-	VMOVAPD Z1, Z4
-	VMOVAPD Z1, Z5
-	VMOVAPD Z1, Z6
-	VMOVAPD Z1, Z7
-	VMOVAPD Z1, Z8
-	VMOVAPD Z1, Z9
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add8RowDone
+add1By8:
+	CMPQ         BX, $0x08
+	JL           add1By8Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	VBROADCASTSD start+120(FP), Z6
+	VBROADCASTSD start+120(FP), Z7
+	VBROADCASTSD start+120(FP), Z8
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By8RowDone
 
-add8Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Z10
-	VCVTPS2PD    (R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z2, Z2
-	VCVTPS2PD    32(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z3, Z3
-	VCVTPS2PD    64(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z4, Z4
-	VCVTPS2PD    96(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z5, Z5
-	VCVTPS2PD    128(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z6, Z6
-	VCVTPS2PD    160(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z7, Z7
-	VCVTPS2PD    192(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z8, Z8
-	VCVTPS2PD    224(R11), Z11
-	VMULPD       Z10, Z11, Z11
-	VADDPD       Z0, Z11, Z11
-	VPADDQ       Z11, Z9, Z9
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+add1By8Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Z9
+	VCVTPS2PD    32(R9), Z10
+	VCVTPS2PD    64(R9), Z11
+	VCVTPS2PD    96(R9), Z12
+	VCVTPS2PD    128(R9), Z13
+	VCVTPS2PD    160(R9), Z14
+	VCVTPS2PD    192(R9), Z15
+	VCVTPS2PD    224(R9), Z16
+	VBROADCASTSD (DI), Z17
+	VMULPD       Z17, Z9, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z1, Z1
+	VMULPD       Z17, Z10, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z2, Z2
+	VMULPD       Z17, Z11, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z3, Z3
+	VMULPD       Z17, Z12, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z4, Z4
+	VMULPD       Z17, Z13, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z5, Z5
+	VMULPD       Z17, Z14, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z6, Z6
+	VMULPD       Z17, Z15, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z7, Z7
+	VMULPD       Z17, Z16, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z8, Z8
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add8Row
+	JNZ          add1By8Row
 
-add8RowDone:
+add1By8RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
 	VSUBPD  Z0, Z2, Z2
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
 	VSUBPD  Z0, Z3, Z3
-	VADDPD  64(AX), Z3, Z3
-	VMOVUPD Z3, 64(AX)
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
 	VSUBPD  Z0, Z4, Z4
-	VADDPD  128(AX), Z4, Z4
-	VMOVUPD Z4, 128(AX)
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
 	VSUBPD  Z0, Z5, Z5
-	VADDPD  192(AX), Z5, Z5
-	VMOVUPD Z5, 192(AX)
+	VADDPD  256(AX), Z5, Z5
+	VMOVUPD Z5, 256(AX)
 	VSUBPD  Z0, Z6, Z6
-	VADDPD  256(AX), Z6, Z6
-	VMOVUPD Z6, 256(AX)
+	VADDPD  320(AX), Z6, Z6
+	VMOVUPD Z6, 320(AX)
 	VSUBPD  Z0, Z7, Z7
-	VADDPD  320(AX), Z7, Z7
-	VMOVUPD Z7, 320(AX)
+	VADDPD  384(AX), Z7, Z7
+	VMOVUPD Z7, 384(AX)
 	VSUBPD  Z0, Z8, Z8
-	VADDPD  384(AX), Z8, Z8
-	VMOVUPD Z8, 384(AX)
-	VSUBPD  Z0, Z9, Z9
-	VADDPD  448(AX), Z9, Z9
-	VMOVUPD Z9, 448(AX)
+	VADDPD  448(AX), Z8, Z8
+	VMOVUPD Z8, 448(AX)
 	ADDQ    $0x00000200, AX
 	ADDQ    $0x00000100, CX
-	SUBQ    $0x08, DI
-	JMP     add8
+	SUBQ    $0x08, BX
+	JMP     add1By8
 
-add8Done:
-add4:
-	CMPQ    DI, $0x04
-	JL      add4Done
-	VMOVAPD Z1, Z2
-	VMOVAPD Z1, Z3
-	VMOVAPD Z1, Z4
-	VMOVAPD Z1, Z5
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add4RowDone
+add1By8Done:
+add1By4:
+	CMPQ         BX, $0x04
+	JL           add1By4Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By4RowDone
 
-add4Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Z6
-	VCVTPS2PD    (R11), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z0, Z7, Z7
-	VPADDQ       Z7, Z2, Z2
-	VCVTPS2PD    32(R11), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z0, Z7, Z7
-	VPADDQ       Z7, Z3, Z3
-	VCVTPS2PD    64(R11), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z0, Z7, Z7
-	VPADDQ       Z7, Z4, Z4
-	VCVTPS2PD    96(R11), Z7
-	VMULPD       Z6, Z7, Z7
-	VADDPD       Z0, Z7, Z7
-	VPADDQ       Z7, Z5, Z5
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
-	DECQ         R8
-	JNZ          add4Row
-
-add4RowDone:
-	VSUBPD  Z0, Z2, Z2
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
-	VSUBPD  Z0, Z3, Z3
-	VADDPD  64(AX), Z3, Z3
-	VMOVUPD Z3, 64(AX)
-	VSUBPD  Z0, Z4, Z4
-	VADDPD  128(AX), Z4, Z4
-	VMOVUPD Z4, 128(AX)
-	VSUBPD  Z0, Z5, Z5
-	VADDPD  192(AX), Z5, Z5
-	VMOVUPD Z5, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x04, DI
-	JMP     add4
-
-add4Done:
-add2:
-	CMPQ    DI, $0x02
-	JL      add2Done
-	VMOVAPD Z1, Z2
-	VMOVAPD Z1, Z3
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add2RowDone
-
-add2Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Z4
-	VCVTPS2PD    (R11), Z5
-	VMULPD       Z4, Z5, Z5
+add1By4Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Z5
+	VCVTPS2PD    32(R9), Z6
+	VCVTPS2PD    64(R9), Z7
+	VCVTPS2PD    96(R9), Z8
+	VBROADCASTSD (DI), Z9
+	VMULPD       Z9, Z5, Z5
+	VADDPD       Z0, Z5, Z5
+	VPADDQ       Z5, Z1, Z1
+	VMULPD       Z9, Z6, Z5
 	VADDPD       Z0, Z5, Z5
 	VPADDQ       Z5, Z2, Z2
-	VCVTPS2PD    32(R11), Z5
-	VMULPD       Z4, Z5, Z5
+	VMULPD       Z9, Z7, Z5
 	VADDPD       Z0, Z5, Z5
 	VPADDQ       Z5, Z3, Z3
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+	VMULPD       Z9, Z8, Z5
+	VADDPD       Z0, Z5, Z5
+	VPADDQ       Z5, Z4, Z4
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add2Row
+	JNZ          add1By4Row
 
-add2RowDone:
+add1By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
 	VSUBPD  Z0, Z2, Z2
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
 	VSUBPD  Z0, Z3, Z3
-	VADDPD  64(AX), Z3, Z3
-	VMOVUPD Z3, 64(AX)
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x04, BX
+	JMP     add1By4
+
+add1By4Done:
+add1By2:
+	CMPQ         BX, $0x02
+	JL           add1By2Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By2RowDone
+
+add1By2Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Z3
+	VCVTPS2PD    32(R9), Z4
+	VBROADCASTSD (DI), Z5
+	VMULPD       Z5, Z3, Z3
+	VADDPD       Z0, Z3, Z3
+	VPADDQ       Z3, Z1, Z1
+	VMULPD       Z5, Z4, Z3
+	VADDPD       Z0, Z3, Z3
+	VPADDQ       Z3, Z2, Z2
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
+	DECQ         R8
+	JNZ          add1By2Row
+
+add1By2RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000040, CX
-	SUBQ    $0x02, DI
-	JMP     add2
+	SUBQ    $0x02, BX
+	JMP     add1By2
 
-add2Done:
-add1:
-	CMPQ    DI, $0x01
-	JL      add1Done
-	VMOVAPD Z1, Z2
-	MOVQ    rows_len+64(FP), R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-	TESTQ   R8, R8
-	JZ      add1RowDone
+add1By2Done:
+add1By1:
+	CMPQ         BX, $0x01
+	JL           add1By1Done
+	VBROADCASTSD start+120(FP), Z1
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), DI
+	MOVQ         rows_len+64(FP), R8
+	TESTQ        R8, R8
+	JZ           add1By1RowDone
 
-add1Row:
-	MOVLQSX      (R9), R11
-	IMULQ        DX, R11
-	ADDQ         CX, R11
-	VBROADCASTSD (R10), Z3
-	VCVTPS2PD    (R11), Z4
-	VMULPD       Z3, Z4, Z4
-	VADDPD       Z0, Z4, Z4
-	VPADDQ       Z4, Z2, Z2
-	ADDQ         $0x04, R9
-	ADDQ         $0x08, R10
+add1By1Row:
+	MOVLQSX      (SI), R9
+	IMULQ        DX, R9
+	ADDQ         CX, R9
+	VCVTPS2PD    (R9), Z2
+	VBROADCASTSD (DI), Z3
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z0, Z2, Z2
+	VPADDQ       Z2, Z1, Z1
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, DI
 	DECQ         R8
-	JNZ          add1Row
+	JNZ          add1By1Row
 
-add1RowDone:
-	VSUBPD  Z0, Z2, Z2
-	VADDPD  (AX), Z2, Z2
-	VMOVUPD Z2, (AX)
+add1By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000020, CX
-	SUBQ    $0x01, DI
-	JMP     add1
+	SUBQ    $0x01, BX
+	JMP     add1By1
+
+add1By1Done:
+	JMP end
 
 add1Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x02
+	JNE          add2Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Z0
+	MOVQ         DX, BX
+	SHRQ         $0x03, BX
+	SHLQ         $0x02, DX
+
+add2By4:
+	CMPQ         BX, $0x04
+	JL           add2By4Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	VBROADCASTSD start+120(FP), Z6
+	VBROADCASTSD start+120(FP), Z7
+	VBROADCASTSD start+120(FP), Z8
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add2By4RowDone
+
+add2By4Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Z9
+	VCVTPS2PD    32(R10), Z10
+	VCVTPS2PD    64(R10), Z11
+	VCVTPS2PD    96(R10), Z12
+	VBROADCASTSD (R8), Z13
+	VMULPD       Z13, Z9, Z14
+	VADDPD       Z0, Z14, Z14
+	VPADDQ       Z14, Z1, Z1
+	VMULPD       Z13, Z10, Z14
+	VADDPD       Z0, Z14, Z14
+	VPADDQ       Z14, Z2, Z2
+	VMULPD       Z13, Z11, Z14
+	VADDPD       Z0, Z14, Z14
+	VPADDQ       Z14, Z3, Z3
+	VMULPD       Z13, Z12, Z13
+	VADDPD       Z0, Z13, Z13
+	VPADDQ       Z13, Z4, Z4
+	VBROADCASTSD (R8)(DI*1), Z13
+	VMULPD       Z13, Z9, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z5, Z5
+	VMULPD       Z13, Z10, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z6, Z6
+	VMULPD       Z13, Z11, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z7, Z7
+	VMULPD       Z13, Z12, Z9
+	VADDPD       Z0, Z9, Z9
+	VPADDQ       Z9, Z8, Z8
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add2By4Row
+
+add2By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
+	VSUBPD  Z0, Z5, Z5
+	VADDPD  (AX)(SI*1), Z5, Z5
+	VMOVUPD Z5, (AX)(SI*1)
+	VSUBPD  Z0, Z6, Z6
+	VADDPD  64(AX)(SI*1), Z6, Z6
+	VMOVUPD Z6, 64(AX)(SI*1)
+	VSUBPD  Z0, Z7, Z7
+	VADDPD  128(AX)(SI*1), Z7, Z7
+	VMOVUPD Z7, 128(AX)(SI*1)
+	VSUBPD  Z0, Z8, Z8
+	VADDPD  192(AX)(SI*1), Z8, Z8
+	VMOVUPD Z8, 192(AX)(SI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x04, BX
+	JMP     add2By4
+
+add2By4Done:
+add2By1:
+	CMPQ         BX, $0x01
+	JL           add2By1Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add2By1RowDone
+
+add2By1Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Z3
+	VBROADCASTSD (R8), Z4
+	VMULPD       Z4, Z3, Z4
+	VADDPD       Z0, Z4, Z4
+	VPADDQ       Z4, Z1, Z1
+	VBROADCASTSD (R8)(DI*1), Z4
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z0, Z3, Z3
+	VPADDQ       Z3, Z2, Z2
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add2By1Row
+
+add2By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  (AX)(SI*1), Z2, Z2
+	VMOVUPD Z2, (AX)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x01, BX
+	JMP     add2By1
+
+add2By1Done:
+	JMP end
+
+add2Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x03
+	JNE          add3Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Z0
+	MOVQ         DX, BX
+	SHRQ         $0x03, BX
+	SHLQ         $0x02, DX
+
+add3By4:
+	CMPQ         BX, $0x04
+	JL           add3By4Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	VBROADCASTSD start+120(FP), Z6
+	VBROADCASTSD start+120(FP), Z7
+	VBROADCASTSD start+120(FP), Z8
+	VBROADCASTSD start+120(FP), Z9
+	VBROADCASTSD start+120(FP), Z10
+	VBROADCASTSD start+120(FP), Z11
+	VBROADCASTSD start+120(FP), Z12
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add3By4RowDone
+
+add3By4Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Z13
+	VCVTPS2PD    32(R10), Z14
+	VCVTPS2PD    64(R10), Z15
+	VCVTPS2PD    96(R10), Z16
+	VBROADCASTSD (R8), Z17
+	VMULPD       Z17, Z13, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z1, Z1
+	VMULPD       Z17, Z14, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z2, Z2
+	VMULPD       Z17, Z15, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z3, Z3
+	VMULPD       Z17, Z16, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z4, Z4
+	VBROADCASTSD (R8)(DI*1), Z17
+	VMULPD       Z17, Z13, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z5, Z5
+	VMULPD       Z17, Z14, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z6, Z6
+	VMULPD       Z17, Z15, Z18
+	VADDPD       Z0, Z18, Z18
+	VPADDQ       Z18, Z7, Z7
+	VMULPD       Z17, Z16, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z8, Z8
+	VBROADCASTSD (R8)(DI*2), Z17
+	VMULPD       Z17, Z13, Z13
+	VADDPD       Z0, Z13, Z13
+	VPADDQ       Z13, Z9, Z9
+	VMULPD       Z17, Z14, Z13
+	VADDPD       Z0, Z13, Z13
+	VPADDQ       Z13, Z10, Z10
+	VMULPD       Z17, Z15, Z13
+	VADDPD       Z0, Z13, Z13
+	VPADDQ       Z13, Z11, Z11
+	VMULPD       Z17, Z16, Z13
+	VADDPD       Z0, Z13, Z13
+	VPADDQ       Z13, Z12, Z12
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add3By4Row
+
+add3By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
+	VSUBPD  Z0, Z5, Z5
+	VADDPD  (AX)(SI*1), Z5, Z5
+	VMOVUPD Z5, (AX)(SI*1)
+	VSUBPD  Z0, Z6, Z6
+	VADDPD  64(AX)(SI*1), Z6, Z6
+	VMOVUPD Z6, 64(AX)(SI*1)
+	VSUBPD  Z0, Z7, Z7
+	VADDPD  128(AX)(SI*1), Z7, Z7
+	VMOVUPD Z7, 128(AX)(SI*1)
+	VSUBPD  Z0, Z8, Z8
+	VADDPD  192(AX)(SI*1), Z8, Z8
+	VMOVUPD Z8, 192(AX)(SI*1)
+	VSUBPD  Z0, Z9, Z9
+	VADDPD  (AX)(SI*2), Z9, Z9
+	VMOVUPD Z9, (AX)(SI*2)
+	VSUBPD  Z0, Z10, Z10
+	VADDPD  64(AX)(SI*2), Z10, Z10
+	VMOVUPD Z10, 64(AX)(SI*2)
+	VSUBPD  Z0, Z11, Z11
+	VADDPD  128(AX)(SI*2), Z11, Z11
+	VMOVUPD Z11, 128(AX)(SI*2)
+	VSUBPD  Z0, Z12, Z12
+	VADDPD  192(AX)(SI*2), Z12, Z12
+	VMOVUPD Z12, 192(AX)(SI*2)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x04, BX
+	JMP     add3By4
+
+add3By4Done:
+add3By1:
+	CMPQ         BX, $0x01
+	JL           add3By1Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	MOVQ         rows_len+64(FP), R9
+	TESTQ        R9, R9
+	JZ           add3By1RowDone
+
+add3By1Row:
+	MOVLQSX      (SI), R10
+	IMULQ        DX, R10
+	ADDQ         CX, R10
+	VCVTPS2PD    (R10), Z4
+	VBROADCASTSD (R8), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z0, Z5, Z5
+	VPADDQ       Z5, Z1, Z1
+	VBROADCASTSD (R8)(DI*1), Z5
+	VMULPD       Z5, Z4, Z5
+	VADDPD       Z0, Z5, Z5
+	VPADDQ       Z5, Z2, Z2
+	VBROADCASTSD (R8)(DI*2), Z5
+	VMULPD       Z5, Z4, Z4
+	VADDPD       Z0, Z4, Z4
+	VPADDQ       Z4, Z3, Z3
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R9
+	JNZ          add3By1Row
+
+add3By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  (AX)(SI*1), Z2, Z2
+	VMOVUPD Z2, (AX)(SI*1)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  (AX)(SI*2), Z3, Z3
+	VMOVUPD Z3, (AX)(SI*2)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x01, BX
+	JMP     add3By1
+
+add3By1Done:
+	JMP end
+
+add3Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x04
+	JNE          add4Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Z0
+	MOVQ         DX, BX
+	SHRQ         $0x03, BX
+	SHLQ         $0x02, DX
+
+add4By4:
+	CMPQ         BX, $0x04
+	JL           add4By4Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	VBROADCASTSD start+120(FP), Z6
+	VBROADCASTSD start+120(FP), Z7
+	VBROADCASTSD start+120(FP), Z8
+	VBROADCASTSD start+120(FP), Z9
+	VBROADCASTSD start+120(FP), Z10
+	VBROADCASTSD start+120(FP), Z11
+	VBROADCASTSD start+120(FP), Z12
+	VBROADCASTSD start+120(FP), Z13
+	VBROADCASTSD start+120(FP), Z14
+	VBROADCASTSD start+120(FP), Z15
+	VBROADCASTSD start+120(FP), Z16
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	LEAQ         (DI)(DI*2), R9
+	MOVQ         rows_len+64(FP), R10
+	TESTQ        R10, R10
+	JZ           add4By4RowDone
+
+add4By4Row:
+	MOVLQSX      (SI), R11
+	IMULQ        DX, R11
+	ADDQ         CX, R11
+	VCVTPS2PD    (R11), Z17
+	VCVTPS2PD    32(R11), Z18
+	VCVTPS2PD    64(R11), Z19
+	VCVTPS2PD    96(R11), Z20
+	VBROADCASTSD (R8), Z21
+	VMULPD       Z21, Z17, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z1, Z1
+	VMULPD       Z21, Z18, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z2, Z2
+	VMULPD       Z21, Z19, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z3, Z3
+	VMULPD       Z21, Z20, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z4, Z4
+	VBROADCASTSD (R8)(DI*1), Z21
+	VMULPD       Z21, Z17, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z5, Z5
+	VMULPD       Z21, Z18, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z6, Z6
+	VMULPD       Z21, Z19, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z7, Z7
+	VMULPD       Z21, Z20, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z8, Z8
+	VBROADCASTSD (R8)(DI*2), Z21
+	VMULPD       Z21, Z17, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z9, Z9
+	VMULPD       Z21, Z18, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z10, Z10
+	VMULPD       Z21, Z19, Z22
+	VADDPD       Z0, Z22, Z22
+	VPADDQ       Z22, Z11, Z11
+	VMULPD       Z21, Z20, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z12, Z12
+	VBROADCASTSD (R8)(R9*1), Z21
+	VMULPD       Z21, Z17, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z13, Z13
+	VMULPD       Z21, Z18, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z14, Z14
+	VMULPD       Z21, Z19, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z15, Z15
+	VMULPD       Z21, Z20, Z17
+	VADDPD       Z0, Z17, Z17
+	VPADDQ       Z17, Z16, Z16
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R10
+	JNZ          add4By4Row
+
+add4By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	LEAQ    (SI)(SI*2), DI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
+	VSUBPD  Z0, Z5, Z5
+	VADDPD  (AX)(SI*1), Z5, Z5
+	VMOVUPD Z5, (AX)(SI*1)
+	VSUBPD  Z0, Z6, Z6
+	VADDPD  64(AX)(SI*1), Z6, Z6
+	VMOVUPD Z6, 64(AX)(SI*1)
+	VSUBPD  Z0, Z7, Z7
+	VADDPD  128(AX)(SI*1), Z7, Z7
+	VMOVUPD Z7, 128(AX)(SI*1)
+	VSUBPD  Z0, Z8, Z8
+	VADDPD  192(AX)(SI*1), Z8, Z8
+	VMOVUPD Z8, 192(AX)(SI*1)
+	VSUBPD  Z0, Z9, Z9
+	VADDPD  (AX)(SI*2), Z9, Z9
+	VMOVUPD Z9, (AX)(SI*2)
+	VSUBPD  Z0, Z10, Z10
+	VADDPD  64(AX)(SI*2), Z10, Z10
+	VMOVUPD Z10, 64(AX)(SI*2)
+	VSUBPD  Z0, Z11, Z11
+	VADDPD  128(AX)(SI*2), Z11, Z11
+	VMOVUPD Z11, 128(AX)(SI*2)
+	VSUBPD  Z0, Z12, Z12
+	VADDPD  192(AX)(SI*2), Z12, Z12
+	VMOVUPD Z12, 192(AX)(SI*2)
+	VSUBPD  Z0, Z13, Z13
+	VADDPD  (AX)(DI*1), Z13, Z13
+	VMOVUPD Z13, (AX)(DI*1)
+	VSUBPD  Z0, Z14, Z14
+	VADDPD  64(AX)(DI*1), Z14, Z14
+	VMOVUPD Z14, 64(AX)(DI*1)
+	VSUBPD  Z0, Z15, Z15
+	VADDPD  128(AX)(DI*1), Z15, Z15
+	VMOVUPD Z15, 128(AX)(DI*1)
+	VSUBPD  Z0, Z16, Z16
+	VADDPD  192(AX)(DI*1), Z16, Z16
+	VMOVUPD Z16, 192(AX)(DI*1)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x04, BX
+	JMP     add4By4
+
+add4By4Done:
+add4By1:
+	CMPQ         BX, $0x01
+	JL           add4By1Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	LEAQ         (DI)(DI*2), R9
+	MOVQ         rows_len+64(FP), R10
+	TESTQ        R10, R10
+	JZ           add4By1RowDone
+
+add4By1Row:
+	MOVLQSX      (SI), R11
+	IMULQ        DX, R11
+	ADDQ         CX, R11
+	VCVTPS2PD    (R11), Z5
+	VBROADCASTSD (R8), Z6
+	VMULPD       Z6, Z5, Z6
+	VADDPD       Z0, Z6, Z6
+	VPADDQ       Z6, Z1, Z1
+	VBROADCASTSD (R8)(DI*1), Z6
+	VMULPD       Z6, Z5, Z6
+	VADDPD       Z0, Z6, Z6
+	VPADDQ       Z6, Z2, Z2
+	VBROADCASTSD (R8)(DI*2), Z6
+	VMULPD       Z6, Z5, Z6
+	VADDPD       Z0, Z6, Z6
+	VPADDQ       Z6, Z3, Z3
+	VBROADCASTSD (R8)(R9*1), Z6
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z0, Z5, Z5
+	VPADDQ       Z5, Z4, Z4
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R10
+	JNZ          add4By1Row
+
+add4By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	LEAQ    (SI)(SI*2), DI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  (AX)(SI*1), Z2, Z2
+	VMOVUPD Z2, (AX)(SI*1)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  (AX)(SI*2), Z3, Z3
+	VMOVUPD Z3, (AX)(SI*2)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  (AX)(DI*1), Z4, Z4
+	VMOVUPD Z4, (AX)(DI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x01, BX
+	JMP     add4By1
+
+add4By1Done:
+	JMP end
+
+add4Done:
+	MOVQ         vectors+128(FP), AX
+	CMPQ         AX, $0x05
+	JNE          add5Done
+	MOVQ         sum_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
+	VBROADCASTSD magic+112(FP), Z0
+	MOVQ         DX, BX
+	SHRQ         $0x03, BX
+	SHLQ         $0x02, DX
+
+add5By4:
+	CMPQ         BX, $0x04
+	JL           add5By4Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	VBROADCASTSD start+120(FP), Z6
+	VBROADCASTSD start+120(FP), Z7
+	VBROADCASTSD start+120(FP), Z8
+	VBROADCASTSD start+120(FP), Z9
+	VBROADCASTSD start+120(FP), Z10
+	VBROADCASTSD start+120(FP), Z11
+	VBROADCASTSD start+120(FP), Z12
+	VBROADCASTSD start+120(FP), Z13
+	VBROADCASTSD start+120(FP), Z14
+	VBROADCASTSD start+120(FP), Z15
+	VBROADCASTSD start+120(FP), Z16
+	VBROADCASTSD start+120(FP), Z17
+	VBROADCASTSD start+120(FP), Z18
+	VBROADCASTSD start+120(FP), Z19
+	VBROADCASTSD start+120(FP), Z20
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	LEAQ         (DI)(DI*2), R9
+	MOVQ         rows_len+64(FP), R10
+	TESTQ        R10, R10
+	JZ           add5By4RowDone
+
+add5By4Row:
+	MOVLQSX      (SI), R11
+	IMULQ        DX, R11
+	ADDQ         CX, R11
+	VCVTPS2PD    (R11), Z21
+	VCVTPS2PD    32(R11), Z22
+	VCVTPS2PD    64(R11), Z23
+	VCVTPS2PD    96(R11), Z24
+	VBROADCASTSD (R8), Z25
+	VMULPD       Z25, Z21, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z1, Z1
+	VMULPD       Z25, Z22, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z2, Z2
+	VMULPD       Z25, Z23, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z3, Z3
+	VMULPD       Z25, Z24, Z25
+	VADDPD       Z0, Z25, Z25
+	VPADDQ       Z25, Z4, Z4
+	VBROADCASTSD (R8)(DI*1), Z25
+	VMULPD       Z25, Z21, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z5, Z5
+	VMULPD       Z25, Z22, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z6, Z6
+	VMULPD       Z25, Z23, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z7, Z7
+	VMULPD       Z25, Z24, Z25
+	VADDPD       Z0, Z25, Z25
+	VPADDQ       Z25, Z8, Z8
+	VBROADCASTSD (R8)(DI*2), Z25
+	VMULPD       Z25, Z21, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z9, Z9
+	VMULPD       Z25, Z22, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z10, Z10
+	VMULPD       Z25, Z23, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z11, Z11
+	VMULPD       Z25, Z24, Z25
+	VADDPD       Z0, Z25, Z25
+	VPADDQ       Z25, Z12, Z12
+	VBROADCASTSD (R8)(R9*1), Z25
+	VMULPD       Z25, Z21, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z13, Z13
+	VMULPD       Z25, Z22, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z14, Z14
+	VMULPD       Z25, Z23, Z26
+	VADDPD       Z0, Z26, Z26
+	VPADDQ       Z26, Z15, Z15
+	VMULPD       Z25, Z24, Z25
+	VADDPD       Z0, Z25, Z25
+	VPADDQ       Z25, Z16, Z16
+	VBROADCASTSD (R8)(DI*4), Z25
+	VMULPD       Z25, Z21, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z17, Z17
+	VMULPD       Z25, Z22, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z18, Z18
+	VMULPD       Z25, Z23, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z19, Z19
+	VMULPD       Z25, Z24, Z21
+	VADDPD       Z0, Z21, Z21
+	VPADDQ       Z21, Z20, Z20
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R10
+	JNZ          add5By4Row
+
+add5By4RowDone:
+	LEAQ    (DX)(DX*1), SI
+	LEAQ    (SI)(SI*2), DI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPD Z2, 64(AX)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  128(AX), Z3, Z3
+	VMOVUPD Z3, 128(AX)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  192(AX), Z4, Z4
+	VMOVUPD Z4, 192(AX)
+	VSUBPD  Z0, Z5, Z5
+	VADDPD  (AX)(SI*1), Z5, Z5
+	VMOVUPD Z5, (AX)(SI*1)
+	VSUBPD  Z0, Z6, Z6
+	VADDPD  64(AX)(SI*1), Z6, Z6
+	VMOVUPD Z6, 64(AX)(SI*1)
+	VSUBPD  Z0, Z7, Z7
+	VADDPD  128(AX)(SI*1), Z7, Z7
+	VMOVUPD Z7, 128(AX)(SI*1)
+	VSUBPD  Z0, Z8, Z8
+	VADDPD  192(AX)(SI*1), Z8, Z8
+	VMOVUPD Z8, 192(AX)(SI*1)
+	VSUBPD  Z0, Z9, Z9
+	VADDPD  (AX)(SI*2), Z9, Z9
+	VMOVUPD Z9, (AX)(SI*2)
+	VSUBPD  Z0, Z10, Z10
+	VADDPD  64(AX)(SI*2), Z10, Z10
+	VMOVUPD Z10, 64(AX)(SI*2)
+	VSUBPD  Z0, Z11, Z11
+	VADDPD  128(AX)(SI*2), Z11, Z11
+	VMOVUPD Z11, 128(AX)(SI*2)
+	VSUBPD  Z0, Z12, Z12
+	VADDPD  192(AX)(SI*2), Z12, Z12
+	VMOVUPD Z12, 192(AX)(SI*2)
+	VSUBPD  Z0, Z13, Z13
+	VADDPD  (AX)(DI*1), Z13, Z13
+	VMOVUPD Z13, (AX)(DI*1)
+	VSUBPD  Z0, Z14, Z14
+	VADDPD  64(AX)(DI*1), Z14, Z14
+	VMOVUPD Z14, 64(AX)(DI*1)
+	VSUBPD  Z0, Z15, Z15
+	VADDPD  128(AX)(DI*1), Z15, Z15
+	VMOVUPD Z15, 128(AX)(DI*1)
+	VSUBPD  Z0, Z16, Z16
+	VADDPD  192(AX)(DI*1), Z16, Z16
+	VMOVUPD Z16, 192(AX)(DI*1)
+	VSUBPD  Z0, Z17, Z17
+	VADDPD  (AX)(SI*4), Z17, Z17
+	VMOVUPD Z17, (AX)(SI*4)
+	VSUBPD  Z0, Z18, Z18
+	VADDPD  64(AX)(SI*4), Z18, Z18
+	VMOVUPD Z18, 64(AX)(SI*4)
+	VSUBPD  Z0, Z19, Z19
+	VADDPD  128(AX)(SI*4), Z19, Z19
+	VMOVUPD Z19, 128(AX)(SI*4)
+	VSUBPD  Z0, Z20, Z20
+	VADDPD  192(AX)(SI*4), Z20, Z20
+	VMOVUPD Z20, 192(AX)(SI*4)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x04, BX
+	JMP     add5By4
+
+add5By4Done:
+add5By1:
+	CMPQ         BX, $0x01
+	JL           add5By1Done
+	VBROADCASTSD start+120(FP), Z1
+	VBROADCASTSD start+120(FP), Z2
+	VBROADCASTSD start+120(FP), Z3
+	VBROADCASTSD start+120(FP), Z4
+	VBROADCASTSD start+120(FP), Z5
+	MOVQ         rows_base+56(FP), SI
+	MOVQ         fRow+104(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         f_base+80(FP), R8
+	LEAQ         (DI)(DI*2), R9
+	MOVQ         rows_len+64(FP), R10
+	TESTQ        R10, R10
+	JZ           add5By1RowDone
+
+add5By1Row:
+	MOVLQSX      (SI), R11
+	IMULQ        DX, R11
+	ADDQ         CX, R11
+	VCVTPS2PD    (R11), Z6
+	VBROADCASTSD (R8), Z7
+	VMULPD       Z7, Z6, Z7
+	VADDPD       Z0, Z7, Z7
+	VPADDQ       Z7, Z1, Z1
+	VBROADCASTSD (R8)(DI*1), Z7
+	VMULPD       Z7, Z6, Z7
+	VADDPD       Z0, Z7, Z7
+	VPADDQ       Z7, Z2, Z2
+	VBROADCASTSD (R8)(DI*2), Z7
+	VMULPD       Z7, Z6, Z7
+	VADDPD       Z0, Z7, Z7
+	VPADDQ       Z7, Z3, Z3
+	VBROADCASTSD (R8)(R9*1), Z7
+	VMULPD       Z7, Z6, Z7
+	VADDPD       Z0, Z7, Z7
+	VPADDQ       Z7, Z4, Z4
+	VBROADCASTSD (R8)(DI*4), Z7
+	VMULPD       Z7, Z6, Z6
+	VADDPD       Z0, Z6, Z6
+	VPADDQ       Z6, Z5, Z5
+	ADDQ         $0x04, SI
+	ADDQ         $0x08, R8
+	DECQ         R10
+	JNZ          add5By1Row
+
+add5By1RowDone:
+	LEAQ    (DX)(DX*1), SI
+	LEAQ    (SI)(SI*2), DI
+	VSUBPD  Z0, Z1, Z1
+	VADDPD  (AX), Z1, Z1
+	VMOVUPD Z1, (AX)
+	VSUBPD  Z0, Z2, Z2
+	VADDPD  (AX)(SI*1), Z2, Z2
+	VMOVUPD Z2, (AX)(SI*1)
+	VSUBPD  Z0, Z3, Z3
+	VADDPD  (AX)(SI*2), Z3, Z3
+	VMOVUPD Z3, (AX)(SI*2)
+	VSUBPD  Z0, Z4, Z4
+	VADDPD  (AX)(DI*1), Z4, Z4
+	VMOVUPD Z4, (AX)(DI*1)
+	VSUBPD  Z0, Z5, Z5
+	VADDPD  (AX)(SI*4), Z5, Z5
+	VMOVUPD Z5, (AX)(SI*4)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x01, BX
+	JMP     add5By1
+
+add5By1Done:
+	JMP end
+
+add5Done:
+end:
 	VZEROUPPER
 	RET
 

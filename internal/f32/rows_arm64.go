@@ -7,12 +7,12 @@ package f32
 // rowDotsNEON does the same as rowDotsPortable.
 //
 //go:noescape
-func rowDotsNEON(z []float64, x []float32, stride int, rows []int32, w []float64)
+func rowDotsNEON(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
 
 // addRowsNEON does the same as addRowsPortable.
 //
 //go:noescape
-func addRowsNEON(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
+func addRowsNEON(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic, start float64, vectors int)
 
 // expWideNEON does the same as expWidePortable.
 //

@@ -4,16 +4,16 @@
 
 #include "textflag.h"
 
-// func rowDotsNEON(z []float64, x []float32, stride int, rows []int32, w []float64)
-TEXT ·rowDotsNEON(SB), NOSPLIT, $0-104
+// func rowDotsNEON(z []float64, zRow int, x []float32, stride int, rows []int32, w []float64, vectors int)
+TEXT ·rowDotsNEON(SB), NOSPLIT, $0-120
 	MOVD z_base+0(FP), R0
-	MOVD x_base+24(FP), R1
-	MOVD stride+48(FP), R2
-	MOVD rows_base+56(FP), R3
-	MOVD w_base+80(FP), R4
+	MOVD x_base+32(FP), R1
+	MOVD stride+56(FP), R2
+	MOVD rows_base+64(FP), R3
+	MOVD w_base+88(FP), R4
 	LSR $3, R2, R5
 	LSL $2, R2
-	MOVD rows_len+64(FP), R6
+	MOVD rows_len+72(FP), R6
 by41:
 	CMP $4, R6
 	BLT done2
@@ -162,16 +162,16 @@ done8:
 done6:
 	RET
 
-// func addRowsNEON(sum []float64, x []float32, stride int, rows []int32, f []float64, magic, start float64)
-TEXT ·addRowsNEON(SB), NOSPLIT, $0-120
+// func addRowsNEON(sum []float64, x []float32, stride int, rows []int32, f []float64, fRow int, magic, start float64, vectors int)
+TEXT ·addRowsNEON(SB), NOSPLIT, $0-136
 	MOVD sum_base+0(FP), R0
 	MOVD x_base+24(FP), R1
 	MOVD stride+48(FP), R2
 	MOVD rows_base+56(FP), R3
 	MOVD f_base+80(FP), R4
-	FMOVD magic+104(FP), F0
+	FMOVD magic+112(FP), F0
 	WORD $0x4e080400 // dup v0.2d, v0.d[0]
-	FMOVD start+112(FP), F1
+	FMOVD start+120(FP), F1
 	WORD $0x4e080421 // dup v1.2d, v1.d[0]
 	MOVD sum_len+8(FP), R5
 	LSR $3, R5

@@ -33,7 +33,7 @@ func TestRowKernels(t *testing.T) {
 				got, all := guarded(make([]float64, n))
 				want, allWant := guarded(make([]float64, n))
 				RowDots(got, x, stride, rows, w)
-				rowDotsPortable(want, x, stride, rows, w)
+				rowDotsPortable(want, n, x, stride, rows, w, 1)
 				if !sameWides(all, allWant) {
 					t.Fatalf("RowDots of %d rows of %d: %v, want %v", n, stride, got, want)
 				}
@@ -43,9 +43,47 @@ func TestRowKernels(t *testing.T) {
 				got, all = guarded(make([]float64, stride))
 				want, allWant = guarded(make([]float64, stride))
 				AddRows(got, x, stride, rows, f, magicOf(0x1p-7))
-				addRowsPortable(want, x, stride, rows, f, magicOf(0x1p-7), 0)
+				addRowsPortable(want, x, stride, rows, f, n, magicOf(0x1p-7), 0, 1)
 				if !sameWides(all, allWant) {
 					t.Fatalf("AddRows of %d rows of %d: %v, want %v", n, stride, got, want)
+				}
+			}
+		}
+	})
+}
+
+// Several vectors at once give the bits of each by itself.
+func TestRowKernelsOfSeveralVectors(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(47)
+		for _, stride := range []int{8, 16, 40, 104} {
+			for vectors := 1; vectors <= 12; vectors++ {
+				for _, n := range []int{0, 1, 3, 4, 11} {
+					x, rows := someRows(r, stride, n)
+					w := make([]float64, vectors*stride)
+					Widen(w, randomFloats(r, len(w)))
+					got, all := guarded(make([]float64, vectors*n))
+					want, allWant := guarded(make([]float64, vectors*n))
+					RowDots(got, x, stride, rows, w)
+					for k := range vectors {
+						rowDotsPortable(want[k*n:], n, x, stride, rows, w[k*stride:][:stride], 1)
+					}
+					if !sameWides(all, allWant) {
+						t.Fatalf("RowDots of %d rows of %d and %d vectors: %v, want %v", n, stride, vectors, got, want)
+					}
+					f := randomWides(r, vectors*n)
+					for i := range f {
+						f[i] = math.Tanh(f[i]) * 0x1p20
+					}
+					got, all = guarded(make([]float64, vectors*stride))
+					want, allWant = guarded(make([]float64, vectors*stride))
+					AddRows(got, x, stride, rows, f, magicOf(0x1p-7))
+					for k := range vectors {
+						addRowsPortable(want[k*stride:][:stride], x, stride, rows, f[k*n:], n, magicOf(0x1p-7), 0, 1)
+					}
+					if !sameWides(all, allWant) {
+						t.Fatalf("AddRows of %d rows of %d to %d sums: %v, want %v", n, stride, vectors, got, want)
+					}
 				}
 			}
 		}
@@ -220,6 +258,8 @@ func TestRowKernelsPanicOnMisuse(t *testing.T) {
 		"RowDots of a row that is not":  func() { RowDots(z, x, 16, []int32{0, 3}, w) },
 		"RowDots of other parameters":   func() { RowDots(z, x, 16, rows, w[:8]) },
 		"RowDots of parts of a vector":  func() { RowDots(z, x, 12, rows, w[:12]) },
+		"RowDots of no vector":          func() { RowDots(nil, x, 16, rows, nil) },
+		"RowDots of numbers of another": func() { RowDots(z, x, 8, rows, w) },
 		"RowDots of too few numbers":    func() { RowDots(z[:1], x, 16, rows, w) },
 		"AddRows of a row that is not":  func() { AddRows(w, x, 16, []int32{3, 0}, z, magicOf(1)) },
 		"AddRows to another sum":        func() { AddRows(w[:8], x, 16, rows, z, magicOf(1)) },

@@ -1817,7 +1817,7 @@ done:
 	RET
 
 // func sumSquaresAVX512(x []float32) float64
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-32
 	MOVQ   x_base+0(FP), AX
 	VPXORD Z0, Z0, Z0
@@ -1859,7 +1859,7 @@ done:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF64X2 $0x01, Y0, X1
 	VADDPD        X1, X0, X0
 	VPERMILPD     $0x01, X0, X1
 	VADDSD        X1, X0, X0

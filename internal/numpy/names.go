@@ -25,5 +25,5 @@ func ParseArrays(text string) (Arrays, error) {
 	return a, nil
 }
 
-// Training returns the names of the arrays of the training set alone.
+// Training returns only the names of the arrays of the training set.
 func (a Arrays) Training() Arrays { return Arrays{X: a.X, Y: a.Y} }

@@ -33,7 +33,7 @@ func (p Number) Shows(v float64) bool {
 }
 
 // IsNear reports whether v is within 1 % of p. Some tables print a round ε, and their sizes were
-// chosen so that the ε of the run is that near.
+// chosen such that the run's ε is within 1 % of it.
 func (p Number) IsNear(v float64) bool { return math.Abs(v/p.Value()-1) <= 0.01 }
 
 // Case is one of the paper's three settings. It holds the parameters that all tables of this setting

@@ -29,7 +29,7 @@ type Picture struct {
 	Lines                 []Line
 	YMin, YMax            float64
 	Logarithmic           bool // whether both axes are logarithmic
-	LogarithmicX          bool // whether the axis of x is
+	LogarithmicX          bool // whether the x axis is logarithmic
 
 	XNames, YNames []string       // labels at the positions 0, 1, … of an axis instead of numbers
 	Marks          []plot.Plotter // drawn under the lines
@@ -58,8 +58,8 @@ type Line struct {
 	Scatter   bool // only points, each with a bar from lo to hi
 	// Colour is the line's colour. The zero value means the next colour of the palette.
 	Colour color.RGBA
-	// Like is the number, from 1, of the line whose dashes and marks this line has; 0 means its
-	// own. The pieces of an interrupted line then look alike.
+	// Like is the number, counted from 1, of another line whose dashes and marks this line has. 0 means
+	// that it has its own. The pieces of an interrupted line then look alike.
 	Like int
 }
 

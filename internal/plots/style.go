@@ -21,8 +21,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Style has the size, the typeface and the like of a picture. The zero value is the style of the
-// program's own pictures.
+// Style has the size and the typeface of a picture, and similar settings. The zero value is the
+// style of the program's own pictures.
 type Style struct {
 	Bare  bool    // without title, caption and table, which a paper typesets itself; a warning stays
 	Width float64 // in inches, in [MinWidth, MaxWidth]; 0 means UsualWidth

@@ -18,28 +18,31 @@ func TestNobodyWaitsInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		s := &Screen{w: &out, columns: 30}
-		stop := s.Watch()
-		time.Sleep(time.Minute)
-		if out.Len() > 0 {
-			t.Errorf("shown before anything began: %q", &out)
+		shown := func() string { // since the last call
+			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			defer out.Reset()
+			return out.String()
 		}
+		stop := s.Watch()
+		expect := func(when, want string) {
+			t.Helper()
+			if got := shown(); got != want {
+				t.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		expect("before anything began", "")
 		s.Begin("proactivedp propose")
 		time.Sleep(LongestSilence)
-		synctest.Wait()
-		if want := eraseLine + "proactivedp propose: still wor"[:29]; out.String() != want {
-			t.Errorf("after %v: %q, want %q", LongestSilence, &out, want)
-		}
-		out.Reset()
+		expect("after a while", eraseLine+"proactivedp propose: still wo")
 		fmt.Fprintln(s, "done")
-		if want := eraseLine + "done\n"; out.String() != want {
-			t.Errorf("then %q, want %q", &out, want)
-		}
+		expect("then", eraseLine+"done\n")
 		time.Sleep(LongestSilence)
-		out.Reset()
+		expect("after another while", eraseLine+"proactivedp propose: still wo")
 		stop()
-		if out.String() != eraseLine {
-			t.Errorf("at the end %q, want %q", &out, eraseLine)
-		}
+		expect("at the end", eraseLine)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

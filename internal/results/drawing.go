@@ -18,15 +18,15 @@ type Drawing struct {
 	Style
 }
 
-// Style has the size, the typeface and the like of a picture. The zero value is this program's own
-// style.
+// Style has the size and the typeface of a picture, and similar settings. The zero value is this
+// program's own style.
 type Style struct {
 	// Bare omits title, caption and table, for papers that have their own.
 	Bare  bool    `json:"bare,omitempty"`
-	Width float64 `json:"width_inches,omitempty"`     // in [2, 40]; 0: 19 cm
-	Font  string  `json:"font,omitempty"`             // sans, serif or mono; "": sans
-	Size  float64 `json:"font_size_points,omitempty"` // of the axes' labels, in [4, 40]; 0: 10
-	DPI   int     `json:"dpi,omitempty"`              // of PNG, in [20, 1200]; 0: 150
+	Width float64 `json:"width_inches,omitempty"`     // in [2, 40]; 0 means 19 cm
+	Font  string  `json:"font,omitempty"`             // sans, serif or mono; "" means sans
+	Size  float64 `json:"font_size_points,omitempty"` // size of the axes' labels, in [4, 40]; 0 means 10
+	DPI   int     `json:"dpi,omitempty"`              // resolution of PNG, in [20, 1200]; 0 means 150
 }
 
 // Picture draws itself to w in the given format and style.

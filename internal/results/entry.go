@@ -88,8 +88,8 @@ func hasOurPage(dir, name string) bool {
 // maxPage is the largest size of a page that is read, in bytes.
 const maxPage = 16 << 20
 
-// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the cells
-// more, the data, the command and links.
+// WriteRow writes the entry as a row of a Markdown table: a thumbnail, the name, the title, the
+// cells in more, the data, the command and links.
 func (e Entry) WriteRow(w io.Writer, more ...string) error {
 	var own strings.Builder
 	for _, cell := range more {

@@ -27,8 +27,9 @@ type Manifest struct {
 	SHA256  string   `json:"manifest_sha256"`  // see WriteManifest
 }
 
-// WriteFigure writes a figure to a folder as experiments.Make does: the picture in the formats of
-// m.Drawing, the data in long form with a header, and the manifest. sources are its data.
+// WriteFigure writes a figure to a folder in the form of experiments.Make: the picture in the
+// formats of m.Drawing, the data in long form with a header, and the manifest. The manifest
+// describes the data of the sources.
 func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sources []*train.Source,
 	took time.Duration) error {
 	m.Data = nil

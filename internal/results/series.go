@@ -198,8 +198,8 @@ func (t *table) sizesAtOneEpsilon() ([]float64, error) {
 	return means, nil
 }
 
-// OneEpsilon is the series of a figure of equal budgets in which every sample size has the noise for one
-// certified ε.
+// OneEpsilon is the series of a figure of equal budgets in which all sample sizes have the same
+// certified ε. Each has the noise for it.
 const OneEpsilon = "the same ε for every s"
 
 // fraction is the fraction of the accuracy that is left at one σ.

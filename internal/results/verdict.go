@@ -21,7 +21,7 @@ import (
 // Verdict says whether a folder of results confirms a statement.
 type Verdict string
 
-// The verdicts.
+// The verdicts on a statement.
 const (
 	Reproduced Verdict = "reproduced"
 	// Exceeded means that our value is better than the stated one.
@@ -36,7 +36,7 @@ const (
 type Finding struct {
 	paper.Claim
 	Ours  string  // our value, with its spread
-	Seeds int     // of the setting with the fewest
+	Seeds int     // number of seeds, of the setting with the fewest
 	Scale float64 // fraction of the paper's K that was run
 	// Synthetic says that the data are a synthetic stand-in, about which the paper states nothing.
 	Synthetic bool

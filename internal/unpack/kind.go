@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Kind is what a file is, in words.
+// Kind is the kind of a file, in the words of messages.
 type Kind string
 
-// The kinds that this program reads, and what is not one of a known kind.
+// The kinds that this program tells apart. Unknown includes text.
 const (
 	Unknown Kind = ""
 	Array   Kind = "an array of NumPy (.npy)"
 	Archive Kind = "an archive of NumPy (.npz)"
-	Zip     Kind = "a zip archive" // of other files, or of none
+	Zip     Kind = "a zip archive" // without arrays
 	IDX     Kind = "an IDX file"
 	Binary  Kind = "a binary file"
 )

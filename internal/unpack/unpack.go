@@ -76,10 +76,10 @@ func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(bounded.Reader(z, most), BufferSize), nil
 }
 
-// startSize is how many bytes of a file show what it is.
+// startSize is the number of bytes from which the kind of a file is recognised.
 const startSize = 512
 
-// Text is Reader for a file of text. It returns an error that says what the file is if it is not text.
+// Text is Reader for a file of text. If the file is not text, the error names its kind.
 func Text(r io.Reader) (*bufio.Reader, error) {
 	in, err := Reader(r)
 	if err != nil {

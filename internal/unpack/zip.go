@@ -69,8 +69,8 @@ func TextFile(f *os.File, r io.Reader) (*bufio.Reader, error) {
 	return in, checkText(in)
 }
 
-// Name returns the name that says what is in the file at path: that of the text in a zip archive, see
-// [TextFile], otherwise path itself.
+// Name returns the name that says what is in the file at path. For a zip archive it is the name of the text in it, see
+// [TextFile]; otherwise it is path itself.
 func Name(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

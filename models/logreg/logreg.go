@@ -38,6 +38,7 @@ type Model struct {
 var _ interface {
 	models.Adder
 	models.Checker
+	models.Layered
 	models.Reader
 	models.Weightable
 } = (*Model)(nil)
@@ -361,4 +362,9 @@ func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch mo
 	for i, z := range m.logits(params, b, scratch) {
 		out[2*i], out[2*i+1] = 0, z
 	}
+}
+
+// Layers implements models.Layered.
+func (m *Model) Layers() []models.Layer {
+	return []models.Layer{models.NewLayer(0, "dense", 1, m.features)}
 }

@@ -51,6 +51,29 @@ func Conform(t *testing.T, c Case) {
 	t.Run("PredictsItsClasses", c.predicts)
 	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
 	t.Run("SameBitsInAnyOrder", c.sameBits)
+	t.Run("LayersHaveAllParameters", c.layers)
+}
+
+// layers checks that the tensors of a model that describes its layers are all of its parameters.
+func (c Case) layers(t *testing.T) {
+	m, ok := c.Model.(models.Layered)
+	if !ok {
+		return
+	}
+	size, names := 0, map[string]bool{}
+	for _, l := range m.Layers() {
+		if l.Weight == nil {
+			continue
+		}
+		size += l.Weight.Size() + l.Bias.Size()
+		names[l.Weight.Name], names[l.Bias.Name] = true, true
+		if l.Weight.Shape[0] != l.Bias.Size() {
+			t.Errorf("%s: %d outputs of the weights, %d biases", l.Name, l.Weight.Shape[0], l.Bias.Size())
+		}
+	}
+	if size != m.NumParams() || len(names) == 0 || len(names)%2 != 0 {
+		t.Errorf("%d parameters in %d tensors, want %d", size, len(names), m.NumParams())
+	}
 }
 
 // points returns the parameter vectors for the tests: the initial one, and two random ones of
@@ -279,8 +302,8 @@ func (c Case) call(t *testing.T, scratch models.Scratch) map[string]func() bool 
 		"the labels are": inUse(labels)}
 }
 
-// separate returns a slice of n numbers with an allocation of its own, because the runtime puts
-// small slices into a shared one.
+// separate returns a slice of n numbers in a separate allocation, because the runtime puts small
+// slices into a shared one.
 func separate[T any](n int) []T { return make([]T, n, n+64) }
 
 // inUse returns a function that reports whether the memory of x is still reachable.

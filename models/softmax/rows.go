@@ -34,47 +34,38 @@ func (r *bySet) addTo(sum, step []float64, grid models.Grid) {
 // pixels are the rows of a set of images, converted block by block. All of them would take four
 // times the memory of the images.
 type pixels struct {
-	images *data.Images   // the images of the tables, or nil
-	tables [][256]float32 // for each channel, the input for each value of a pixel
-	width  int            // of a row: the number of pixels, rounded up
-	x      []float32      // the block, [row][width]
-	places [block]int32   // 0, 1, …
+	images *data.Images // the images of the last block, or nil
+	width  int          // of a row: the number of pixels, rounded up
+	x      []float32    // the block, [row][width]
+	places [block]int32 // 0, 1, …
 	n      int
 }
 
-// of prepares the tables for the images m. They have the same bits as the inputs of a network in
-// package nn.
+// of prepares for the images m.
 func (p *pixels) of(m *data.Images) {
 	if p.images == m {
 		return
 	}
-	p.images, p.tables = m, make([][256]float32, m.Channels)
+	p.images = m
 	p.width = (m.Size() + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
-	p.x = make([]float32, block*p.width)
+	p.x = make([]float32, rowsAtOnce(p.width)*p.width)
 	for i := range p.places {
 		p.places[i] = int32(i)
-	}
-	for c := range p.tables {
-		mean, std := float64(m.Mean[c]), float64(m.Std[c])
-		scale, shift := float32(1/(255*std)), float32(-mean/std)
-		for v := range p.tables[c] {
-			p.tables[c][v] = float32(scale*float32(v)) + shift
-		}
 	}
 }
 
 func (p *pixels) columns() int { return p.width }
 
+// load converts pixels as the input of a network in package nn does, with the same bits.
 func (p *pixels) load(numbers []int32) {
 	p.n = len(numbers)
 	area := p.images.Height * p.images.Width
-	for i, number := range numbers {
-		image := p.images.Image(int(number))
-		for c := range p.tables {
-			table, to := &p.tables[c], p.x[i*p.width+c*area:][:area]
-			for j, v := range image[c*area:][:area] {
-				to[j] = table[v]
-			}
+	for c := range p.images.Channels {
+		mean, std := float64(p.images.Mean[c]), float64(p.images.Std[c])
+		scale, shift := float32(1/(255*std)), float32(-mean/std)
+		for i, number := range numbers {
+			from, to := p.images.Image(int(number))[c*area:][:area], p.x[i*p.width+c*area:][:area]
+			f32.FromBytes(to, from, scale, shift)
 		}
 	}
 }

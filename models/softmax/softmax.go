@@ -37,6 +37,7 @@ type Model struct {
 var _ interface {
 	models.Bounded
 	models.Checker
+	models.Layered
 	models.Scorer
 	models.Weightable
 } = (*Model)(nil)
@@ -103,20 +104,29 @@ func weights[T any](m *Model, params []T, k int) []T { return params[k*m.feature
 // biases returns the biases in a vector of the model's length.
 func biases[T any](m *Model, params []T) []T { return params[m.classes*m.features:][:m.classes] }
 
-// block is the number of examples that are computed at a time.
+// block is the largest number of examples that are computed at a time.
 const block = 64
+
+// rowsAtOnce returns the number of examples that are computed at a time. Their rows are read twice,
+// for the logits and for the sum, and should still be in the second-level cache. A block also loads
+// and stores the sum, so it should not be too small.
+func rowsAtOnce(columns int) int {
+	const floats, least = 1 << 17, 16
+	return max(least, min(block, floats/columns/4*4))
+}
 
 // scratch is the model's working memory. columns is the number of columns of a stored row.
 type scratch struct {
-	wide   []float64        // for ClippedGradSum; nil until it is needed
-	w, sum []float64        // weights, and sums of rows: [class][columns]
-	z      [][block]float64 // for a block of examples, by class: the logits, then their exponentials, then the residuals
+	wide   []float64 // for ClippedGradSum; nil until it is needed
+	w, sum []float64 // weights, and sums of rows: [class][columns]
+	z      []float64 // [class][example] of a block: the logits, then their exponentials, then the residuals
+	n      int       // the number of examples in z
 	set    bySet
 	pixels pixels
 }
 
 // NewScratch implements models.Model.
-func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([][block]float64, m.classes)} }
+func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([]float64, m.classes*block)} }
 
 // prepare prepares the scratch for a data set's rows and returns them.
 func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
@@ -145,32 +155,34 @@ func (s *scratch) end() { s.set.numbers = nil }
 
 // logits sets s.z to the logits of a block of rows.
 func (m *Model) logits(s *scratch, params []float32, x rows, numbers []int32) {
+	s.n = len(numbers)
+	s.z = s.z[:m.classes*s.n]
 	x.load(numbers)
-	n := x.columns()
+	x.dots(s.z, s.w)
 	for k, b := range biases(m, params) {
-		z := s.z[k][:len(numbers)]
-		x.dots(z, s.w[k*n:][:n])
+		z := s.z[k*s.n:][:s.n]
 		for i := range z {
 			z[i] += float64(b)
 		}
 	}
 }
 
-// exponentials replaces the logits in s.z with e^(z − the example's largest logit), for the first n
-// examples.
-func (s *scratch) exponentials(n int) {
-	for i := range n {
-		most := math.Inf(-1)
-		for k := range s.z {
-			most = max(most, s.z[k][i])
-		}
-		for k := range s.z {
-			s.z[k][i] -= most
+// exponentials replaces the logits in s.z with e^(z − the example's largest logit).
+func (s *scratch) exponentials() {
+	var most [block]float64
+	largest := most[:s.n]
+	copy(largest, s.z)
+	for z := s.z[s.n:]; len(z) > 0; z = z[s.n:] {
+		for i := range largest {
+			largest[i] = max(largest[i], z[i])
 		}
 	}
-	for k := range s.z {
-		f32.ExpWide(s.z[k][:(n+f32.WideLanes-1)/f32.WideLanes*f32.WideLanes])
+	for z := s.z; len(z) > 0; z = z[s.n:] {
+		for i, v := range largest {
+			z[i] -= v
+		}
 	}
+	f32.ExpWide(s.z[:(len(s.z)+f32.WideLanes-1)/f32.WideLanes*f32.WideLanes])
 }
 
 // residual replaces an example's s.z, which is e^z times a common factor, with a = p − e_y and
@@ -178,19 +190,19 @@ func (s *scratch) exponentials(n int) {
 // is near 1.
 func (s *scratch) residual(i int, y int32) float64 {
 	total := 0.0
-	for k := range s.z {
-		total += s.z[k][i]
+	for at := i; at < len(s.z); at += s.n {
+		total += s.z[at]
 	}
-	others, norm2 := 0.0, 0.0
-	for k := range s.z {
-		if k != int(y) {
-			p := s.z[k][i] / total
-			s.z[k][i] = p
+	others, norm2, own := 0.0, 0.0, i+int(y)*s.n
+	for at := i; at < len(s.z); at += s.n {
+		if at != own {
+			p := s.z[at] / total
+			s.z[at] = p
 			others += p
 			norm2 += float64(p * p)
 		}
 	}
-	s.z[y][i] = -others
+	s.z[own] = -others
 	return norm2 + float64(others*others)
 }
 
@@ -231,16 +243,15 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	clear(s.sum)
 	clip /= 1 + m.shade
 	grid, columns, biases := models.NewGrid(clip), x.columns(), biases(m, sum)
-	for from := 0; from < b.Len(); from += block {
-		numbers := b.Rows[from:min(from+block, b.Len())]
+	for numbers := range slices.Chunk(b.Rows, rowsAtOnce(columns)) {
 		m.logits(s, params, x, numbers)
-		s.exponentials(len(numbers))
+		s.exponentials()
 		for i, row := range numbers {
 			a2 := s.residual(i, b.Data.Label[row])
 			if m.weights != nil {
 				weight := m.weights[b.Data.Label[row]]
-				for k := range s.z {
-					s.z[k][i] *= weight
+				for at := i; at < len(s.z); at += s.n {
+					s.z[at] *= weight
 				}
 				a2 *= float64(weight * weight)
 			}
@@ -248,14 +259,13 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 			if !ok {
 				return &data.RecordError{Row: int(row), Err: models.ErrDiverged}
 			}
-			for k := range s.z {
-				s.z[k][i] *= factor
-				biases[k] += grid.Round(s.z[k][i])
+			for k := range biases {
+				at := k*s.n + i
+				s.z[at] *= factor
+				biases[k] += grid.Round(s.z[at])
 			}
 		}
-		for k := range s.z {
-			x.addTo(s.sum[k*columns:][:columns], s.z[k][:len(numbers)], grid)
-		}
+		x.addTo(s.sum, s.z, grid)
 	}
 	for k := range m.classes {
 		copy(weights(m, sum, k), s.sum[k*columns:][:b.Data.Features])
@@ -263,14 +273,16 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	return nil
 }
 
-// blocks calls f for every block of the batch with its place. s.z then has the block's logits.
-func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from, n int)) {
+// blocks calls f for every block of the batch with the place where it begins. s.z then has the
+// block's logits.
+func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from int)) {
 	x := m.prepare(s, params, b.Data)
 	defer s.end()
-	for from := 0; from < b.Len(); from += block {
-		numbers := b.Rows[from:min(from+block, b.Len())]
+	from := 0
+	for numbers := range slices.Chunk(b.Rows, rowsAtOnce(x.columns())) {
 		m.logits(s, params, x, numbers)
-		f(from, len(numbers))
+		f(from)
+		from += len(numbers)
 	}
 }
 
@@ -278,19 +290,19 @@ func (m *Model) blocks(s *scratch, params []float32, b data.Batch, f func(from, 
 func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float64 {
 	s, total := given.(*scratch), 0.0
 	var own [block]float64
-	m.blocks(s, params, b, func(from, n int) {
-		for i := range n {
+	m.blocks(s, params, b, func(from int) {
+		for i := range s.n {
 			own[i] = math.Inf(-1) // the logit of the example's label minus the largest
-			for k := range s.z {
-				own[i] = max(own[i], s.z[k][i])
+			for at := i; at < len(s.z); at += s.n {
+				own[i] = max(own[i], s.z[at])
 			}
-			own[i] -= s.z[b.Label(from+i)][i]
+			own[i] -= s.z[int(b.Label(from+i))*s.n+i]
 		}
-		s.exponentials(n)
-		for i := range n {
+		s.exponentials()
+		for i := range s.n {
 			sum := 0.0
-			for k := range s.z {
-				sum += s.z[k][i]
+			for at := i; at < len(s.z); at += s.n {
+				sum += s.z[at]
 			}
 			loss := math.Log(sum) + own[i]
 			if m.weights != nil {
@@ -306,11 +318,11 @@ func (m *Model) Loss(params []float32, b data.Batch, given models.Scratch) float
 // several are equal.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
-	m.blocks(s, params, b, func(from, n int) {
-		for i := range n {
+	m.blocks(s, params, b, func(from int) {
+		for i := range s.n {
 			best := 0
-			for k := range s.z {
-				if s.z[k][i] > s.z[best][i] {
+			for k := range m.classes {
+				if s.z[k*s.n+i] > s.z[best*s.n+i] {
 					best = k
 				}
 			}
@@ -322,11 +334,16 @@ func (m *Model) Predict(labels []int32, params []float32, b data.Batch, given mo
 // Logits implements models.Scorer.
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, given models.Scratch) {
 	s := given.(*scratch)
-	m.blocks(s, params, b, func(from, n int) {
-		for i := range n {
-			for k := range s.z {
-				out[(from+i)*len(s.z)+k] = s.z[k][i]
+	m.blocks(s, params, b, func(from int) {
+		for i := range s.n {
+			for k := range m.classes {
+				out[(from+i)*m.classes+k] = s.z[k*s.n+i]
 			}
 		}
 	})
+}
+
+// Layers implements models.Layered.
+func (m *Model) Layers() []models.Layer {
+	return []models.Layer{models.NewLayer(0, "dense", m.classes, m.features)}
 }

@@ -183,6 +183,43 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
+// The bound on rounding holds for rows as feature maps make them: thousands of features, norms near
+// 70, and a clipping norm so small that every gradient is clipped. Without a record the sum moves by
+// at most C, and by exactly what the record adds to none.
+func TestSensitivityOfFeatureMaps(t *testing.T) {
+	const features, classes, n, clip = 7776, 10, 40, 0.1
+	s, value := rng.New(4).Stream(rng.Init, 0, 0), make([]float32, n*features)
+	for i := range value {
+		value[i] = float32(70 / math.Sqrt(features) * s.Normal())
+	}
+	d := &data.Dataset{Name: "features", Classes: classes, Label: make([]int32, n)}
+	for i := range d.Label {
+		d.Label[i] = int32(i % classes)
+	}
+	d = d.WithDense(features, value)
+	m := newModel(t, features, classes)
+	if m.Shade() > 1e-5 {
+		t.Errorf("shade %v, want at most 1e-5", m.Shade())
+	}
+	w := drawn(m.NumParams(), 0.01)
+	whole := sumOf(t, m, w, all(d), clip)
+	for removed := 0; removed < n; removed += 7 {
+		rows := slices.Delete(slices.Clone(all(d).Rows), removed, removed+1)
+		without := sumOf(t, m, w, data.Batch{Data: d, Rows: rows}, clip)
+		one := sumOf(t, m, w, data.Batch{Data: d, Rows: []int32{int32(removed)}}, clip)
+		squares := 0.0
+		for j, x := range whole {
+			if x-without[j] != one[j] {
+				t.Fatalf("record %d, coordinate %d: adds %v to none and %v to the others", removed, j, one[j], x-without[j])
+			}
+			squares += one[j] * one[j]
+		}
+		if moved := math.Sqrt(squares) / clip; moved > 1 || moved < 1-1e-5 {
+			t.Errorf("without record %d the sum moves by %.9g·C, must be at most C and nearly C", removed, moved)
+		}
+	}
+}
+
 // FuzzSensitivity takes rows, parameters and a clipping norm from the fuzzer: without a
 // record the sum moves by at most C, and by exactly what the record adds to none (a
 // models.Grid), or the model says that it has diverged.
@@ -236,10 +273,11 @@ func FuzzSensitivity(f *testing.F) {
 
 func BenchmarkGradSum(b *testing.B) {
 	_, dense := modeltest.Rows(b, 2000, 392, 10)
+	_, features := modeltest.Rows(b, 1000, 7776, 10)
 	for _, c := range []struct {
 		name string
 		d    *data.Dataset
-	}{{"dense", dense}, {"pixels", modeltest.Images(2000, 1, 28, 28, 10)}} {
+	}{{"dense", dense}, {"features", features}, {"pixels", modeltest.Images(2000, 1, 28, 28, 10)}} {
 		b.Run(c.name, func(b *testing.B) {
 			m := newModel(b, c.d.Features, c.d.Classes)
 			modeltest.BenchmarkStep(b, m, 6*m.NumParams(), c.d, 370)

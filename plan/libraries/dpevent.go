@@ -350,7 +350,7 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 	}
 	e, err := v.round(args)
 	e.Count = times
-	if e.Sampling == dp.Allocation { // every repetition is an epoch with a draw of its own
+	if e.Sampling == dp.Allocation { // every repetition is an epoch with a separate draw
 		steps, stepsErr := args["num_steps"].count("num_steps")
 		if stepsErr == nil && float64(times)*float64(steps) > 1<<53 {
 			stepsErr = fmt.Errorf("num_steps = %d of %d, must be at most 2^53 in all", steps, times)

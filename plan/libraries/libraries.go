@@ -135,7 +135,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a Release in one Format.
+// Code is a Release written in one Format.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version

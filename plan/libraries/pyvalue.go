@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// FromPython returns as JSON what Python prints of dicts, lists, tuples, texts, bools, None and numbers,
-// such as {'history': [(1.1, 0.004, 10000)]}. Numbers may be of NumPy's widths that print exactly, such as
-// np.int32(5), and dicts may be an OrderedDict. The text is parsed and never executed. Other values are
-// an error.
+// FromPython converts dicts, lists, tuples, texts, bools, None and numbers, as Python prints them,
+// to JSON. An example is {'history': [(1.1, 0.004, 10000)]}. Numbers may be of NumPy's widths that
+// print exactly, such as np.int32(5), and dicts may be an OrderedDict. The text is parsed and never
+// executed. Other values are an error.
 func FromPython(text []byte) ([]byte, error) {
 	c := pyConverter{eventParser: eventParser{text: string(text)}}
 	for c.blank(); c.text != ""; c.blank() {

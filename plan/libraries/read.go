@@ -15,7 +15,7 @@ import (
 	"proactivedp/plan"
 )
 
-// Recorded is the kind of a library's record.
+// Recorded names a kind of record that another library saves.
 type Recorded string
 
 // The kinds of records that Read accepts.

@@ -51,10 +51,10 @@ except ImportError:
 
         def score(self, X: Any, y: Any) -> float:
             predicted = self.predict(X)  # type: ignore[attr-defined]
-            return sum(a == b for a, b in zip(predicted, y)) / len(predicted)
+            return float(sum(a == b for a, b in zip(predicted, y)) / len(predicted))
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):
+class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is trained with (ε, δ)-differential privacy for each row, by DP-SGD.
 
     The guarantee covers adding or removing one row. It does not cover the number of rows.
@@ -156,10 +156,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
     def _predicted(self, X: Any) -> Iterator[List[str]]:
         """The lines that `proactivedp predict` writes about the rows of X."""
         if not hasattr(self, "model_"):
-            kind = ValueError
+            error: Any = ValueError
             if validation:
-                from sklearn.exceptions import NotFittedError as kind
-            raise kind(f"this {type(self).__name__} is not fitted: call fit first")
+                from sklearn.exceptions import NotFittedError
+                error = NotFittedError
+            raise error(f"this {type(self).__name__} is not fitted: call fit first")
         if validation:
             X = _validate(self, X, accept_sparse="csr", dtype=["float64", "float32"], reset=False)
         with _folder() as folder:
@@ -241,7 +242,7 @@ def _matrix(X: Any) -> Tuple[Tuple[int, int], str, Any]:
         a = a.astype("<f4" if a.dtype == np.float32 else "<f8", copy=False)
         if a.ndim != 2 or 0 in a.shape:
             raise Wrong(f"X has the shape {a.shape}, must have rows and columns")
-        return a.shape, a.dtype.str, a.data.cast("B")
+        return (a.shape[0], a.shape[1]), a.dtype.str, a.data.cast("B")
     rows = [[float(value) for value in row] for row in X]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise Wrong("X must have rows of the same number of columns, at least one of each")

@@ -35,7 +35,7 @@ import (
 // that the result depends on. So cells with equal specs are computed once, and a later call finds a
 // finished cell in the store.
 type Cell struct {
-	Spec any // what the result depends on, as JSON has it
+	Spec any // what the result depends on; its JSON is part of the key
 	Code int // see train.Spec.CodeVersion
 	// Kernels is the class of the float32 kernels in use if the result depends on it, and otherwise
 	// "". See train.Spec.Kernels.

@@ -60,8 +60,7 @@ func watch(ctx context.Context, p *train.Prepared, perf sim.Perf, points int, pr
 	if keep = keep.For(p, c); keep.From == nil {
 		*c = Curve{}
 	}
-	initial := make([]float32, p.Config.Model.NumParams())
-	p.Config.Model.Init(initial, p.Config.InitStream())
+	initial := p.Config.InitialModel()
 	target := func(j int) int { return int(int64(j) * int64(run.Computed) / int64(points)) }
 	next := len(c.Target)
 	report := p.Progress(progress)

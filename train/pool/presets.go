@@ -28,7 +28,7 @@ type Experiment struct {
 	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
-// Steps is a step size in the form in which it is searched.
+// Steps has the settings of a step size that a search varies.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay

@@ -34,9 +34,7 @@ func runOnRealClock(ctx context.Context, p *train.Prepared, looks int, progress 
 			t.At, seen = append(t.At, at), append(seen, slices.Clone(v))
 		}
 	}
-	initial := make([]float32, p.Config.Model.NumParams())
-	p.Config.Model.Init(initial, p.Config.InitStream())
-	look(0, 0, initial)
+	look(0, 0, p.Config.InitialModel())
 	result, err := realclock.Run(ctx, p.Config, realclock.Options{
 		Scale: p.Spec.TimeScale, Observe: p.Progress(progress), Look: look,
 		Record: func(h sim.Happening) {

@@ -22,9 +22,9 @@ type timedSpec struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Timed is the result of a run on a clock that is evaluated several times. Look j, from 0,
-// evaluates the server's model v when it has the first j/looks of all updates. So the number of
-// updates between two looks is always the same, but the time is not.
+// Timed is the result of a run on a clock that is evaluated several times. Each evaluation is a
+// look. Look j, from 0, evaluates the server's model v when it has the first j/looks of all
+// updates. So the number of updates between two looks is always the same, but the time is not.
 type Timed struct {
 	Rounds    int           `json:"rounds"`    // rounds of each client
 	TestRows  int           `json:"test_rows"` // how many rows the model is evaluated on
@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell of a training on a clock, with the given number of looks after its start.
-// See [Timed].
+// OfTimed returns the cell of a training on a clock that is evaluated at its start, and then the
+// given number of times. See [Timed].
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -173,7 +173,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy at the last look before or at a time.
+// AccuracyAt returns the accuracy of the last evaluation before or at a time.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
@@ -185,8 +185,8 @@ func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	return accuracy
 }
 
-// Reaches returns the time of the first look whose accuracy is at least the target. It returns false
-// if no look reaches it, or if the run diverged.
+// Reaches returns the time of the first evaluation with an accuracy of at least the target. It
+// returns false if there is none, or if the run diverged.
 func (t *Timed) Reaches(target float64) (sim.Time, bool) {
 	if t.Diverged {
 		return 0, false

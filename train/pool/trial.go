@@ -75,10 +75,10 @@ func results[T any](ctx context.Context, g grid, cells []Cell) ([]T, Spent, erro
 	return out, spent, err
 }
 
-// Trials trains every spec and returns the trials in order, and the time that they took. Equal specs
-// are trained once, and trials that the folder has are not computed. A trial is evaluated on its
-// held-out rows or, if its spec holds out none, on the test set. A call after an interruption
-// continues.
+// Trials trains every spec and returns the trials in order, and the time that they took. Equal
+// specs are trained once. Trials that are already in the folder are not computed, so a call after
+// an interruption continues. A trial is evaluated on its held-out rows or, if its spec holds out
+// none, on the test set.
 func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Options) ([]Trial, Spent, error) {
 	return o.grid().trials(ctx, specs, source)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Arguments offers names that are not given yet, for the arguments of a command.
+// Arguments completes the arguments of a command with the names that are not given yet.
 func Arguments(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })

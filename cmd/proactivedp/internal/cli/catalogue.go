@@ -20,17 +20,18 @@ import (
 	"proactivedp/rng"
 )
 
-// StandInSeed draws the synthetic data sets, the same for everybody.
+// StandInSeed is the seed from which the synthetic data sets are drawn, so that all users get the
+// same.
 const StandInSeed = 1
 
 // Published is a data set that can be fetched and verified.
 type Published struct {
 	Name  string
-	About []string // lines that tell its size, citation, licence and sources
+	About []string // lines with its size, citation, licence and sources
 	Load  func(context.Context, fetch.Locator) (*data.Dataset, error)
 }
 
-// Catalogue lists the data sets that are published.
+// Catalogue lists the published data sets.
 func Catalogue() []Published {
 	var all []Published
 	for _, k := range libsvm.Catalogue() {
@@ -63,8 +64,8 @@ func PublishedNames() []string {
 // AllDataNames lists the published data sets and their stand-ins.
 func AllDataNames() []string { return slices.Concat(PublishedNames(), synth.Names()) }
 
-// Obtain returns a data set: a published one by name, a synthetic one by name, or
-// a file by path. The set must have this number of features; 0 takes the number in the file.
+// Obtain returns a data set: a published one by name, a synthetic one by name, or a file by path.
+// The set must have the given number of features; 0 accepts the number in the file.
 func Obtain(ctx context.Context, name string, features int, own *OwnFlags, l fetch.Locator) (*data.Dataset, error) {
 	d, err := found(ctx, name, features, own, l)
 	if errors.Is(err, memory.ErrTooLittle) {
@@ -97,7 +98,7 @@ func standIn(name string, limit int64) (*data.Dataset, error) {
 	return synth.Make(name, rng.New(StandInSeed))
 }
 
-// OwnFile reports whether the name of a data set means a user's file.
+// OwnFile reports whether name is the path of a user's file and not the name of a data set.
 func OwnFile(name string) bool {
 	return name != "" && !synth.Is(name) && !slices.Contains(PublishedNames(), name)
 }
@@ -105,8 +106,7 @@ func OwnFile(name string) bool {
 // maxDataName bounds the name of a file of data, in bytes.
 const maxDataName = 4096
 
-// CheckData refuses a name that is neither a data set nor a file, before
-// anything is loaded.
+// CheckData returns an error if name is neither a data set nor a file. It loads nothing.
 func CheckData(name string) error {
 	switch {
 	case slices.Contains(PublishedNames(), name):

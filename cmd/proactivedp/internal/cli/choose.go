@@ -12,9 +12,9 @@ import (
 	"proactivedp/train"
 )
 
-// OwnUsual returns paper, but for a user's file with one client and batch size 1, which any file allows.
-// When the number of records is known, [TrainFlags.Choose] or the loop of auto replaces the values that
-// the user has not given.
+// OwnUsual returns a function like paper, except that for a user's file it has one client and batch
+// size 1, which any file allows. When the number of records is known, [TrainFlags.Choose] or the
+// loop of auto replaces the values that the user has not given.
 func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset string) train.Spec {
 	return func(model, dataset string) train.Spec {
 		s := paper(model, dataset)
@@ -25,8 +25,8 @@ func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset 
 	}
 }
 
-// OwnModel makes the model softmax regression where an own file has more classes than two and no model
-// was given. How many there are is public: --label-map says it.
+// OwnModel sets the model to softmax regression if a user's file has more than two classes and no
+// model was given. The number of classes is public: --label-map states it.
 func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	if OwnFile(t.Spec.Data) && !cmd.Flags().Changed("model") && d.Classes > 2 {
 		t.Spec.Model = train.Softmax
@@ -35,7 +35,7 @@ func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	}
 }
 
-// SayWithoutNoise warns that a command trains on an own file without noise.
+// SayWithoutNoise warns that a command trains on a user's file without noise.
 func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	if OwnFile(name) && slices.Contains(sigmas, 0) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
@@ -43,7 +43,7 @@ func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	}
 }
 
-// Open returns the settings that the user has not given for a training on a file of theirs.
+// Open returns which settings of a training on their own file the user has not given.
 // [TrainFlags.Choose] chooses these. epochs is the value of --epochs, or 0 if it was not given.
 func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
@@ -63,8 +63,8 @@ func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	return open
 }
 
-// Choose chooses what is open of the prepared training on an own file, sets the flags' spec and says on
-// stderr what it chose.
+// Choose chooses the open settings of the prepared training on a user's file, sets the spec of the
+// flags, and prints its choices to stderr.
 func (t *TrainFlags) Choose(
 	ctx context.Context, cmd *cobra.Command, p *train.Prepared, open train.Open, epsilon float64,
 ) error {

@@ -17,10 +17,10 @@ import (
 	"proactivedp/train"
 )
 
-// DataEnv names the folder of the data sets, as --data-dir does.
+// DataEnv is the environment variable with the folder of the data sets. --data-dir overrides it.
 const DataEnv = "PROACTIVEDP_DATA"
 
-// DataFlags says where data sets are found, and how much memory they may take.
+// DataFlags are the flags for the folder of the data sets, and the memory that they may take.
 type DataFlags struct {
 	dir    string
 	cache  string // folder of features
@@ -28,21 +28,21 @@ type DataFlags struct {
 	Own    OwnFlags
 }
 
-// AddWithin gives cmd the flags --data-dir, --cache and --memory.
+// AddWithin adds the flags --data-dir, --cache and --memory to cmd.
 func (f *DataFlags) AddWithin(cmd *cobra.Command) {
 	f.Add(cmd)
 	f.addCache(cmd)
 	f.Memory.Add(cmd)
 }
 
-// addCache gives cmd the flag --cache.
+// addCache adds the flag --cache to cmd.
 func (f *DataFlags) addCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "cache", "",
 		"`folder` that keeps the features of --features scatter, about 1 GB for 60,000 images; those of an own file are "+
 			"a copy of private data (default: the user's cache for a public set, and none for an own file)")
 }
 
-// Keep makes the features of d, which has this name, be kept where the flags say.
+// Keep lets the features of d be stored in the folder that the flags give. name is the name of d.
 func (f *DataFlags) Keep(cmd *cobra.Command, d *data.Dataset, name string) {
 	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {
@@ -60,7 +60,7 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 			"file there is an error (default: $"+DataEnv+", else the cache, else a download)")
 }
 
-// Locator returns where to look. Messages and progress go to stderr.
+// Locator returns where to look for data sets. Messages and progress go to stderr.
 func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
 	if !cmd.Flags().Changed("data-dir") {
@@ -69,13 +69,13 @@ func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	return l
 }
 
-// Obtainable reports whether data sets come from the cache or a download, not
-// from a folder that the user names.
+// Obtainable reports whether data sets come from the cache or a download, and not from a folder
+// that the user names.
 func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
 	return f.Locator(cmd).Dir == ""
 }
 
-// Load returns the data set of a name or path, from where the flag says.
+// Load returns the data set with this name or path. It looks where the flag says.
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 	if err == nil {
@@ -95,11 +95,11 @@ func (f *DataFlags) LoadFor(cmd *cobra.Command, spec train.Spec) (*data.Dataset,
 	return d, err
 }
 
-// sayHolders says who holds a file of the user's where nothing was said of it: the paper's
-// clients, who all do, so that a record pays for the rounds of every one.
+// sayHolders prints who holds the records of a user's file if no flag says it: all of the paper's
+// clients hold each record, so that a record pays for the rounds of all.
 func sayHolders(cmd *cobra.Command, s train.Spec) {
 	if clients := cmd.Flags().Lookup("clients"); clients == nil || cmd.Flags().Lookup("clients-file") != nil {
-		return // there is no such flag, or it counts wishes
+		return // without this flag, or where it counts the clients' requests
 	}
 	if s.Clients == 1 || !OwnFile(s.Data) || AnyChanged(cmd, "clients", "partition", "plan") {
 		return
@@ -108,8 +108,8 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 		"the rounds of all; use --clients 1 if only one holds it\n", s.Clients, s.Data)
 }
 
-// LoadAs is LoadFor for data that now have another name than in the spec. Their note is that of
-// the spec's data, because the contents of both are compared.
+// LoadAs is LoadFor for data whose name is no longer the one in the spec. Their note is still that
+// of the spec's data, because the contents of both are compared.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	if err := f.Own.check(cmd, name); err != nil {
 		return nil, Usage(err)
@@ -139,16 +139,16 @@ func checkSplit(cmd *cobra.Command, d *data.Dataset, name string) error {
 	return nil
 }
 
-// uncovered returns what one record can change and (ε, δ) does not cover, or "". A set that
-// was published in two parts has the same split for everybody. Phishing and mushrooms are split
-// here, and their number of records is public. Synthetic records belong to nobody.
+// uncovered lists what one record can change although (ε, δ) does not cover it, or returns "". A
+// set that was published in two parts has the same split for everybody. Phishing and mushrooms are
+// split here, and their number of records is public. Synthetic records belong to nobody.
 func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	var what []string
 	if d.Synthetic {
 		return ""
 	}
 	addOrRemove := dp.NaturalAdjacency(dp.Sampling(s.Sampling)) == dp.AddOrRemove
-	inferred := OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile // other kinds have a header, or say their shape
+	inferred := OwnFile(s.Data) && KindOf(s.Data) == LIBSVMFile // files of other kinds have a header, or give their shape
 	if inferred && s.Features == 0 && o.Form.Image == "" {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
@@ -182,7 +182,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	return notCovered + strings.Join(what, "; nor ")
 }
 
-// notCovered begins what is said last of a data set.
+// notCovered begins the last note about a data set.
 const notCovered = "NOT covered by (ε, δ): "
 
 // NotCovered adds to the note of a data set what (ε, δ) does not cover. A synthetic set needs no

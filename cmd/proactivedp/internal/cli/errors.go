@@ -1,6 +1,5 @@
-// Package cli is what the commands of the program share: the flags that say which data,
-// which training and which output, what values of flags look like, and how a request is
-// refused.
+// Package cli has what the program's commands share: flags for the data, the training and the
+// output, the forms of their values, and the errors for invalid requests.
 package cli
 
 import (
@@ -19,10 +18,10 @@ import (
 // UsageError marks an error of the command line.
 type UsageError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the marked error.
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage marks err, if there is one, as an error of the command line.
+// Usage marks err as an error of the command line, unless it is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -30,7 +29,7 @@ func Usage(err error) error {
 	return UsageError{err}
 }
 
-// Meant returns the question whether name was meant; "" for an empty name.
+// Meant returns the end of an error message, such as ": did you mean NAME?", or "" for an empty name.
 func Meant(name string) string {
 	if name == "" {
 		return ""
@@ -38,7 +37,7 @@ func Meant(name string) string {
 	return ": did you mean " + name + "?"
 }
 
-// FlagError returns the error of the command line about a flag, in this program's words.
+// FlagError turns an error of the flag parser into an error in this program's words.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return Usage(unknownFlag(cmd, unknown))
@@ -70,7 +69,7 @@ var elsewhere = map[string][]string{
 	"dataset":              {"data"},
 	"file":                 {"data"},
 	"csv":                  {"data"},
-	"data":                 {"n"}, // of a command that needs no data
+	"data":                 {"n"}, // for commands that need no data
 	"dataset-size":         {"n"},
 	"num-examples":         {"n"},
 	"records":              {"n"},
@@ -105,7 +104,7 @@ func likeFlag(word string, names []string) string {
 	return ""
 }
 
-// abroad returns the first of the names that other libraries call by this word, or "".
+// abroad returns the first of names that matches this word in other libraries, or "".
 func abroad(word string, names []string) string {
 	for _, name := range elsewhere[word] {
 		if slices.Contains(names, name) {
@@ -115,8 +114,8 @@ func abroad(word string, names []string) string {
 	return ""
 }
 
-// unknownFlag returns an error that names the unknown flag and the flag that was probably meant.
-// It reads a name after one dash as after two.
+// unknownFlag returns an error that names the unknown flag and the flag that was probably meant. A
+// name after a single dash is treated as if it had two.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 	if short := unknown.GetSpecifiedShortnames(); short != "" {
@@ -136,7 +135,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
 }
 
-// NoArgs refuses arguments, and names of commands that do not exist.
+// NoArgs returns an error if there are arguments, also if one looks like a command.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -154,7 +153,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usage(fmt.Errorf("%s takes no arguments, got %s", commandName(cmd), strings.Join(args, " ")))
 }
 
-// OneArg asks for one argument; what describes it in the error.
+// OneArg requires exactly one argument. what describes it in the error.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -169,8 +168,8 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Distinct joins errors and keeps each message once. The lines of a utility graph, for example,
-// differ in one setting and repeat all other messages.
+// Distinct joins errors and keeps each message once. For example, the lines of a utility graph
+// differ in one setting, so the other messages are the same for all.
 func Distinct(errs []error) error {
 	seen := map[string]bool{}
 	var out []error

@@ -14,14 +14,14 @@ import (
 	"proactivedp/train"
 )
 
-// featuresFlag is the value of --features: how many columns the data have, or what
-// takes the place of pixels.
+// featuresFlag is the value of --features: the number of columns, or features that replace the
+// pixels.
 type featuresFlag struct {
 	columns *int
 	mapped  *string
 }
 
-// Set reads what was given.
+// Set reads a value from the command line.
 func (f *featuresFlag) Set(text string) error {
 	if strings.HasPrefix(text, hog.Prefix) || strings.HasPrefix(text, scatter.Name) {
 		m, err := train.ParseFeatures(text)
@@ -39,7 +39,7 @@ func (f *featuresFlag) Set(text string) error {
 	return nil
 }
 
-// String is the value as it may be given.
+// String returns the value in the form that Set reads.
 func (f *featuresFlag) String() string {
 	switch {
 	case f.columns == nil:
@@ -52,7 +52,7 @@ func (f *featuresFlag) String() string {
 	return ""
 }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (*featuresFlag) Type() string { return "features" }
 
 // boundsFlag is the value of --bounds.
@@ -60,7 +60,7 @@ type boundsFlag struct{ epsilon *float64 }
 
 const privateBounds = "private:"
 
-// Set reads what was given.
+// Set reads a value from the command line.
 func (f *boundsFlag) Set(text string) error {
 	given, ok := strings.CutPrefix(text, privateBounds)
 	epsilon, err := strconv.ParseFloat(given, 64)
@@ -71,7 +71,7 @@ func (f *boundsFlag) Set(text string) error {
 	return data.CheckBoundsEpsilon(epsilon)
 }
 
-// String is the value as it may be given.
+// String returns the value in the form that Set reads.
 func (f *boundsFlag) String() string {
 	if f.epsilon == nil || *f.epsilon == 0 {
 		return ""
@@ -79,5 +79,5 @@ func (f *boundsFlag) String() string {
 	return privateBounds + strconv.FormatFloat(*f.epsilon, 'g', -1, 64)
 }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (*boundsFlag) Type() string { return "bounds" }

@@ -9,10 +9,10 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// FileKind is what a file of the user's own is.
+// FileKind is the kind of a user's file.
 type FileKind string
 
-// The kinds, as texts name them.
+// The kinds, by the words that messages use for them.
 const (
 	LIBSVMFile FileKind = "LIBSVM"
 	CSVFile    FileKind = "CSV"
@@ -20,7 +20,8 @@ const (
 	ImageFile  FileKind = "image" // IDX, or the binary form of CIFAR, or a folder of such files
 )
 
-// KindOf returns what a file is: as its first bytes say or, if it is text, as the end of its name says.
+// KindOf returns the kind of a file. It looks at the first bytes and, for a text, at the suffix of
+// the name.
 func KindOf(path string) FileKind {
 	switch k := unpack.KindOf(path); {
 	case k == unpack.IDX, numpy.IsRecords(path), isFolder(path):
@@ -40,7 +41,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkReadable refuses a file of a kind that no reader reads.
+// checkReadable returns an error for a file of a kind that the program cannot read.
 func checkReadable(path string) error {
 	if isFolder(path) {
 		return numpy.CheckFolder(path)

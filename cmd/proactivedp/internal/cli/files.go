@@ -12,23 +12,25 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WrittenFlags returns the flags that name a file to be written, where they name no folder.
+// WrittenFlags returns the flags that name a file to be written. Flags that name folders are not
+// among them.
 func WrittenFlags() []string {
 	return []string{"checkpoint", "trace", "save", "record", "csv", "png", "out", "event-log"}
 }
 
 // ReadFlags returns the flags that name files to be read.
 func ReadFlags() []string {
-	return []string{"data", "test", "normalise", "columns", "records", "plan", "resume", "checkpoint-key", "key",
+	return []string{"data", "test", "normalise", "columns", "records", "plan", "init", "resume", "checkpoint-key", "key",
 		"creds", "clients-file", "events", "after", "compute-time", "latency", "scores"}
 }
 
-// goOn are files that are read and then written on purpose, by the flags that write and
-// that read them.
+// goOn lists pairs of flags that may name the same file: it is read first and then written. The key
+// is the flag that writes.
 var goOn = map[string]string{"checkpoint": "resume", "record": "after"}
 
-// CheckFiles reports files that are to be written and that another flag reads or writes:
-// they would be lost. A command that is given files otherwise looks at these by itself.
+// CheckFiles returns an error for each file that is to be written while another flag reads or
+// writes it: its content would be lost. A command that takes files in other ways checks them
+// itself.
 func CheckFiles(cmd *cobra.Command) error {
 	var errs []error
 	names := WrittenFlags()
@@ -51,25 +53,25 @@ func CheckFiles(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// files returns the files that a flag names; none where the command does not have it.
+// files returns the files that a flag names, or nil if the command does not have the flag.
 func files(cmd *cobra.Command, name string) []string {
 	flag := cmd.Flags().Lookup(name)
-	if flag == nil || flag.Value.String() == "" || flag.Value.Type() == "bool" { // as predict's --scores
+	if flag == nil || flag.Value.String() == "" || flag.Value.Type() == "bool" { // such as --scores of predict
 		return nil
 	}
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
 	}
-	value := strings.TrimPrefix(flag.Value.String(), "trace:") // of durations
+	value := strings.TrimPrefix(flag.Value.String(), "trace:") // for flags of durations
 	if name == "data" && !OwnFile(value) {
 		return nil
 	}
 	return []string{value}
 }
 
-// SameFile reports whether both names are of one file that could be lost, be it there or
-// not. The standard streams may well be one terminal, and are two things; of the null device
-// nothing is lost.
+// SameFile reports whether both names lead to one file whose content could be lost, whether or not
+// it exists. The standard streams always count as different, although both may be one terminal. The
+// null device has nothing to lose.
 func SameFile(a, b string) bool {
 	if whole := absolute(a); whole == absolute(b) {
 		return whole != os.DevNull
@@ -82,7 +84,7 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// absolute returns the path of a file from the root on, by the folder's true name.
+// absolute returns the absolute path of a file, with symbolic links of its folder resolved.
 func absolute(path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // maxKey bounds a secret key, in bytes.
 const maxKey = 4096
 
-// ReadKey reads the secret key in the file that a flag names: of at least so many bytes.
+// ReadKey reads a secret key of at least atLeast bytes from the file that a flag names.
 func ReadKey(flag, path string, atLeast int) ([]byte, error) {
 	key, err := bounded.File(path, maxKey)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// MemoryFlag is the most memory that a command may take, in bytes; 0: as the system
-// says.
+// MemoryFlag is the most memory that a command may use, in bytes. 0 means the limit of the system.
 type MemoryFlag int64
 
-// Add gives cmd the flag --memory.
+// Add adds the flag --memory to cmd.
 func (m *MemoryFlag) Add(cmd *cobra.Command) {
 	cmd.Flags().
 		Var(m, "memory", "refuse what is estimated to take more memory, such as 4GiB; trainings side by side share it "+
@@ -26,7 +25,7 @@ func (m *MemoryFlag) Set(text string) error {
 	return err
 }
 
-// String is the size as it may be given.
+// String returns the size in the form that Set reads.
 func (m *MemoryFlag) String() string {
 	if *m == 0 {
 		return ""
@@ -34,5 +33,5 @@ func (m *MemoryFlag) String() string {
 	return memory.Text(int64(*m))
 }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (*MemoryFlag) Type() string { return "size" }

@@ -17,7 +17,7 @@ var paperNames = map[string]string{
 	"epsilon":     "target-epsilon",
 }
 
-// FieldName returns the name of a flag, which may be given by its name in the paper.
+// FieldName returns the name of a flag in the field's terms. name may be the paper's name for it.
 func FieldName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	if field, ok := paperNames[name]; ok {
 		name = field
@@ -25,8 +25,8 @@ func FieldName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// quantities are what messages call a quantity, with the flag that sets it, where the name of
-// the flag differs by more than hyphens.
+// quantities maps the name of a quantity in messages to the flag that sets it, if the two differ by
+// more than hyphens.
 var quantities = map[string]string{
 	"clipping norm":                    "max-grad-norm",
 	"N":                                "n",
@@ -37,8 +37,8 @@ var quantities = map[string]string{
 	"gradient computations per client": "grad-computations",
 }
 
-// InFlags returns the text of an error, in which lines that begin with a quantity and its value
-// name the flag of cmd by which it was given.
+// InFlags rewrites the text of an error for the user of cmd: in lines that begin with a quantity
+// and its value, it replaces the quantity by the flag that set it.
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

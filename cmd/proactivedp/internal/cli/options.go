@@ -14,13 +14,14 @@ import (
 	"proactivedp/internal/message"
 )
 
-// AnyChanged reports whether one of the flags was given.
+// AnyChanged reports whether at least one of the flags was given.
 func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
 
-// RefuseZeros reports the flags that were given as 0, or with 0 among their numbers, which
-// the packages below read as not given. Flags that the command does not have are not given.
+// RefuseZeros returns an error for each flag that was given as 0 or with 0 among its numbers: the
+// packages below take 0 to mean that it was not given. It skips flags that the command does not
+// have.
 func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -39,9 +40,9 @@ func RefuseZeros(cmd *cobra.Command, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// CheckTexts reports the texts that were given and are empty, such as --listen "$ADDRESS"
-// where a shell does not know ADDRESS: no command reads them as not given. Nor is "-" the
-// name of a file or folder: stdin and stdout have other things to carry.
+// CheckTexts returns an error for each flag that was given with an empty text, for example --listen
+// "$ADDRESS" when ADDRESS is not set, so that it is not mistaken for a missing flag. It also
+// refuses "-" as the name of a file or folder, because stdin and stdout are used for other things.
 func CheckTexts(cmd *cobra.Command) error {
 	var errs []error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -62,9 +63,9 @@ func CheckTexts(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// CheckArguments reports arguments with control characters or characters that change the reading
-// order, such as a file name with a line break. Messages show names, and such a name could forge
-// lines of them. A tab may be a separator.
+// CheckArguments returns an error for arguments with control characters, or with characters that
+// change the reading order, such as a file name with a line break. Messages show such names, so
+// they could forge lines of a message. A tab is allowed as a separator.
 func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	for i, arg := range args {
 		if strings.ContainsFunc(arg, func(c rune) bool { return c != '\t' && unicode.In(c, unicode.C, unicode.Zl, unicode.Zp) }) {
@@ -74,7 +75,7 @@ func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// RefuseWith refuses each of the named flags that was given together with other.
+// RefuseWith returns an error for each of the named flags that was given together with other.
 func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -85,7 +86,7 @@ func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// FlagGiven returns the first of the flags that was given.
+// FlagGiven returns the first of the named flags that was given, or "".
 func FlagGiven(cmd *cobra.Command, names ...string) string {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
@@ -95,7 +96,7 @@ func FlagGiven(cmd *cobra.Command, names ...string) string {
 	return names[0]
 }
 
-// CheckWorkers reports a number of goroutines that cannot work.
+// CheckWorkers returns an error if n is not a possible number of goroutines.
 func CheckWorkers(n int) error {
 	if n < 1 {
 		return fmt.Errorf("--workers = %d, must be at least 1", n)

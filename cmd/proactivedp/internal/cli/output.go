@@ -15,13 +15,13 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// OutputFlags says in what form an answer is printed.
+// OutputFlags are the flags for the form in which an answer is printed.
 type OutputFlags struct {
 	json, statement bool
 	Format          string // "", "json", or one of package libraries
 }
 
-// FormatNames are the values of --format.
+// FormatNames lists the values of --format.
 func FormatNames() []string {
 	names := []string{jsonFormat}
 	for _, f := range libraries.Formats() {
@@ -32,20 +32,20 @@ func FormatNames() []string {
 
 const jsonFormat = "json"
 
-// AddFormat gives cmd the flag --format.
+// AddFormat adds the flag --format to cmd.
 func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
 		"jax-privacy or flower (ready code with its caveats), latex, or json, which is --json")
 }
 
-// Add gives cmd the flags --json and --statement.
+// Add adds the flags --json and --statement to cmd.
 func (o *OutputFlags) Add(cmd *cobra.Command) {
 	JSONVar(cmd.Flags(), &o.json)
 	cmd.Flags().BoolVar(&o.statement, "statement", false,
 		"print only the privacy statement, ready to paste into a paper")
 }
 
-// Check reports flags that contradict each other, and a format that there is not.
+// Check returns an error if flags contradict each other or the format is unknown.
 func (o *OutputFlags) Check() error {
 	var errs []error
 	if o.json && o.statement {
@@ -68,7 +68,7 @@ func (o *OutputFlags) IsJSON() bool { return o.json || o.Format == jsonFormat }
 // IsCode reports whether code is to be printed.
 func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
 
-// PrintCode writes the release in the format asked for.
+// PrintCode prints the release in the requested format.
 func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, err error) error {
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, e
 	return err
 }
 
-// Print writes an answer to stdout, in the form asked for.
+// Print prints an answer to stdout in the requested form.
 func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, text func(io.Writer) error) error {
 	w := cmd.OutOrStdout()
 	switch {
@@ -94,10 +94,10 @@ func (o *OutputFlags) Print(cmd *cobra.Command, statement string, answer any, te
 	return text(w)
 }
 
-// JSONVar gives f the flag --json.
+// JSONVar adds the flag --json to f.
 func JSONVar(f *pflag.FlagSet, p *bool) { f.BoolVar(p, "json", false, "print JSON") }
 
-// StatementVar gives f the flag --statement, which Report reads.
+// StatementVar adds the flag --statement to f. Report reads it.
 func StatementVar(f *pflag.FlagSet) {
 	f.Bool("statement", false, "print only the privacy statement, in full")
 }
@@ -110,7 +110,7 @@ func CheckForm(cmd *cobra.Command) error {
 	return nil
 }
 
-// Report writes a report to stdout: as JSON, as text, or only its privacy statement.
+// Report prints a report to stdout: as JSON, as text, or only its privacy statement.
 func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
 	if asJSON {
 		return PrintJSON(cmd, r)
@@ -125,7 +125,7 @@ func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer)
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-// PrintJSON writes v to stdout as JSON.
+// PrintJSON prints v to stdout as JSON.
 func PrintJSON(cmd *cobra.Command, v any) error { return writeJSON(cmd.OutOrStdout(), v) }
 
 // writeJSON writes v, indented.

@@ -22,23 +22,23 @@ import (
 	"proactivedp/train"
 )
 
-// OwnFlags say how a file of the user's own is read. Nothing of it is found in the records,
-// which would tell of them.
+// OwnFlags are the flags that say how to read a user's file. None of their values is derived from
+// the records, because that would reveal something about them.
 type OwnFlags struct {
 	labelColumn, LabelMap, normalise, test, columns string
 
 	outside Outside
 	Form    train.FileForm
 	Run     *data.Labels // labels of the run that a client joins, used without --label-map; nil without a run
-	Mapped  *data.Affine // how the columns of what was read last were normalised; nil: not at all
-	Kinds   string       // what the columns hold of what was read last, as table.ParseColumns reads it
+	Mapped  *data.Affine // how the columns of the last data set were normalised; nil means that they were not
+	Kinds   string       // the kinds of the columns of the last data set, in the form of table.ParseColumns
 
-	private  train.Spec // of the training for which private bounds are found, if it asks for them
-	found    bool       // private bounds were found in a release
-	unscaled []string   // columns of what was read last that have large numbers as they stand
+	private  train.Spec // the training for which private bounds are found, if the flags ask for them
+	found    bool       // whether private bounds were found for a release
+	unscaled []string   // columns of the last file with large numbers that were not normalised
 }
 
-// OwnFlagNames lists the flags.
+// OwnFlagNames lists these flags.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
 	"number-format", "no-header", "zero-based", arraysFlag, imageFlag}
 
@@ -47,7 +47,7 @@ const (
 	imageFlag  = "image"
 )
 
-// Add gives cmd the flags.
+// Add adds the flags to cmd.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
@@ -69,17 +69,17 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 
 const outsideFlag = "out-of-bounds"
 
-// Outside says what becomes of a value outside its bounds.
+// Outside says what happens to a value outside its bounds.
 type Outside string
 
-// OutsideVar adds the flag that says it.
+// OutsideVar adds the flag for Outside to f.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise: clamp "+
 		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
 		usual+")")
 }
 
-// Check reports a wrong value.
+// Check returns an error for an unknown value.
 func (o Outside) Check() error {
 	if o != "" && o != "clamp" && o != refuse {
 		return fmt.Errorf("--%s = %q, must be clamp or refuse", outsideFlag, string(o))
@@ -89,7 +89,7 @@ func (o Outside) Check() error {
 
 const refuse = "refuse"
 
-// Set sets what a map does, unless nothing was given.
+// Set applies o to a map, unless the flag was not given.
 func (o Outside) Set(m *data.Affine) {
 	if o != "" && m != nil {
 		m.Refuse = o == refuse
@@ -99,7 +99,7 @@ func (o Outside) Set(m *data.Affine) {
 // formFlags lists the flags of FormVars.
 var formFlags = []string{"no-header", "header-line", "number-format", "zero-based", arraysFlag, imageFlag}
 
-// FormVars adds the flags that say in which form a file has records.
+// FormVars adds the flags that describe the form of a file of records.
 func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.BoolVar(&form.NoHeader, "no-header", false, "the first line of a CSV file is a record; columns are named 1, 2, …")
 	CountVar(f, &form.HeaderLine, "header-line", 0, "`number` of the line of a CSV file that names the columns; lines above "+
@@ -114,7 +114,7 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.Lookup("header-line").DefValue = ""
 }
 
-// CheckFormOf reports what is wrong with the flags of FormVars for a file.
+// CheckFormOf returns an error if the flags of FormVars do not fit the file.
 func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
 	var errs []error
 	is := KindOf(path)
@@ -159,7 +159,7 @@ func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
 	return errors.Join(errs...)
 }
 
-// check reports what is wrong with the flags for a data set.
+// check returns an error for each flag that does not fit a data set.
 func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	if cmd.Flags().Lookup("label-map") == nil {
 		return nil
@@ -203,7 +203,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	return errors.Join(errs...)
 }
 
-// Text states the flags that were given, each after a blank.
+// Text writes the flags that were given, each with a blank before it.
 func (o *OwnFlags) Text() string {
 	text := ""
 	line := ""
@@ -231,7 +231,7 @@ func (o *OwnFlags) Text() string {
 	return text
 }
 
-// labels returns the label map, or the labels of the run; nil if there are neither.
+// labels returns the label map, the labels of the run, or nil if there are neither.
 func (o *OwnFlags) labels() (*data.Labels, error) {
 	if o.LabelMap == "" {
 		return o.Run, nil
@@ -393,9 +393,9 @@ func TableOptions(form train.FileForm) (table.Options, error) {
 	return o, err
 }
 
-// sayUnscaled says which columns with large numbers were read without --normalise, before a budget is
-// spent on them: the model may learn only a column with large numbers. The warning goes to the terminal
-// of whoever has the records, and is in no report.
+// sayUnscaled warns before a budget is spent that columns with large numbers were read without
+// --normalise: the model may learn from such a column only. The warning goes to the terminal of the
+// person who has the records, and not into a report.
 func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 	if len(o.unscaled) == 0 {
 		return
@@ -406,10 +406,10 @@ func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 		decimal.Many(len(o.unscaled), "column"), path, o.unscaled[0])
 }
 
-// normalisedNote says of data that --normalise was given.
+// normalisedNote is the note for data that were read with --normalise.
 const normalisedNote = "normalised by constants that were given (--normalise), which must be public"
 
-// readColumns returns what --columns says; nil if it was not given.
+// readColumns returns the columns that --columns describes, or nil if it was not given.
 func (o *OwnFlags) readColumns() (*table.Columns, error) {
 	if o.columns == "" {
 		return nil, nil
@@ -422,7 +422,7 @@ func (o *OwnFlags) readColumns() (*table.Columns, error) {
 	return c, nil
 }
 
-// readingGC is the garbage, in percent of what is kept, that may be in memory while a file is read.
+// readingGC is GOGC while a file is read: the garbage in memory, in percent of the live data.
 const readingGC = 20
 
 // fitsMapped reports that rows do not fit the memory once they are mapped.
@@ -439,7 +439,7 @@ func fitsMapped(d *data.Dataset, m data.Affine, limit int64) error {
 
 const boundsPrefix = "bounds:"
 
-// constants returns the map of the columns that --normalise asks for.
+// constants returns the map of columns that --normalise asks for.
 func (o *OwnFlags) constants(d *data.Dataset, c *table.Columns) (data.Affine, error) {
 	if list, ok := strings.CutPrefix(o.normalise, boundsPrefix); ok {
 		m, err := table.Bounds(list, d, c)

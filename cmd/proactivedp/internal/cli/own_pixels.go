@@ -11,8 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// PixelRangeOf returns the range of the pixels that form says, for a file. Without one it is zero. Numbers
-// outside are clamped unless outside says otherwise, so a file of another kind of numbers is refused.
+// PixelRangeOf returns the range of the pixels in form, or a zero range if form has none. Numbers
+// outside are clamped unless outside says otherwise. It is an error if the file at path has another
+// kind of numbers than form says, because clamping would hide that.
 func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.PixelRange, error) {
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil
@@ -30,7 +31,7 @@ func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.Pixel
 	return r, err
 }
 
-// pixelKind returns the kind of a file and, where the file says it, of its numbers.
+// pixelKind returns the kind of a file, with the kind of its numbers if the file states it.
 func pixelKind(path string, form train.FileForm) (string, error) {
 	kind := KindOf(path)
 	if kind != NumPyFile && kind != ImageFile {
@@ -50,8 +51,8 @@ func pixelKind(path string, form train.FileForm) (string, error) {
 	return string(kind) + " with whole numbers", err
 }
 
-// Pictures returns rows as the images that form says, if they fit the memory. Without a range, pixels
-// are whole numbers in [0, 255].
+// Pictures returns the rows as images of the shape in form, if they fit into the memory. Without a
+// range, pixels are whole numbers in [0, 255].
 func Pictures(d *data.Dataset, form train.FileForm, r data.PixelRange, limit int64) (*data.Dataset, error) {
 	if d.Images != nil {
 		return nil, fmt.Errorf("--%s is for a file of rows, and %s has images", imageFlag, d.Name)
@@ -69,8 +70,9 @@ func Pictures(d *data.Dataset, form train.FileForm, r data.PixelRange, limit int
 	return d.Pictures(grid, r)
 }
 
-// normalisePixels normalises images by the mean and the deviation of each channel that
-// --normalise names, which are of p/255 for the pixel p. Bounds were applied as the images were read.
+// normalisePixels normalises images by the mean and the deviation of each channel, which
+// --normalise gives for p/255, where p is a pixel. Bounds were already applied when the images were
+// read.
 func (o *OwnFlags) normalisePixels(d *data.Dataset) error {
 	switch {
 	case o.private.BoundsEpsilon > 0:

@@ -18,8 +18,8 @@ import (
 	"proactivedp/train"
 )
 
-// specFlag is the flag of a field of a training's spec. Only this file knows the flags; the library
-// knows the fields.
+// specFlag is the flag for one field of a training's spec. Package train knows only the fields, and
+// this file knows the flags.
 type specFlag struct {
 	name  string
 	group FlagGroup
@@ -27,12 +27,12 @@ type specFlag struct {
 	usage string
 }
 
-// FlagGroup says which commands have a flag.
+// FlagGroup is a group of flags. Each command has some of the groups.
 type FlagGroup int
 
-// SettingFlags are flags of every command that trains. PointFlags are settings that a search tries
-// several values of. EndFlags say how the final model is judged. NoiseFlags say the mechanism and
-// its statement. RunFlags are for a single training.
+// SettingFlags are for every command that trains. PointFlags are settings of which a search tries
+// several values. EndFlags say how the final model is judged. NoiseFlags are for the mechanism and
+// its privacy statement. RunFlags are for a single training.
 const (
 	SettingFlags FlagGroup = iota
 	PointFlags
@@ -74,6 +74,9 @@ var specFlags = []specFlag{
 			"zero η₀(1−t/K) or cosine η₀(1+cos(πt/K))/2"},
 	{"momentum", SettingFlags, func(s *train.Spec) any { return &s.Momentum },
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
+	{"init", RunFlags, func(s *train.Spec) any { return &s.Initial },
+		"begin with the weights in this `file`, .npz or .safetensors, with arrays as export writes them; they must be " +
+			"public: ε does not cover them (default: the model's own beginning)"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
 		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
 			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
@@ -164,15 +167,15 @@ var specFlags = []specFlag{
 			"that are composed need different numbers"},
 }
 
-// TrainFlags is the flags of a training run. Those not given have the paper's
-// values for the model and the data.
+// TrainFlags are the flags of a training run. The values of flags that are not given are the
+// paper's, for the model and the data.
 type TrainFlags struct {
 	Spec  train.Spec
 	names []string
 	units fieldUnits
 }
 
-// Add gives cmd the flags of the groups.
+// Add adds the flags of the groups to cmd.
 func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	for _, f := range specFlags {
 		if slices.Contains(groups, f.group) {
@@ -182,7 +185,7 @@ func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	t.units.add(cmd, groups)
 }
 
-// AddNamed gives cmd the flags of these names.
+// AddNamed adds the flags with these names to cmd.
 func (t *TrainFlags) AddNamed(cmd *cobra.Command, names ...string) {
 	for _, f := range specFlags {
 		if slices.Contains(names, f.name) {
@@ -209,7 +212,7 @@ func (t *TrainFlags) addFlag(flags *pflag.FlagSet, f specFlag) {
 	t.names = append(t.names, f.name)
 }
 
-// given returns the values of the flags that were given, by name, a model's in full.
+// given returns the values of the flags that were given, by name. Names of models are in full.
 func (t *TrainFlags) given(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	for _, name := range t.names {
@@ -223,8 +226,8 @@ func (t *TrainFlags) given(cmd *cobra.Command) map[string]string {
 	return given
 }
 
-// Fill sets what was not given to what paper says for the model and the data
-// that were.
+// Fill sets the flags that were not given to the values that paper returns for the given model and
+// data.
 func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) train.Spec) error {
 	given := t.given(cmd)
 	t.Spec = paper(given["model"], given["data"])
@@ -245,16 +248,17 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	return Usage(t.units.apply(cmd, &t.Spec))
 }
 
-// DrawExactly makes a release one of exact samples and noise, unless --exact says otherwise:
-// what the low bits of floating-point noise tell, no ε counts. A plan that says exact is so.
+// DrawExactly makes a release draw samples and noise exactly, unless --exact says otherwise. The
+// low bits of floating-point noise can reveal more than ε counts. If a plan says exact, so is the
+// run.
 func (t *TrainFlags) DrawExactly(cmd *cobra.Command) {
 	if !cmd.Flags().Changed("exact") {
 		t.Spec.Exact = t.Spec.Exact || t.Spec.Secret()
 	}
 }
 
-// Contradict reports the flags that were given with another value than a
-// checkpoint's run has. The name of the data may be another, for the same content.
+// Contradict returns an error for each flag that was given with another value than the run of a
+// checkpoint has. The data may have another name if the content is the same.
 func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	given := t.given(cmd)
 	t.Spec = kept
@@ -277,8 +281,8 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// FlagsText states, for a command, the flags of what the spec says other than
-// usual, each after a blank, but for those that the command states by itself.
+// FlagsText writes flags for a command line: those settings of spec that differ from usual, each
+// with a blank before it. It leaves out the flags named in stated, which the command writes itself.
 func FlagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {
@@ -290,7 +294,7 @@ func FlagsText(spec, usual train.Spec, stated ...string) string {
 	return text.String()
 }
 
-// flagValue returns what the field of a flag holds.
+// flagValue returns the value in the field of a flag.
 func flagValue(field any) any {
 	if v, ok := field.(pflag.Value); ok {
 		return v.String()

@@ -12,7 +12,7 @@ import (
 
 // derivedFields are the fields of a spec that no flag sets: they are found in the
 // files that other flags name.
-var derivedFields = []string{"ComputeTrace", "LatencyTrace"}
+var derivedFields = []string{"ComputeTrace", "LatencyTrace", "InitialSHA256"}
 
 // Every field of a training's spec has one flag, and every flag one field.
 func TestSpecFlagsAreTheFields(t *testing.T) {

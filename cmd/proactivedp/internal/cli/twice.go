@@ -8,21 +8,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// lists are the types of flags that may be given several times: each adds to a list.
+// lists are the types of flags that may be given several times, because each use adds to a list.
 var lists = []string{"numbers", "counts", "stringArray", "stringSlice"}
 
-// CheckTwice refuses a flag that is given twice, also under its two names, because only the last
-// value would count. It leaves other faults of the arguments to root.
+// CheckTwice returns an error for a flag that is given twice, also if once by each of its two
+// names, because only the last value would count. It leaves other faults of the arguments to root.
 func CheckTwice(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, args, err := root.Find(args)
 	if err != nil {
 		return root, nil
 	}
-	cmd.InitDefaultHelpFlag() // without it the next line would print help where that is asked for
-	cmd.InheritedFlags()      // makes them the command's
+	cmd.InitDefaultHelpFlag() // otherwise the next line would print the help if it is asked for
+	cmd.InheritedFlags()      // adds the inherited flags to those of cmd
 	type use struct{ name, value string }
 	given := map[string]use{}
-	var name string // of the flag as it was given
+	var name string // the name of the flag as it was written
 	cmd.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, as string) pflag.NormalizedName {
 		name = as
 		return FieldName(f, as)

@@ -12,15 +12,15 @@ import (
 	"proactivedp/train"
 )
 
-// fieldUnits are the flags that say in the field's units what a spec has in the paper's: a
-// learning rate is of the mean gradient, η₀ of the sum, and steps are K/s.
+// fieldUnits are flags in the field's units for settings that a spec has in the paper's units. The
+// learning rate is for the mean gradient, and η₀ for the sum. Steps are K/s.
 type fieldUnits struct {
 	hasRate, hasSteps bool // whether the command has them
 	rate              float64
 	steps             int
 }
 
-// add gives cmd the flags, where it has those of the paper.
+// add adds those flags whose counterparts in the paper's units the command has.
 func (u *fieldUnits) add(cmd *cobra.Command, groups []FlagGroup) {
 	if u.hasRate = slices.Contains(groups, PointFlags); u.hasRate {
 		cmd.Flags().Float64Var(&u.rate, "learning-rate", 0, "initial step size along the mean gradient of a batch, "+
@@ -32,7 +32,7 @@ func (u *fieldUnits) add(cmd *cobra.Command, groups []FlagGroup) {
 	}
 }
 
-// apply sets what the flags say in the spec.
+// apply puts the values of the flags into the spec.
 func (u *fieldUnits) apply(cmd *cobra.Command, s *train.Spec) error {
 	rated, stepped := u.hasRate && AnyChanged(cmd, "learning-rate"), u.hasSteps && AnyChanged(cmd, "steps")
 	if !rated && !stepped {
@@ -60,7 +60,7 @@ func (u *fieldUnits) apply(cmd *cobra.Command, s *train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// Eta0 returns the η₀ of a learning rate, for batches of such a size.
+// Eta0 returns the η₀ that corresponds to a learning rate with batches of the given size.
 func Eta0(rate float64, size int) (float64, error) {
 	if !(rate >= 1e-30 && rate <= 1e30) {
 		return 1, fmt.Errorf("--learning-rate = %v, must be in [1e-30, 1e30]", rate)
@@ -68,7 +68,8 @@ func Eta0(rate float64, size int) (float64, error) {
 	return rate / float64(size), nil
 }
 
-// BatchSize returns the batch size of a spec. flag needs the same size in all rounds.
+// BatchSize returns the batch size of a spec. It returns an error, which names flag, if the size is
+// not the same in all rounds.
 func BatchSize(s train.Spec, flag string) (int, error) {
 	size, err := decimal.Count(s.SampleSize)
 	if err != nil || size < 1 || size > math.MaxInt32 {

@@ -12,20 +12,19 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ErrNumber says what a number looks like.
+// ErrNumber says what a number must look like.
 var ErrNumber = errors.New("must be a number, such as 0.05 or 1e-5")
 
-// count is the value of a flag that counts: a whole number, which may be written
-// as 1e4, too.
+// count is the value of a flag for a whole number. It may also be written as 1e4.
 type count int
 
-// CountVar gives f a flag for a whole number.
+// CountVar adds a flag for a whole number to f.
 func CountVar(f *pflag.FlagSet, p *int, name string, value int, usage string) {
 	*p = value
 	f.Var((*count)(p), name, usage)
 }
 
-// Set reads what was given.
+// Set reads a value from the command line.
 func (c *count) Set(text string) error {
 	n, err := decimal.Count(text)
 	if err == nil {
@@ -37,10 +36,10 @@ func (c *count) Set(text string) error {
 // String returns the number in decimal digits.
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (*count) Type() string { return "count" }
 
-// valueErrors say what the values of a flag's type must be. A count says so itself.
+// valueErrors says, by the type of a flag, what its value must be. A count has its own error.
 var valueErrors = map[string]error{
 	"float64":     ErrNumber,
 	"stringSlice": errors.New("must be a list, separated by commas"),
@@ -51,7 +50,7 @@ var valueErrors = map[string]error{
 // ranges matches the range of a number in the help of its flag.
 var ranges = regexp.MustCompile(`in [\[(][^\])]*[\])]|at least [\d.]+`)
 
-// rangeOf returns the range in the help of a numeric flag, or "".
+// rangeOf returns the range that the help of a numeric flag states, or "".
 func rangeOf(flag *pflag.Flag) string { return ranges.FindString(flag.Usage) }
 
 // valueError returns what is wrong with the value of a flag.
@@ -69,8 +68,8 @@ func valueError(bad *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s = %q, %w%s", bad.GetFlag().Name, bad.GetValue(), cause, allowed)
 }
 
-// list is the value of a flag that lists numbers, separated by commas. The first
-// that is given takes the place of the default, the next are added.
+// list is the value of a flag that lists numbers, separated by commas. The first use of the flag
+// replaces the default, and further uses add to the list.
 type list[T int | float64] struct {
 	to    *[]T
 	parse func(text string) (T, error)
@@ -79,7 +78,7 @@ type list[T int | float64] struct {
 	given bool
 }
 
-// NumbersVar gives f a flag for numbers.
+// NumbersVar adds a flag for a list of numbers to f.
 func NumbersVar(f *pflag.FlagSet, p *[]float64, name string, value []float64, usage string) {
 	*p = value
 	f.Var(&list[float64]{to: p, parse: parseNumber, show: decimal.Exactly, word: "numbers"}, name, usage)
@@ -94,7 +93,7 @@ func parseNumber(text string) (float64, error) {
 	return v, nil
 }
 
-// CountsVar gives f a flag for whole numbers.
+// CountsVar adds a flag for a list of whole numbers to f.
 func CountsVar(f *pflag.FlagSet, p *[]int, name string, value []int, usage string) {
 	*p = value
 	f.Var(&list[int]{to: p, parse: parseCount, show: strconv.Itoa, word: "counts"}, name, usage)
@@ -109,7 +108,7 @@ func parseCount(text string) (int, error) {
 	return n, nil
 }
 
-// Set reads what was given.
+// Set reads a value from the command line.
 func (l *list[T]) Set(text string) error {
 	var all []T
 	for field := range strings.SplitSeq(text, ",") {
@@ -126,7 +125,7 @@ func (l *list[T]) Set(text string) error {
 	return nil
 }
 
-// String returns the list as it may be given.
+// String returns the list in the form that Set reads.
 func (l *list[T]) String() string {
 	if l.to == nil {
 		return ""
@@ -138,5 +137,5 @@ func (l *list[T]) String() string {
 	return strings.Join(texts, ",")
 }
 
-// Type is the word for the value in the help.
+// Type returns the word for the value in the help.
 func (l *list[T]) Type() string { return l.word }

@@ -13,13 +13,14 @@ import (
 	"proactivedp/internal/message"
 )
 
-// brokerFlags say who somebody is at a broker, and under which key files are.
+// brokerFlags are the flags with which a process identifies itself at a broker, and the keys of its
+// files.
 type brokerFlags struct {
 	credsFile, keyFile string
 	logJSON            bool
 	eventLog           string
-	creds              *broker.Credentials // what credsFile holds
-	key                []byte              // what keyFile holds
+	creds              *broker.Credentials // the content of credsFile
+	key                []byte              // the content of keyFile
 }
 
 func (b *brokerFlags) add(cmd *cobra.Command) {
@@ -74,8 +75,8 @@ func (b *brokerFlags) log(cmd *cobra.Command) (log *slog.Logger, done func() err
 	return slog.New(slog.NewMultiHandler(shown, kept)), f.Close, nil
 }
 
-// visible escapes control characters that another party put into the log and that a terminal would
-// obey. JSON leaves some of them unescaped. The text log quotes all of them.
+// visible escapes control characters that another process put into the log, because a terminal
+// would obey them. JSON leaves some of them unescaped. The text log quotes all of them.
 func visible(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
@@ -86,8 +87,8 @@ func visible(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// withKeys returns the broker with the keyring in a folder, if one is named, and what is
-// wrong with either. Its own folder is decided later.
+// withKeys returns the broker with the keyring from a folder, if one is given. It returns an error
+// if either is wrong. The broker's own folder is chosen later.
 func withKeys(e broker.Engine, folder string) (broker.Engine, error) {
 	var errs []error
 	if folder != "" {

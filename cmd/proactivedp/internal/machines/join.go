@@ -22,7 +22,7 @@ import (
 	"proactivedp/train"
 )
 
-// joinFlags are those of a client.
+// joinFlags are the flags of a client.
 type joinFlags struct {
 	brokerFlags
 	where         cli.DataFlags
@@ -122,7 +122,7 @@ A client waits for a server that is not up yet or away. If it hears nothing for 
 	j.where.Own.Add(cmd)
 	for _, rare := range []string{"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
 		"image"} {
-		f.Lookup(rare).Hidden = true // they work as in train
+		f.Lookup(rare).Hidden = true // they have the same meaning as in train
 	}
 	return cmd
 }
@@ -195,9 +195,9 @@ func (j *joinFlags) prepare(cmd *cobra.Command, a *cluster.Announcement) (*train
 	return p, nil
 }
 
-// checkMap reports a --label-map that has all of the run's labels and gives some of them another
-// class than the run: the client would train against the others. Labels of another set may mean
-// what the map says.
+// checkMap returns an error if a --label-map covers all labels of the run and gives some of them
+// another class: the client would then train against the other clients. Labels of a different set
+// may mean whatever the map says.
 func (j *joinFlags) checkMap(run []string) error {
 	if j.where.Own.LabelMap == "" {
 		return nil
@@ -210,7 +210,7 @@ func (j *joinFlags) checkMap(run []string) error {
 	for class, label := range run {
 		of, err := own.Class(label)
 		if err != nil {
-			return nil // the file has labels of its own
+			return nil // the file has other labels than the run
 		}
 		if int(of) != class {
 			errs = append(errs, fmt.Errorf("--label-map gives label %s the class %d, in the run it is %d: leave the "+
@@ -220,7 +220,7 @@ func (j *joinFlags) checkMap(run []string) error {
 	return errors.Join(errs...)
 }
 
-// load loads the client's records. A server does not say which files are read here.
+// load loads the client's records. The server cannot choose which files are read on this machine.
 func (j *joinFlags) load(cmd *cobra.Command, a *cluster.Announcement) (*train.Prepared, error) {
 	if j.records != "" {
 		spec := a.Spec
@@ -242,7 +242,7 @@ func (j *joinFlags) load(cmd *cobra.Command, a *cluster.Announcement) (*train.Pr
 			return nil, err
 		}
 		if j.where.Own.LabelMap != "" && d.Classes == len(a.Labels) {
-			d.Names = a.Labels // the map gives the run's class of each label
+			d.Names = a.Labels // the map gives each label the class that it has in the run
 		}
 		if d.Train > 0 {
 			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+

@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// operate asks a server something as an operator.
+// operate sends a request to a server as an operator.
 func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context.Context, *cluster.Operator) error) error {
 	if err := errors.Join(cli.Usage(broker.CheckURL(at)), b.read()); err != nil {
 		return err
@@ -33,7 +33,7 @@ func operate(cmd *cobra.Command, at, run string, b *brokerFlags, do func(context
 // operatorPatience is how long a server may be silent.
 const operatorPatience = 10 * time.Second
 
-// operatorFlags are those of who asks a server something.
+// operatorFlags are the flags of commands that ask a server.
 type operatorFlags struct {
 	brokerFlags
 	at, run string

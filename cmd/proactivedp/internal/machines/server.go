@@ -27,7 +27,7 @@ type ServeFlags struct {
 	sync, expelAfter, scrape string
 }
 
-// Add gives cmd the flags.
+// Add adds the flags to cmd.
 func (s *ServeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "", "run a broker that listens at "+
@@ -45,10 +45,10 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 	s.brokerFlags.add(cmd)
 }
 
-// Asked reports whether a training is to be served.
+// Asked reports whether the flags ask for a server.
 func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
-// Check reports what the flags have wrong, and reads the files that they name.
+// Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *ServeFlags) Check(cmd *cobra.Command) error {
 	var errs []error
 	if !s.Asked() {
@@ -74,7 +74,7 @@ func (s *ServeFlags) Check(cmd *cobra.Command) error {
 	return cli.Usage(errors.Join(append(errs, err, silence, s.read())...))
 }
 
-// silence returns how long a client may be silent; 0: for ever.
+// silence returns how long a client may be silent. 0 means for ever.
 func (s *ServeFlags) silence() (time.Duration, error) {
 	if s.expelAfter == "" {
 		return 0, nil
@@ -140,15 +140,15 @@ func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (er
 	return cli.Report(cmd, asJSON, r)
 }
 
-// The garbage of a server is mostly messages. They are large, but have no pointers, so collecting
-// them is cheap. The server therefore collects before the heap has doubled, which is Go's default.
+// Most of a server's garbage is messages. They are large, but have no pointers, so collecting them
+// is cheap. The server therefore collects before the heap has doubled, which is Go's default.
 const (
-	longModel   = 1 << 20 // parameters
-	longModelGC = 25      // %
+	longModel   = 1 << 20 // in parameters
+	longModelGC = 25      // percent of the heap, as for GOGC
 )
 
-// collectEarly lets garbage be collected early if the model is long, unless GOGC says what is
-// to be done, until the function that it returns is called.
+// collectEarly lowers the limit of garbage for a long model, unless GOGC is set. The function that
+// it returns restores the limit.
 func collectEarly(p *train.Prepared) func() {
 	if p.Config.Model.NumParams() < longModel || os.Getenv("GOGC") != "" {
 		return func() {}

@@ -17,15 +17,15 @@ import (
 	"proactivedp/train/pool"
 )
 
-// SweepFlags let workers on other machines compute a command's trainings.
+// SweepFlags are the flags with which workers on other machines compute a command's trainings.
 type SweepFlags struct {
 	brokerFlags
 	at, listen, keys string
 	queue            *sweep.Queue
-	logged           func() error // ends the log
+	logged           func() error // closes the log
 }
 
-// Add gives cmd the flags.
+// Add adds the flags to cmd.
 func (s *SweepFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.at, "workers-at", "", "let workers compute the trainings, who meet at the broker at this `URL` "+
@@ -37,7 +37,7 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 	s.addLog(cmd)
 }
 
-// Check reports what the flags have wrong, and reads the files that they name.
+// Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *SweepFlags) Check(cmd *cobra.Command) error {
 	if s.at == "" && s.listen == "" {
 		var errs []error
@@ -56,8 +56,8 @@ func (s *SweepFlags) engine() (broker.Engine, error) {
 	return withKeys(broker.Engine{URL: s.at, Listen: s.listen}, s.keys)
 }
 
-// Open returns what computes trainings in workers, if they are asked for; else nil. It
-// must be closed by Close.
+// Open returns an object that has trainings computed by workers, or nil if the flags do not ask for
+// workers. Close must be called afterwards.
 func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	if s.at == "" && s.listen == "" {
 		return nil, nil
@@ -77,7 +77,7 @@ func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	return s.queue, nil
 }
 
-// OpenAudit is Open for the parts of an audit.
+// OpenAudit is like Open, for the parts of an audit.
 func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 	e, err := s.Open(cmd)
 	if e == nil || err != nil {
@@ -86,7 +86,7 @@ func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 	return auditParts{e}, nil
 }
 
-// auditParts hands the parts of an audit out as jobs.
+// auditParts hands out the parts of an audit as jobs.
 type auditParts struct{ by pool.Elsewhere }
 
 // Compute implements audit.Elsewhere.
@@ -100,7 +100,7 @@ func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	return a.by.Compute(ctx, jobs, done, func(int, float64) {})
 }
 
-// Close ends what Open began.
+// Close closes what Open opened.
 func (s *SweepFlags) Close() error {
 	if s.queue == nil {
 		return nil

@@ -60,7 +60,7 @@ not written to disk.`,
 			}
 			defer func() { err = errors.Join(err, done()) }()
 			o.Load = func(ctx context.Context, spec train.Spec) (*train.Source, error) {
-				if cli.OwnFile(spec.Data) { // others do not say which files are read here
+				if cli.OwnFile(spec.Data) { // another machine cannot choose which files are read here
 					return nil, fmt.Errorf("%s is a file of the machine that asks", spec.Data)
 				}
 				d, err := where.LoadFor(cmd, spec)
@@ -81,7 +81,7 @@ not written to disk.`,
 	return cmd
 }
 
-// auditPart makes a part of an audit.
+// auditPart computes a part of an audit.
 func auditPart(ctx context.Context, spec json.RawMessage) (json.RawMessage, error) {
 	loop, err := auto.Course(ctx)
 	if err != nil {

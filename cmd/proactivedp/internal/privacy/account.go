@@ -69,7 +69,7 @@ an epoch, on its own. --redraw says whether it chooses again in each epoch.
 			q.Events, q.Notes = rounds.Events, rounds.Notes
 			q.Accountant, q.Accuracy = by.name, by.accuracy
 			if !cmd.Flags().Changed("accountant") {
-				q.Accountant = "" // all, but those that do not cover the rounds are not listed
+				q.Accountant = "" // all, without listing those that do not cover the rounds
 			}
 			if cmd.Flags().Changed("target-epsilon") {
 				q.Epsilon = &epsilon
@@ -77,7 +77,7 @@ an epoch, on its own. --redraw says whether it chooses again in each epoch.
 			if cmd.Flags().Changed("target-epsilon") == cmd.Flags().Changed("delta") {
 				err = errors.Join(err, errors.New("--delta or --target-epsilon must be given, and not both: the answer is the "+
 					"other"))
-				q.Delta, q.Epsilon = 0.5, nil // the rest is checked
+				q.Delta, q.Epsilon = 0.5, nil // a valid value, so that the other fields are still checked
 			}
 			if err := errors.Join(err, by.check(cmd), q.Validate(), out.Check()); err != nil {
 				return cli.Usage(err)
@@ -106,8 +106,8 @@ an epoch, on its own. --redraw says whether it chooses again in each epoch.
 	return cmd
 }
 
-// printAnswers writes the least guarantee, or the only answer, and a table of all. Accountants that
-// do not cover the rounds are listed if all were asked for by name.
+// printAnswers prints the smallest guarantee, or the only answer, and a table of all answers.
+// Accountants that do not cover the rounds are listed only for --accountant all.
 func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQuestion) error {
 	given, sought := "δ = "+decimal.Exactly(q.Delta), "ε"
 	if q.Epsilon != nil {
@@ -149,14 +149,14 @@ func printAnswers(w io.Writer, answers []answer.Accounting, q answer.AccountQues
 	return nil
 }
 
-// sharpest returns the answer with the least guarantee or, if there is none, the only one.
+// sharpest returns the answer with the smallest guarantee, or the only answer.
 func sharpest(answers []answer.Accounting, q answer.AccountQuestion) answer.Accounting {
 	return slices.MinFunc(answers, func(a, b answer.Accounting) int {
 		if a.Reason != b.Reason && (a.Reason == "" || b.Reason == "") {
-			return cmp.Compare(a.Reason, b.Reason) // which is empty where there is an answer
+			return cmp.Compare(a.Reason, b.Reason) // the Reason of an answer is empty, so answers come first
 		}
 		x, y := upperOf(a, q), upperOf(b, q)
-		if math.Abs(x-y) <= 1e-9*y { // then the first one says more
+		if math.Abs(x-y) <= 1e-9*y { // equal up to rounding: the accountant that is listed first wins
 			return 0
 		}
 		return cmp.Compare(x, y)

@@ -11,28 +11,28 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// accountantFlags chooses accountants.
+// accountantFlags are the flags that choose accountants.
 type accountantFlags struct {
 	name     string
 	accuracy float64 // relative width of pld's intervals
 }
 
-// add gives cmd the flags --accountant, with the names in extra allowed too,
-// and --accuracy.
+// add adds the flags --accountant and --accuracy to cmd. extra lists further names that
+// --accountant accepts.
 func (a *accountantFlags) add(cmd *cobra.Command, extra ...string) {
 	names := append(extra, answer.AccountantNames()...)
 	cmd.Flags().StringVar(&a.name, "accountant", a.name, "one of "+strings.Join(names, ", "))
 	a.addAccuracy(cmd, "")
 }
 
-// addAccuracy gives cmd the flag --accuracy; where says for what.
+// addAccuracy adds the flag --accuracy to cmd. where describes its use in the help.
 func (a *accountantFlags) addAccuracy(cmd *cobra.Command, where string) {
 	cmd.Flags().Float64Var(&a.accuracy, "accuracy", a.accuracy,
 		"relative width of the intervals of pld"+where+", in [1e-6, 0.5]")
 }
 
-// check reports an accuracy of 0, which a question in JSON omits, and one that the accountant has no
-// use for. The rest is checked with the question.
+// check returns an error for an accuracy of 0, which the JSON of a question would omit, and for an
+// accuracy that the accountant does not use. The question checks the rest.
 func (a *accountantFlags) check(cmd *cobra.Command) error {
 	switch a.name {
 	case "", answer.AllAccountants, answer.Opacus, pld.Accountant{}.Name():

@@ -15,8 +15,8 @@ import (
 	"proactivedp/experiments"
 )
 
-// An audit that did not go as it should ends with one of these: it has printed what
-// it found, and the status says the rest.
+// These errors end an audit whose result is not as expected. The result is already printed, and
+// only the exit status is still set.
 var (
 	ErrViolated = errors.New("the claimed guarantee is violated")
 	ErrBroken   = errors.New("what is sent is not the mechanism that is claimed")
@@ -128,7 +128,7 @@ func (f *auditFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return f.once(cmd)
 }
 
-// check reports what is wrong with the flags.
+// check returns an error for each invalid flag.
 func (f *auditFlags) check(cmd *cobra.Command) error {
 	errs := []error{f.options.Validate()}
 	sizes := f.options.Fault.Sizes()
@@ -155,7 +155,7 @@ func (f *auditFlags) check(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// once audits, and says by its error what was found.
+// once runs one audit. Its error says what the audit found.
 func (f *auditFlags) once(cmd *cobra.Command) error {
 	loop, err := auto.Course(cmd.Context())
 	if err != nil {
@@ -180,7 +180,7 @@ func (f *auditFlags) once(cmd *cobra.Command) error {
 	return nil
 }
 
-// survey measures what an audit finds.
+// survey measures which faults an audit finds.
 func (f *auditFlags) survey(cmd *cobra.Command) error {
 	err := experiments.AuditSurvey(cmd.Context(), f.out, f.options, f.audits, func(p experiments.AuditPower) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s %v, %s: %d of %d audits of %d runs gave an alarm\n", p.Fault,

@@ -42,7 +42,7 @@ func (f *scoresFlags) add(cmd *cobra.Command) {
 		"[2, %d], chosen before the scores are seen (default: the best of several, corrected)", audit.MaxCanaries))
 }
 
-// ofScores draws coins for canaries, or audits scores.
+// ofScores draws coins for canaries, or audits scores, as the flags ask.
 func (f *auditFlags) ofScores(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("canaries") {
 		return f.draw(cmd)
@@ -90,7 +90,7 @@ func (f *scoresFlags) audit(o audit.ScoresOptions) (*audit.ScoresReport, error) 
 	return s.Audit(o)
 }
 
-// draw draws the coins of canaries.
+// draw draws the coins for canaries.
 func (f *auditFlags) draw(cmd *cobra.Command) error {
 	n := f.scores.canaries
 	err := only(cmd, "canaries", "seed", "out")

@@ -17,7 +17,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Solvable are the quantities that calibrate solves for, by their flags.
+// Solvable lists the quantities that calibrate can solve for, by the names of their flags.
 var Solvable = []string{"noise-multiplier", "sample-rate", "steps"}
 
 func newCalibrate() *cobra.Command {
@@ -54,11 +54,11 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 				value *float64
 			}{{"target-epsilon", &target.Epsilon}, {"delta", &target.Delta}} {
 				if !cli.AnyChanged(cmd, b.flag) {
-					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // the rest is checked
+					err, *b.value = errors.Join(err, fmt.Errorf("--%s is missing", b.flag)), 0.5 // a valid value, so that the other fields are still checked
 				}
 			}
 			target.Sampling, target.Adjacency, target.Redraw, target.Group = e.Sampling, e.Adjacency, e.Redraw, e.Group
-			target.Sigma, target.SampleRate = 1, 1 // the budget is checked whatever else is wrong
+			target.Sigma, target.SampleRate = 1, 1 // valid values, so that the budget is checked in any case
 			if err == nil {
 				target.Sigma, target.SampleRate, target.Steps = e.NoiseMultiplier, e.Rate, e.Count
 				target.SampleSize, target.DatasetSize = e.SampleSize, e.DatasetSize
@@ -98,7 +98,7 @@ for Poisson sampling does not hold for a data loader that shuffles: see account 
 	return cmd
 }
 
-// unknownOf returns what is solved for: solve, or the one that is not given.
+// unknownOf returns the quantity to solve for: solve, or else the one that was not given.
 func unknownOf(cmd *cobra.Command, solve string) (string, error) {
 	if cmd.Flags().Changed("solve") {
 		solve = string(cli.FieldName(nil, solve))

@@ -41,10 +41,10 @@ Python prints it.`
 type historyFlags struct {
 	flag        string
 	paths       []string
-	independent bool // files with the same rounds are of two releases
+	independent bool // files with the same rounds are separate releases
 }
 
-// add gives fs the flag, with the usage given, and --independent.
+// add adds the flag with the given help, and --independent, to fs.
 func (f *historyFlags) add(fs *pflag.FlagSet, flag, usage string) {
 	f.flag = flag
 	fs.StringArrayVar(&f.paths, flag, nil, usage)
@@ -78,7 +78,7 @@ func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.
 				path))
 		}
 		if h.Filter != nil {
-			all.Filter, all.Late = h.Filter, h.Late || i > 0 // what a file before it has was released before
+			all.Filter, all.Late = h.Filter, h.Late || i > 0 // its filter was recorded after the releases in earlier files
 		}
 		lists = append(lists, h.Events)
 		all.AddNotes(h.Notes...)
@@ -87,7 +87,7 @@ func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.
 	return all, cli.Usage(errors.Join(errs...))
 }
 
-// check refuses --independent without files.
+// check returns an error if --independent is given without files.
 func (f *historyFlags) check(cmd *cobra.Command) error {
 	if f.independent && !cmd.Flags().Changed(f.flag) {
 		return fmt.Errorf("--independent must not be given without --%s", f.flag)
@@ -133,7 +133,7 @@ func (r *releaseFlags) history(cmd *cobra.Command, files historyFlags) (plan.His
 	err := cli.RefuseWith(cmd, eventsFlag, slices.Concat(rateFlags, stepsFlags, []string{"noise-multiplier"})...)
 	sampling, adjacency, pairErr := r.pair(cmd)
 	if !cmd.Flags().Changed("adjacency") {
-		adjacency = "" // each round then has the adjacency that goes with its sampling
+		adjacency = "" // each round then has the usual adjacency of its sampling
 	}
 	h, fileErr := files.read(sampling, adjacency)
 	_, adaptive := h.Fixed()

@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/files"
 )
 
-// fileFlags names the files that a table of numbers is written to.
+// fileFlags are the flags for files to which a table of numbers is written.
 type fileFlags struct{ csv, png string }
 
 // add gives cmd the flags --csv and --png.
@@ -18,7 +18,7 @@ func (f *fileFlags) add(cmd *cobra.Command, what string) {
 	cmd.Flags().StringVar(&f.png, "png", "", "write "+what+" to this `file`, as a PNG picture")
 }
 
-// writable reports files that cannot be written, before there is anything to write.
+// writable returns an error for files that cannot be written, before anything is computed.
 func (f *fileFlags) writable() error {
 	var errs []error
 	for _, path := range []string{f.csv, f.png} {
@@ -29,7 +29,7 @@ func (f *fileFlags) writable() error {
 	return errors.Join(errs...)
 }
 
-// write writes the files that were named, each as a whole.
+// write writes the files that were given, each completely or not at all.
 func (f *fileFlags) write(csv, png func(io.Writer) error) error {
 	for _, file := range []struct {
 		path string

@@ -9,8 +9,8 @@ import (
 // shownDigits is how many digits a table shows.
 const shownDigits = 6
 
-// shownUp and shownDown format v ≥ 0 such that what is shown is not below, or
-// not above v; what is not finite is "-".
+// shownUp and shownDown format v ≥ 0 for a table. The shown number is not below v, or not above v.
+// A v that is not finite is "-".
 func shownUp(v float64) string   { return shown(v, decimal.Up) }
 func shownDown(v float64) string { return shown(v, decimal.Down) }
 

@@ -1,4 +1,4 @@
-// This file draws what plans and accountants say: a frontier, and trade-off curves.
+// This file draws frontiers and trade-off curves.
 
 package privacy
 
@@ -14,9 +14,9 @@ import (
 	"proactivedp/plan"
 )
 
-// Frontier draws a frontier as a PNG: the least noise multiplier against the
-// sample size, by the closed form and by the tight accountant. Both axes are
-// logarithmic, as the sizes of interest are far below N.
+// Frontier draws a frontier as a PNG: the least noise multiplier against the sample size, by the
+// closed form and by the tight accountant. Both axes are logarithmic, because the interesting sizes
+// are far below N.
 func Frontier(w io.Writer, f *plan.Frontier) error {
 	if f == nil {
 		return errors.New("no Frontier")

@@ -9,8 +9,9 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// drawROC draws the ROC curve of an attack by scores as a PNG, on logarithmic axes, where the rates that
-// harm are seen. Points without a false or a true positive have no place on these axes.
+// drawROC draws the ROC curve of an attack by scores as a PNG. Its axes are logarithmic, because
+// attacks with few false positives matter most. Points without a false or a true positive cannot be
+// drawn.
 func drawROC(w io.Writer, r *audit.ScoresReport) error {
 	members, others := float64(r.Members), float64(r.Canaries-r.Members)
 	curve := plots.Line{Name: "attack"}
@@ -24,7 +25,7 @@ func drawROC(w io.Writer, r *audit.ScoresReport) error {
 	}
 	last := 0.0
 	for i, c := range r.Attack.Curve {
-		const step = 1.02 // more points cannot be told apart
+		const step = 1.02 // points closer together cannot be distinguished
 		if c.FPR == 0 || c.TPR == 0 || c.FPR < step*last && i+1 < len(r.Attack.Curve) {
 			continue
 		}

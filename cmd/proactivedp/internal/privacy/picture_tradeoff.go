@@ -7,10 +7,10 @@ import (
 	"proactivedp/internal/plots"
 )
 
-// Tradeoff draws trade-off curves as a PNG: for each what a test gains over
-// guessing, 1-α-f(α), against α, as the curves of a private release are too near
-// to 1-α to be told apart. Lower curves gain the most; what is proved is solid,
-// anything else dashed.
+// Tradeoff draws trade-off curves as a PNG. For each curve it shows how much better a test is than
+// guessing, 1-α-f(α), against α, because the curves of a private release are too close to 1-α to be
+// distinguished. Lower curves are higher in the picture. What is proved is solid, and anything else
+// is dashed.
 func Tradeoff(w io.Writer, curves tradeoff.Curves, caption string) error {
 	p := plots.Picture{
 		Title:  "Trade-off curves: what a test gains over guessing",

@@ -18,14 +18,14 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// These defaults, with those of the flags, are the paper's setting on LIBSVM data.
+// These defaults, together with those of the flags, are the paper's setting for LIBSVM data.
 const (
 	defaultN      = 10_000
 	defaultSigma  = 19.29962
 	defaultEpochs = 5
 )
 
-// planFlags says what a plan is made from, and in which forms it is printed.
+// planFlags are the flags for the request of a plan and for the form of the output.
 type planFlags struct {
 	req               plan.Request
 	sizes             []int
@@ -136,8 +136,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	f.out.AddFormat(cmd)
 }
 
-// common fills in the defaults and reports the flags that are wrong whatever
-// is planned.
+// common fills in defaults, and returns an error for flags that are wrong for every kind of plan.
 func (f *planFlags) common(cmd *cobra.Command) error {
 	err := cli.RefuseZeros(cmd, "epochs", "batch-size", "steps", "noise-multiplier", "target-epsilon", "delta", "theta", "clients",
 		"accuracy", "points")
@@ -160,7 +159,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		f.req.Method, f.req.Sigma = plan.ClosedForm, defaultSigma
 	case f.req.Method == plan.PLD || f.req.Method == plan.RDP:
 		errs = append(errs, errors.New("--target-epsilon is missing, or --noise-multiplier with --batch-size or --steps"))
-		f.req.Epsilon = 1 // the rest is checked
+		f.req.Epsilon = 1 // a valid value, so that the other fields are still checked
 	default:
 		f.req.Sigma = defaultSigma
 	}
@@ -169,7 +168,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		f.req.Adjacency, err = dp.ParseAdjacency(f.adjacency)
 		errs = append(errs, err)
 	}
-	// A question that is not covered is right, and has no answer.
+	// A question that is not covered is valid. It only has no answer.
 	q := answer.PlanQuestion{Request: f.req, Sizes: f.sizes, Tight: f.tight, Accuracy: f.by.accuracy}
 	if f.frontier {
 		q.Points = f.points
@@ -217,8 +216,8 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 	})
 }
 
-// lessNoise says, of code with the noise of a closed form, how little would do by the tight
-// accountant: another program shows nothing of that.
+// lessNoise prints, for code with the noise of a closed form, how little noise the tight accountant
+// would need. The user would not learn this from the other library.
 func (f *planFlags) lessNoise(w io.Writer, p *plan.Plan) {
 	if f.req.Epsilon == 0 || f.req.Method != plan.ClosedForm || p.Tight == nil {
 		return
@@ -229,8 +228,8 @@ func (f *planFlags) lessNoise(w io.Writer, p *plan.Plan) {
 	}
 }
 
-// history returns what --record writes of the plan. A filter lets less through than the
-// tight accountant certifies, so a plan by that may need more than its own ε.
+// history returns the history that --record writes for the plan. A filter admits fewer rounds than
+// the tight accountant certifies, so the plan may need more than its own ε.
 func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, error) {
 	h, err := p.History(ctx, cmp.Or(f.legs.budget, p.Epsilon), f.legs.orders...)
 	if short, ok := errors.AsType[*plan.BudgetError](err); ok && f.legs.budget == 0 {
@@ -241,17 +240,17 @@ func (f *planFlags) history(ctx context.Context, p *plan.Plan) (plan.History, er
 	return h, err
 }
 
-// shownBy are the options that say in what form a plan is printed, and not what is planned.
+// shownBy are the flags that choose the form of the output and do not change the plan.
 var shownBy = []string{"json", "statement", "format"}
 
-// plans reports whether an option says what is planned.
+// plans reports whether a flag was given that changes the plan.
 func (f *planFlags) plans(cmd *cobra.Command) (any bool) {
 	cmd.Flags().Visit(func(given *pflag.Flag) { any = any || !slices.Contains(shownBy, given.Name) })
 	return any
 }
 
-// records makes N the paper's if no option says what else is planned: the size of
-// somebody's data is not guessed.
+// records sets N to the paper's if no flag describes another plan. The size of other data is not
+// guessed.
 func (f *planFlags) records(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("n") {
 		return nil
@@ -264,7 +263,7 @@ func (f *planFlags) records(cmd *cobra.Command) error {
 		"has %d)", defaultN)
 }
 
-// printPlan writes a plan, and its frontier if there is one.
+// printPlan prints a plan, and its frontier if there is one.
 func printPlan(w io.Writer, a *answer.Plan) error {
 	if len(a.Batches) > 0 {
 		if err := plan.WriteBatches(w, a.Batches); err != nil {

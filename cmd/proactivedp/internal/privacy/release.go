@@ -12,18 +12,18 @@ import (
 	"proactivedp/plan"
 )
 
-// releaseFlags says what is released: equal rounds.
+// releaseFlags are the flags that describe a release of equal rounds.
 type releaseFlags struct {
 	sigma, rate        float64
 	size, n, steps     int
-	batches            int     // of an epoch of shuffled batches or allocation, instead of a rate
-	epochs             float64 // in the place of steps
-	group              int     // records of one person
+	batches            int     // batches of an epoch, for shuffled batches or allocation, instead of a rate
+	epochs             float64 // instead of steps
+	group              int     // largest number of records of one person
 	sampling, adjacent string
 	redraw             string
 }
 
-// add gives cmd the flags of the rounds.
+// add adds the flags of the rounds to cmd.
 func (r *releaseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Float64Var(&r.sigma, "noise-multiplier", 0, "noise multiplier σ, at least 0: the noise is N(0, C²σ²) per coordinate")
@@ -48,9 +48,8 @@ func (r *releaseFlags) add(cmd *cobra.Command) {
 		"epoch, on its own)")
 }
 
-// pair returns the sampling and the adjacency of the flags, and what is wrong with
-// them. Where something is wrong they have some allowed value, so that the rest can
-// be checked.
+// pair returns the sampling and the adjacency of the flags. If they are invalid, it also returns an
+// error, and valid values, so that the caller can check the rest.
 func (r *releaseFlags) pair(cmd *cobra.Command) (dp.Sampling, dp.Adjacency, error) {
 	sampling, err := dp.ParseSampling(r.sampling)
 	if err != nil {
@@ -93,7 +92,7 @@ func pairs(cmd *cobra.Command) error {
 // stepsFlags are the flags that say how many rounds there are.
 var stepsFlags = []string{"steps", "epochs"}
 
-// rounds returns how many rounds the epochs of the flags are at the sample rate of e.
+// rounds converts the epochs of the flags to rounds at the sample rate of e.
 func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int, error) {
 	err := cli.RefuseWith(cmd, "epochs", "steps")
 	if !(r.epochs >= 1e-6 && r.epochs <= 1e9) {
@@ -107,7 +106,7 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 	}
 	e.Count = 1
 	if e.Validate() != nil {
-		return 1, nil // which is told of e
+		return 1, nil // the caller reports what is wrong with e
 	}
 	if rounds, ok := plan.Rounds(r.epochs, e); ok && rounds >= 1 && float64(rounds) <= dp.MaxRounds {
 		return rounds, nil
@@ -116,16 +115,15 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 		int(dp.MaxRounds))
 }
 
-// event returns the event of the flags, and what is wrong with it. The quantity
-// named free may not be given. It has some allowed value, as what is missing has,
-// so that the rest is checked.
+// event returns the event of the flags, or an error. The quantity with the name free must not be
+// given. A quantity that is free or missing has some valid value, so that the rest is checked.
 func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) {
 	e := dp.Event{NoiseMultiplier: r.sigma, SampleSize: r.size, DatasetSize: r.n, Rate: r.rate, Count: r.steps}
 	var err error
 	e.Sampling, e.Adjacency, err = r.pair(cmd)
 	errs := []error{err}
 	if cmd.Flags().Changed("batches") {
-		if e.Rate = 1 / float64(r.batches); r.batches < 1 { // RefuseZeros reports 0
+		if e.Rate = 1 / float64(r.batches); r.batches < 1 { // RefuseZeros reports a 0
 			errs = append(errs, fmt.Errorf("--batches = %d, must be at least 1", r.batches))
 			e.Rate = 1
 		}
@@ -152,7 +150,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			errs = append(errs, errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, "+
 				"once if one draw is kept for all epochs, which costs far more"))
 		}
-		e.Redraw = dp.EachEpoch // if it is not given, the rest is checked
+		e.Redraw = dp.EachEpoch // a valid value if it is not given, so that the rest is checked
 	}
 	if cmd.Flags().Changed("redraw") {
 		given, bad := dp.ParseRedraw(r.redraw)
@@ -164,7 +162,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			e.Redraw = given
 		}
 	}
-	if r.group != 1 { // RefuseZeros reports 0
+	if r.group != 1 { // RefuseZeros reports a 0
 		e.Group = r.group
 	}
 	for _, q := range []struct {

@@ -42,7 +42,8 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 		"δ, in (1, 1e10] (default the one at which rounds like the plan's run longest)")
 }
 
-// check reports what does not go together, and a record that cannot be written.
+// check returns an error for flags that do not fit together, or for a record that cannot be
+// written.
 func (l *legFlags) check(cmd *cobra.Command) error {
 	errs := []error{l.after.check(cmd)}
 	if l.fixed && !cmd.Flags().Changed("after") {
@@ -65,9 +66,9 @@ func (l *legFlags) check(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// locked calls do while no other process plans with the record. If two processes add a leg, the
-// second must see the leg of the first; otherwise both legs would be the same run. A path that cannot
-// be locked is not a record, and do reports that.
+// locked calls do while no other process can plan with the record. If two processes each add a leg,
+// the second must see the leg of the first; otherwise both legs would be the same run. A path that
+// cannot be locked is not a record, and do reports that.
 func (l *legFlags) locked(do func() error) error {
 	if info, err := os.Stat(l.record); l.record == "" || err == nil && !info.Mode().IsRegular() {
 		return do()
@@ -94,7 +95,7 @@ func (l *legFlags) keepFilter(record []byte) error {
 			"for; mend it, or name another file", err)
 	}
 	if err != nil || h.Filter == nil {
-		return nil // no record of a filter, if it is there at all
+		return nil // the file does not exist, or it records no filter
 	}
 	var there bytes.Buffer
 	if err := h.WriteJSON(&there); err == nil && bytes.Equal(there.Bytes(), record) {
@@ -104,7 +105,7 @@ func (l *legFlags) keepFilter(record []byte) error {
 		"--after, or name another file", l.record, h.Filter.Epsilon)
 }
 
-// namesFilter reports whether a file has the key of a filter, be it damaged elsewhere.
+// namesFilter reports whether a file has the key of a filter, even if it is damaged elsewhere.
 func namesFilter(path string) bool {
 	text, err := bounded.File(path, plan.MaxEventsBytes)
 	return err == nil && bytes.Contains(text, []byte(`"filter"`))

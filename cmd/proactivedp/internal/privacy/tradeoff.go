@@ -44,7 +44,7 @@ The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect 
 			history, err := release.history(cmd, rounds)
 			q.Events, q.Notes, q.Accuracy = history.Events, history.Notes, by.accuracy
 			if !cli.AnyChanged(cmd, "delta") {
-				err, q.Delta = errors.Join(err, errors.New("--delta is missing")), 0.5 // the rest is checked
+				err, q.Delta = errors.Join(err, errors.New("--delta is missing")), 0.5 // a valid value, so that the other fields are still checked
 			}
 			err = errors.Join(err, by.check(cmd), cli.RefuseZeros(cmd, "target-epsilon", "points"), out.Check())
 			if err := errors.Join(err, q.Validate()); err != nil {

@@ -22,7 +22,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// errNotSatisfied reports a loop that ended with a client short of its target.
+// errNotSatisfied reports that the loop ended before all clients reached their targets.
 var errNotSatisfied = errors.New("not every client has a model that reaches its target and beats the baseline")
 
 // autoFlags are the flags of auto.
@@ -73,7 +73,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 		"goroutines for gradients of large models, at least 1; never changes the result")
 }
 
-// addTraining gives cmd the flags of a training that the loop does not find by itself.
+// addTraining adds the flags for settings of a training that the loop does not choose itself.
 func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	f.train.AddNamed(cmd, "model", "data", "clients", "delay", "partition", "schedule", "features", "input-scale",
@@ -85,7 +85,7 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that model: " +
 		"ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
 	schedule := fs.Lookup("schedule")
-	schedule.DefValue = "" // not that of a training
+	schedule.DefValue = "" // the default for a single training does not apply
 	schedule.Usage += " (default: that of the paper, zero or constant, for the strategies paper, tight, default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
@@ -103,7 +103,7 @@ func checkTargets(cmd *cobra.Command, spec train.Spec) error {
 	return cli.RefuseWith(cmd, "target-accuracy", "target")
 }
 
-// clients returns what each client wants.
+// clients returns the requests of the clients.
 func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 	if f.file != "" {
 		if err := cli.RefuseWith(cmd, "clients-file", "clients", "target-epsilon", "delta", "target-accuracy", "target"); err != nil {
@@ -117,7 +117,7 @@ func (f *autoFlags) clients(cmd *cobra.Command, n int) ([]auto.Client, error) {
 		for i, v := range accuracy {
 			if !(v > 0 && v <= 1) {
 				wrong = errors.Join(wrong, fmt.Errorf("--target = %v, must be in (0, 1]", v))
-				accuracy[i] = 1 // a valid value, so that this is reported once
+				accuracy[i] = 1 // a valid value, so that the error is not repeated
 			}
 		}
 	}
@@ -216,8 +216,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// chooseOwn sets the settings of a task on an own file that were not given and that the loop does not
-// find: the model, the held-out part, each client's δ, and K, which only the strategy paper uses.
+// chooseOwn sets those settings of a task on a user's file that were not given and that the loop
+// does not choose: the model, the held-out part, each client's δ, and K, which only the strategy
+// paper uses.
 func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
 	f.train.OwnModel(cmd, source.Data())
 	task.Spec.Model = f.train.Spec.Model
@@ -252,7 +253,7 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 	return nil
 }
 
-// check reports what is wrong with the flags and the task before any data are read.
+// check returns everything that is wrong with the flags and the task. It reads no data.
 func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 	errs := []error{f.out.Check(), task.Validate()}
 	_, probing, err := probeFor(task.Spec.Data, f.probe)
@@ -298,7 +299,7 @@ func (f *autoFlags) loop(
 	})
 }
 
-// probeOf returns where the utility graph looks.
+// probeOf returns the probe for the utility graph, which says on which data it is measured.
 func (f *autoFlags) probeOf(cmd *cobra.Command, source *train.Source, task auto.Task) (auto.Probe, error) {
 	probed, probing, err := probeFor(task.Spec.Data, f.probe)
 	if err != nil || probing == propose.Own {
@@ -335,12 +336,13 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 	return task, graphFor(spec, len(wishes)), err
 }
 
-// mostGradients is how many gradients the w* of auto's utility graph takes at most, of all clients. The
-// paper's w* of logistic regression took five times as many; the graph looks at public records that may
-// differ from the task's, so a finer one would not say more.
+// mostGradients is the largest number of gradients, of all clients, for w* of auto's utility graph.
+// The paper's w* of logistic regression took five times as many. The graph is measured on public
+// records that may differ from the task's, so more gradients would not make it more informative.
 const mostGradients = 3_500_000
 
-// graphFor returns the paper's utility graph for so many clients, with a shorter training of w*.
+// graphFor returns the paper's utility graph for the given number of clients, with a shorter
+// training of w*.
 func graphFor(s train.Spec, clients int) auto.Graph {
 	spec, clips := experiments.PaperUtilitySpec(s.Model, s.Data)
 	all := min(spec.Train.GradComps*spec.Train.Clients, mostGradients)

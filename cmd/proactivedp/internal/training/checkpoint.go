@@ -16,7 +16,7 @@ type keepFlags struct {
 	path, resume string
 	every        int
 	keyFile      string
-	key          []byte // what keyFile holds
+	key          []byte // the content of keyFile
 }
 
 // add gives cmd the flags of checkpoints.
@@ -31,7 +31,7 @@ func (k *keepFlags) add(cmd *cobra.Command) {
 		"left out, and must not contradict it")
 }
 
-// check reports what the flags themselves have wrong.
+// check returns an error for each invalid flag.
 func (k *keepFlags) check(cmd *cobra.Command) error {
 	var errs []error
 	if cmd.Flags().Changed("checkpoint-every") {
@@ -55,14 +55,14 @@ func (k *keepFlags) check(cmd *cobra.Command) error {
 	}
 	if cmd.Flags().Changed("bounds") {
 		errs = append(errs, cli.RefuseWith(cmd, "bounds", "checkpoint", "resume", "seeds", "plan"))
-		if cmd.Flags().Changed("seed-from-os") { // each look at the records with secret noise costs ε
+		if cmd.Flags().Changed("seed-from-os") { // with secret noise, a dry run too would spend ε on the bounds
 			errs = append(errs, cli.RefuseWith(cmd, "bounds", "dry-run"))
 		}
 	}
 	return cli.Usage(errors.Join(errs...))
 }
 
-// fits reports why a new run of the spec cannot be kept in the file.
+// fits returns an error if a new run of the spec cannot keep checkpoints in the file.
 func (k *keepFlags) fits(s train.Spec) error {
 	if k.path == "" {
 		return nil
@@ -75,7 +75,7 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 	return train.Keep{Path: k.path, Every: k.every, Key: k.key, From: from}
 }
 
-// goOn resumes the run of a checkpoint, and reports.
+// goOn resumes the run of a checkpoint and prints its report.
 func (f *trainFlags) goOn(cmd *cobra.Command) error {
 	from, err := train.OpenKeyedCheckpoint(f.keep.resume, f.keep.key)
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *trainFlags) goOn(cmd *cobra.Command) error {
 	defer from.Close()
 	dataName := from.Spec.Data
 	if cmd.Flags().Changed("data") {
-		dataName = f.train.Spec.Data // the data may be elsewhere now: their content is compared
+		dataName = f.train.Spec.Data // the data may have moved: their content is compared
 	}
 	if err := cli.Usage(errors.Join(f.train.Contradict(cmd, from.Spec), cli.CheckData(dataName),
 		cli.CheckWorkers(f.perf.Workers))); err != nil {
@@ -110,8 +110,8 @@ func (f *trainFlags) goOn(cmd *cobra.Command) error {
 	return f.report(cmd, p, from)
 }
 
-// place lets the file that is resumed keep the checkpoints unless another file is
-// named, which must be free.
+// place makes the resumed checkpoint also the file to write to, unless another file is given, which
+// must not exist yet.
 func (k *keepFlags) place() error {
 	if k.path == "" {
 		k.path = k.resume

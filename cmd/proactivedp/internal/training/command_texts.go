@@ -14,10 +14,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// The commands that make a result again, which its manifest states. Where the data
-// are is not among what they say.
+// Commands that make a result again, as manifests state them. They do not say where the data are.
 
-// figureCommand makes a figure again.
+// figureCommand returns the command that makes a figure again.
 func figureCommand(figure experiments.Figure, synthetic bool, o experiments.MakeOptions) string {
 	text := strings.TrimSuffix("proactivedp figures "+figure.Name, " ") + fmt.Sprintf(" --seeds %d", o.Seeds)
 	if o.Scale < 1 {
@@ -39,7 +38,7 @@ func figureCommand(figure experiments.Figure, synthetic bool, o experiments.Make
 	return text
 }
 
-// delayCommand makes a comparison again.
+// delayCommand returns the command that makes a comparison again.
 func delayCommand(s experiments.DelaySpec) string {
 	delays := strings.Join(s.Delays, ",")
 	if slices.ContainsFunc(s.Delays, func(d string) bool { return strings.Contains(d, ",") }) {
@@ -55,8 +54,8 @@ func delayCommand(s experiments.DelaySpec) string {
 		cli.FlagsText(s.Train, usual, "model", "data", "seed")
 }
 
-// searchCommand makes a search again: with all that is always said, and what else
-// differs from the paper's.
+// searchCommand returns the command that makes a search again. It always has the main flags, and
+// adds those that differ from the paper's search.
 func searchCommand(s experiments.SearchSpec) string {
 	text := fmt.Sprintf("proactivedp search --data %s --models %s --eta0 %s --beta %s --noise-multiplier %s --batch-size %s "+
 		"--schedule %s --scale %v --proxy %v --seeds %d",
@@ -67,8 +66,8 @@ func searchCommand(s experiments.SearchSpec) string {
 		"seed")
 }
 
-// trainCommand trains a setting: with what a search decides of it, which is always
-// said, and what else differs from the paper's.
+// trainCommand returns the command that trains a setting. It always has the flags that a search
+// decides, and adds those that differ from the paper's setting.
 func trainCommand(s train.Spec) string {
 	text := fmt.Sprintf("proactivedp train --model %s --data %s --noise-multiplier %v --eta0 %v --beta %v --schedule %s", s.Model,
 		message.Word(s.Data), s.NoiseMultiplier, s.Eta0, s.Beta, s.Schedule)
@@ -76,7 +75,7 @@ func trainCommand(s train.Spec) string {
 		"beta", "schedule")
 }
 
-// utilityCommand makes a utility graph again.
+// utilityCommand returns the command that makes a utility graph again.
 func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	usual, _ := experiments.PaperUtilitySpec(s.Train.Model, s.Train.Data)
 	text := fmt.Sprintf("proactivedp utility --data %s --model %s --max-grad-norm %s --noise-multiplier %s --draws %d",
@@ -84,7 +83,7 @@ func utilityCommand(s pool.UtilitySpec, clips []float64) string {
 	return text + cli.FlagsText(s.Train, usual.Train, "model", "data", "max-grad-norm", "noise-multiplier")
 }
 
-// proposeCommand makes proposals again.
+// proposeCommand returns the command that makes proposals again.
 func proposeCommand(r propose.Request, probe string, against float64) string {
 	usual := propose.DefaultRequest(pool.Train(r.Base.Model, r.Base.Data), r.Epsilon)
 	text := fmt.Sprintf("proactivedp propose --data %s --model %s", message.Word(r.Base.Data), r.Base.Model)
@@ -107,7 +106,7 @@ func proposeCommand(r propose.Request, probe string, against float64) string {
 	return text + cli.FlagsText(r.Base, usual.Base, "model", "data")
 }
 
-// listText writes numbers as a flag lists them.
+// listText writes numbers in the form of a flag's list.
 func listText[T int | float64](x []T) string {
 	texts := make([]string, len(x))
 	for i, v := range x {

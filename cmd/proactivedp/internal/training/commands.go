@@ -1,12 +1,12 @@
-// Package training has the commands that train, search and compare, and those that use what
-// was trained: one run or many, settings proposed for a budget, the whole loop, and the
-// paper's figures. Flags become specs of plain values, which packages below carry out.
+// Package training has the commands that train, search and compare, and those that use trained
+// models: one run or many, proposed settings for a budget, the whole loop, and the paper's figures.
+// They turn flags into specs of plain values, and the packages below run these.
 package training
 
 import "github.com/spf13/cobra"
 
-// Commands returns the commands, made anew at each call.
+// Commands returns the commands. Each call makes new ones.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newTrain(), newHost(), newPredict(), newDelay(), newUtility(), newSearch(), newPropose(), newAuto(),
+	return []*cobra.Command{newTrain(), newHost(), newPredict(), newExport(), newDelay(), newUtility(), newSearch(), newPropose(), newAuto(),
 		newFigures()}
 }

@@ -20,8 +20,8 @@ import (
 	"proactivedp/train"
 )
 
-// runLoop runs the loop of a figure, whose utility graph looks at drawn records. It is a
-// simulation, from a numbered seed, whose ledgers are kept nowhere.
+// runLoop runs the loop of a figure. Its utility graph is measured on synthetic records. It is a
+// simulation from a numbered seed, and its ledgers are not kept.
 func runLoop(ctx context.Context, source *train.Source, r experiments.LoopRequest, perf sim.Perf) (
 	c experiments.Course, err error,
 ) {
@@ -32,7 +32,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 	strategy := auto.Strategy(r.Strategy)
 	task := auto.NewTask(strategy.Schedule(r.Train), strategy, wishes)
 	if strategy == auto.Tight {
-		task.Stages = 3 // a course of one stage would show nothing
+		task.Stages = 3 // with a single stage the picture would show nothing
 	}
 	public, err := auto.PublicOf(source, task)
 	if err != nil {
@@ -59,7 +59,7 @@ func runLoop(ctx context.Context, source *train.Source, r experiments.LoopReques
 // courseFolder is the folder below --dir with the course of the last task.
 const courseFolder = "course"
 
-// writeCourse writes the course of a loop below its folder.
+// writeCourse writes the course of a loop to a folder below the loop's folder.
 func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.Report) error {
 	request := experiments.LoopRequest{Train: r.Config.Spec, Strategy: string(r.Strategy)}
 	for _, c := range r.Clients {
@@ -80,7 +80,7 @@ func writeCourse(cmd *cobra.Command, dir string, source *train.Source, r *auto.R
 	}{r.Config, r.Satisfied, r.Guarantee()})
 }
 
-// courseOf returns how the loop of a report went.
+// courseOf returns the course of the loop that a report describes.
 func courseOf(r *auto.Report) experiments.Course {
 	p := r.Privacy
 	c := experiments.Course{Probe: r.Outlook.Of, Accountant: p.Accountant, Adjacency: p.Adjacency, Sampling: p.Sampling}

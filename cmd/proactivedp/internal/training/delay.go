@@ -71,7 +71,7 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	f.train.Add(cmd, cli.SettingFlags, cli.PointFlags, cli.NoiseFlags)
 	fs, o := cmd.Flags(), &f.options
 	for _, name := range []string{"delay", "seed"} {
-		fs.Lookup(name).Hidden = true // other flags list delays and count seeds
+		fs.Lookup(name).Hidden = true // other flags list the delays and give the number of seeds
 	}
 	fs.Lookup("time-scale").Usage = fmt.Sprintf("with --runner hogwild: how many seconds a second of the clock takes, "+
 		"in (0, 1e6] (default %d)", experiments.UsualTimeScale)
@@ -119,7 +119,7 @@ func (f *delayFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
-// fill completes the setting and the options, and reports what is wrong with them.
+// fill completes the spec and the options, and returns an error for what is wrong with them.
 func (f *delayFlags) fill(cmd *cobra.Command) error {
 	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
 		return experiments.DefaultDelaySpec(model, dataset).Train
@@ -131,7 +131,7 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	clock := scaledClock(cmd, t.Runner)
 	switch {
 	case clock != nil:
-		t.TimeScale = 0 // which is told already
+		t.TimeScale = 0 // the error is already reported
 	case t.Runner == train.HogwildRunner && !cmd.Flags().Changed("time-scale"):
 		t.TimeScale = experiments.UsualTimeScale
 	}
@@ -153,7 +153,7 @@ func (f *delayFlags) fill(cmd *cobra.Command) error {
 	return nil
 }
 
-// scaledClock reports a --time-scale of a runner that has no real clock.
+// scaledClock returns an error for a --time-scale with a runner that has no real clock.
 func scaledClock(cmd *cobra.Command, runner string) error {
 	if runner == train.HogwildRunner || !cmd.Flags().Changed("time-scale") {
 		return nil

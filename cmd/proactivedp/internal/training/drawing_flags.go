@@ -13,10 +13,10 @@ import (
 	"proactivedp/internal/results"
 )
 
-// drawingFlags are the flags that say how pictures are drawn.
+// drawingFlags are the flags for the style of pictures.
 type drawingFlags struct {
 	is    results.Drawing
-	width string // a length; "": the usual one
+	width string // a length, or "" for the usual one
 }
 
 func newDrawingFlags() *drawingFlags {
@@ -33,7 +33,7 @@ func (d *drawingFlags) add(f *pflag.FlagSet) {
 	cli.CountVar(f, &d.is.DPI, "dpi", 0, "dots an inch of png, in [20, 1200] (default 150)")
 }
 
-// refuse reports the flags that were given where nothing is drawn.
+// refuse returns an error for each of these flags that is given although nothing is drawn.
 func (d *drawingFlags) refuse(cmd *cobra.Command) error {
 	var errs []error
 	for _, name := range []string{"format", "bare", "width", "font", "font-size", "dpi"} {
@@ -44,7 +44,7 @@ func (d *drawingFlags) refuse(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// check reports what is wrong with the flags of a command that draws if a folder is named.
+// check returns an error for invalid flags of a command that draws only if a folder is given.
 func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
 	is, err := d.drawing(cmd)
 	if out == "" {
@@ -53,7 +53,7 @@ func (d *drawingFlags) check(cmd *cobra.Command, out string) error {
 	return errors.Join(err, is.Validate())
 }
 
-// drawing returns the drawing that the flags of cmd ask for. Its default, only png, has no flag.
+// drawing returns the style that the flags of cmd ask for. Without flags the format is PNG.
 func (d *drawingFlags) drawing(cmd *cobra.Command) (results.Drawing, error) {
 	is := d.is
 	if err := cli.RefuseZeros(cmd, "font-size", "dpi"); err != nil {
@@ -73,7 +73,7 @@ func (d *drawingFlags) drawing(cmd *cobra.Command) (results.Drawing, error) {
 	return is, err
 }
 
-// drawingText states the flags of a drawing, each after a blank.
+// drawingText writes the flags of a drawing, each with a blank before it.
 func drawingText(d results.Drawing) string {
 	var text strings.Builder
 	if len(d.Formats) > 0 {

@@ -27,7 +27,7 @@ import (
 	"proactivedp/train"
 )
 
-// quickScale is the part of K that is enough for a first look.
+// quickScale is the fraction of K that is enough for a first look.
 const quickScale = 0.05
 
 // figuresFlags are the flags of figures.
@@ -163,8 +163,8 @@ func (f *figuresFlags) run(cmd *cobra.Command, args []string) (err error) {
 	return nil
 }
 
-// selected returns the figures that are named. Where none is, all are listed or drawn anew,
-// and those that do not take long are made.
+// selected returns the figures with the given names. Without names it returns all figures, to list
+// or redraw them, or those that do not take long, to make them.
 func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) ([]experiments.Figure, error) {
 	if f.redraw {
 		if err := cli.RefuseWith(cmd, "redraw", "list", "dry-run", "quick", "scale", "seeds", "sizes", "target-epsilon", "runner", "time-scale",
@@ -183,7 +183,7 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 	if err != nil || !cmd.Flags().Changed("target-epsilon") {
 		return figures, err
 	}
-	err = plan.CheckEpsilon(f.options.Epsilon) // 0 would be the default
+	err = plan.CheckEpsilon(f.options.Epsilon) // the options would read 0 as the default
 	if err == nil && !isOwn &&
 		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Equal }) {
 		err = errors.New("--target-epsilon is for sweeps at an equal ε, of which none is named: see --list for " +
@@ -200,7 +200,7 @@ func listFigures(w io.Writer, figures []experiments.Figure) error {
 	return table.Flush()
 }
 
-// planFigures prints what the figures need.
+// planFigures prints how much work the figures need.
 func planFigures(cmd *cobra.Command, figures []experiments.Figure, o experiments.MakeOptions) error {
 	all, searched, err := experiments.Plan(cmd.Context(), figures, o)
 	if err != nil {
@@ -209,7 +209,7 @@ func planFigures(cmd *cobra.Command, figures []experiments.Figure, o experiments
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "figure\ttrainings\tkept\ttime for the others\n")
 	for i, f := range all {
-		name := "all together" // figures share trainings
+		name := "all together" // less than the sum, because figures share trainings
 		if i < len(figures) {
 			name = figures[i].Name
 		}
@@ -227,7 +227,7 @@ func planFigures(cmd *cobra.Command, figures []experiments.Figure, o experiments
 	return err
 }
 
-// roughly returns a time as people say it.
+// roughly writes a duration in rounded units.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -238,7 +238,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// fill completes the options, and reports what is wrong with them.
+// fill completes the options, and returns an error for what is wrong with them.
 func (f *figuresFlags) fill(cmd *cobra.Command) (err error) {
 	o := &f.options
 	if f.quick {
@@ -280,7 +280,7 @@ func (f *figuresFlags) load(cmd *cobra.Command, name string) (*data.Dataset, err
 	return f.where.Load(cmd, name)
 }
 
-// ownFigures returns the figures of a file, and has them made from it.
+// ownFigures returns the figures for a user's file, and sets the options to make them from it.
 func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, error) {
 	figures, d, err := f.own.figures(cmd, &f.where, f.options.Seeds, f.options.Out)
 	if err != nil {
@@ -289,14 +289,14 @@ func (f *figuresFlags) ownFigures(cmd *cobra.Command) ([]experiments.Figure, err
 	o := &f.options
 	o.Load = func(context.Context, string) (*data.Dataset, error) { return d, nil }
 	o.Command = func(experiments.Figure, bool) string {
-		all := experiments.Figure{Sizes: true, Equal: true} // one command makes the four
+		all := experiments.Figure{Sizes: true, Equal: true} // one command makes all of these figures
 		return figureCommand(all, false, *o) + f.own.text(&f.where)
 	}
 	return figures, nil
 }
 
-// redrawn draws figures anew that have been made. Those that can be drawn from their kept
-// trainings only are an error if they are named, else said.
+// redrawn draws existing figures again. If a figure can be drawn only from its kept trainings, this
+// is an error if the user named it, and otherwise a message.
 func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o experiments.MakeOptions) error {
 	if len(figures) == 0 {
 		return fmt.Errorf("%s has none of these figures: there is nothing to draw anew", o.Out)
@@ -323,8 +323,8 @@ func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o exp
 	return err
 }
 
-// choose fulfils a wish of a figure by proxies, which look at the figure's data; finished
-// ones are kept with the figures' cells.
+// choose finds the training for a ChoiceRequest with proxies on the figure's data. Finished proxies
+// are kept with the figures' cells.
 func choose(ctx context.Context, source *train.Source, w experiments.ChoiceRequest, o experiments.MakeOptions) (
 	train.Spec, error,
 ) {

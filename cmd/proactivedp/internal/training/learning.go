@@ -15,7 +15,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// curveFlags ask for several seeds of a training, and for how its accuracy grows.
+// curveFlags are the flags to train with several seeds, and to show how the accuracy grows.
 type curveFlags struct {
 	seeds   int
 	out     string
@@ -37,7 +37,7 @@ func (c *curveFlags) add(cmd *cobra.Command) {
 var notWithCurves = []string{"checkpoint", "checkpoint-every", "checkpoint-key", "resume", "trace", "save", "dry-run",
 	"seed-from-os", "listen", "broker"}
 
-// check reports what contradicts the flags.
+// check returns an error for flags that do not fit together.
 func (c *curveFlags) check(cmd *cobra.Command) error {
 	err := c.drawing.check(cmd, c.out)
 	if c.given = cli.AnyChanged(cmd, "seeds", "out"); c.given {
@@ -46,7 +46,7 @@ func (c *curveFlags) check(cmd *cobra.Command) error {
 	return cli.Usage(err)
 }
 
-// fits reports what is wrong with a curve of the spec.
+// fits returns an error if no curve of the spec can be made.
 func (c *curveFlags) fits(s train.Spec) error {
 	if !c.given {
 		return nil
@@ -54,7 +54,7 @@ func (c *curveFlags) fits(s train.Spec) error {
 	return experiments.CheckLearning(s, c.seeds)
 }
 
-// run trains and shows the curve. It compares the cost of each seed with from.
+// run trains and prints the curve. It compares the cost of each seed with the setting from.
 func (c *curveFlags) run(
 	cmd *cobra.Command, p *train.Prepared, from *planFileFlags, where *cli.DataFlags, perf sim.Perf, asJSON bool,
 ) error {
@@ -64,7 +64,7 @@ func (c *curveFlags) run(
 		return err
 	}
 	spec := p.Spec
-	if spec.TargetEpsilon != 0 && (cmd.Flags().Changed("target-epsilon") || cli.OwnFile(spec.Data) && from.setting == nil) { // every seed keeps it
+	if spec.TargetEpsilon != 0 && (cmd.Flags().Changed("target-epsilon") || cli.OwnFile(spec.Data) && from.setting == nil) { // no seed may cost more
 		if spec, err = p.Source().CalibrateSeeds(cmd.Context(), spec, c.seeds, spec.TargetEpsilon); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *curveFlags) run(
 			return err
 		}
 		spec := spec
-		spec.TargetEpsilon = 0 // σ is what it came to
+		spec.TargetEpsilon = 0 // σ already follows from it
 		command := trainCommand(spec) + where.Own.Text() + fmt.Sprintf(" --seeds %d", c.seeds) + drawingText(drawing)
 		return l.Write(c.out, command, drawing)
 	}

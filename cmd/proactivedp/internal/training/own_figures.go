@@ -22,12 +22,12 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ownFigures are the figures of a file of the user's own.
+// ownFigures are the flags for figures of a user's file.
 type ownFigures struct {
 	flags    cli.TrainFlags
 	public   bool       // --public: the records may be looked at without noise
-	spec     train.Spec // of which they are
-	epsilons []float64  // of the ε sweep
+	spec     train.Spec // the training that the figures show
+	epsilons []float64  // for the ε sweep
 }
 
 // ownFigureFlags are the flags of the trainings, by name.
@@ -47,12 +47,13 @@ func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	for _, name := range []string{"data", "grad-computations", "batch-size"} {
 		cmd.Flags().Lookup(name).DefValue = ""
 	}
-	cmd.Flags().Lookup("eta0").DefValue = "0" // of which the help says nothing
+	cmd.Flags().Lookup("eta0").DefValue = "0" // the help shows no default of 0
 	cmd.Flags().Lookup("data").Usage = "make figures of your own `file`: a utility graph, batch sizes, an ε sweep " +
 		"and permissible delays, by the settings below, of which those not given follow from the number of records"
 }
 
-// asked reports whether the figures are of the user's own data, and what contradicts that.
+// asked reports whether the user wants figures of their own data. The error lists flags that
+// contradict that.
 func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	given := append([]string{"epsilons", "public"}, ownFigureFlags...)
 	if !cmd.Flags().Changed("data") {
@@ -78,7 +79,7 @@ func (o *ownFigures) asked(cmd *cobra.Command, args []string) (bool, error) {
 	return true, errors.Join(errs...)
 }
 
-// figures returns the figures of so many seeds for the folder out, and their data.
+// figures returns the figures for the given number of seeds and the folder out, and their data.
 func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int, out string) (
 	[]experiments.Figure, *data.Dataset, error,
 ) {
@@ -100,21 +101,21 @@ func (o *ownFigures) figures(cmd *cobra.Command, where *cli.DataFlags, seeds int
 	}
 	n := p.Config.Mechanism.DatasetSize
 	open := o.flags.Open(cmd, 0)
-	open.Noise = true // the noise of what is no ε sweep is that of UsualEpsilon
+	open.Noise = true // figures other than the ε sweep have the noise for UsualEpsilon
 	if err := o.flags.Choose(cmd.Context(), cmd, p, open, train.UsualEpsilon); err != nil {
 		return nil, nil, cli.Usage(err)
 	}
 	if o.spec, err = source.CalibrateSeeds(cmd.Context(), o.flags.Spec, seeds, train.UsualEpsilon); err != nil {
 		return nil, nil, err
 	}
-	o.spec.TargetEpsilon = 0 // σ is known now
+	o.spec.TargetEpsilon = 0 // σ is already calibrated
 	figures, err := experiments.OwnFigures(cmd.Context(), source, o.spec, n, seeds, o.epsilons, o.name(out))
 	return figures, d, err
 }
 
-// name is what the names of the figures begin with: the file's and the model's. It has the letters and
-// digits of every alphabet, and no hyphen at its ends. If the folder out has figures of another file
-// under this name, a number is appended.
+// name returns the beginning of the figures' names: the name of the file and the model. It has the
+// letters and digits of every alphabet, and no hyphen at its ends. If the folder out has figures of
+// another file with this name, a number is appended.
 func (o *ownFigures) name(out string) string {
 	base := filepath.Base(o.spec.Data)
 	base, _, _ = strings.Cut(base, ".")
@@ -141,11 +142,11 @@ func (o *ownFigures) name(out string) string {
 // maxManifest bounds a manifest that is read, in bytes.
 const maxManifest = 16 << 20
 
-// ofAnother reports whether a manifest is of figures of another file of data.
+// ofAnother reports whether a manifest belongs to figures of another data file.
 func (o *ownFigures) ofAnother(path string) bool {
 	text, err := bounded.File(path, maxManifest)
 	if err != nil {
-		return false // what is no manifest is refused when figures are written
+		return false // a file that is no manifest is refused later, when figures are written
 	}
 	var made struct{ Command string }
 	if err := json.Unmarshal(text, &made); err != nil {
@@ -154,7 +155,7 @@ func (o *ownFigures) ofAnother(path string) bool {
 	return !strings.Contains(made.Command+" ", " --data "+message.Word(o.spec.Data)+" ")
 }
 
-// text states the flags of the figures.
+// text writes the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
 		" --public" + cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()

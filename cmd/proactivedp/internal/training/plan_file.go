@@ -16,11 +16,11 @@ import (
 // maxPlanBytes bounds the file of a plan.
 const maxPlanBytes = 16 << 20
 
-// planFileFlags names the setting that a run takes from a file.
+// planFileFlags are the flags for a setting that is read from a file.
 type planFileFlags struct {
 	path    string
 	choose  int
-	setting *train.Setting // nil: there is no file
+	setting *train.Setting // nil without a file
 }
 
 // add gives cmd the flags.
@@ -57,8 +57,8 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 	return nil
 }
 
-// usual returns what is trained if no flag says otherwise: the paper's setting for the
-// model and the data, and what the file says.
+// usual returns the training that runs if no flag changes it: the setting in the file, and for the
+// rest the paper's setting for the model and the data.
 func (p *planFileFlags) usual(model, dataset string) train.Spec {
 	if p.setting == nil {
 		return pool.Train(model, dataset)
@@ -66,8 +66,8 @@ func (p *planFileFlags) usual(model, dataset string) train.Spec {
 	return p.setting.Over(pool.Train(model, dataset))
 }
 
-// fits reports that the run is not the one that was planned, which it gives what is to be noted
-// of how its setting was found.
+// fits returns an error if the run is not the planned one. It also adds the setting's notes to the
+// run.
 func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 	if p.setting == nil {
 		return nil
@@ -76,8 +76,8 @@ func (p *planFileFlags) fits(ctx context.Context, run *train.Prepared) error {
 	return p.holds(ctx, run)
 }
 
-// holdsOfSeeds reports that one of the runs of the spec with so many seeds is not the one that was
-// planned: each seed splits a user's file anew, and the training part may have fewer records.
+// holdsOfSeeds returns an error if a run of the spec with one of the seeds is not the planned one:
+// each seed splits a user's file anew, and the training part may have fewer records.
 func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, spec train.Spec, seeds int) error {
 	if p.setting == nil {
 		return nil
@@ -89,7 +89,7 @@ func (p *planFileFlags) holdsOfSeeds(ctx context.Context, source *train.Source, 
 	return p.holds(ctx, costliest)
 }
 
-// holds reports that the run is not the one that was planned.
+// holds returns an error if the run is not the planned one.
 func (p *planFileFlags) holds(ctx context.Context, run *train.Prepared) error {
 	err := p.setting.Fits(ctx, run)
 	if errors.Is(err, train.ErrCostsMore) {

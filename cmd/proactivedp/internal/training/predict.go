@@ -26,41 +26,41 @@ import (
 	"proactivedp/train"
 )
 
-// prediction is what a model says of records.
+// prediction is the result of predict: the labels of records, and how good they are.
 type prediction struct {
 	Model       string              `json:"model"`
 	Data        string              `json:"data"`
 	Rows        int                 `json:"rows"`
-	Predictions []string            `json:"predictions"`       // by row, the label
-	Accuracy    *float64            `json:"accuracy"`          // null where the records have no labels
-	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // of records with labels
+	Predictions []string            `json:"predictions"`       // the label of each row
+	Accuracy    *float64            `json:"accuracy"`          // null if the records have no labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // only for records with labels
 	Kept        []keptColumn        `json:"kept,omitempty"`    // the columns of --keep
-	Scores      [][]float64         `json:"scores,omitempty"`  // by row, the probability of each label of counts
+	Scores      [][]float64         `json:"scores,omitempty"`  // for each row, the probability of each label of Counts
 	Threshold   float64             `json:"threshold,omitempty"`
 	Counts      []labelCount        `json:"counts"`
 	DataSHA256  string              `json:"data_sha256"`
-	TrainedOn   string              `json:"trained_on_sha256"` // "" where the model's file does not say it
-	Same        bool                `json:"same_data"`         // whether it is known to be trained on these, or a part
+	TrainedOn   string              `json:"trained_on_sha256"` // "" if the model's file does not have it
+	Same        bool                `json:"same_data"`         // whether the model is known to be trained on these records or a part of them
 	ParamsHash  string              `json:"params_sha256"`
-	Privacy     claim.Report        `json:"privacy"`             // of the training
-	DataNote    string              `json:"data_note,omitempty"` // of the data that it was trained on
-	Notes       []string            `json:"notes,omitempty"`     // of the training
+	Privacy     claim.Report        `json:"privacy"`             // the guarantee of the training
+	DataNote    string              `json:"data_note,omitempty"` // about the data of the training
+	Notes       []string            `json:"notes,omitempty"`     // about the training
 	Statement   string              `json:"statement,omitempty"`
 }
 
-// labelCount is how often a label was predicted.
+// labelCount says how often a label was predicted.
 type labelCount struct {
 	Label string `json:"label"`
 	Count int    `json:"count"`
 }
 
-// keptColumn is a column of the records that was carried over.
+// keptColumn is a column of the records that is copied to the output.
 type keptColumn struct {
 	Name   string   `json:"name"`
-	Values []string `json:"values"` // by row
+	Values []string `json:"values"` // one for each row
 }
 
-// predictFlags are the flags of the command that do not say where data are.
+// predictFlags are the flags of predict, except those for the folder of the data.
 type predictFlags struct {
 	data, column, out  string
 	outside            cli.Outside
@@ -165,9 +165,9 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 	return errors.Join(errs...)
 }
 
-// load reads the records as those were read that the model was trained on, but for the
-// constants that normalise them, and reports whether they have labels. The labels are the model's,
-// whichever reader reads the file: records may be of one class only.
+// load reads the records in the same way as the training records, but does not normalise them yet.
+// It reports whether they have labels. Classes are those of the model, because the records may all
+// be of one class.
 func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.Saved, kept *table.Kept) (*data.Dataset, bool, error) {
 	f.outside.Set(m.Inputs.Mapped)
 	if !cli.OwnFile(f.data) {
@@ -183,7 +183,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	}
 	form, kind := m.Inputs.Form, cli.KindOf(f.data)
 	if a, err := numpy.ParseArrays(form.Arrays); kind == cli.ImageFile && (err != nil || a.Y != "coarse" && a.Y != "fine") {
-		form.Arrays = "" // it named arrays, or the labels, of the training data
+		form.Arrays = "" // the training data had other arrays or labels
 	}
 	for name, set := range map[string]func(){
 		"no-header":     func() { form.NoHeader, form.HeaderLine = f.form.NoHeader, 0 },
@@ -222,7 +222,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	return d, labelled, nil
 }
 
-// loadFile reads a file of a kind in a form.
+// loadFile reads a file of the given kind and form.
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
 	pixels data.PixelRange, l fetch.Locator, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
 	most := l.Memory
@@ -238,7 +238,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 			o.Arrays = o.Arrays.Training()
 		}
 		d, err := numpy.ParseFile(f.data, o)
-		if errors.Is(err, numpy.ErrNoLabels) { // an archive need not have labels
+		if errors.Is(err, numpy.ErrNoLabels) { // an archive may lack labels
 			o.Unlabelled = true
 			d, err = numpy.ParseFile(f.data, o)
 		}
@@ -335,7 +335,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	return p, nil
 }
 
-// print writes the labels, and says of them what there is to say where it is not in the way.
+// print prints the labels. Messages go where they do not disturb the output.
 func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 	if f.out != "" {
 		if err := files.Write(f.out, p.writeCSV); err != nil {
@@ -348,7 +348,7 @@ func (f *predictFlags) print(cmd *cobra.Command, p *prediction) error {
 	return cli.Report(cmd, f.asJSON, p)
 }
 
-// keep adds columns of the records.
+// keep adds the kept columns to the prediction.
 func (p *prediction) keep(kept table.Kept) {
 	for i, name := range kept.Names {
 		c := keptColumn{name, make([]string, len(kept.Rows))}
@@ -359,7 +359,7 @@ func (p *prediction) keep(kept table.Kept) {
 	}
 }
 
-// The columns of the output, next to those that are kept.
+// The columns of the output, in addition to those of --keep.
 const (
 	rowColumn   = "row"
 	labelColumn = "label"
@@ -395,7 +395,7 @@ func (p *prediction) writeCSV(w io.Writer) error {
 	return out.WriteAll(rows)
 }
 
-// WriteText writes what there is to say of the labels.
+// WriteText writes a summary of the labels.
 func (p *prediction) WriteText(w io.Writer) error {
 	text := fmt.Sprintf("%s of %s labelled by %s:", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
 	for i, c := range p.Counts {
@@ -428,7 +428,7 @@ func (p *prediction) WriteText(w io.Writer) error {
 	if err := report.WriteNotes(w, notes); err != nil {
 		return err
 	}
-	if p.Statement != "" { // it says what else is not protected
+	if p.Statement != "" { // the statement also says what else is not protected
 		_, err := fmt.Fprintf(w, "\n%s\n", p.Statement)
 		return err
 	}

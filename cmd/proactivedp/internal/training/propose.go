@@ -91,7 +91,7 @@ takes this many times the arithmetic.`,
 	return cmd
 }
 
-// givenFlags are the names of the training flags that no proposal changes.
+// givenFlags are the training flags whose settings no proposal changes.
 var givenFlags = []string{"model", "data", "clients", "delay", "partition", "features", "input-scale", "lambda",
 	"split", "momentum", "delta", "seed", "metric"}
 
@@ -124,7 +124,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	cli.JSONVar(fs, &f.asJSON)
 }
 
-// propose searches settings and reports them.
+// propose searches for settings and prints the report.
 func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("fresh") {
 		return cli.Usage(errors.New("--fresh is for --check, which is not given"))
@@ -139,7 +139,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("target") && f.target > 0 && f.target < 1 {
 		f.request.TargetAccuracy = f.target
 	} else if cmd.Flags().Changed("target") {
-		f.request.TargetAccuracy = 0.5 // a valid value, so that this is reported once
+		f.request.TargetAccuracy = 0.5 // a valid value, so that the error is not repeated
 		outside = fmt.Errorf("--target = %v, must be in (0, 1)", f.target)
 	}
 	wrong := errors.Join(outside, cli.RefuseZeros(cmd, "target-epsilon", "target-accuracy"), checkTargets(cmd, f.train.Spec),
@@ -196,7 +196,8 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	return cli.Report(cmd, f.asJSON, answer)
 }
 
-// chooseOwn sets what a proposal for an own file takes as given, and was not: the model and δ.
+// chooseOwn sets the settings that a proposal for a user's file takes as given, if the user has not
+// given them: the model and δ.
 func (f *proposeFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error {
 	f.train.OwnModel(cmd, source.Data())
 	p, err := source.Prepare(f.train.Spec)
@@ -211,7 +212,7 @@ func (f *proposeFlags) chooseOwn(cmd *cobra.Command, source *train.Source) error
 	return nil
 }
 
-// trials says how proxies and trainings are run, and where finished ones are kept.
+// trials says how proxies and trainings run, and where finished ones are kept.
 func (f *proposeFlags) trials(cmd *cobra.Command) pool.Options {
 	o := pool.Options{Workers: f.workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
 	if f.out != "" {
@@ -220,7 +221,7 @@ func (f *proposeFlags) trials(cmd *cobra.Command) pool.Options {
 	return o
 }
 
-// probedSource returns what proxies look at: the data, or what [probeFor] named.
+// probedSource returns the data for proxies: the training data, or the set that [probeFor] named.
 func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose.Options) (*train.Source, error) {
 	if o.Probing != propose.Other {
 		return o.Data, nil
@@ -232,7 +233,7 @@ func (f *proposeFlags) probedSource(cmd *cobra.Command, probed string, o propose
 	return train.NewSource(d), nil
 }
 
-// loadProbed loads the set that is probed instead of the data, see [probeFor].
+// loadProbed loads the data set that proxies use instead of the training data, see [probeFor].
 func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data.Dataset) (*data.Dataset, error) {
 	if probed == probeSynthetic {
 		probed = likest(d)
@@ -240,7 +241,7 @@ func loadProbed(cmd *cobra.Command, where *cli.DataFlags, probed string, d *data
 	return where.Load(cmd, probed)
 }
 
-// search searches settings and, if asked to, holds the first against the best of a grid.
+// search searches for settings. On request, it compares the first one with the best of a grid.
 func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, error) {
 	if !cmd.Flags().Changed("against-grid") {
 		return propose.Propose(cmd.Context(), f.request, o)
@@ -249,7 +250,7 @@ func (f *proposeFlags) search(cmd *cobra.Command, o propose.Options) (answered, 
 		gridTestSeeds(o.Data.Data()))
 }
 
-// inFolder does work that keeps what is finished in --out, which nobody else uses meanwhile.
+// inFolder does work that keeps finished trainings in --out. It locks this folder meanwhile.
 func (f *proposeFlags) inFolder(work func() error) error {
 	if f.out == "" {
 		return work()
@@ -257,7 +258,7 @@ func (f *proposeFlags) inFolder(work func() error) error {
 	return files.InFolder(f.out, work)
 }
 
-// fillUsual sets what was not given to what is usual for the model.
+// fillUsual sets what was not given to the usual values for the model.
 func fillUsual(cmd *cobra.Command, r *propose.Request) {
 	usual := propose.DefaultRequest(r.Base, 0)
 	given := cmd.Flags().Changed
@@ -272,14 +273,14 @@ func fillUsual(cmd *cobra.Command, r *propose.Request) {
 	}
 }
 
-// answered is what a search for settings comes to.
+// answered is the result of a search for settings.
 type answered interface {
 	Write(dir, command string, d results.Drawing, sources []*train.Source, took time.Duration) error
 	WriteText(w io.Writer) error
 }
 
-// gridTestSeeds is how often a proposal and the best of a grid are trained and judged by the
-// test set: those of rows end more differently, and take less time.
+// gridTestSeeds is how often a proposal and the best setting of the grid are trained and evaluated
+// on the test set. Trainings on rows vary more and take less time, so they get more seeds.
 func gridTestSeeds(d *data.Dataset) int {
 	if d.Images != nil {
 		return 20
@@ -291,8 +292,8 @@ func epsilonRange() string {
 	return fmt.Sprintf("in [%g, %g]", propose.MinEpsilon, float64(propose.MaxEpsilon))
 }
 
-// probeFor returns what proxies look at for a data set and what was asked for, "" being
-// the default: what is not the data is the name of a set, or synthetic.
+// probeFor returns the data that proxies use, for a data set and the value of --probe, where "" is
+// the default. If it is not the data itself, probed is the name of a data set, or synthetic.
 func probeFor(dataset, asked string) (probed string, p propose.Probing, err error) {
 	switch {
 	case asked == "" && cli.OwnFile(dataset):
@@ -315,8 +316,8 @@ func probeFor(dataset, asked string) (probed string, p propose.Probing, err erro
 	return asked, propose.Other, cli.CheckData(asked)
 }
 
-// likest returns the drawn data set with about as many features as the data, with 68 or
-// with 112, or of images with as many channels.
+// likest returns the synthetic data set that is most like the data: by the number of features, 68
+// or 112, or for images by the number of channels.
 func likest(d *data.Dataset) string {
 	if d.Images != nil && d.Images.Channels == 1 {
 		return "synth-mnist"

@@ -13,11 +13,10 @@ import (
 	"proactivedp/train"
 )
 
-// checkSeeds is how many matched seeds predictions are checked with.
+// checkSeeds is the number of matched seeds with which predictions are checked.
 const checkSeeds = 5
 
-// checkPredictions holds predictions against trainings, and writes a figure of it to the
-// folder if one is named.
+// checkPredictions compares predictions with trainings. If a folder is given, it writes a figure.
 func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	others := []string{"target-epsilon", "target-accuracy", "target", "probe", "steps", "count", "against-grid"}
 	if err := cli.RefuseWith(cmd, "check", slices.Concat(givenFlags, cli.OwnFlagNames, others)...); err != nil {
@@ -59,7 +58,8 @@ func (f *proposeFlags) checkPredictions(cmd *cobra.Command) error {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
-// checkCases trains what the cases predict, and returns that with the data sets it took.
+// checkCases predicts and trains the settings of the cases. It also returns the data sets that it
+// used.
 func (f *proposeFlags) checkCases(cmd *cobra.Command, cases []experiments.PredictionCase, seeds int) (
 	all []experiments.PredictionCheck, sources []*train.Source, err error,
 ) {

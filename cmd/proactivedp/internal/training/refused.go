@@ -8,10 +8,10 @@ import (
 	"proactivedp/propose"
 )
 
-// refused is the JSON of a request that nothing meets, found before any record was trained on.
+// refused is the JSON for a request that was refused before any record was trained on.
 type refused struct {
-	Satisfied bool     `json:"satisfied"` // false
-	Refused   string   `json:"refused"`   // why, and what would be feasible
+	Satisfied bool     `json:"satisfied"` // always false
+	Refused   string   `json:"refused"`   // the reason, and what would be feasible
 	Accuracy  *float64 `json:"feasible_accuracy,omitempty"`
 	Epsilon   *float64 `json:"feasible_epsilon,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 	"proactivedp/train"
 )
 
-// saveFlag says where a trained model is written to.
+// saveFlag is the flag for the file of a trained model.
 type saveFlag struct {
 	path string
 	own  *cli.OwnFlags // how the data were read
@@ -21,7 +21,7 @@ func (s *saveFlag) add(cmd *cobra.Command) {
 		"`file`, for predict")
 }
 
-// check reports that the file cannot be written, before anything is trained.
+// check returns an error if the file cannot be written. It is called before training.
 func (s saveFlag) check() error {
 	if s.path == "" {
 		return nil
@@ -29,12 +29,12 @@ func (s saveFlag) check() error {
 	return files.Check(s.path)
 }
 
-// saved is a report with the model that it is of.
+// saved is a report that can write its model.
 type saved interface {
 	Save(path string, in train.Inputs) error
 }
 
-// write writes the model of a report on the data that were read.
+// write writes the model of a report on the data d.
 func (s saveFlag) write(r saved, d *data.Dataset) error {
 	if s.path == "" {
 		return nil

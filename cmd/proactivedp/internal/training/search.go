@@ -97,7 +97,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	cli.SayWithoutNoise(cmd, f.spec.Train.Data, f.spec.Sigmas...)
 	o := &f.options
 	o.Progress, o.Memory = cmd.ErrOrStderr(), int64(f.where.Memory)
-	own := f.where.Own.Text() // without which the same file would be read as others are
+	own := f.where.Own.Text() // flags without which the same file would be read differently
 	o.Command = func(s experiments.SearchSpec) string { return searchCommand(s) + own }
 	o.TrainCommand = func(s train.Spec) string { return trainCommand(s) + own }
 	if o.Elsewhere, err = f.sweep.Open(cmd); err != nil {
@@ -112,7 +112,7 @@ func (f *searchFlags) run(cmd *cobra.Command, _ []string) (err error) {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
-// eta0 makes the step sizes of the search those of --learning-rate.
+// eta0 sets the step sizes of the search from --learning-rate.
 func (f *searchFlags) eta0(cmd *cobra.Command) error {
 	size, err := cli.BatchSize(f.spec.Train, "learning-rate")
 	errs := []error{err, cli.RefuseWith(cmd, "learning-rate", "eta0")}
@@ -125,8 +125,8 @@ func (f *searchFlags) eta0(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// fill completes the search by the paper's for the model and the data, but for what is
-// given, and reports what is wrong with it.
+// fill completes the search with the paper's values for what was not given, and returns an error
+// for what is wrong with it.
 func (f *searchFlags) fill(cmd *cobra.Command) error {
 	given, spec, o := f.spec, &f.spec, &f.options
 	for i, model := range given.Models {

@@ -19,7 +19,7 @@ func (t *traceFlag) add(cmd *cobra.Command) {
 		"write the run's timeline to this `file`, in the Chrome trace format (open in ui.perfetto.dev)")
 }
 
-// check refuses a run that has no trace.
+// check returns an error if the run cannot have a trace.
 func (t *traceFlag) check(p *train.Prepared) error {
 	if t.path == "" {
 		return nil
@@ -27,9 +27,9 @@ func (t *traceFlag) check(p *train.Prepared) error {
 	return p.CheckTrace()
 }
 
-// run trains, and writes the trace, if one is asked for, before anything is reported
-// of the run: as a whole, or not at all if the training fails or is interrupted. Of a
-// run that has ended the report is returned, whatever could not be written.
+// run trains. It writes the trace, if the user wants one, before anything is printed about the run:
+// the whole trace, or nothing if the training fails or is interrupted. For a run that has ended it
+// returns the report, even if something could not be written.
 func (t *traceFlag) run(
 	cmd *cobra.Command, p *train.Prepared, run func() (*train.Report, error),
 ) (r *train.Report, err error) {

@@ -81,7 +81,7 @@ proactivedp host serves a training to clients on other machines.`,
 		RunE: f.run,
 	}
 	f.serve.Add(cmd)
-	hide(cmd, machines.ServeFlagNames...) // those of host, which this command was
+	hide(cmd, machines.ServeFlagNames...) // these are flags of host, which was once part of this command
 	f.keep.add(cmd)
 	f.add(cmd, cli.EndFlags)
 	f.trace.add(cmd)
@@ -117,7 +117,7 @@ continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp 
 	}
 	f.serve.Add(cmd)
 	f.add(cmd)
-	hide(cmd, "runner", "seed-from-os", "bounds") // which are said to be wrong here
+	hide(cmd, "runner", "seed-from-os", "bounds") // using them prints an error
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func hide(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// add gives cmd the flags of every training, and of more groups.
+// add adds the flags of every training, and those of the groups in more.
 func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
@@ -176,7 +176,8 @@ func (f *trainFlags) run(cmd *cobra.Command, _ []string) error {
 	return f.report(cmd, p, nil)
 }
 
-// fill completes the setting, and reports what is wrong with it, before any data are read.
+// fill completes the setting before any data are read, and returns an error for what is wrong with
+// it.
 func (f *trainFlags) fill(cmd *cobra.Command) error {
 	spec := &f.train.Spec
 	usual := f.from.usual
@@ -203,8 +204,8 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 	return train.CheckKeep(f.keep.path, f.keep.key)
 }
 
-// checkEpochs reports what is wrong with --epochs. How many gradient computations they are is known
-// with the number of records. Until then there is one round.
+// checkEpochs returns an error for an invalid --epochs. The number of gradient computations is
+// computed when the number of records is known. Until then there is one round.
 func (f *trainFlags) checkEpochs(cmd *cobra.Command) (err error) {
 	if !cmd.Flags().Changed("epochs") {
 		return nil
@@ -218,7 +219,7 @@ func (f *trainFlags) checkEpochs(cmd *cobra.Command) (err error) {
 	return errors.Join(err, wrong)
 }
 
-// prepare reads the data, and returns the run with the noise that it is to have.
+// prepare reads the data, and returns the run with its noise.
 func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 	spec := f.train.Spec
 	var root *rng.Root
@@ -255,7 +256,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 			return nil, cli.Usage(err)
 		}
 	} else if cmd.Flags().Changed("epochs") {
-		size, _ := cli.BatchSize(spec, "epochs") // which has been checked
+		size, _ := cli.BatchSize(spec, "epochs") // already checked
 		n := p.Config.Mechanism.DatasetSize
 		rounds, ok := plan.Rounds(f.epochs, p.Config.Mechanism.EventOf(size))
 		if most := decimal.MaxWhole / size; !ok || rounds > most {
@@ -282,7 +283,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 // allocates reports whether the training draws by random allocation.
 func (f *trainFlags) allocates() bool { return dp.Sampling(f.train.Spec.Sampling) == dp.Allocation }
 
-// checkAllocation reports what is wrong with the flags of a training by random allocation. Until the
+// checkAllocation returns an error for invalid flags of a training by random allocation. Until the
 // number of records is known, the batch size is 1.
 func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
 	if !f.allocates() || f.from.setting != nil {
@@ -302,8 +303,8 @@ func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
 	return errors.Join(errs...)
 }
 
-// allocate sets the batch size of a training by random allocation: N/t records, rounded up, which scales
-// the learning rate and the virtual clock.
+// allocate sets the batch size of a training by random allocation: N/t records, rounded up. It
+// scales the learning rate and the virtual clock.
 func (f *trainFlags) allocate(cmd *cobra.Command, d *data.Dataset, root *rng.Root) error {
 	p, err := f.train.Spec.Prepare(d, root)
 	if err != nil {
@@ -311,12 +312,12 @@ func (f *trainFlags) allocate(cmd *cobra.Command, d *data.Dataset, root *rng.Roo
 	}
 	sized := f.train.Spec
 	sized.SampleSize = strconv.Itoa(p.Config.Mechanism.Event(0).ExpectedSize())
-	sized.GradComps = p.Config.Mechanism.Event(0).ExpectedSize() // one round, until --epochs or --steps say more
+	sized.GradComps = p.Config.Mechanism.Event(0).ExpectedSize() // one round, unless --epochs or --steps is given
 	return f.train.Fill(cmd, func(string, string) train.Spec { return sized })
 }
 
-// choose returns the spec of a prepared training on an own file, with what was not given chosen for its
-// number of records. A plan says all but the clipping norm and the step sizes.
+// choose returns the spec of a prepared training on a user's file. It chooses what was not given,
+// for its number of records. A plan gives everything except the clipping norm and the step sizes.
 func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, error) {
 	open, epsilon := f.train.Open(cmd, f.epochs), p.Spec.TargetEpsilon
 	if s := f.from.setting; s != nil {
@@ -328,7 +329,7 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 			train.UsualEpsilon)
 		epsilon = train.UsualEpsilon
 	} else if epsilon == 0 {
-		epsilon = train.UsualEpsilon // only the batch size goes by it
+		epsilon = train.UsualEpsilon // only the batch size depends on it
 	}
 	err := f.train.Choose(cmd.Context(), cmd, p, open, epsilon)
 	if open.Noise {
@@ -337,8 +338,8 @@ func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, 
 	return f.train.Spec, err
 }
 
-// report trains, from a checkpoint unless that is nil, and prints the report, also if only
-// the last checkpoint or the trace could not be written.
+// report trains, from a checkpoint unless it is nil, and prints the report, even if only the last
+// checkpoint or the trace could not be written.
 func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.Checkpoint) error {
 	f.save.own = &f.where.Own
 	if err := f.save.check(); err != nil {
@@ -354,8 +355,8 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	return errors.Join(err, cli.Report(cmd, f.asJSON, r))
 }
 
-// checkTrain reports, together, what is wrong with a request to train: what the
-// spec's own check found, the flags, and the name of the data.
+// checkTrain returns all errors of a request to train: those that the spec's own check found, and
+// those of the flags and of the name of the data.
 func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) error {
 	errs := []error{found, cli.CheckData(s.Data), cli.CheckWorkers(workers)}
 	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), checkBeta(cmd, s.Schedule))
@@ -376,8 +377,8 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	return cli.Usage(errors.Join(errs...))
 }
 
-// checkBeta reports a --beta other than 0 of the constant schedule, in which it would do
-// nothing. A spec may have one there, because presets set it for every schedule.
+// checkBeta returns an error for a --beta other than 0 with the constant schedule, which has no β.
+// A spec may have one with it, because presets set β for every schedule.
 func checkBeta(cmd *cobra.Command, schedule string) error {
 	flag := cmd.Flags().Lookup("beta")
 	if flag == nil || !flag.Changed || sim.Decay(schedule) != sim.NoDecay {
@@ -394,7 +395,7 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 // zeroIsNone are the flags whose value 0 means "not set" in a spec.
 var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches"}
 
-// checkTarget reports what is wrong with a target epsilon that was given.
+// checkTarget returns an error for an invalid target epsilon.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
 	if !cmd.Flags().Changed("target-epsilon") {
 		return nil

@@ -96,8 +96,8 @@ func (f *utilityFlags) run(cmd *cobra.Command, _ []string) error {
 	return cli.Report(cmd, f.asJSON, r)
 }
 
-// fill completes the graph by the paper's for the model and the data, but for what is
-// given, and reports what is wrong with it.
+// fill completes the graph with the paper's values for what was not given, and returns an error for
+// what is wrong with it.
 func (f *utilityFlags) fill(cmd *cobra.Command) error {
 	if err := f.train.Fill(cmd, func(model, dataset string) train.Spec {
 		paper, clips := experiments.PaperUtilitySpec(model, dataset)

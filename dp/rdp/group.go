@@ -1,0 +1,75 @@
+package rdp
+
+import (
+	"context"
+	"math"
+
+	cells "proactivedp/internal/mixture"
+)
+
+// maxPairs is the largest number of different pairs whose divergences are integrated.
+const maxPairs = 768
+
+// grouped is a release of many different rounds. Each round is bounded by a mixture of four nodes,
+// as package mixture proves. A moment E_Q[(P/Q)^(1+a)] of a mixture is the mean of the nodes'
+// moments, and the logarithm is concave. So all rounds of a cell together cost at most as much as
+// rounds of their mean weights.
+//
+// For the pair opposite only the node with the largest q and the smallest σ is used: the moment
+// grows with q, in which both distributions are linear, and falls with σ, because noise is
+// post-processing.
+type grouped struct {
+	alone release // composed one by one
+	nodes []pair
+	cells []cells.Cell
+}
+
+// grouped returns the release with at most most different pairs, and one for all without sampling.
+func (r release) grouped(most int) grouped {
+	if len(r) <= most {
+		return grouped{alone: r}
+	}
+	var g grouped
+	var sampled []cells.Round
+	squares, shape := 0.0, gaussian
+	for _, p := range r {
+		if p.shape == gaussian {
+			squares += p.count / (p.sigma * p.sigma)
+			continue
+		}
+		shape = p.shape
+		sampled = append(sampled, cells.Round{Q: p.q, Sigma: p.sigma, Count: p.count})
+	}
+	if len(sampled) > 0 {
+		var nodes []cells.Round
+		nodes, g.cells = cells.Of(sampled, most, shape == opposite)
+		for _, n := range nodes {
+			g.nodes = append(g.nodes, pair{shape, n.Q, n.Sigma})
+		}
+	}
+	if squares > 0 { // together they are one Gaussian mechanism
+		g.alone = release{{pair{gaussian, 1, 1 / math.Sqrt(squares)}, 1}}
+	}
+	return g
+}
+
+// divergence bounds the divergence of order alpha. Once ctx is done the result is incomplete, and
+// the caller must not use it.
+func (g grouped) divergence(ctx context.Context, alpha float64) float64 {
+	sum, a := g.alone.divergence(ctx, alpha), alpha-1
+	logs := make([]float64, len(g.nodes))
+	for i, p := range g.nodes {
+		if ctx.Err() != nil {
+			return sum
+		}
+		logs[i] = p.logMoment(a)
+	}
+	for _, c := range g.cells {
+		var s logSum
+		for k, n := range c.Node {
+			s.add(logs[n] + math.Log(c.Weight[k]))
+		}
+		sum += c.Count * ofLogMoment(s.log(), a) * (1 + margin)
+	}
+	return sum
+}

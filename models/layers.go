@@ -1,0 +1,60 @@
+package models
+
+import (
+	"fmt"
+
+	"proactivedp/nn"
+)
+
+// Layered is a Model that describes its layers.
+type Layered interface {
+	Model
+	// Layers returns the layers in the order in which an example passes them. The parameter vector has
+	// their tensors one after the other, for each layer first Weight, then Bias, each in row-major order.
+	Layers() []Layer
+}
+
+// Layer describes a layer of a model.
+type Layer struct {
+	Name   string  `json:"layer"`            // what it does, as package nn names it: dense, tanh, conv 5×5 pad 2
+	Weight *Tensor `json:"weight,omitempty"` // [out][in], and of a convolution [out][y][x][in]; nil without parameters
+	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil without parameters
+}
+
+// Tensor names a part of the parameters. The name begins with the number of the layer, from 0 on, as in a
+// Sequential of PyTorch.
+type Tensor struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"`
+}
+
+// Size returns the number of parameters of the tensor.
+func (t Tensor) Size() int {
+	size := 1
+	for _, n := range t.Shape {
+		size *= n
+	}
+	return size
+}
+
+// NewLayer returns layer number i, from 0 on, with weights of this shape.
+func NewLayer(i int, name string, shape ...int) Layer {
+	return Layer{name, &Tensor{fmt.Sprintf("%d.weight", i), shape}, &Tensor{fmt.Sprintf("%d.bias", i), shape[:1]}}
+}
+
+// Layers implements Layered.
+func (m *Network) Layers() []Layer {
+	var layers []Layer
+	for i, l := range m.net.Layers() {
+		layer := Layer{Name: l.Layer.String()}
+		switch of := l.Layer.(type) {
+		case nn.Dense:
+			layer = NewLayer(i, layer.Name, of.Out, l.Params/of.Out-1)
+		case nn.Conv:
+			in := (l.Params/of.Out - 1) / (of.Kernel * of.Kernel)
+			layer = NewLayer(i, layer.Name, of.Out, of.Kernel, of.Kernel, in)
+		}
+		layers = append(layers, layer)
+	}
+	return layers
+}

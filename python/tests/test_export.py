@@ -1,0 +1,56 @@
+"""The NumPy reader of docs/python.md agrees with `proactivedp predict`."""
+import json
+import os
+import re
+import struct
+import tempfile
+import unittest
+
+from proactivedp import PrivateClassifier, _program
+from test_docs import PAGE
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+
+@unittest.skipIf(np is None, "needs NumPy")
+class TestExport(unittest.TestCase):
+    def test_a_reader_agrees_with_predict(self) -> None:
+        with open(PAGE, encoding="utf-8") as page:
+            (reader,) = re.findall(r"^```python\n(import json.*?)^```", page.read(), re.M | re.S)
+        names: dict = {}
+        exec(reader, names)
+        draw = np.random.default_rng(1)
+        X = draw.normal(size=(1000, 5))
+        y = (X[:, 0] > 0) + (X[:, 1] > 0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m")
+            for model, classes in ("logreg", 2), ("logreg", 3), ("mlp:8", 3), ("mlp-relu:4:3", 2):
+                with self.subTest(model=model, classes=classes):
+                    c = PrivateClassifier(model=model, bounds=(-2, [2, 2, 2, 1, 3]), classes=list(range(classes)),
+                                          random_state=1, epsilon=4).fit(X, np.minimum(y, classes - 1))
+                    with open(path, "wb") as out:
+                        out.write(c.model_)
+                    for ending in ".npz", ".safetensors":
+                        _program.run("export", path, "--out", path + ending)
+                    labels, p = names["probabilities"](path, X)
+                    self.assertEqual(labels, [str(k) for k in range(classes)])
+                    np.testing.assert_allclose(p, c.predict_proba(X), rtol=0, atol=2e-6)
+                    self.assertTrue((p.argmax(axis=1) == c.predict(X)).all())
+                    self.same(path)
+
+    def same(self, path: str) -> None:
+        """The file of safetensors has the arrays of the .npz file: its format has the length of a header, the header as
+        JSON, and the values."""
+        with open(path + ".safetensors", "rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            header, values = json.loads(file.read(size)), file.read()
+        arrays = np.load(path + ".npz")
+        self.assertEqual(header.keys(), set(arrays))
+        for name, tensor in header.items():
+            start, end = tensor["data_offsets"]
+            value = np.frombuffer(values[start:end], "<f4").reshape(tensor["shape"])
+            self.assertEqual(tensor["dtype"], "F32")
+            np.testing.assert_array_equal(value, arrays[name])

@@ -1,0 +1,58 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/numpy"
+	"proactivedp/models"
+)
+
+// maxInitialHead is how much a file of weights may have besides twice its float32 numbers, in bytes.
+const maxInitialHead = 1 << 20
+
+// initialNote says with which weights the training begins, and that they are not covered.
+func (s Spec) initialNote() string {
+	return fmt.Sprintf("the weights in %s (SHA-256 %s). (ε, δ) does not cover them: they must be public", s.Initial,
+		s.InitialSHA256)
+}
+
+// readInitial reads the file of the initial model and returns its weights for m, unless m is nil, and its hash. If the
+// spec already has a hash, the file must have this one.
+func (s Spec) readInitial(m models.Model) (params []float32, hash string, err error) {
+	f, err := bounded.Regular(s.Initial)
+	if err != nil {
+		return nil, "", fmt.Errorf("initial model: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", fmt.Errorf("initial model: %w", err)
+	}
+	if m != nil {
+		if most := 8*int64(m.NumParams()) + maxInitialHead; info.Size() > most {
+			return nil, "", fmt.Errorf("initial model: %s has %d bytes, must be at most %d for %d parameters", s.Initial,
+				info.Size(), most, m.NumParams())
+		}
+		params = make([]float32, m.NumParams())
+		_, arrays, err := arraysOf(m, params)
+		if err == nil {
+			err = numpy.ReadArrays(f, info.Size(), arrays)
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("initial model: %w", err)
+		}
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, info.Size())); err != nil {
+		return nil, "", fmt.Errorf("initial model: %w", err)
+	}
+	hash = hex.EncodeToString(sum.Sum(nil))
+	if s.InitialSHA256 != "" && s.InitialSHA256 != hash {
+		return nil, "", fmt.Errorf("initial model: SHA-256 of %s = %s, must be %s", s.Initial, hash, s.InitialSHA256)
+	}
+	return params, hash, nil
+}
