@@ -198,7 +198,11 @@ func writeGroup(text *strings.Builder, title string, made []Manifest, findings [
 			if epsilon == "" {
 				epsilon = "–"
 			}
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s | **%s** |\n", f.Figure, f.Says, f.Ours, epsilon, f.Verdict)
+			why := "" // that of the others is in the summary
+			if f.Verdict == results.Reproduced && f.Why != "" {
+				why = ", " + f.Why
+			}
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | **%s**%s |\n", f.Figure, f.Says, f.Ours, epsilon, f.Verdict, why)
 		}
 		var verdicts []string
 		for _, v := range []results.Verdict{results.Reproduced, results.Exceeded, results.NotReproduced, results.Undecided} {
