@@ -507,6 +507,17 @@ func TestPaperKeepsToTheClosedForm(t *testing.T) {
 	}
 }
 
+// No model exceeds a baseline of 1, so that the first stage which shows it is the last one. A recall at a precision has
+// this baseline if the share of class 1 reaches the precision.
+func TestNoBudgetForWhatNoModelReaches(t *testing.T) {
+	task := taskOf(Tight, data.Shard, Client{Epsilon: 1, Accuracy: 0.8})
+	task.Stages = 3
+	r, err := Run(t.Context(), task, optionsOf(t.TempDir(), task, 8000, &fake{clients: 1, judge: never, baseline: 1}))
+	if err != nil || len(r.Stages) != 1 {
+		t.Fatalf("%d stages, error %v, want one stage", len(r.Stages), err)
+	}
+}
+
 // Each stage of the paper's strategy has less noise than the one before (σ_j < σ_{j−1} in the appendix
 // "DP Calculator"), and the task ends when σ is the least that ε_target allows. σ is rounded up to six
 // digits, so its ε is never quite ε_target.

@@ -148,6 +148,10 @@ func (l *loop) plans(ctx context.Context, why []string) ([]accountPlan, error) {
 		o := accountPlan{account: a}
 		target, margin := 0.0, 0.0
 		for _, i := range a.Clients {
+			if n := len(past); n > 0 && past[n-1].Baseline[i] >= 1 {
+				why[i] = "its baseline is 1, which no model exceeds"
+				continue
+			}
 			if short[i] != "" {
 				o.clients = append(o.clients, i)
 				target = max(target, e.Clients[i].Accuracy)

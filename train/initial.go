@@ -14,9 +14,14 @@ import (
 // maxInitialHead is how much a file of weights may have besides twice its float32 numbers, in bytes.
 const maxInitialHead = 1 << 20
 
-// initialNote says with which weights the training begins, and that they are not covered.
-func (s Spec) initialNote() string {
-	return fmt.Sprintf("the weights in %s (SHA-256 %s). (ε, δ) does not cover them: they must be public", s.Initial,
+// InitialNote says with which weights from a file the training begins, and that they are not covered. It
+// returns "" if there is no file.
+func (s Spec) InitialNote() string {
+	if s.Initial == "" {
+		return ""
+	}
+	return fmt.Sprintf("the weights in %s (SHA-256 %s). (ε, δ) does not cover them: they must be public; weights that were "+
+		"trained on these records, also privately, add their ε", s.Initial,
 		s.InitialSHA256)
 }
 

@@ -35,7 +35,7 @@ func (s Spec) Notes() []string {
 			"were computed from the records, for example from their class counts")
 	}
 	if s.Initial != "" {
-		notes = append(notes, "the training began with "+s.initialNote())
+		notes = append(notes, "the training began with "+s.InitialNote())
 	}
 	if s.TargetEpsilon != 0 && s.NoiseMultiplier <= pld.MinSigma { // less might keep the target, too
 		notes = append(notes, fmt.Sprintf("σ = %v is the least that is covered; the certified ε of a record is at most %v",

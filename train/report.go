@@ -247,7 +247,7 @@ func (s Spec) writeStatement(w io.Writer, privacy claim.Report, synthetic bool, 
 		_, err = fmt.Fprintf(w, "  %-14s%s\n", "data", report.Data(s.Data, synthetic, note))
 	}
 	if err == nil && s.Initial != "" {
-		_, err = fmt.Fprintf(w, "  %-14s%s\n", "start", s.initialNote())
+		_, err = fmt.Fprintf(w, "  %-14s%s\n", "start", s.InitialNote())
 	}
 	return err
 }

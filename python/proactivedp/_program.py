@@ -43,10 +43,15 @@ def program() -> str:
     return path
 
 
+def _environment() -> Dict[str, str]:
+    """The environment of the program. Progress as JSON would stand among its messages."""
+    return {**os.environ, "PROACTIVEDP_PROGRESS": ""}
+
+
 def run(*arguments: str, cwd: Optional[str] = None) -> str:
     """Runs a command in a folder and returns what it prints to stdout."""
     done = subprocess.run([os.path.abspath(program()), *arguments], cwd=cwd, stdin=subprocess.DEVNULL,
-                          capture_output=True, encoding="utf-8")
+                          capture_output=True, encoding="utf-8", env=_environment())
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if not line.startswith("See proactivedp")]
         text = "\n".join(lines).replace("proactivedp: ", "") or f"the program ended with status {done.returncode}"
@@ -87,7 +92,8 @@ class Process:
             if child is None:
                 # In a session of its own, Ctrl-C interrupts the question, and not the process in the middle of it.
                 child = self._child = subprocess.Popen([program(), "ask"], stdin=subprocess.PIPE,
-                                                       stdout=subprocess.PIPE, start_new_session=True)
+                                                       stdout=subprocess.PIPE, start_new_session=True,
+                                                       env=_environment())
             assert child.stdin and child.stdout
             answered = b""
             try:

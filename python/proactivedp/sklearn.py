@@ -211,8 +211,12 @@ def _write(folder: str, X: Any, classes: Optional[List[int]] = None, test: bool 
     If test is set, the test set is one row of zeros: all rows of X are for training.
     """
     if hasattr(X, "tocsr"):
+        if classes is not None and len(classes) != X.shape[0]:
+            raise Wrong(f"X has {X.shape[0]} rows and y has {len(classes)} labels, must be as many")
         X = X.tocsr()
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()  # the caller's stays as it is
+            X.sum_duplicates()
         starts, ids, values = X.indptr.tolist(), X.indices.tolist(), X.data.tolist()
         with _private(folder, "records.libsvm") as out:
             for i, (start, end) in enumerate(zip(starts, starts[1:])):

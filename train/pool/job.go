@@ -75,7 +75,7 @@ func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	} else {
 		err = strictjson.Decode(of, &spec)
 	}
-	return c, spec, errors.Join(err, c.checkViews(), checkTraces(spec))
+	return c, spec, errors.Join(err, c.checkViews(), checkFiles(spec))
 }
 
 // checkViews returns an error if one of the cell's numbers of measurements (points, looks, rounds)
@@ -95,9 +95,12 @@ func (c anyCell) checkViews() error {
 	return nil
 }
 
-// checkTraces returns an error if the training's clock reads a trace from a file. Another process
-// must not decide which files are read here.
-func checkTraces(s train.Spec) error {
+// checkFiles returns an error if the training reads a file of its own: a trace for its clock, or initial
+// weights. Another process must not decide which files are read here.
+func checkFiles(s train.Spec) error {
+	if s.Initial != "" {
+		return fmt.Errorf("job: initial = %q is a file, which must be read by the process that needs the cell", s.Initial)
+	}
 	for _, text := range []string{s.Compute, s.Latency} {
 		if d, err := clock.ParseDuration(text); err == nil && d.Kind == clock.Traced {
 			return fmt.Errorf("job: %s is a file, which must be read by the process that needs the cell", text)

@@ -23,7 +23,7 @@ import (
 )
 
 // featuresFormat is the format of a file of features: a featuresKey as JSON, then the rows as
-// little-endian float32.
+// little-endian float32. A change of the transform or of the defaults of its options raises Version.
 var featuresFormat = sealed.Format{Magic: "proactivedp features\n", Version: 1, Name: "file of features"}
 
 // featuresKey says which features a file has. It holds everything that their bits depend on.

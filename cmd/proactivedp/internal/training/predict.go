@@ -46,6 +46,8 @@ type prediction struct {
 	DataNote    string              `json:"data_note,omitempty"` // about the data of the training
 	Notes       []string            `json:"notes,omitempty"`     // about the training
 	Statement   string              `json:"statement,omitempty"`
+
+	start string // of the training, see train.Spec.InitialNote
 }
 
 // labelCount says how often a label was predicted.
@@ -303,6 +305,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
 		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
+		start: m.Spec.InitialNote(),
 		Threshold: f.threshold}
 	p.Same = p.DataSHA256 == p.TrainedOn
 	if f.threshold > 0 {
@@ -441,9 +444,12 @@ func (p *prediction) WriteStatement(w io.Writer) error {
 		_, err := fmt.Fprintln(w, p.Statement)
 		return err
 	}
-	if err := p.Privacy.WriteStatement(w); err != nil || p.DataNote == "" {
-		return err
+	err := p.Privacy.WriteStatement(w)
+	if err == nil && p.DataNote != "" {
+		_, err = fmt.Fprintf(w, "  %-14s%s\n", "data", p.DataNote)
 	}
-	_, err := fmt.Fprintf(w, "  %-14s%s\n", "data", p.DataNote)
+	if err == nil && p.start != "" {
+		_, err = fmt.Fprintf(w, "  %-14s%s\n", "start", p.start)
+	}
 	return err
 }
