@@ -23,12 +23,16 @@ const (
 	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
 	// must be ReplaceOne.
 	RandomizedResponse Other = "randomized-response"
-	// ApproximateDP is any release for which only (Epsilon, Delta) is known. Delta may be 0.
+	// PureDP is any release for which only Epsilon is known, with δ = 0.
+	PureDP Other = "pure"
+	// ApproximateDP is any release for which only (Epsilon, Delta) is known. Both are above 0.
 	ApproximateDP Other = "approximate"
 )
 
 // Others lists the names of mechanisms other than rounds of training.
-func Others() []Other { return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, ApproximateDP} }
+func Others() []Other {
+	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP}
+}
 
 // Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it, and
 // accountants that do not name such events refuse them.
@@ -71,13 +75,14 @@ func (e Event) validateOther() error {
 			fail("adjacency = %q, must be %q with mechanism %s: a record that is not there has no answer", e.Adjacency,
 				ReplaceOne, e.Other)
 		}
+	case PureDP:
+		epsilon = true
+		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
 	case ApproximateDP:
 		epsilon = true
-		if !(e.Delta >= 0 && e.Delta < 1) {
-			fail("delta = %v, must be in [0, 1)", e.Delta)
-		}
-		if e.Epsilon == 0 && e.Delta == 0 {
-			fail("epsilon = 0 and delta = 0, one of them must be given with mechanism %s", e.Other)
+		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
+		if !(e.Delta > 0 && e.Delta < 1) {
+			fail("delta = %v, must be in (0, 1) with mechanism %s; mechanism %s has δ = 0", e.Delta, e.Other, PureDP)
 		}
 	}
 	if epsilon {

@@ -13,7 +13,8 @@ import (
 // not compose it refuse it.
 func TestOtherReleasesAreChecked(t *testing.T) {
 	laplace := dp.Event{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Count: 1}
-	approximate := dp.Event{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 1, Count: 1}
+	approximate := dp.Event{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 1, Delta: 1e-6, Count: 1}
+	pure := dp.Event{Other: dp.PureDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 1, Count: 1}
 	for want, e := range map[string]dp.Event{
 		`mechanism = "exponential", must be "gaussian", "lap`:  with(laplace, func(e *dp.Event) { e.Other = "exponential" }),
 		`sampling = "poisson", must be "none"`:                 with(laplace, func(e *dp.Event) { e.Sampling = dp.Poisson }),
@@ -28,9 +29,11 @@ func TestOtherReleasesAreChecked(t *testing.T) {
 		"noise multiplier = 3, must not be given":              with(approximate, func(e *dp.Event) { e.NoiseMultiplier = 3 }),
 		"epsilon = 101, must be in [0, 100]":                   with(approximate, func(e *dp.Event) { e.Epsilon = 101 }),
 		"epsilon = -1, must be in [0, 100]":                    with(approximate, func(e *dp.Event) { e.Epsilon = -1 }),
-		"delta = 1, must be in [0, 1)":                         with(approximate, func(e *dp.Event) { e.Delta = 1 }),
-		"epsilon = 0 and delta = 0, one of them":               with(approximate, func(e *dp.Event) { e.Epsilon = 0 }),
-		"a record that is not there has no answer":             with(approximate, func(e *dp.Event) { e.Other = dp.RandomizedResponse }),
+		"delta = 1, must be in (0, 1)":                         with(approximate, func(e *dp.Event) { e.Delta = 1 }),
+		"mechanism pure has δ = 0":                             with(approximate, func(e *dp.Event) { e.Delta = 0 }),
+		"epsilon = 0, must be":                                 with(approximate, func(e *dp.Event) { e.Epsilon = 0 }),
+		"epsilon = 1 and delta = 1e-06, must not":              with(pure, func(e *dp.Event) { e.Delta = 1e-6 }),
+		"a record that is not there has no answer":             with(pure, func(e *dp.Event) { e.Other = dp.RandomizedResponse }),
 		"epsilon = 1 and delta = 0, must not be given without": with(poissonRounds(), func(e *dp.Event) { e.Epsilon = 1 }),
 	} {
 		if err := e.Validate(); err == nil || !strings.Contains(err.Error(), want) {
@@ -43,7 +46,7 @@ func TestOtherReleasesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", acc.Name(), err)
 		}
 	}
-	if err := errors.Join(laplace.Validate(), approximate.Validate()); err != nil {
+	if err := errors.Join(laplace.Validate(), approximate.Validate(), pure.Validate()); err != nil {
 		t.Error(err)
 	}
 }

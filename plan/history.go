@@ -155,8 +155,17 @@ func (r report) checkBounds(events []dp.Event) error {
 	var config map[string]json.RawMessage
 	_ = json.Unmarshal(r.Config, &config) // other reports have another config
 	epsilon, there := config["bounds_epsilon"]
-	listed := func(e dp.Event) bool { return e.Other == dp.ApproximateDP }
-	if !there || string(epsilon) == "0" || slices.ContainsFunc(events, listed) {
+	if !there {
+		return nil
+	}
+	var spent float64
+	if err := json.Unmarshal(epsilon, &spent); err != nil {
+		return fmt.Errorf("bounds_epsilon = %.40s, must be a number", epsilon)
+	}
+	listed := func(e dp.Event) bool {
+		return e.Other == dp.PureDP && e.Adjacency == dp.AddOrRemove && e.Epsilon >= spent && e.Count >= 1
+	}
+	if spent == 0 || slices.ContainsFunc(events, listed) {
 		return nil
 	}
 	return fmt.Errorf("bounds_epsilon = %.40s: the bounds of the columns cost this ε, which is not among the rounds: give the "+

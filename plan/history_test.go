@@ -162,11 +162,31 @@ func TestPlanNamesItsRoot(t *testing.T) {
 	}
 }
 
+// What a release costs depends on the adjacency, so it is not taken from the sampling of the rounds, unless
+// that is add-or-remove.
+func TestOtherReleasesNameTheirAdjacency(t *testing.T) {
+	const laplace = `[{"mechanism": "laplace", "noise_multiplier": 10}]`
+	for _, sampling := range []dp.Sampling{dp.FixedSize, dp.Shuffle} {
+		if _, err := ReadHistory(strings.NewReader(laplace), sampling, ""); err == nil ||
+			!strings.Contains(err.Error(), "adjacency is missing") {
+			t.Errorf("%s: %v", sampling, err)
+		}
+	}
+	for _, c := range []struct {
+		sampling  dp.Sampling
+		adjacency dp.Adjacency
+	}{{dp.Poisson, ""}, {dp.FixedSize, dp.ReplaceOne}} {
+		if _, err := ReadHistory(strings.NewReader(laplace), c.sampling, c.adjacency); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // A report of a training with private bounds lists them among its releases. One of an older program does
 // not, and is refused.
 func TestReportsListPrivateBounds(t *testing.T) {
 	const rounds = `{"sampling": "poisson", "noise_multiplier": 2, "sample_rate": 0.01, "count": 10}`
-	const bounds = `{"sampling": "none", "noise_multiplier": 0, "count": 1, "mechanism": "approximate", "epsilon": 0.5}`
+	const bounds = `{"sampling": "none", "noise_multiplier": 0, "count": 1, "mechanism": "pure", "epsilon": 0.5}`
 	report := func(events string) string {
 		return `{"config": {"bounds_epsilon": 0.5}, "releases": [{"events": [` + events + `]}]}`
 	}
@@ -174,8 +194,11 @@ func TestReportsListPrivateBounds(t *testing.T) {
 	if err != nil || len(h.Events) != 2 || h.Events[1].Epsilon != 0.5 || h.Events[1].Adjacency != dp.AddOrRemove {
 		t.Errorf("%+v, %v", h.Events, err)
 	}
-	if _, err := ReadHistory(strings.NewReader(report(rounds)), dp.Poisson, ""); err == nil ||
-		!strings.Contains(err.Error(), "bounds_epsilon = 0.5: the bounds of the columns cost this") {
-		t.Error(err)
+	less := strings.Replace(bounds, "0.5", "0.01", 1) // another release, which does not pay for the bounds
+	for _, events := range []string{rounds, rounds + `, ` + less} {
+		if _, err := ReadHistory(strings.NewReader(report(events)), dp.Poisson, ""); err == nil ||
+			!strings.Contains(err.Error(), "bounds_epsilon = 0.5: the bounds of the columns cost this") {
+			t.Error(err)
+		}
 	}
 }

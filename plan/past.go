@@ -88,6 +88,10 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	if e.Sampling != "" && e.Sampling != dp.Unsampled {
 		errs = append(errs, fmt.Errorf("sampling = %q, must not be given with mechanism %s", e.Sampling, e.Other))
 	}
+	if e.Adjacency == "" && adjacency == "" && dp.NaturalAdjacency(sampling) != dp.AddOrRemove {
+		errs = append(errs, fmt.Errorf("adjacency is missing: what a release with mechanism %s costs depends on it, and %s "+
+			"sampling implies %s", e.Other, sampling, dp.NaturalAdjacency(sampling)))
+	}
 	e.Sampling = sampling
 	e = Complete(e, sampling, adjacency)
 	e.Sampling, e.Count = dp.Unsampled, 1

@@ -100,7 +100,7 @@ func TestPrivateBoundsCompose(t *testing.T) {
 		}
 		last := r.Releases[len(r.Releases)-1].Events[0]
 		if e := *r.Privacy.EpsilonUpper; !(e <= 2 && e > 1.99) || s.NoiseMultiplier >= less.NoiseMultiplier ||
-			p.KeepsTarget(t.Context()) != nil || last.Other != dp.ApproximateDP || last.Epsilon != 0.5 {
+			p.KeepsTarget(t.Context()) != nil || last.Other != dp.PureDP || last.Epsilon != 0.5 {
 			t.Errorf("ε ≤ %v, σ = %v and %v, %+v", e, s.NoiseMultiplier, less.NoiseMultiplier, last)
 		}
 		if _, err := source.Calibrate(t.Context(), s, 0.5); err == nil || !strings.Contains(err.Error(), "must be above the ε of the private bounds") {

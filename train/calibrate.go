@@ -86,7 +86,7 @@ func (p *Prepared) boundsEvents() []dp.Event {
 	if p.Spec.BoundsEpsilon == 0 {
 		return nil
 	}
-	return []dp.Event{{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove,
+	return []dp.Event{{Other: dp.PureDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove,
 		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 

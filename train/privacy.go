@@ -65,7 +65,7 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 		}
 		why := fmt.Sprintf("including ε = %v for the private bounds of columns", p.Spec.BoundsEpsilon)
 		if pld, ok := acc.(pld.Accountant); ok {
-			training, err := account(composing{pld, p.boundsEvents()})
+			training, err := account(composing{acc: pld, more: p.boundsEvents()})
 			return training.AtMost(why), err
 		}
 		training, err := account(acc)
@@ -78,16 +78,19 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 // composing accounts for more releases of the same records in addition to the rounds that it is asked
 // about.
 type composing struct {
-	pld.Accountant
+	acc  pld.Accountant // not embedded: what it offers besides would leave out more
 	more []dp.Event
 }
 
+// Name implements dp.Accountant.
+func (c composing) Name() string { return c.acc.Name() }
+
 // Epsilon implements dp.Accountant.
 func (c composing) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
-	return c.Accountant.Epsilon(ctx, slices.Concat(events, c.more), delta)
+	return c.acc.Epsilon(ctx, slices.Concat(events, c.more), delta)
 }
 
 // Delta implements dp.Accountant.
 func (c composing) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
-	return c.Accountant.Delta(ctx, slices.Concat(events, c.more), epsilon)
+	return c.acc.Delta(ctx, slices.Concat(events, c.more), epsilon)
 }

@@ -279,6 +279,9 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	}
 	if of := s.planned.Adjacency; of != "" { // that of its ε
 		for i := range events {
+			if events[i].Other != "" && events[i].Adjacency == dp.AddOrRemove && of != dp.AddOrRemove {
+				events[i].Epsilon *= 2 // a record is removed and one is added, or that of zeros
+			}
 			events[i].Adjacency = of
 		}
 	}

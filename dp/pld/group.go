@@ -219,18 +219,32 @@ func (r *release) composeMixed(products []product, c *contour, last float64) {
 // manySpecs is the number of different rounds from which on parameters are chosen from a sketch.
 const manySpecs = 128
 
-// sketched returns about the same rounds with few different ones, or nil if there are few already.
+// sketched returns about the same rounds with fewer different ones, or nil if there are few already or
+// nothing is gained.
 func sketched(specs []spec) []spec {
 	if len(specs) <= manySpecs {
 		return nil
 	}
+	var whole float64 // Σ count/σ² of the rounds with q = 1, which are together one Gaussian
+	var kept []spec
+	for _, s := range specs {
+		s.corners = nil
+		switch {
+		case s.given != nil:
+			kept = append(kept, s)
+		case s.q == 1:
+			whole += s.count / (s.sigma * s.sigma)
+		}
+	}
+	if whole > 0 {
+		kept = append(kept, spec{q: 1, sigma: 1 / math.Sqrt(whole), count: 1})
+	}
 	for width := 0.02; ; width *= 1.3 {
 		index := map[[2]float64]int{}
-		var few []spec
+		few := slices.Clone(kept)
 		for _, s := range specs {
 			s.corners = nil
-			if s.given != nil || s.q == 1 { // these are few, or take no time
-				few = append(few, s)
+			if s.given != nil || s.q == 1 {
 				continue
 			}
 			// A moment of the loss changes faster with σ than with q, and fastest if σ is small.
@@ -246,8 +260,12 @@ func sketched(specs []spec) []spec {
 			f.q = math.Sqrt(f.q*f.q + (s.q*s.q-f.q*f.q)*s.count/f.count)
 			f.sigma += (s.sigma - f.sigma) * s.count / f.count
 		}
-		if len(index) <= manySpecs {
+		if len(index) > manySpecs {
+			continue
+		}
+		if len(few) < len(specs) { // so a sketch of sketches ends
 			return few
 		}
+		return nil
 	}
 }

@@ -25,7 +25,11 @@ func (q query) withOthers(least [][]query, most []query) ([][]query, []query, er
 		if e.Other != dp.GaussianNoise {
 			l.given, u.given = otherMeasures(e)
 		}
-		below, above = append(below, l), append(above, u)
+		above = append(above, u)
+		// Of these only the cost is known. They may leak less.
+		if known := e.Other != dp.PureDP && e.Other != dp.ApproximateDP; known {
+			below = append(below, l)
+		}
 	}
 	join := func(to query, specs []spec) query {
 		to.specs = slices.Clip(to.specs)
@@ -51,7 +55,7 @@ func (q query) withOthers(least [][]query, most []query) ([][]query, []query, er
 // otherMeasures returns the measures that bound a release from below and above. Both directions of each
 // are equal. Randomized response with ε has the losses ±ε, and its pair dominates that of every ε-private
 // mechanism; a δ adds an infinite loss (Kairouz, Oh, Viswanath, "The composition theorem for differential
-// privacy", ICML 2015). It occurs, so it is also the lower bound.
+// privacy", ICML 2015). The infinite loss is only in the upper one.
 func otherMeasures(e dp.Event) (below, above *measure) {
 	if e.Other == dp.LaplaceNoise {
 		return laplace(1 / e.NoiseMultiplier)

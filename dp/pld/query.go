@@ -421,7 +421,7 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 			least = [][]query{nil}
 		}
 		return least, most, err
-	case q.directions[0] == fixed && q.exact() == nil:
+	case q.directions[0] == fixed && (q.exact() == nil || len(q.others) > 0):
 		// All gradients are -u but that of the record, which is u or -u. The sums differ as those of
 		// Poisson sampling, by 2C.
 		if q.upperEnd {

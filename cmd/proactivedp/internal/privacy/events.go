@@ -27,6 +27,7 @@ An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "laplace", "noise_multiplier": 10}, the scale over the 1-norm sensitivity,
   {"mechanism": "gaussian", "noise_multiplier": 5}, σ over the 2-norm sensitivity,
   {"mechanism": "randomized-response", "epsilon": 1} of one yes or no for each record, or
+  {"mechanism": "pure", "epsilon": 0.5} or
   {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7} of any other release,
 with "count" if there are several. pld composes them with the rounds.
 The output of train --json and plan --json is such a file too. It names the seed and the
