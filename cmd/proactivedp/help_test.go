@@ -134,7 +134,11 @@ func TestExamplesRun(t *testing.T) {
 			t.Errorf("%s has no example", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Example) {
-			words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+			_, piped, is := strings.Cut(line, " | ") // what is before it is another program
+			if !is {
+				piped = line
+			}
+			words := strings.Fields(strings.ReplaceAll(piped, "'", ""))
 			if len(words) < 2 || words[0] != "proactivedp" {
 				t.Errorf("%s: the example %q is no command line of proactivedp", c.CommandPath(), line)
 				continue

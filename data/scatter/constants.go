@@ -102,7 +102,7 @@ func (r *recipe) whiten(s statistics, ridge float64) error {
 	n := len(s.mean)
 	var e mat.EigenSym
 	if !e.Factorize(s.correlation, true) {
-		return errors.New("scatter: the eigenvalues of the correlations do not converge")
+		return errors.New("the eigenvalues of the correlations do not converge")
 	}
 	var vectors, scaled, root mat.Dense
 	e.VectorsTo(&vectors)
