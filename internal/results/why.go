@@ -35,7 +35,7 @@ func (f *Finding) explain() {
 		f.Why = "the training without noise ends too early: w* of the utility graph is trained longer and comes " +
 			"closer"
 	default:
-		f.Why = unknown + "see the budget figure of the data set, with step sizes chosen for each budget"
+		f.Why = unknown + "the figures *-budget and *-scatter of the data set show what other settings and features reach"
 	}
 }
 

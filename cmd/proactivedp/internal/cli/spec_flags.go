@@ -76,7 +76,7 @@ var specFlags = []specFlag{
 		"momentum M of the server, in [0, 1): u ← M·u + U for each update, and u takes the place of U"},
 	{"init", RunFlags, func(s *train.Spec) any { return &s.Initial },
 		"begin with the weights in this `file`, .npz or .safetensors, with arrays as export writes them; they must be " +
-			"public: ε does not cover them, and weights trained on the same records, also privately, add their ε (default: the "+
+			"public: ε does not cover them, and weights trained on the same records, also privately, add their ε (default: the " +
 			"model's own beginning)"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
 		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +

@@ -305,7 +305,7 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	}
 	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
 		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
-		start: m.Spec.InitialNote(),
+		start:     m.Spec.InitialNote(),
 		Threshold: f.threshold}
 	p.Same = p.DataSHA256 == p.TrainedOn
 	if f.threshold > 0 {
