@@ -37,8 +37,9 @@ type ManyHeads []Heads
 // heads from memory takes longer than generating them.
 const mostHeads = 1 << 14
 
-// NewManyHeads returns the heads for the given number of clients, or nil if they would not save
-// time.
+// NewManyHeads returns an empty cache of the first bits of streams for each of the given number of
+// clients. For more than 2^14 clients it returns nil, because the cache would cost more time than it
+// saves. A nil ManyHeads works without a cache.
 func NewManyHeads(clients int) ManyHeads {
 	if clients > mostHeads {
 		return nil

@@ -14,8 +14,8 @@ import (
 // Calibrate returns spec with the smallest noise multiplier, rounded up to 7 digits, at which the
 // run costs a record at most targetEpsilon, in [1e-8, 1e4], at the spec's δ. The ε counts all rounds
 // of all clients that hold the record. It is the upper end of the interval that package pld
-// certifies, and includes private bounds if the spec has them. The returned spec records the target. The noise multiplier and target of spec itself
-// are ignored.
+// certifies, and includes private bounds if the spec has them. The returned spec records the target.
+// The noise multiplier and target of spec itself are ignored.
 //
 // If clients adapt their sample sizes, every sample counts as the largest that a client may draw. If
 // no noise multiplier up to 1e6 meets the target, the error is a *plan.Infeasible.
@@ -34,8 +34,9 @@ func (s *Source) Calibrate(ctx context.Context, spec Spec, targetEpsilon float64
 	return p.Spec, nil
 }
 
-// Calibrate returns the run with the noise multiplier of Source.Calibrate. It is an error for a
-// stage: its participants have their own noise multipliers, and it has no target.
+// Calibrate returns p with the smallest noise multiplier at which it costs a record at most
+// targetEpsilon, see [Source.Calibrate]. A stage is refused: each of its participants has its own noise
+// multiplier, so no single one can be chosen.
 func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepared, error) {
 	if err := p.made(); err != nil {
 		return nil, err

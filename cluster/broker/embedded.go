@@ -20,7 +20,8 @@ import (
 // Embedded reports whether this program contains a broker.
 const Embedded = true
 
-// Broker is the broker of an Engine.
+// Broker is the message broker that an Engine started in this process, or a reference to one that
+// runs elsewhere.
 type Broker struct {
 	engine Engine
 	ns     *server.Server // nil if it runs elsewhere

@@ -16,10 +16,13 @@ import (
 // prints (1-√α)² = 1-2√α+α instead of 1-α-2√α. The printed γ is smaller, by 0.2 to 1.4 % in the
 // paper's settings. For Lemma lemthree and Theorem thm1 see [Moment].
 //
-// The error is only in the proof; the theorems hold with either γ. At r = 0, thm1 needs from σ_eq
-// only Σq_i²/(1-q_i) ≤ ε/2 and q_i ≤ 1/(eσ_eq). The first follows from T ≥ γθ²k²/ε and any γ ≥
-// 2/(1-ᾱ): q_i ≤ θk/T ≤ ᾱ/θ, so the sum is at most θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)). The second is half of
-// (treq1) in simpleF, and in Main it follows from (minK), (minT) and ε < ½.
+// Both forms are sound: the error is only in the proof. With ᾱ = ε/(γk), and q_i the sample rate of
+// round i, thm1 at r = 0 asks for two conditions only:
+//
+//   - Σq_i²/(1-q_i) ≤ ε/2. This follows from T ≥ γθ²k²/ε and any γ ≥ 2/(1-ᾱ): q_i ≤ θk/T ≤ ᾱ/θ, so
+//     the sum is at most θk²/(T(1-ᾱ)) ≤ ε/(γ(1-ᾱ)).
+//   - q_i ≤ 1/(eσ_eq). This is one of the two conditions of (treq1) in simpleF. In Main it follows from
+//     (minK), (minT) and ε < ½.
 type Form string
 
 // The two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed is for

@@ -22,7 +22,8 @@ const (
 	// Fails claims that the training with the sample size Size ends with less accuracy than that
 	// with the largest one.
 	Fails Quantity = "accuracy of a small sample size"
-	// Best claims that trainings with sample sizes from Size on end with the highest accuracies.
+	// Best claims that every training with a sample size of at least Size ends more accurate than every
+	// one with a smaller sample size.
 	Best Quantity = "accuracy of large sample sizes"
 	// Rounds claims that the training with the sample size Size needs more rounds than that with the
 	// largest one.
