@@ -617,7 +617,7 @@ async function fileAnswer(own) {
   stale(true, ...cards);
   const a = await lanes.slow.ask({ account: { file: rounds.text, delta: request.delta } });
   if (a === superseded || own !== asked) return;
-  if (a.error) return failed({ ...a.error, problems: a.error.problems.map((p) => `${rounds.name}: ${p}`) });
+  if (a.error) return failed({ ...a.error, problems: a.error.problems.map((p) => `${rounds.name}: ${p.replace(/^file: /, "")}`) });
   current = null;
   stale(false, ...cards);
   $("answer").classList.remove("bad");
