@@ -30,6 +30,10 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 		errs = append(errs, fmt.Errorf("features = %d, must be %d as in %s", spec.Features, s.data.Features,
 			s.data.Name))
 	}
+	if spec.AtMost != 0 || s.data.Person != nil {
+		errs = append(errs, errors.New("persons with several records, must not be given: clients that hold records of one "+
+			"person do not know of each other"))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

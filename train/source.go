@@ -74,6 +74,7 @@ type dealt struct {
 	fold      int
 	partition data.Partition
 	clients   int
+	atMost    int
 	inputs    inputs
 }
 
@@ -94,8 +95,8 @@ func (d deal) of(set *data.Dataset) deal {
 
 // deal splits the data and divides the training rows among the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
-	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 {
+	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.AtMost, spec.inputs()}
+	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 && spec.AtMost == 0 {
 		key.seed = 0 // such a deal does not depend on the seed
 	}
 	if d, done := s.deals[key]; done {
@@ -120,6 +121,11 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 	}
 	if spec.Holdout > 0 {
 		if train, test, err = data.HoldOut(train, spec.Holdout, spec.Fold, root); err != nil {
+			return deal{}, err
+		}
+	}
+	if spec.AtMost > 0 {
+		if train, err = train.AtMost(spec.AtMost, root); err != nil {
 			return deal{}, err
 		}
 	}

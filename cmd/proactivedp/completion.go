@@ -106,6 +106,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"churn":          oneOf(),
 		"label-column":   oneOf(),
 		"keep":           oneOf(),
+		"person":         oneOf(),
 		"label-map":      oneOf(),
 		"normalise":      orFile("bounds:"),
 		"bounds":         oneOf("private:"),
