@@ -6,6 +6,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -30,6 +31,10 @@ func (s Spec) Notes() []string {
 	}
 	if !s.IsAccuracy() {
 		notes = append(notes, "models are compared by the metric "+s.Metric)
+	}
+	if s.Clipping == AutomaticClipping {
+		notes = append(notes, fmt.Sprintf("automatic clipping: every gradient g is multiplied by C/(‖g‖ + %v), whether it is "+
+			"longer than C or not. The sensitivity is C", models.AutomaticGamma))
 	}
 	if s.ClassWeights != "" {
 		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"proactivedp/data"
-	"proactivedp/nn"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -48,7 +47,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.model(in.model, nn.Precision(spec.Precision), set, spec.lambda(records), spec.ClassWeights)
+	model, err := s.model(in.model, set, spec, records)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, nn.Precision(spec.Precision), deal.test.Data, spec.lambda(n), spec.ClassWeights)
+	model, err := s.model(in.model, deal.test.Data, spec, n)
 	if err != nil {
 		return nil, err
 	}
@@ -199,14 +199,14 @@ type modelFor struct {
 	shape     string
 	lambda    float64
 	weights   string
+	clipping  string
 }
 
-// model returns a model for the data set. It is built once, because a network has tables for its
-// shapes.
-func (s *Source) model(
-	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64, weights string,
-) (models.Model, error) {
-	key := modelFor{kind.name, precision, set.Shape(), lambda, weights}
+// model returns a model of the spec for the data set, for clients with n records. It is built once, because a network has
+// tables for its shapes.
+func (s *Source) model(kind modelKind, set *data.Dataset, spec Spec, n int) (models.Model, error) {
+	precision, lambda, weights := nn.Precision(spec.Precision), spec.lambda(n), spec.ClassWeights
+	key := modelFor{kind.name, precision, set.Shape(), lambda, weights, spec.Clipping}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
@@ -216,6 +216,13 @@ func (s *Source) model(
 	}
 	if err == nil && weights != "" {
 		m, err = weigh(m, weights, classNames(set))
+	}
+	if err == nil && spec.Clipping == AutomaticClipping {
+		clipper, ok := m.(models.AutomaticClipper)
+		if !ok {
+			return nil, fmt.Errorf("clipping = %q: the model %s does not support it", spec.Clipping, m.Name())
+		}
+		m = clipper.WithAutomaticClipping()
 	}
 	if err == nil {
 		s.models[key] = m

@@ -126,6 +126,9 @@ type Spec struct {
 	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
 	// public constants, see models.Weightable.
 	ClassWeights string `json:"class_weights,omitempty"`
+	// Clipping is how gradients are clipped: AutomaticClipping, see models.AutomaticClipper, or "", which clips those
+	// that are longer than Clip to this norm. Both have the sensitivity Clip.
+	Clipping string `json:"clipping,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
@@ -146,6 +149,9 @@ const (
 	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
+
+// AutomaticClipping is a value of Spec.Clipping.
+const AutomaticClipping = "automatic"
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
 func DefaultSpec() Spec {
@@ -302,6 +308,10 @@ func (s Spec) Validate() error {
 		errs = append(errs, data.CheckHoldOut(s.Holdout, s.Fold))
 	case s.Fold != 0:
 		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
+	}
+	if s.Clipping != "" && s.Clipping != AutomaticClipping {
+		errs = append(errs, fmt.Errorf("clipping = %q, must be %q, or not be given: gradients above the clipping norm are then "+
+			"clipped to it", s.Clipping, AutomaticClipping))
 	}
 	errs = append(errs, s.checkPersons(p)...)
 	if s.BoundsEpsilon != 0 {

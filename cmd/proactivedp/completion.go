@@ -78,6 +78,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"root":           oneOf("seed:"),
 		"orders":         oneOf(),
 		"class-weights":  oneOf(),
+		"clipping":       oneOf("norm", train.AutomaticClipping),
 		"redraw":         oneOf("epoch", "once"),
 		"csv":            filesOf("csv"),
 		"png":            filesOf("png"),

@@ -116,7 +116,7 @@ var flagGroups = []struct {
 		"image", "person", "at-most", "test"}},
 	{"Model and steps", []string{
 		"model", "models", "batch-size", "sizes", "steps", "epochs", "grad-computations", "scale", "proxy",
-		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init",
+		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init", "clipping",
 	}},
 	{"Privacy", []string{
 		"n", "noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling",

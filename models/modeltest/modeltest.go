@@ -52,6 +52,35 @@ func Conform(t *testing.T, c Case) {
 	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
 	t.Run("SameBitsInAnyOrder", c.sameBits)
 	t.Run("LayersHaveAllParameters", c.layers)
+	if m, ok := c.Model.(models.AutomaticClipper); ok && !m.ClipsAutomatically() {
+		t.Run("AutomaticClipping", c.automatic)
+	}
+}
+
+// automatic tests the model with automatic clipping: the same bound of every example and the same sensitivity, and
+// gradients of the norm C·‖g‖/(‖g‖ + γ). Without clipping it is the same model.
+func (c Case) automatic(t *testing.T) {
+	plain := c.Model.(models.AutomaticClipper)
+	c.Model = plain.WithAutomaticClipping()
+	if !c.Model.(models.AutomaticClipper).ClipsAutomatically() || plain.ClipsAutomatically() || c.Model.Name() != plain.Name() {
+		t.Error("WithAutomaticClipping must return another model of the same name, which clips automatically")
+	}
+	b, p := c.batch(33), c.points()[1]
+	c.Model, c.scratch = plain, plain.NewScratch()
+	want := c.grad(t, p, b, math.Inf(1))
+	c.Model = plain.WithAutomaticClipping()
+	c.scratch = c.Model.NewScratch()
+	if got := c.grad(t, p, b, math.Inf(1)); !slices.Equal(got, want) {
+		t.Error("without clipping, the sums differ")
+	}
+	t.Run("SumOfExamplesIsBatch", c.sumOfExamples)
+	t.Run("ClipBoundHoldsForEveryExample", c.clipBound)
+	t.Run("ClippingKeepsDirection", c.clipDirection)
+	t.Run("EmptyBatchIsZero", c.emptyBatch)
+	t.Run("NoAllocation", c.noAllocation)
+	t.Run("DivergenceIsAnError", c.divergence)
+	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
+	t.Run("SameBitsInAnyOrder", c.sameBits)
 }
 
 // layers checks that the tensors of a model that describes its layers are all of its parameters.
@@ -191,9 +220,13 @@ func (c Case) clipBound(t *testing.T) {
 }
 
 // clipDirection tests that a clipped gradient has the direction of the gradient and the norm C. It
-// allows a relative error of twice the model's Shade, because norms may be upper bounds.
+// allows a relative error of twice the model's Shade, because norms may be upper bounds. Automatic clipping gives the
+// norm C·n/(n + γ) instead.
 func (c Case) clipDirection(t *testing.T) {
-	tolerance := 1e-5
+	tolerance, automatic := 1e-5, false
+	if m, ok := c.Model.(models.AutomaticClipper); ok {
+		automatic = m.ClipsAutomatically()
+	}
 	if m, ok := c.Model.(models.Bounded); ok {
 		tolerance += 2 * m.Shade()
 	}
@@ -208,8 +241,11 @@ func (c Case) clipDirection(t *testing.T) {
 				}
 				got := c.grad(t, p, b, clip)
 				want := min(1, clip/n)
+				if automatic {
+					want = clip / (n + models.AutomaticGamma)
+				}
 				for j := range raw {
-					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > tolerance*min(n, clip) {
+					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > tolerance*min(max(n, want*n), clip) {
 						t.Fatalf("point %d, example %d, clip %.4g: coordinate %d is %v, want %v", pi, i, clip, j,
 							got[j], want*float64(raw[j]))
 					}
