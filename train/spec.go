@@ -315,6 +315,11 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("initial model = %q, must be the default one with runner = %q: clients would need its "+
 			"file", s.Initial, s.Runner))
 	}
+	if s.Initial != "" {
+		if _, err := CheckExport(s.Initial); err != nil {
+			errs = append(errs, fmt.Errorf("initial model: %w", err))
+		}
+	}
 	if s.Initial == "" && s.InitialSHA256 != "" {
 		errs = append(errs, fmt.Errorf("initial SHA-256 = %s without a file of the initial model", s.InitialSHA256))
 	}
