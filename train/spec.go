@@ -407,10 +407,7 @@ func (s Spec) config(p parsed) sim.Config {
 // reads the files of traces and puts their hashes into the spec of the result. All errors are
 // reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
-	if root == nil {
-		root = rng.New(s.Seed)
-	}
-	return NewSource(d).prepare(s, root)
+	return NewSource(d).PrepareWith(s, root)
 }
 
 // finish checks a run whose clients hold n records each, and sets its δ.
