@@ -223,7 +223,7 @@ test-python: ## Install the wheel for this machine without a network and test it
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' || \
 		{ echo "test-python: skipped, needs Python 3.9 with venv and pip (Debian: python3-venv)"; exit 0; }; \
 	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
-	$(GO) run ./internal/tools/release -wheels -host -out "$$made" && \
+	$(GO) run ./internal/tools/release -wheels -host -version "$(VERSION)" -out "$$made" && \
 	$(PYTHON) -m venv --system-site-packages "$$made/env" && \
 	"$$made/env/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$$made" proactivedp && \
 	"$$made/env/bin/python" -m unittest discover -s python/tests

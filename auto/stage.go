@@ -25,9 +25,8 @@ type Stage struct {
 	// secret in the folder, which is removed when the stage is trained. If Root is empty, samples and
 	// noise come from the seed.
 	Root string `json:"noise_root,omitempty"`
-	// Params is the SHA-256 of the global model after the stage. HeldOut is its accuracy on each
-	// client's held-out records, and Baseline the accuracy of always predicting their most frequent
-	// class. All are empty until the stage is trained.
+	// Params is the SHA-256 of the global model after the stage. HeldOut is its metric on each
+	// client's held-out records, and Baseline the value that needs no features, see models.Metric.Baseline. All are empty until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`

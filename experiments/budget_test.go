@@ -109,13 +109,11 @@ func TestTightPlan(t *testing.T) {
 
 // Runs that diverged count as accuracy 0 in the means of a figure of budgets, which says so.
 func TestBudgetsSayWhatDiverged(t *testing.T) {
-	f := &figureConfig{source: train.NewSource(drawn()), seeds: 3, scale: 1}
 	for want, accuracy := range map[string][]float64{"": {0.9, 0.8, 0.7},
 		" 1 run of accuracy 0 is in the means: it diverged.":     {0.9, 0, 0.7},
 		" 2 runs of accuracy 0 are in the means: they diverged.": {0, 0, 0.7}} {
 		all := []priced{{accuracy: []float64{0.9}}, {accuracy: accuracy}}
-		_, got, _ := strings.Cut(budgetCaption(f, all), "no release.")
-		if got != want {
+		if got := divergedNote(all); got != want {
 			t.Errorf("of %v: %q, want %q", accuracy, got, want)
 		}
 	}

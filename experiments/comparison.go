@@ -55,15 +55,21 @@ func (c *comparison) part(from, to int) *comparison {
 // looks returns how often a run's accuracy was measured, including its start.
 func (c *comparison) looks() int { return len(c.runs[0][0].At) }
 
+// tolerance returns by how much a metric may be below the mean and still count as equal: one standard
+// deviation over seeds or, if that is larger, of drawing the rows that an accuracy is judged by.
+func tolerance(spec train.Spec, mean, sd float64, rows int) float64 {
+	if !spec.IsAccuracy() {
+		return sd
+	}
+	return max(sd, math.Sqrt(mean*(1-mean)/float64(rows)))
+}
+
 func newComparison(all []series, runs [][]pool.Timed) *comparison {
 	c := &comparison{all: all, runs: runs}
 	ended := slices.DeleteFunc(slices.Clone(runs[0]), func(r pool.Timed) bool { return r.Diverged })
 	if len(ended) > 0 {
 		mean, sd := report.Spread(finals(ended))
-		c.tolerance = sd
-		if all[0].spec.IsAccuracy() {
-			c.tolerance = max(sd, math.Sqrt(mean*(1-mean)/float64(ended[0].TestRows)))
-		}
+		c.tolerance = tolerance(all[0].spec, mean, sd, ended[0].TestRows)
 	}
 	for i, accuracy := range finals(runs[0]) {
 		if runs[0][i].Diverged {

@@ -119,6 +119,17 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 // and judged.
 func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
+	return fmt.Sprintf("Of each %s%s; accuracy on the test set. Chosen: σ is the "+
+		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
+		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
+		"does not cover it.\n"+
+		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
+		"Numbered seeds: a simulation, no release.", spreadText(f.seeds), f.note(), p.Certified.PerClient.Accountant,
+		p.Adjacency, p.Sampling)
+}
+
+// divergedNote says how many runs diverged, for the end of a caption.
+func divergedNote(all []priced) string {
 	failed := 0
 	for _, one := range all {
 		for _, accuracy := range one.accuracy {
@@ -127,20 +138,13 @@ func budgetCaption(f *figureConfig, all []priced) string {
 			}
 		}
 	}
-	note := ""
-	switch {
-	case failed == 1:
-		note = " 1 run of accuracy 0 is in the means: it diverged."
-	case failed > 1:
-		note = fmt.Sprintf(" %d runs of accuracy 0 are in the means: they diverged.", failed)
+	switch failed {
+	case 0:
+		return ""
+	case 1:
+		return " 1 run of accuracy 0 is in the means: it diverged."
 	}
-	return fmt.Sprintf("Of each %s%s; accuracy on the test set. Chosen: σ is the "+
-		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
-		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
-		"does not cover it.\n"+
-		"ε: certified, upper end, per record over all clients that hold it, δ = 1/N, %s adjacency, %s sampling. "+
-		"Numbered seeds: a simulation, no release.", spreadText(f.seeds), f.note(), p.Certified.PerClient.Accountant,
-		p.Adjacency, p.Sampling) + note
+	return fmt.Sprintf(" %d runs of accuracy 0 are in the means: they diverged.", failed)
 }
 
 // budgetFigure shows the accuracy for each budget, and therefore the ε that the accuracies stated in
@@ -166,9 +170,10 @@ func (s experiment) budgetFigure() Figure {
 func (s experiment) pricedFigure(name, title string, plan budgetPlan,
 	draw func(f *figureConfig, all []priced, p *plots.Picture) string) Figure {
 	drawn := func(f *figureConfig, all []priced) *content {
-		picture := plots.Picture{YLabel: "test accuracy (fraction)", LogarithmicX: true, Banner: f.banner(),
+		picture := plots.Picture{YLabel: accuracyLabel(s.Train) + " (fraction)", LogarithmicX: true, Banner: f.banner(),
 			Caption: budgetCaption(f, all)}
 		advice := draw(f, all, &picture)
+		picture.Caption += divergedNote(all)
 		accuracyAxis(&picture)
 		return &content{picture: picture, table: budgetTable(f, all), config: all, advice: advice}
 	}

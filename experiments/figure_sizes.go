@@ -74,8 +74,9 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 	fixed, equal := all[:n], all[n:]
 	p.Title = fmt.Sprintf("%s, %s: which sample size is best?", f.data().Name, train.ModelTitle(s.Train.Model))
 	p.XLabel = "sample size s"
+	metric := s.Train.MetricName()
 	p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.size()) })
-	p.Rows = [][]string{{"s", "T", "messages", "bytes a parameter", "same σ", "ε", "accuracy", "same ε: σ", "ε", "accuracy"}}
+	p.Rows = [][]string{{"s", "T", "messages", "bytes a parameter", "same σ", "ε", metric, "same ε: σ", "ε", metric}}
 	for i := range n {
 		messages := fixed[i].Train.Clients * fixed[i].Privacy.PerClient.Rounds
 		row := []string{fixed[i].Train.SampleSize, strconv.Itoa(fixed[i].Privacy.PerClient.Rounds),
@@ -89,17 +90,27 @@ func (s experiment) drawSizes(f *figureConfig, all []priced, p *plots.Picture) s
 		p.Rows = append(p.Rows, row)
 	}
 	spec, privacy := fixed[0].Train, fixed[0].Privacy
-	p.Caption = fmt.Sprintf("%s, K = %d each, C = %g, step size %s, %s, partition %s; %s%s; test accuracy at the end.\n"+
+	p.Caption = fmt.Sprintf("%s, K = %d each, C = %g, step size %s, %s, partition %s; %s%s; %s at the end.\n"+
 		"Same σ: as the paper compares sizes; a larger s then costs more ε. Same ε: the least σ for it that the certified "+
 		"accountant (%s) allows.\n"+
 		"ε: certified, upper end, per record over all clients that hold it, δ = %s, %s adjacency, %s sampling. Messages: "+
 		"updates of all clients. Numbered seeds: a simulation, no release.",
 		decimal.Many(spec.Clients, "client"), spec.GradComps, spec.Clip, spec.StepText()+s.foundBy(), behindText(spec.Delay),
-		spec.Partition, spreadText(f.seeds), f.note(), privacy.Certified.PerClient.Accountant,
+		spec.Partition, spreadText(f.seeds), f.note(), accuracyLabel(spec), privacy.Certified.PerClient.Accountant,
 		decimal.Up(privacy.Delta, 4), privacy.Adjacency, privacy.Sampling)
-	advice := sizesAdvice(fixed, equal)
+	advice := sizesAdvice(fixed, equal, f.judgedRows(spec))
 	p.Caption += "\n" + advice
 	return advice
+}
+
+// judgedRows returns the number of rows that trainings of the spec are judged by, or 0 if it cannot be
+// trained.
+func (f *figureConfig) judgedRows(spec train.Spec) int {
+	p, err := f.source.Prepare(spec)
+	if err != nil {
+		return 0
+	}
+	return p.Test.Len()
 }
 
 // size returns the constant sample size of the training.
@@ -111,29 +122,34 @@ func (p *priced) size() int {
 	return n
 }
 
-// sizesAdvice says in two sentences what the figure shows, and which sample size to use: the largest
-// whose mean accuracy at the same ε is within one standard deviation over seeds of the best mean. It
-// needs the fewest messages.
-func sizesAdvice(fixed, equal []priced) string {
+// sizesAdvice says what the figure shows, and which sample size to use: the largest that is as good as the
+// best one at the same ε, see tolerance, because a larger size needs fewer messages. rows is the number of
+// rows that judge.
+func sizesAdvice(fixed, equal []priced, rows int) string {
 	least, most := math.Inf(1), 0.0
 	for i := range fixed {
 		least, most = min(least, fixed[i].epsilon()), max(most, fixed[i].epsilon())
 	}
-	best, worst, spread := 0.0, 1.0, 0.0
+	spec, seeds := equal[0].Train, len(equal[0].accuracy)
+	best, worst, near := 0.0, 1.0, 0.0
 	for _, p := range equal {
 		mean, sd := report.Spread(p.accuracy)
 		worst = min(worst, mean)
 		if mean > best {
-			best, spread = mean, sd
+			best, near = mean, tolerance(spec, mean, sd, rows)
 		}
+	}
+	text := fmt.Sprintf("With the same σ, the costs differ by a factor of %s in ε. With the same ε, the mean of %s is between "+
+		"%s and %s. ", report.Fixed(most/least, 1), spec.MetricName(), report.Fixed(worst, 4), report.Fixed(best, 4))
+	if rows < 1 || seeds == 1 && !spec.IsAccuracy() {
+		return text + "One seed does not show which differences are chance, so no size is recommended: use --seeds."
 	}
 	chosen := 0
 	for _, p := range equal {
-		if mean, _ := report.Spread(p.accuracy); mean >= best-spread {
+		if mean, _ := report.Spread(p.accuracy); mean >= best-near {
 			chosen = max(chosen, p.size())
 		}
 	}
-	return fmt.Sprintf("With the same σ, the costs differ by a factor of %s in ε. With the same ε, the mean accuracies are "+
-		"between %s and %s. Recommended: s = %d, the largest within one standard deviation of the best, because it "+
-		"needs the fewest messages.", report.Fixed(most/least, 1), report.Fixed(worst, 4), report.Fixed(best, 4), chosen)
+	return text + fmt.Sprintf("Recommended: s = %d, the largest within %s of the best, which may be chance. A larger size needs "+
+		"fewer messages.", chosen, report.Fixed(near, 4))
 }

@@ -63,19 +63,30 @@ func TestSampleSizesAtAnEqualBudget(t *testing.T) {
 	}
 }
 
-// The recommended size is the largest whose mean is within one standard deviation of the best mean. It
-// is not the best one if a larger one is as good, and not the largest one if that is worse.
+// The recommended size is the largest that is as good as the best one: within one standard deviation over
+// seeds or, if that is larger, of drawing the rows that judge. So one seed does not make the best run the
+// recommended one.
 func TestSizesAdvice(t *testing.T) {
-	var all []priced
-	for size, accuracy := range map[string][]float64{"1": {0.9, 0.94}, "5": {0.89, 0.91}, "25": {0.7, 0.71}} {
-		p := priced{accuracy: accuracy}
-		p.Train.SampleSize = size
-		epsilon := 1.0
-		p.Privacy.Certified.PerRecord.EpsilonUpper = &epsilon
-		all = append(all, p)
-	}
-	if text := sizesAdvice(all, all); !strings.Contains(text, "Recommended: s = 5,") ||
-		!strings.Contains(text, "between 0.7050 and 0.9200") {
-		t.Error(text)
+	for _, c := range []struct {
+		accuracy map[string][]float64
+		rows     int
+		metric   string
+		want     string
+	}{
+		{map[string][]float64{"1": {0.9, 0.94}, "5": {0.89, 0.91}, "25": {0.7, 0.71}}, 1e6, "", "Recommended: s = 5,"},
+		{map[string][]float64{"10": {0.92}, "50": {0.918}, "370": {0.9}}, 10_000, "", "Recommended: s = 50,"},
+		{map[string][]float64{"10": {0.92}, "50": {0.918}}, 10_000, "auc", "no size is recommended"},
+	} {
+		var all []priced
+		for size, accuracy := range c.accuracy {
+			p := priced{accuracy: accuracy}
+			p.Train.SampleSize, p.Train.Metric = size, c.metric
+			epsilon := 1.0
+			p.Privacy.Certified.PerRecord.EpsilonUpper = &epsilon
+			all = append(all, p)
+		}
+		if text := sizesAdvice(all, all, c.rows); !strings.Contains(text, c.want) {
+			t.Errorf("%v: %s, want %s", c.accuracy, text, c.want)
+		}
 	}
 }

@@ -142,9 +142,12 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	}
 	epsilon := r.Epsilon
 	var known []*candidate
-	s.plan(1)
+	searches := 1
 	if epsilon == 0 {
-		s.plan(2)
+		searches = 2
+	}
+	s.plan(searches)
+	if epsilon == 0 {
 		if epsilon, known, err = s.leastEpsilon(ctx); err != nil {
 			return nil, err
 		}

@@ -25,9 +25,6 @@ const (
 	// Best claims that every training with a sample size of at least Size ends more accurate than every
 	// one with a smaller sample size.
 	Best Quantity = "accuracy of large sample sizes"
-	// Rounds claims that the training with the sample size Size needs more rounds than that with the
-	// largest one.
-	Rounds Quantity = "rounds of a small sample size"
 )
 
 // Claim is a statement of the paper's text about one of its figures.
@@ -37,7 +34,7 @@ type Claim struct {
 	Where    string // words next to the claim in the paper's text, by which it can be found
 	Quantity Quantity
 	Epsilon  Number // for Accuracy, Above and Loss, the stated ε; "" means without noise
-	Size     int    // for Fails, Best, Rounds and LossBySize, the sample size
+	Size     int    // for Fails, Best and LossBySize, the sample size
 	Clip     Number // for Kept, the clipping norm
 	Sigma    Number // for Kept, the noise multiplier
 	Most     Number // for Kept, the upper end of a range of noise multipliers that begins with Sigma
@@ -95,8 +92,6 @@ func Claims() []Claim {
 			Where:    "The constant sample size $s = 10$ (as well as $s \\leq 10$) shows a worse performance",
 			Quantity: Fails,
 			Size:     10},
-		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 10 needs more rounds",
-			Where: "this setting requires more communication rounds", Quantity: Rounds, Size: 10},
 		Claim{Figure: "mnist-lenet-sample-size", Says: "s = 370 loses at most 10 %",
 			Where: "while keeping the test accuracy loss within 10\\%", Quantity: LossBySize, Size: 370, Value: "0.10"},
 		Claim{Figure: "mnist-lenet-epsilon", Says: "about 93 % at ε = 0.15", Where: lenet, Quantity: Accuracy,

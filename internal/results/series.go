@@ -18,7 +18,6 @@ type series struct {
 	stated   string // ε that the paper states for it
 	sigma    float64
 	size     int
-	rounds   int       // of a client; 0 if the figure does not say
 	ends     []float64 // final accuracy by seed
 	mean, sd float64
 	epsilon  string // certified ε per record, the largest of the runs; "" without noise
@@ -34,13 +33,10 @@ func setting(row map[string]string) (series, error) {
 			s.stated = value
 		}
 	}
-	var sigmaErr, sizeErr, roundsErr error
+	var sigmaErr, sizeErr error
 	s.sigma, sigmaErr = strconv.ParseFloat(row["sigma"], 64)
 	s.size, sizeErr = strconv.Atoi(row["sample_size"])
-	if text, has := row["rounds"]; has {
-		s.rounds, roundsErr = strconv.Atoi(text)
-	}
-	return s, errors.Join(sigmaErr, sizeErr, roundsErr)
+	return s, errors.Join(sigmaErr, sizeErr)
 }
 
 // error returns the standard error of the mean accuracy. It is 0 if there is only one run.
@@ -174,9 +170,9 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 // baseOf returns the name of the figure that has the run without noise for a sweep of sample sizes.
 func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
 
-// sizesAtOneEpsilon returns the mean accuracies of a figure of equal budgets: of the sample sizes, each
-// with the noise for one ε.
-func (t *table) sizesAtOneEpsilon() ([]float64, error) {
+// sizesAtOneEpsilon returns the lowest and the highest mean accuracy in a figure of equal budgets, of the
+// sample sizes, each with the noise for one ε, and the number of seeds.
+func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) {
 	ends := map[string][]float64{}
 	for _, row := range t.rows {
 		if row["series"] != OneEpsilon {
@@ -184,18 +180,18 @@ func (t *table) sizesAtOneEpsilon() ([]float64, error) {
 		}
 		accuracy, err := strconv.ParseFloat(row["test_accuracy"], 64)
 		if err != nil || !(accuracy >= 0 && accuracy <= 1) {
-			return nil, fmt.Errorf("%s: test_accuracy = %q, must be in [0, 1]", t.figure, row["test_accuracy"])
+			return 0, 0, 0, fmt.Errorf("%s: test_accuracy = %q, must be in [0, 1]", t.figure, row["test_accuracy"])
 		}
 		ends[row["sample_size"]] = append(ends[row["sample_size"]], accuracy)
 	}
 	if len(ends) == 0 {
-		return nil, fmt.Errorf("%s: %w %s", t.figure, errNoSeries, OneEpsilon)
+		return 0, 0, 0, fmt.Errorf("%s: %w %s", t.figure, errNoSeries, OneEpsilon)
 	}
-	var means []float64
-	for _, size := range slices.Sorted(maps.Keys(ends)) {
-		means = append(means, mean(ends[size]))
+	least = math.Inf(1)
+	for _, all := range ends {
+		least, most, seeds = min(least, mean(all)), max(most, mean(all)), len(all)
 	}
-	return means, nil
+	return least, most, seeds, nil
 }
 
 // OneEpsilon is the series of a figure of equal budgets in which all sample sizes have the same

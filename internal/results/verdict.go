@@ -51,8 +51,8 @@ const margin = 0.005 + 0.01
 
 // Rule is a paragraph for pages of results that explains how verdicts are found.
 var Rule = fmt.Sprintf("A stated accuracy is reproduced if the mean of ours differs by at most %g, which is the rounding of "+
-	"the paper's numbers and one percentage point. It is “reproduced, and more” if ours is above that. A bound may be "+
-	"missed by as much. A range of noise is reproduced if the part that is left falls to the stated one within it. "+
+	"the paper's numbers and one percentage point. It is “reproduced, and more” if ours is above that. A bound on a loss, or on "+
+	"the part that is left, may be missed by as much. That one accuracy is above another has no margin. A range of noise is reproduced if the part that is left falls to the stated one within it. "+
 	"A statement is undecided if our mean is within one standard error of the limit, so that more seeds are needed, or "+
 	"if one of the runs compared used only a part of the paper's K or synthetic data.", margin)
 
@@ -94,9 +94,9 @@ func ReadFindings(dir string, but ...string) ([]Finding, error) {
 	return all, errors.Join(errs...)
 }
 
-// errNoBase says that a folder does not have what a statement is compared with: the run without noise of
-// a sweep of sample sizes, or numbers of rounds.
-var errNoBase = errors.New("nothing to compare with")
+// errNoBase says that a folder does not have the run without noise that a sweep of sample sizes is
+// compared with.
+var errNoBase = errors.New("no run without noise")
 
 // errNoSeries says that a figure lacks a series that a statement is about. This means damage, unless
 // the manifest says that other sample sizes than the paper's were used.
@@ -256,7 +256,7 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		f.Ours = fmt.Sprintf("%s, largest s %s", report.SpreadText(small.mean, small.sd, len(small.ends)),
 			report.SpreadText(large.mean, large.sd, len(large.ends)))
 		f.more(large, small)
-		if err := f.atOneEpsilon(other); err != nil {
+		if err := t.atOneEpsilon(&f, other); err != nil {
 			return f, err
 		}
 	case paper.Best:
@@ -270,26 +270,9 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		f.Ours = fmt.Sprintf("at least %s, below s = %d at most %s", report.Fixed(low.mean, 4), c.Size,
 			report.Fixed(high.mean, 4))
 		f.more(low, high)
-		if err := f.atOneEpsilon(other); err != nil {
+		if err := t.atOneEpsilon(&f, other); err != nil {
 			return f, err
 		}
-	case paper.Rounds:
-		small, err := all.size(c.Size)
-		if err != nil {
-			return f, err
-		}
-		large := all.largest()
-		if large.size <= c.Size {
-			return f, fmt.Errorf("%w of sizes above %d", errNoSeries, c.Size)
-		}
-		if small.rounds == 0 || large.rounds == 0 {
-			return f, errNoBase
-		}
-		if err := f.of(small, large); err != nil {
-			return f, err
-		}
-		f.Ours = fmt.Sprintf("%d rounds, s = %d has %d", small.rounds, large.size, large.rounds)
-		f.judge(float64(small.rounds-large.rounds), 0, Reproduced)
 	}
 	f.explain()
 	if unlike != "" && f.Verdict != Undecided {
@@ -376,7 +359,10 @@ func (f *Finding) more(high, low series) {
 func (f *Finding) judge(slack, e float64, holds Verdict) {
 	f.Why = ""
 	switch {
-	case math.Abs(slack) < e && f.Seeds > 1:
+	case f.Seeds == 1 && math.Abs(slack) < margin:
+		f.Verdict = Undecided
+		f.Why = fmt.Sprintf("one seed: the result is %s from the limit, and its standard error is unknown", report.Fixed(math.Abs(slack), 4))
+	case math.Abs(slack) < e:
 		f.Verdict = Undecided
 		f.Why = fmt.Sprintf("the mean is %s from the limit, less than its standard error of %s: more seeds are needed",
 			report.Fixed(math.Abs(slack), 4), report.Fixed(e, 4))
@@ -389,22 +375,17 @@ func (f *Finding) judge(slack, e float64, holds Verdict) {
 
 // atOneEpsilon adds to a statement about sample sizes what the figure of equal budgets shows. The
 // statement compares sizes at one σ, where a larger size costs more.
-func (f *Finding) atOneEpsilon(other func(figure string) (*table, error)) error {
+func (t *table) atOneEpsilon(f *Finding, other func(figure string) (*table, error)) error {
 	equal, err := other(f.Figure + "-equal")
-	if err != nil || equal == nil || f.Verdict != Reproduced || equal.scale < 1 && f.Scale == 1 {
+	if err != nil || equal == nil || f.Verdict != Reproduced || t.unlike(equal) != "" {
 		return err
 	}
-	least, most := math.Inf(1), 0.0
-	all, err := equal.sizesAtOneEpsilon()
-	if err != nil {
-		return err
+	least, most, seeds, err := equal.sizesAtOneEpsilon()
+	if err == nil {
+		f.Why = fmt.Sprintf("at one σ only: at one certified ε, all sizes end between %s and %s (%s)", report.Fixed(least, 4),
+			report.Fixed(most, 4), decimal.Many(seeds, "seed"))
 	}
-	for _, mean := range all {
-		least, most = min(least, mean), max(most, mean)
-	}
-	f.Why = fmt.Sprintf("at one σ only: at one certified ε, all sizes end between %s and %s", report.Fixed(least, 4),
-		report.Fixed(most, 4))
-	return nil
+	return err
 }
 
 // kept returns f with a verdict on the statement that w* + n keeps a fraction of the accuracy of

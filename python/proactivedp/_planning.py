@@ -165,8 +165,11 @@ def account(*runs: Union[Steps, Plan, Calibration], delta: Optional[float] = Non
     if len(a) != 1:
         raise Wrong(f"accountant = {accountant!r}, must name one accountant")
     b = a[0]
-    upper = float("inf") if b["epsilon_upper"] is None else b["epsilon_upper"]  # an approximation proves no bound
-    return Account(b["epsilon_lower"], upper, b["delta_lower"], b["delta_upper"], b["adjacency"], b["sampling"],
+
+    def upper(name: str) -> float:  # an approximation proves no bound
+        return float("inf") if b[name] is None else b[name]
+
+    return Account(b["epsilon_lower"], upper("epsilon_upper"), b["delta_lower"], upper("delta_upper"), b["adjacency"], b["sampling"],
                    b["accountant"], b["kind"], b["statement"], b)
 
 

@@ -43,18 +43,31 @@ def program() -> str:
     return path
 
 
-def _environment() -> Dict[str, str]:
-    """The environment of the program. Progress as JSON would stand among its messages."""
-    return {**os.environ, "PROACTIVEDP_PROGRESS": ""}
+def _environment(progress: str) -> Dict[str, str]:
+    """The environment of the program, with its way to show progress, whatever the user's is."""
+    return {**os.environ, "PROACTIVEDP_PROGRESS": progress}
+
+
+def _messages(stderr: str) -> str:
+    """The messages among the lines of stderr, which are JSON events, without the progress."""
+    texts = []
+    for line in stderr.splitlines():
+        event = json.loads(line) if line.startswith('{"event":') else {"event": "message", "text": line}
+        text = event.get("text", "")
+        if event["event"] == "message" and not text.startswith("See proactivedp"):
+            texts.append(text.replace("proactivedp: ", ""))
+    return "\n".join(texts).strip()
 
 
 def run(*arguments: str, cwd: Optional[str] = None) -> str:
     """Runs a command in a folder and returns what it prints to stdout."""
     done = subprocess.run([os.path.abspath(program()), *arguments], cwd=cwd, stdin=subprocess.DEVNULL,
-                          capture_output=True, encoding="utf-8", env=_environment())
+                          capture_output=True, encoding="utf-8", env=_environment("json"))
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("See proactivedp")]
-        text = "\n".join(lines).replace("proactivedp: ", "") or f"the program ended with status {done.returncode}"
+        refused = json.loads(done.stdout).get("refused") if done.stdout.startswith("{") else None
+        if refused:
+            raise Infeasible(refused)
+        text = _messages(done.stderr) or f"the program ended with status {done.returncode}"
         raise (Wrong if done.returncode == 2 else Error)(text)
     return done.stdout
 
@@ -93,7 +106,7 @@ class Process:
                 # In a session of its own, Ctrl-C interrupts the question, and not the process in the middle of it.
                 child = self._child = subprocess.Popen([program(), "ask"], stdin=subprocess.PIPE,
                                                        stdout=subprocess.PIPE, start_new_session=True,
-                                                       env=_environment())
+                                                       env=_environment(""))
             assert child.stdin and child.stdout
             answered = b""
             try:

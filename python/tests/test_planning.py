@@ -52,6 +52,8 @@ class TestPlanning(unittest.TestCase):
     def test_an_approximation_proves_no_bound(self) -> None:
         account = proactivedp.account(Steps(1.1, 10_000, sample_rate=0.004), delta=1e-5, accountant="gdp")
         self.assertEqual((account.kind, account.epsilon_upper), ("approximation", float("inf")))
+        account = proactivedp.account(Steps(1.1, 10_000, sample_rate=0.004), epsilon=1, accountant="gdp")
+        self.assertEqual((account.kind, account.delta_upper), ("approximation", float("inf")))
 
     def test_errors_have_the_messages_of_the_program(self) -> None:
         for error, text, ask in [
@@ -69,6 +71,8 @@ class TestPlanning(unittest.TestCase):
                                                            sample_rate=0.5)),
             (Wrong, "member has 3 values and score has 2",
              lambda: proactivedp.audit_scores([0, 1, 1], [0.5, 1], delta=1e-5)),
+            (Infeasible, "infeasible: ", lambda: proactivedp.propose("synth-phishing", target_epsilon=1e-4, delta=1e-9,
+                                                                     steps=5)),
             (Wrong, "--frob", lambda: proactivedp.propose("phishing", frob=3)),
         ]:
             with self.subTest(text=text), self.assertRaises(error) as raised:

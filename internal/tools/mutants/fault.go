@@ -33,8 +33,6 @@ type fault struct {
 	Kind   string `json:"kind"`
 	Before string `json:"before"` // the line, without the white space around it
 	After  string `json:"after"`
-	// Survived says that no test of its package failed when the fault was drawn.
-	Survived bool `json:"survived,omitempty"`
 	// Red is a test that failed because of the fault, "package Test", or empty.
 	Red string `json:"red,omitempty"`
 	// Equivalent says why no test can find the fault, or is empty.
@@ -44,7 +42,6 @@ type fault struct {
 // list is the content of the file of faults.
 type list struct {
 	Note   string  `json:"note,omitempty"`
-	Seed   uint64  `json:"seed"` // seed of the draw
 	Faults []fault `json:"faults"`
 }
 

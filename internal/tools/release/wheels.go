@@ -6,17 +6,22 @@ import (
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/mod/semver"
+
 	"proactivedp/internal/files"
+	"proactivedp/internal/tools/checkout"
 )
 
 // wheelTags are the platforms of a wheel with the program of a target. A static program runs with every C
@@ -38,7 +43,7 @@ const maxWheel = 15_000_000
 // toolchain. version may be "", for a wheel that is not released.
 func wheels(dir, out, version string, targets []target, log io.Writer) error {
 	if version != "" {
-		if err := checkVersion(version); err != nil {
+		if err := errors.Join(checkVersion(version), checkPre(version), checkout.Clean(dir)); err != nil {
 			return err
 		}
 	}
@@ -88,6 +93,17 @@ func wheels(dir, out, version string, targets []target, log io.Writer) error {
 // host is the target of this machine.
 func host() target { return target{runtime.GOOS, runtime.GOARCH} }
 
+// pythonPre is a pre-release for which Python has a name (PEP 440).
+var pythonPre = regexp.MustCompile(`^-(alpha|beta|rc)\.(0|[1-9][0-9]*)$`)
+
+// checkPre returns an error if Python has no name for the pre-release of a version.
+func checkPre(version string) error {
+	if pre := semver.Prerelease(version); pre != "" && !pythonPre.MatchString(pre) {
+		return fmt.Errorf("VERSION = %q, the pre-release of a wheel must be alpha.N, beta.N or rc.N", version)
+	}
+	return nil
+}
+
 // wheelVersion writes a version as Python does (PEP 440): v1.3.0-rc.1 is 1.3.0rc1.
 func wheelVersion(version string) string {
 	if version == "" {
@@ -119,8 +135,11 @@ func (t target) parts(dir, version string, program []byte) ([]part, error) {
 	var sources []string
 	for _, pattern := range []string{"*.py", "py.typed"} {
 		found, err := filepath.Glob(filepath.Join(dir, "python", "proactivedp", pattern))
-		if err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("python/proactivedp has no %s: %w", pattern, err)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("python/proactivedp has no %s", pattern)
 		}
 		sources = append(sources, found...)
 	}

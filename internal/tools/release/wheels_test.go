@@ -11,6 +11,16 @@ import (
 	"testing"
 )
 
+// Two versions never have one name, so a pre-release for which Python has no name is refused.
+func TestPreReleasesOfWheels(t *testing.T) {
+	for version, good := range map[string]bool{"v1.2.3": true, "v1.3.0-rc.1": true, "v1.3.0-alpha.0": true, "v1.2.3-1": false,
+		"v1.3.0-rc.1.2": false, "v1.3.0-rc1": false, "v1.3.0-next.1": false} {
+		if err := checkPre(version); (err == nil) != good {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
+
 // A wheel has the sources, the program, which may be run, the metadata and the licences, and its RECORD has the
 // digest of each (Binary distribution format, Python Packaging User Guide). It is the same twice.
 func TestWheel(t *testing.T) {

@@ -38,12 +38,12 @@ func (f *DataFlags) AddWithin(cmd *cobra.Command) {
 // addCache adds the flag --cache to cmd.
 func (f *DataFlags) addCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "cache", "",
-		"`folder` that keeps the features of --features scatter, about 1 GB for 60,000 images; those of an own file are "+
-			"a copy of private data (default: the user's cache for a public set, and none for an own file)")
+		"`folder` that keeps the features of --features scatter, 16 KB for an image of 28×28 pixels and 31 KB for one of 3×32×32; those of "+
+			"your own file are a copy of private data (default: the user's cache for a public set, and none for your own file)")
 }
 
-// Keep lets the features of d be stored in the folder that the flags give. name is the name of d.
-func (f *DataFlags) Keep(cmd *cobra.Command, d *data.Dataset, name string) {
+// CacheFeatures lets the features of d be stored in the folder that the flags give. name is the name of d.
+func (f *DataFlags) CacheFeatures(cmd *cobra.Command, d *data.Dataset, name string) {
 	keep := featurer{ctx: cmd.Context(), dir: f.cache, asked: f.cache != "", own: OwnFile(name), out: cmd.ErrOrStderr()}
 	if slices.Contains(PublishedNames(), name) && f.cache == "" {
 		if dir, err := f.Locator(cmd).CacheFolder(); err == nil {
@@ -79,7 +79,7 @@ func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 	if err == nil {
-		f.Keep(cmd, d, name)
+		f.CacheFeatures(cmd, d, name)
 	}
 	return d, err
 }
@@ -125,7 +125,7 @@ func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*d
 		d.Synthetic = d.Synthetic || synth.Is(spec.Data)
 		d.Note = strings.Join(slices.DeleteFunc([]string{d.Note, f.Own.uncovered(spec, d)},
 			func(note string) bool { return note == "" }), "; ")
-		f.Keep(cmd, d, name)
+		f.CacheFeatures(cmd, d, name)
 	}
 	return d, err
 }

@@ -128,7 +128,7 @@ func TestWhereFeaturesAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := images()
-		f.Keep(cmd, d, c.name)
+		f.CacheFeatures(cmd, d, c.name)
 		if _, err := d.Featured(scatter.Map{}); err != nil {
 			t.Fatal(err)
 		}

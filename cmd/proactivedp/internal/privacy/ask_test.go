@@ -32,6 +32,21 @@ func TestAskBoundsLines(t *testing.T) {
 	}
 }
 
+// A question that is right gets the answer of its command, and so does the example of the help.
+func TestAskAnswers(t *testing.T) {
+	_, example, _ := strings.Cut(newAsk().Example, "'")
+	example, _, _ = strings.Cut(example, "'")
+	in := `{"calibrate": {"epsilon": 2, "delta": 1e-5, "sample_rate": 0.01, "steps": 10000}}` + "\n" + example + "\n"
+	var out bytes.Buffer
+	if err := ask(t.Context(), strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], `{"calibrate":{`) || !strings.HasPrefix(lines[1], `{"plan":{`) {
+		t.Errorf("%.300q", lines)
+	}
+}
+
 // The command ends when it is interrupted while it waits for a question.
 func TestAskEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -337,8 +337,8 @@ func (f *autoFlags) task(cmd *cobra.Command) (auto.Task, auto.Graph, error) {
 }
 
 // mostGradients is the largest number of gradients, of all clients, for w* of auto's utility graph.
-// The paper's w* of logistic regression took five times as many. The graph is measured on public
-// records that may differ from the task's, so more gradients would not make it more informative.
+// It bounds the time before the first stage. The paper's w* of logistic regression took five times as
+// many, and with fewer the graph can be another one (docs/paper.md, utility graphs).
 const mostGradients = 3_500_000
 
 // graphFor returns the paper's utility graph for the given number of clients, with a shorter

@@ -101,7 +101,7 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sweep of them compares, each in [1, N] (default: "+
 		"the paper's, or of --data up to four times --batch-size)")
 	fs.Float64Var(&o.Epsilon, "target-epsilon", 0, "certified ε of a record at which *-sample-size-equal compares sample "+
-		"sizes, in [1e-8, 1e4] (default: that of the largest size in the paper, or of --data 1)")
+		"sizes, in [1e-8, 1e4] (default: 1 with --data, otherwise that of the paper's largest size)")
 	f.drawing.add(fs)
 	f.own.add(cmd, &f.where)
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))

@@ -102,7 +102,7 @@ labelled are not protected.`,
 			if err != nil {
 				return err
 			}
-			where.Keep(cmd, d, f.data)
+			where.CacheFeatures(cmd, d, f.data)
 			p, err := f.predict(m, d, labelled)
 			if err != nil {
 				return err
