@@ -136,7 +136,7 @@ func TestTheLeastNoiseThatIsCovered(t *testing.T) {
 	}
 	notes := strings.Join(spec.Notes(), "\n")
 	if spec.NoiseMultiplier != pld.MinSigma || !strings.Contains(notes, "σ = 0.05 is the smallest that the accountant accepts") ||
-		strings.Contains(notes, "smallest") {
+		strings.Contains(notes, "smallest for which") {
 		t.Errorf("σ = %v, notes %q", spec.NoiseMultiplier, notes)
 	}
 }
