@@ -292,7 +292,11 @@ func (t *Trainer) writeTask(task Task, name string) (path string, remove func(),
 		return "", nil, err
 	}
 	path = filepath.Join(dir, name+".task.json")
-	if err := writeJSON(path, task); err != nil {
+	text, err := json.MarshalIndent(task, "", " ")
+	if err == nil {
+		err = os.WriteFile(path, append(text, '\n'), 0o666)
+	}
+	if err != nil {
 		remove()
 		return "", nil, err
 	}
