@@ -20,9 +20,9 @@ import (
 
 // TrainerRequest asks for settings for the user's own trainer, see package trainer.
 type TrainerRequest struct {
-	Records int     `json:"records"`        // N of the private training
-	Public  int     `json:"public_records"` // that the script uses for proxies
-	Epsilon float64 `json:"epsilon"`        // target epsilon of a record, in [MinEpsilon, MaxEpsilon]
+	Records int     `json:"n"`        // N of the private training
+	Public  int     `json:"public_n"` // that the script uses for proxies
+	Epsilon float64 `json:"epsilon"`  // target epsilon of a record, in [MinEpsilon, MaxEpsilon]
 	Delta   float64 `json:"delta"`
 	Target  float64 `json:"target,omitempty"` // metric that is required, in (0, 1); 0 means the best
 	Rounds  []int   `json:"rounds"`           // numbers of steps that are tried
@@ -41,7 +41,7 @@ func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerR
 // Validate reports every field of r that is outside its range.
 func (r TrainerRequest) Validate() error {
 	errs := []error{
-		dp.CheckCount("records", r.Records, 1, decimal.MaxWhole), dp.CheckCount("public records", r.Public, 1, decimal.MaxWhole),
+		dp.CheckCount("n", r.Records, 1, decimal.MaxWhole), dp.CheckCount("public n", r.Public, 1, decimal.MaxWhole),
 		dp.CheckRange("epsilon", r.Epsilon, MinEpsilon, MaxEpsilon), dp.CheckDelta(r.Delta, 0),
 		dp.CheckCount("seeds", r.Seeds, MinSeeds, MaxSeeds), dp.CheckCount("count", r.Count, 1, maxCount),
 	}

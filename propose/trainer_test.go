@@ -90,7 +90,7 @@ func TestForTrainerRefuses(t *testing.T) {
 	}
 	tasks = nil
 	_, err = ForTrainer(t.Context(), TrainerRequest{Target: 2, Rounds: []int{0}}, nil, pretend(&tasks))
-	for _, want := range []string{"records = 0", "public records = 0", "epsilon = 0", "delta", "seeds = 0", "count = 0", "target = 2", "steps = 0"} {
+	for _, want := range []string{"n = 0", "public n = 0", "epsilon = 0", "delta", "seeds = 0", "count = 0", "target = 2", "steps = 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) || len(tasks) > 0 {
 			t.Errorf("%q is missing in %v", want, err)
 		}
