@@ -72,8 +72,8 @@ type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
 	Trainings int               `json:"trainings"` // number of proxies that were run or reused
-	// Spread is the standard deviation of the metric over seeds. The intervals have it and the error of a
-	// proxy, but not that of the records by which the script judges.
+	// Spread is the standard deviation of the metric over seeds. The intervals contain it and the error of
+	// a proxy. They do not contain the sampling error of the records by which the script judges.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`
 }
@@ -191,8 +191,8 @@ func taskOf(c *candidate, records int) trainer.Task {
 }
 
 // proxyOf returns a proxy of a private training on public records. Batch size and noise multiplier are
-// multiplied by the scale, so a step has the same noise; see train.Spec.Proxy. The learning rate is that of
-// a mean, so it stays.
+// multiplied by the scale, so a step has the same noise; see train.Spec.Proxy. The learning rate
+// multiplies a mean, so it stays.
 func proxyOf(t trainer.Task, public int, seed uint64) trainer.Task {
 	whole := float64(t.Plan.BatchSize)
 	size := min(t.Plan.BatchSize, public, max(int(math.Ceil(trainerScale*whole)), leastBatch))
@@ -282,8 +282,8 @@ func (r *TrainerReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\ninterval: the spread over seeds, %.4f, and the error of a proxy; not that of the records by which the "+
-		"script judges\nprobes: %s (%s)\n", r.Spread, r.Statement, decimal.Many(r.Trainings, "training"))
+	fmt.Fprintf(&text, "\ninterval: the spread over seeds, %.4f, and the error of a proxy, without the sampling error of the "+
+		"script's held-out records\nprobes: %s (%s)\n", r.Spread, r.Statement, decimal.Many(r.Trainings, "training"))
 	_, err := io.WriteString(w, text.String())
 	return err
 }

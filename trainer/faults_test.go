@@ -113,7 +113,9 @@ var faults = map[string]fault{
 		r.Steps = p.Steps / 4
 		return []Rounds{r, r, r, r}
 	}},
-	"ten-digits": {accept: true, rounds: with(func(r *Rounds) { r.SampleRate *= 1 + 4e-10; r.NoiseMultiplier *= 1 - 4e-10 })},
+	"ten-digits":    {accept: true, rounds: with(func(r *Rounds) { r.SampleRate *= 1 + 4e-10; r.NoiseMultiplier *= 1 - 4e-10 })},
+	"rate-of-torch": {accept: true, rounds: with(func(r *Rounds) { r.SampleRate = math.Floor(r.SampleRate*(1<<24)) / (1 << 24) })},
+	"lower-rate":    {rounds: with(func(r *Rounds) { r.SampleRate -= 1e-7 })},
 	"loud": {accept: true, after: func(io.Writer) int {
 		_, _ = os.Stderr.Write(bytes.Repeat([]byte("x"), 3*MaxStderr))
 		return 0

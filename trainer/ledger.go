@@ -227,7 +227,7 @@ func (e *SpentError) Error() string {
 	text := fmt.Sprintf("nothing is left of ε = %s at δ = %s: %s cost %s", decimal.Exactly(e.Budget.Epsilon),
 		decimal.Exactly(e.Budget.Delta), decimal.Many(e.Stages, "private training"), cost)
 	if e.Unfinished > 0 {
-		text += fmt.Sprintf(", of which %d did not finish and count in full", e.Unfinished)
+		text += fmt.Sprintf("; %d did not finish and count in full", e.Unfinished)
 	}
 	return text
 }

@@ -210,8 +210,8 @@ type kept struct {
 // TrialsFolder is the folder in Options.Dir that keeps finished public trainings.
 const TrialsFolder = "trials"
 
-// Public runs a public training, or returns its result if Options.Dir has it. The result is that of a
-// training with exactly the rounds of the plan.
+// Public runs a public training, or returns its result if Options.Dir has it. The script must
+// report exactly the rounds of the plan.
 func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t == nil || len(t.command) == 0 {
 		return Result{}, errNoTrainer

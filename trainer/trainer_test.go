@@ -63,19 +63,19 @@ func TestDigestCoversTheScript(t *testing.T) {
 
 func TestTaskIsChecked(t *testing.T) {
 	for want, change := range map[string]func(*Task){
-		"protocol = 2":         func(t *Task) { t.Protocol = 2 },
-		"role = \"test\"":      func(t *Task) { t.Role = "test" },
+		"protocol = 2":           func(t *Task) { t.Protocol = 2 },
+		"role = \"test\"":        func(t *Task) { t.Role = "test" },
 		"sampling = \"shuffle\"": func(t *Task) { t.Plan.Sampling = dp.Shuffle },
-		"replace-one":          func(t *Task) { t.Plan.Adjacency = dp.ReplaceOne },
-		"noise_multiplier = 0": func(t *Task) { t.Plan.NoiseMultiplier = 0 },
-		"sample size = 501":    func(t *Task) { t.Plan.BatchSize = 501 },
-		"sample_rate = 0.5":    func(t *Task) { t.Plan.SampleRate = 0.5 },
-		"count of rounds = 0":  func(t *Task) { t.Plan.Steps = 0 },
-		"max_grad_norm = -1":   func(t *Task) { t.MaxGradNorm = -1 },
-		"learning_rate":        func(t *Task) { t.LearningRate = 0 },
-		"scale = 1.5":          func(t *Task) { t.Scale = 1.5 },
-		"seed must be given":   func(t *Task) { t.Seed = nil },
-		"scale = 0.2":          func(t *Task) { t.Role = Private },
+		"replace-one":            func(t *Task) { t.Plan.Adjacency = dp.ReplaceOne },
+		"noise_multiplier = 0":   func(t *Task) { t.Plan.NoiseMultiplier = 0 },
+		"sample size = 501":      func(t *Task) { t.Plan.BatchSize = 501 },
+		"sample_rate = 0.5":      func(t *Task) { t.Plan.SampleRate = 0.5 },
+		"count of rounds = 0":    func(t *Task) { t.Plan.Steps = 0 },
+		"max_grad_norm = -1":     func(t *Task) { t.MaxGradNorm = -1 },
+		"learning_rate":          func(t *Task) { t.LearningRate = 0 },
+		"scale = 1.5":            func(t *Task) { t.Scale = 1.5 },
+		"seed must be given":     func(t *Task) { t.Seed = nil },
+		"scale = 0.2":            func(t *Task) { t.Role = Private },
 	} {
 		task := publicTask(1)
 		change(&task)

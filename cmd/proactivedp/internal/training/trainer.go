@@ -28,9 +28,9 @@ import (
 
 // trainerHelp describes --trainer in the help of propose and auto.
 const trainerHelp = `--trainer 'python3 train.py' plans for your own script, which trains. It gets the path of a
-JSON file with the plan and prints its metric; see docs/python.md. --n is the number of
-private records, and --public-n that of the public records on which the script trains
-proxies.`
+JSON file with the plan and prints its metric; see docs/python.md. --n and
+--public-n are the numbers of private records and of public records. The script trains
+proxies on the public ones.`
 
 // trainerFlag is the flag that replaces the models and data of this program by a script.
 const trainerFlag = "trainer"
@@ -86,7 +86,7 @@ func (f *trainerFlags) check(cmd *cobra.Command, allowed ...string) error {
 	return errors.Join(append(errs, cli.RefuseZeros(cmd, "n", "public-n", "target-epsilon", "target", "delta", "time-limit"))...)
 }
 
-// request returns the request of the flags. A δ of 0 was not given: then it is that of an own file.
+// request returns the request of the flags. If δ is 0, it was not given.
 func (f *trainerFlags) request(epsilon, delta, target float64) propose.TrainerRequest {
 	if delta == 0 {
 		delta = train.DefaultDelta(f.n)
@@ -154,7 +154,7 @@ type trained struct {
 	Metric        float64       `json:"metric"` // as reported by the script; not covered by (ε, δ)
 	TargetEpsilon float64       `json:"target_epsilon"`
 	Stage         trainer.Stage `json:"stage"`
-	Stages        int           `json:"stages"` // private trainings in the ledger, all of which count
+	Stages        int           `json:"stages"` // private trainings in the ledger; all of them count
 	Ledger        string        `json:"ledger"`
 	Certified     dp.Bound      `json:"certified"` // of all of them
 	Statement     string        `json:"statement"`
