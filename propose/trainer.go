@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
+	"proactivedp/models"
 	"proactivedp/train"
 	"proactivedp/trainer"
 )
@@ -251,7 +252,7 @@ func (s *searcher) trainerReport(ctx context.Context, p *proxies, found []*candi
 		if !(bound.EpsilonUpper <= p.r.Epsilon) {
 			return nil, errors.New("a setting is not certified within the target epsilon")
 		}
-		half := quantile * math.Sqrt(variance*(1+1/float64(len(c.each)))+proxyBias*proxyBias)
+		half := models.Quantile * math.Sqrt(variance*(1+1/float64(len(c.each)))+proxyBias*proxyBias)
 		r.Proposals = append(r.Proposals, TrainerProposal{
 			Rank: len(r.Proposals) + 1, Task: task, Scale: c.fraction, Seeds: c.each, Certified: bound,
 			Prediction: Prediction{Accuracy: c.accuracy, Low: max(0, c.accuracy-half), High: min(1, c.accuracy+half)},
