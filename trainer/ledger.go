@@ -24,6 +24,9 @@ import (
 // LedgerFile is the file in Options.Dir with the private trainings.
 const LedgerFile = "trainer-ledger.json"
 
+// ErrFailed reports that a private training started and did not finish. It counts in full.
+var ErrFailed = errors.New("the private training failed")
+
 // maxLedger and maxText limit what is read: bytes of a file, and of a text in it. maxStages is the
 // largest number of private trainings of a ledger.
 const (
@@ -294,7 +297,7 @@ func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) 
 	stage.State, stage.Result = Finished, &result
 	if err != nil {
 		stage.State, stage.Result, stage.Reason = Failed, nil, shortened(message.OneLine(err))
-		err = fmt.Errorf("the private training failed, and it counts in full in %s: %w", path, err)
+		err = fmt.Errorf("%w, and it counts in full in %s: %w", ErrFailed, path, err)
 	}
 	l.note()
 	return l, errors.Join(err, writeJSON(path, l))
