@@ -167,6 +167,7 @@ func (o *output) Write(text []byte) (int, error) {
 	for o.err == nil && len(text) > 0 {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		if len(o.part)+len(line) > MaxLine {
+			o.lines++
 			o.fail(fmt.Errorf("it has more than %d bytes", MaxLine))
 			break
 		}
