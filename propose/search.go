@@ -40,6 +40,9 @@ type searcher struct {
 	planned  float64                   // about what the whole search takes
 	least    sync.Map                  // from a kind of setting to its leastCost
 	laid     sync.Map                  // from a budget and a kind to the outlay, which a frontier needs again
+
+	// script trains the proxies of a search for the user's trainer. It is nil for models of this program.
+	script func(ctx context.Context, all []*candidate, seeds int) error
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
@@ -306,6 +309,9 @@ func frugal(best, rest []*candidate) []*candidate {
 
 // try runs the proxies of the candidates with the given number of seeds.
 func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse float64) error {
+	if s.script != nil {
+		return s.script(ctx, all, seeds)
+	}
 	specs := make([]train.Spec, 0, len(all)*seeds)
 	work := 0.0
 	probed, err := s.probed(seeds)

@@ -104,6 +104,8 @@ func completions() map[string]cobra.CompletionFunc {
 		"sync":           oneOf("always", "1s", "2m"),
 		"resend":         oneOf(),
 		"steps":          oneOf(),
+		"trainer":        oneOf("python3 "),
+		"time-limit":     oneOf("1h", "24h"),
 		"churn":          oneOf(),
 		"label-column":   oneOf(),
 		"keep":           oneOf(),
