@@ -108,6 +108,9 @@ func checkBase(b train.Spec) error {
 	if b.Holdout != 0 {
 		fail("holdout = %v, must be 0: the search chooses the rows that judge", b.Holdout)
 	}
+	if b.AtMost != 0 {
+		fail("at most = %d records of a person, must be 0: the ε of a proposal is for a record", b.AtMost)
+	}
 	if b.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the ε of a proposal does not include private bounds", b.BoundsEpsilon)
 	}
