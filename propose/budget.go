@@ -22,6 +22,9 @@ import (
 // fewer gradients and gives less signal, and a larger σ needs more gradients for the same signal.
 var triedNoise = []float64{1, 2, 4}
 
+// enoughNoise is the noise multiplier above which the value of a step only depends on s√T/σ.
+const enoughNoise = 2
+
 // outlay is a way to spend a budget: sample size, rounds and noise multiplier.
 type outlay struct {
 	size, rounds int     // of each client

@@ -80,6 +80,9 @@ type Report struct {
 	Probe          Probe        `json:"probe"`
 	Proposals      []Proposal   `json:"proposals"` // best first
 	Frontier       []Point      `json:"frontier"`
+	// Compared are the models and features from which those of the proposals were chosen by [Compare], the
+	// best first, if there was a choice.
+	Compared []Compared `json:"compared,omitempty"`
 	DataNote       string       `json:"data_note,omitempty"`
 	Notes          []string     `json:"notes,omitempty"`
 	// Work is the work of all proxies, as train.Prepared.Work counts it.
@@ -194,6 +197,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
+	}
+	if len(r.Compared) > 0 {
+		fmt.Fprintf(&text, "\nmodel: %s\n", ComparedText(r.Metric, r.Compared))
 	}
 	fmt.Fprintf(&text, "\nprobes: %s\n", r.Probe.Statement)
 	if r.DataNote != "" {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
+	"proactivedp/data/scatter"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
@@ -124,12 +126,19 @@ type effort struct {
 	farthest                float64 // largest ε of a frontier, divided by the target epsilon
 }
 
-// A network's proxies take seconds rather than fractions of a second, and more for larger ε: with less
+// Slow proxies take seconds rather than fractions of a second, and more for larger ε: with less
 // added noise, less sampling noise is allowed.
 var (
-	convexEffort  = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
-	networkEffort = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
+	convexEffort = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
+	slowEffort   = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
 )
+
+// slow reports whether proxies of a model take seconds: those of networks, and those of linear models
+// on the many features of package scatter.
+func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || scattered(base.FeatureMap) }
+
+// scattered reports whether features are those of package scatter.
+func scattered(features string) bool { return strings.HasPrefix(features, scatter.Name) }
 
 // plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
 // candidates is that of the rungs, of which frugal ones may be fewer.
@@ -139,7 +148,7 @@ func (s *searcher) plan(searches int) {
 	kept := 2*e.finalists + mostFrugal
 	one := few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined))
 	one += float64(s.Seeds) * (float64(kept)/e.middle + float64(e.finalists+mostFrugal))
-	if !train.IsNetwork(s.base.Model) {
+	if !slow(s.base) {
 		one += float64(s.Seeds*e.finalists*mostDoubled) / 4 // some of the doublings of settled
 	}
 	points := len(ladder) * len(triedNoise)
@@ -161,8 +170,8 @@ func (s *searcher) finish() { s.bar.Set(int64(1000 * s.planned)) }
 // effort returns the effort for the model.
 func (s *searcher) effort() effort {
 	e := convexEffort
-	if train.IsNetwork(s.base.Model) {
-		e = networkEffort
+	if slow(s.base) {
+		e = slowEffort
 	}
 	e.finalists = max(e.finalists, s.Count)
 	return e
@@ -221,7 +230,7 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 	var rest []*candidate
 	for range mostDoubled {
 		if stat.StdDev(left[0].each, nil)/math.Sqrt(float64(seeds)) < rankStep/2 || len(left) < 2 ||
-			train.IsNetwork(s.base.Model) {
+			slow(s.base) {
 			break
 		}
 		half := (len(left) + 1) / 2
@@ -310,23 +319,11 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		return err
 	}
 	for _, c := range all {
-		size := float64(c.outlay.size)
-		most := min(1, float64(probed)/size) // a proxy cannot sample more records than it has
-		largest, err := c.spec.Proxy(most)
+		small, part, err := s.shrink(c, probed, coarse)
 		if err != nil {
 			return err
 		}
-		p, err := s.Probe.Prepare(s.probeOf(largest, 0))
-		if err != nil {
-			return err
-		}
-		part := p.ProxyFraction(most*size, coarse)
-		c.fraction = most * part
-		work += part * p.Work() * float64(seeds)
-		small, err := c.spec.Proxy(c.fraction)
-		if err != nil {
-			return err
-		}
+		work += part * float64(seeds)
 		for seed := range seeds {
 			specs = append(specs, s.probeOf(small, seed))
 		}
@@ -340,6 +337,25 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		c.enter(trials[i*seeds : (i+1)*seeds])
 	}
 	return nil
+}
+
+// shrink sets the fraction of a candidate's proxies, and returns their spec and their work. probed is the
+// number of records of a client of the proxies.
+func (s *searcher) shrink(c *candidate, probed int, coarse float64) (small train.Spec, work float64, err error) {
+	size := float64(c.outlay.size)
+	most := min(1, float64(probed)/size) // a proxy cannot sample more records than it has
+	largest, err := c.spec.Proxy(most)
+	if err != nil {
+		return train.Spec{}, 0, err
+	}
+	p, err := s.Probe.Prepare(s.probeOf(largest, 0))
+	if err != nil {
+		return train.Spec{}, 0, err
+	}
+	part := p.ProxyFraction(most*size, coarse)
+	c.fraction = most * part
+	small, err = c.spec.Proxy(c.fraction)
+	return small, part * p.Work(), err
 }
 
 // probed returns the smallest number of records of a client among the proxies of the given number of

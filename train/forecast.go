@@ -63,7 +63,7 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	gradient, rest, err := p.probe()
+	gradient, rest, err := p.Rates()
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +98,13 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	return f, nil
 }
 
-// probe measures the seconds of one gradient, and of the rest of a client round: its noise and the
+// Rates measures the seconds of one gradient, and of the rest of a client round: its noise and the
 // updates of both models. It draws samples like a round of the mean size, because networks always
 // compute whole blocks of examples.
-func (p *Prepared) probe() (gradient, rest float64, err error) {
+func (p *Prepared) Rates() (gradient, rest float64, err error) {
+	if err := p.made(); err != nil {
+		return 0, 0, err
+	}
 	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
 	if mech.Sampling == dp.Allocation { // Poisson samples of this size take as long

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -195,6 +196,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 			return cli.Usage(err)
 		}
 	}
+	if err := f.chooseHead(cmd, source, &task); err != nil {
+		return err
+	}
 	r, err := f.loop(cmd, source, task, graph)
 	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
 		return errors.Join(err, f.out.Print(cmd, "", refusedOf(err), nil))
@@ -270,6 +274,35 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		cli.CheckWorkers(f.perf.Workers))
 }
 
+// chooseHead sets the model and the features of a task on images, as far as they were not given. The
+// strategy paper keeps the paper's.
+func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
+	if task.Strategy == auto.Paper {
+		return nil
+	}
+	_, probing, err := probeFor(task.Spec.Data, f.probe)
+	if err != nil {
+		return err
+	}
+	base, epsilon := task.Spec, math.Inf(1)
+	for _, c := range task.Clients {
+		epsilon, base.Delta = min(epsilon, c.Epsilon), c.Delta
+	}
+	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
+	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: f.trials(cmd)})
+	task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
+	return err
+}
+
+// trials says how proxies run, and where finished ones are kept.
+func (f *autoFlags) trials(cmd *cobra.Command) pool.Options {
+	o := pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+	if f.dir != "" {
+		o.Folder = filepath.Join(f.dir, pool.Folder)
+	}
+	return o
+}
+
 // loop runs the task on the data.
 func (f *autoFlags) loop(
 	cmd *cobra.Command, source *train.Source, task auto.Task, graph auto.Graph,
@@ -285,10 +318,7 @@ func (f *autoFlags) loop(
 			return nil, err
 		}
 		probe.Graph = graph
-		probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-		if f.dir != "" {
-			probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
-		}
+		probe.Trials = f.trials(cmd)
 		utility = probe.Utility
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{

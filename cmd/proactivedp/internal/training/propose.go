@@ -168,6 +168,12 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
 		return err
 	}
+	head, compared, err := chooseHead(cmd, f.request.Base, f.request.Epsilon, o)
+	if err != nil {
+		return err
+	}
+	f.request.Base.Model, f.request.Base.FeatureMap = head.Model, head.Features
+	fillUsual(cmd, &f.request)
 	var answer answered
 	err = f.inFolder(func() (err error) {
 		answer, err = f.search(cmd, o)
@@ -178,6 +184,9 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r, ok := answer.(*propose.Report); ok {
+		r.Compared = compared
 	}
 	if f.out != "" {
 		sources := []*train.Source{o.Data}
