@@ -50,11 +50,7 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	case features:
 		return []Head{{train.Softmax, base.FeatureMap}}
 	}
-	heads := []Head{{train.Softmax, scatter.Name}, given}
-	if base.Model == train.AlexNet {
-		heads = append(heads, Head{Model: train.ConvNet})
-	}
-	return heads
+	return []Head{{train.Softmax, scatter.Name}, given}
 }
 
 // Compared is a head and the accuracy that proxies predict for it.
@@ -77,8 +73,9 @@ const (
 const mostCompared = 3e12
 
 // Compare returns the heads with the accuracy of their best proxies, the best first. A head that takes
-// too much work or cannot be trained is last, and says why. If nothing can be trained, that is an error.
-// The time that it takes is written to the progress of the options, and does not affect the result.
+// too much work or cannot be trained is last, and says why. If only one is left, it is not tried and has
+// no accuracy. If none is left, that is an error. The expected time is written to the progress of the
+// options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return nil, err
@@ -102,20 +99,26 @@ func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compare
 			errs = append(errs, err)
 			continue
 		}
-		c.to = &all[i]
 		tried, names, seconds = append(tried, c), append(names, h.String()), seconds+c.seconds
 	}
+	left := func(c Compared) int { return min(len(c.Left), 1) }
+	slices.SortStableFunc(all, func(a, b Compared) int { return left(a) - left(b) })
 	if len(tried) == 0 {
 		return nil, errors.Join(errs...)
+	}
+	if len(tried) == 1 {
+		return all, nil
 	}
 	if w := o.Trials.Progress; w != nil {
 		fmt.Fprintf(w, "comparing %s by proxies on %s: about %s\n", strings.Join(names, ", "), o.Probe.Data().Name,
 			report.Duration(seconds/float64(max(o.Trials.Workers, 1))))
 	}
-	for _, c := range tried {
-		if err := c.run(ctx); err != nil {
+	for i, c := range tried { // which are the first of all
+		accuracy, err := c.run(ctx)
+		if err != nil {
 			return nil, err
 		}
+		all[i].Accuracy = accuracy
 	}
 	slices.SortStableFunc(all, func(a, b Compared) int { return cmp.Compare(b.Accuracy, a.Accuracy) })
 	return all, nil
@@ -126,7 +129,6 @@ type comparison struct {
 	*searcher
 	scouts        []*candidate
 	work, seconds float64
-	to            *Compared
 }
 
 // Of the scouts, which have one seed, the best ones are tried with all seeds.
@@ -173,17 +175,17 @@ func newComparison(ctx context.Context, r Request, h Head, o Options) (*comparis
 	return c, nil
 }
 
-// run finds the accuracy of the head.
-func (c *comparison) run(ctx context.Context) error {
+// run returns the accuracy of the head with its best step size.
+func (c *comparison) run(ctx context.Context) (float64, error) {
 	found, err := c.rung(ctx, c.scouts, 1, slowEffort.first, comparedFinalists)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if found, err = c.rung(ctx, found[:min(len(found), comparedFinalists)], c.Seeds, slowEffort.middle, 1); err != nil {
-		return err
+	found, err = c.rung(ctx, found[:min(len(found), comparedFinalists)], c.Seeds, slowEffort.middle, 1)
+	if err != nil {
+		return 0, err
 	}
-	c.to.Accuracy = found[0].accuracy
-	return nil
+	return found[0].accuracy, nil
 }
 
 // expected returns the seconds of a proxy on one processor of this machine.
@@ -201,16 +203,30 @@ func (s *searcher) expected(small train.Spec) (float64, error) {
 		float64(p.Test.Len())*gradient/3, nil // a forward pass is about a third of a gradient
 }
 
+// evidence says why scatter is the first head.
+const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
+
+// ByEvidence says that a head is chosen by the committed results and not by proxies.
+func (h Head) ByEvidence() string { return fmt.Sprintf("the model is %v, %s", h, evidence) }
+
 // ComparedText says which head was chosen, and why. metric is that of the accuracies, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
-	parts := []string{fmt.Sprintf("%v, with the best %s of proxies, %s", best.Head, train.Spec{Metric: metric}.MetricName(),
-		decimal.FixedDown(best.Accuracy, 4))}
+	var parts []string
+	switch {
+	case best.Accuracy > 0:
+		parts = append(parts, fmt.Sprintf("the model is %v, for which coarse proxies have %s %s", best.Head,
+			train.Spec{Metric: metric}.MetricName(), decimal.FixedDown(best.Accuracy, 4)))
+	case best.Features == scatter.Name:
+		parts = append(parts, best.ByEvidence())
+	default:
+		parts = append(parts, fmt.Sprintf("the model is %v", best.Head))
+	}
 	for _, c := range compared[1:] {
 		if c.Left == "" {
-			parts = append(parts, fmt.Sprintf("%v %s", c.Head, decimal.FixedDown(c.Accuracy, 4)))
+			parts = append(parts, fmt.Sprintf("for %v %s", c.Head, decimal.FixedDown(c.Accuracy, 4)))
 		} else {
-			parts = append(parts, fmt.Sprintf("%v not compared (%s)", c.Head, c.Left))
+			parts = append(parts, fmt.Sprintf("%v is not compared, because %s", c.Head, c.Left))
 		}
 	}
 	return strings.Join(parts, "; ")

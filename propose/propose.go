@@ -59,8 +59,8 @@ func DefaultRequest(base train.Spec, epsilon float64) Request {
 	if slow(base) {
 		r.Rounds, r.Seeds, r.Count = []int{250, 1000, 4000}, MinSeeds, 3
 	}
-	if scattered(base.FeatureMap) {
-		r.Rounds = r.Rounds[:2] // more rounds are no better, see results/cifar10-scatter
+	if base.Scattered() {
+		r.Rounds = r.Rounds[:2] // enough rounds for a linear model with so small steps
 	}
 	return r
 }
@@ -168,7 +168,15 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 		return nil, s.tooAccurate(epsilon, best, points)
 	}
 	found = slices.DeleteFunc(found, func(c *candidate) bool { return c.accuracy < r.TargetAccuracy })
-	return s.report(ctx, epsilon, found[:min(r.Count, len(found))], points)
+	found, note, err := s.listed(ctx, epsilon, found)
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.report(ctx, epsilon, found, points)
+	if err == nil && note != "" {
+		report.Notes = append(report.Notes, note)
+	}
+	return report, err
 }
 
 // Drawing says how pictures of a report are drawn. The zero value is this program's own style, as PNG.

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
-	"proactivedp/data/scatter"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/report"
@@ -135,10 +133,7 @@ var (
 
 // slow reports whether proxies of a model take seconds: those of networks, and those of linear models
 // on the many features of package scatter.
-func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || scattered(base.FeatureMap) }
-
-// scattered reports whether features are those of package scatter.
-func scattered(features string) bool { return strings.HasPrefix(features, scatter.Name) }
+func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || base.Scattered() }
 
 // plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
 // candidates is that of the rungs, of which frugal ones may be fewer.

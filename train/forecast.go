@@ -90,12 +90,27 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)
+	f.Seconds = p.seconds(perf, gradient, rest)
+	return f, nil
+}
+
+// seconds returns the expected time of the training loop for the rates that Rates measures.
+func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
 	speed := 1.0
-	if parallel := min(f.Computing, runtime.GOMAXPROCS(0)); parallel > 1 {
+	if parallel := min(p.computing(perf), runtime.GOMAXPROCS(0)); parallel > 1 {
 		speed = sharing * float64(parallel)
 	}
-	f.Seconds = float64(n) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
-	return f, nil
+	run := p.Config.Run()
+	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
+}
+
+// Seconds measures a gradient and returns the expected time of the training loop.
+func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
+	gradient, rest, err := p.Rates()
+	if err != nil {
+		return 0, err
+	}
+	return p.seconds(perf, gradient, rest), nil
 }
 
 // Rates measures the seconds of one gradient, and of the rest of a client round: its noise and the

@@ -43,7 +43,6 @@ func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.
 		say("the model is %v, because %v is not possible: %v", given, first, err)
 		return given, nil, nil
 	}
-	say("the model is %v, the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter); "+
-		"none of the records was used to choose it", first)
+	say("%s; none of the records was used to choose it", first.ByEvidence())
 	return first, nil, nil
 }

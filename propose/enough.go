@@ -1,0 +1,78 @@
+package propose
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/report"
+)
+
+// longestTraining is the largest expected number of seconds, on this machine, of a setting that is listed
+// only for its noise.
+const longestTraining = 3600
+
+// listed returns the proposals: the first of the found settings, which are in the order of proposals. If
+// none has a noise multiplier of enoughNoise or more, the last one is replaced by such a setting. It needs
+// more gradients, but it is no worse on data on which proxies with little noise are misleading. If there
+// is none, the note says why. A list of one setting is left alone.
+func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candidate) (list []*candidate, note string, err error) {
+	list = slices.Clone(found[:min(s.Count, len(found))])
+	enough := func(c *candidate) bool { return c.outlay.sigma >= enoughNoise }
+	if s.Count == 1 || slices.ContainsFunc(list, enough) {
+		return list, "", nil
+	}
+	var more *candidate
+	if i := slices.IndexFunc(found, enough); i >= 0 {
+		more = found[i]
+	} else if more, err = s.withEnough(ctx, epsilon, found[0]); err != nil {
+		return nil, "", err
+	}
+	why := ""
+	if more == nil {
+		why = fmt.Sprintf("ε = %s needs less noise even for batches of all records", decimal.Exactly(epsilon))
+	} else if p, err := s.Data.Prepare(more.spec); err != nil {
+		return nil, "", err
+	} else if seconds, err := p.Seconds(s.Options.Perf); err != nil {
+		return nil, "", err
+	} else if seconds > longestTraining {
+		why = fmt.Sprintf("the fastest would take %s here", report.Duration(seconds))
+	} else if more.accuracy < s.TargetAccuracy {
+		why = fmt.Sprintf("its predicted %s is %s", s.base.MetricName(), decimal.FixedDown(more.accuracy, 4))
+	}
+	if why != "" {
+		return list, fmt.Sprintf("no setting with σ ≥ %d is listed: %s", enoughNoise, why), nil
+	}
+	return append(list[:min(len(list), s.Count-1)], more), "", nil
+}
+
+// withEnough returns a setting like the given one with a noise multiplier of at least enoughNoise and all
+// its seeds, or nil. It has the number of rounds with the fewest gradients.
+func (s *searcher) withEnough(ctx context.Context, epsilon float64, like *candidate) (*candidate, error) {
+	var laid []outlay
+	for _, rounds := range s.Rounds {
+		l, err := s.layOutEnough(ctx, epsilon, rounds/s.base.Clients)
+		if err != nil {
+			return nil, err
+		}
+		if l.size > 0 {
+			laid = append(laid, l)
+		}
+	}
+	if len(laid) == 0 {
+		return nil, nil
+	}
+	least := slices.MinFunc(laid, func(a, b outlay) int { return cmp.Compare(a.size*a.rounds, b.size*b.rounds) })
+	var tried []*candidate
+	for _, st := range like.stride.near() {
+		tried = append(tried, s.candidate(least, st, like.variant))
+	}
+	e := s.effort()
+	tried, err := s.rung(ctx, tried, e.few, e.first, 1)
+	if err != nil {
+		return nil, err
+	}
+	return tried[0], s.try(ctx, tried[:1], s.Seeds, 1)
+}
