@@ -41,6 +41,9 @@ func (h Head) of(spec train.Spec) train.Spec {
 // given. If nothing is open, the only head is that of base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
+	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
+		given.Model = train.Softmax // logistic regression takes no images
+	}
 	dense := base.Model == train.Softmax || mlp.Named(base.Model)
 	switch {
 	case d.Images == nil || model && (features || !dense):
@@ -148,7 +151,11 @@ func newComparison(ctx context.Context, r Request, h Head, o Options) (*comparis
 		return nil, err
 	}
 	c := &comparison{searcher: s}
-	for _, v := range s.views() {
+	views := s.views()
+	if train.IsNetwork(h.Model) {
+		views = views[len(views)-1:] // inputs in [0, 1] are smaller than the best, see triedScale
+	}
+	for _, v := range views {
 		for _, st := range s.strides() {
 			c.scouts = append(c.scouts, s.candidate(laid[0], st, v))
 		}

@@ -156,6 +156,10 @@ Another task on the same data spends what is left of the budget. Do not delete t
 or restore an older copy. Without --dir every call has the whole budget: that is only for
 simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
+On images proxies compare softmax regression on --features scatter with the usual network
+of the data set, unless --model or --features says which to use. The strategy paper has the
+paper's network. Proxies do not look at your own file, which has softmax and scatter.
+
 The whole budget is spent in one stage, unless --stages asks for more or the utility graph
 of a named set says that less is enough. The utility graph sees its data without noise, so
 those must be public. Your own file has none unless --probe names other data: its clipping
@@ -290,7 +294,9 @@ func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *a
 	}
 	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
 	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: f.trials(cmd)})
-	task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
+	if err == nil {
+		task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
+	}
 	return err
 }
 

@@ -17,7 +17,6 @@ import (
 func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.Options) (
 	propose.Head, []propose.Compared, error,
 ) {
-	given := propose.Head{Model: base.Model, Features: base.FeatureMap}
 	changed := cmd.Flags().Changed
 	heads := propose.Heads(base, o.Data.Data(), changed("model"), changed("features"))
 	if len(heads) == 1 {
@@ -33,15 +32,15 @@ func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.
 			say("%s", propose.ComparedText(base.Metric, compared))
 			return compared[0].Head, compared, nil
 		} else if !infeasible {
-			return given, nil, err
+			return propose.Head{}, nil, err
 		}
 	}
-	first := heads[0]
+	first, last := heads[0], heads[len(heads)-1]
 	spec := base
 	spec.Model, spec.FeatureMap = first.Model, first.Features
 	if _, err := o.Data.Prepare(spec); err != nil {
-		say("the model is %v, because %v is not possible: %v", given, first, err)
-		return given, nil, nil
+		say("the model is %v, because %v is not possible: %v", last, first, err)
+		return last, nil, nil
 	}
 	say("%s; none of the records was used to choose it", first.ByEvidence())
 	return first, nil, nil

@@ -61,6 +61,10 @@ Accuracy is predicted by proxies: cheap trainings with a fraction f of the batch
 of the noise, and step size η₀/f, in the same number of steps. They are judged by held-out
 training rows, never by the test set.
 
+On images proxies first compare softmax regression on --features scatter with the usual
+network of the data set, unless --model or --features says which to use. What takes too
+long to compare is named. At least one listed setting has σ ≥ 2, if there is more than one.
+
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
 are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
