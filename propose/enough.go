@@ -1,7 +1,6 @@
 package propose
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,21 +24,13 @@ func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candida
 		return list, "", nil
 	}
 	var more *candidate
+	why := ""
 	if i := slices.IndexFunc(found, enough); i >= 0 {
 		more = found[i]
-	} else if more, err = s.withEnough(ctx, epsilon, found[0]); err != nil {
+	} else if more, why, err = s.withEnough(ctx, epsilon, found[0]); err != nil {
 		return nil, "", err
 	}
-	why := ""
-	if more == nil {
-		why = fmt.Sprintf("ε = %s needs less noise even for batches of all records", decimal.Exactly(epsilon))
-	} else if p, err := s.Data.Prepare(more.spec); err != nil {
-		return nil, "", err
-	} else if seconds, err := p.Seconds(s.Options.Perf); err != nil {
-		return nil, "", err
-	} else if seconds > longestTraining {
-		why = fmt.Sprintf("the fastest would take %s here", report.Duration(seconds))
-	} else if more.accuracy < s.TargetAccuracy {
+	if more != nil && more.accuracy < s.TargetAccuracy {
 		why = fmt.Sprintf("its predicted %s is %s", s.base.MetricName(), decimal.FixedDown(more.accuracy, 4))
 	}
 	if why != "" {
@@ -49,30 +40,42 @@ func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candida
 }
 
 // withEnough returns a setting like the given one with a noise multiplier of at least enoughNoise and all
-// its seeds, or nil. It has the number of rounds with the fewest gradients.
-func (s *searcher) withEnough(ctx context.Context, epsilon float64, like *candidate) (*candidate, error) {
-	var laid []outlay
-	for _, rounds := range s.Rounds {
-		l, err := s.layOutEnough(ctx, epsilon, rounds/s.base.Clients)
+// its seeds, or why there is none. If its training would take too long, it has fewer rounds.
+func (s *searcher) withEnough(ctx context.Context, epsilon float64, like *candidate) (*candidate, string, error) {
+	why := fmt.Sprintf("ε = %s needs less noise even for batches of all records", decimal.Exactly(epsilon))
+	for _, rounds := range slices.Backward(slices.Sorted(slices.Values(s.Rounds))) {
+		rounds /= s.base.Clients
+		if rounds > like.outlay.rounds {
+			continue
+		}
+		l, err := s.layOutEnough(ctx, epsilon, rounds)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		if l.size > 0 {
-			laid = append(laid, l)
+		if l.size == 0 {
+			continue
 		}
+		var tried []*candidate
+		for _, st := range like.stride.near() {
+			tried = append(tried, s.candidate(l, st, like.variant))
+		}
+		p, err := s.Data.Prepare(tried[0].spec)
+		if err != nil {
+			return nil, "", err
+		}
+		seconds, err := p.Seconds(s.Options.Perf)
+		if err != nil {
+			return nil, "", err
+		}
+		if seconds > longestTraining {
+			why = fmt.Sprintf("its training would take %s here", report.Duration(seconds))
+			continue
+		}
+		e := s.effort()
+		if tried, err = s.rung(ctx, tried, e.few, e.first, 1); err != nil {
+			return nil, "", err
+		}
+		return tried[0], "", s.try(ctx, tried[:1], s.Seeds, 1)
 	}
-	if len(laid) == 0 {
-		return nil, nil
-	}
-	least := slices.MinFunc(laid, func(a, b outlay) int { return cmp.Compare(a.size*a.rounds, b.size*b.rounds) })
-	var tried []*candidate
-	for _, st := range like.stride.near() {
-		tried = append(tried, s.candidate(least, st, like.variant))
-	}
-	e := s.effort()
-	tried, err := s.rung(ctx, tried, e.few, e.first, 1)
-	if err != nil {
-		return nil, err
-	}
-	return tried[0], s.try(ctx, tried[:1], s.Seeds, 1)
+	return nil, why, nil
 }
