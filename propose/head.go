@@ -160,24 +160,13 @@ func newComparison(ctx context.Context, r Request, h Head, o Options) (*comparis
 			c.scouts = append(c.scouts, s.candidate(laid[0], st, v))
 		}
 	}
-	probed, err := s.probed(r.Seeds)
-	if err != nil {
-		return nil, err
-	}
-	for _, rung := range []struct {
-		number int
-		coarse float64
-	}{{len(c.scouts), slowEffort.first}, {comparedFinalists * r.Seeds, slowEffort.middle}} {
-		small, work, err := s.shrink(c.scouts[0], probed, rung.coarse)
+	for _, l := range []lot{{float64(len(c.scouts)), slowEffort.first}, {comparedFinalists * float64(r.Seeds), slowEffort.middle}} {
+		seconds, work, err := s.expected(c.scouts[0], l.coarse)
 		if err != nil {
 			return nil, err
 		}
-		seconds, err := s.expected(small)
-		if err != nil {
-			return nil, err
-		}
-		c.work += float64(rung.number) * work
-		c.seconds += float64(rung.number) * seconds
+		c.work += l.number * work
+		c.seconds += l.number * seconds
 	}
 	return c, nil
 }
@@ -195,19 +184,28 @@ func (c *comparison) run(ctx context.Context) (float64, error) {
 	return found[0].accuracy, nil
 }
 
-// expected returns the seconds of a proxy on one processor of this machine.
-func (s *searcher) expected(small train.Spec) (float64, error) {
+// expected returns the seconds of a candidate's proxy of the coarseness on one processor of this machine, or 0
+// if its progress is not shown, and its work.
+func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64, err error) {
+	probed, err := s.probed(s.Seeds)
+	if err != nil {
+		return 0, 0, err
+	}
+	small, work, err := s.shrink(c, probed, coarse)
+	if err != nil || s.Options.Trials.Progress == nil {
+		return 0, work, err
+	}
 	p, err := s.Probe.Prepare(s.probeOf(small, 0))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	gradient, rest, err := p.Rates()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	run := p.Config.Run()
 	return float64(p.Config.Clients())*(float64(run.Computed)*gradient+float64(run.Rounds)*rest) +
-		float64(p.Test.Len())*gradient/3, nil // a forward pass is about a third of a gradient
+		float64(p.Test.Len())*gradient/3, work, nil // a forward pass is about a third of a gradient
 }
 
 // evidence says why scatter is the first head.

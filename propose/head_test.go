@@ -2,6 +2,7 @@ package propose
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,12 +45,15 @@ func TestHeadsAreCompared(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients, base.Clip = "drawn", 50, 0.025 // 20 rounds of each
 	r := DefaultRequest(base, 8)
-	source := train.NewSource(synth.Digits(rng.New(3), 240))
+	source := train.NewSource(synth.Digits(rng.New(3), 180))
 	heads := []Head{{"lenet", "hog:7:4"}, {"softmax", "hog:14:1"}, {"softmax", "hog:7:4"}}
 	compare := func(workers int, heads ...Head) ([]Compared, string) {
 		var log strings.Builder
-		all, err := Compare(t.Context(), r, heads, Options{Data: source, Probe: source, Probing: Own,
-			Trials: pool.Options{Workers: workers, Progress: &log}})
+		o := Options{Data: source, Probe: source, Probing: Own, Trials: pool.Options{Workers: workers}}
+		if workers > 1 {
+			o.Trials.Progress = &log // for which times are measured
+		}
+		all, err := Compare(t.Context(), r, heads, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +77,7 @@ func TestHeadsAreCompared(t *testing.T) {
 	if again, _ := compare(1, heads...); !reflect.DeepEqual(again, all) {
 		t.Errorf("%+v with one worker", again)
 	}
-	one, log := compare(1, heads[0], heads[2])
+	one, log := compare(2, heads[0], heads[2])
 	if one[0].Head != heads[2] || one[0].Accuracy != 0 || one[1].Left == "" || log != "" {
 		t.Errorf("%+v, log %q", one, log)
 	}
@@ -82,6 +86,23 @@ func TestHeadsAreCompared(t *testing.T) {
 	}
 	if _, err := Compare(t.Context(), r, heads, Options{Data: source, Probe: source, Probing: Private}); err == nil {
 		t.Error("proxies have almost no noise, so they must not see private data")
+	}
+}
+
+// A search with slow proxies says before it begins how many there are at most, and how long they take.
+func TestSlowSearchesSayTheirTime(t *testing.T) {
+	var log strings.Builder
+	r, o := request(), options(2)
+	r.Base.Model, o.Trials.Progress = "mlp:2", &log
+	s, err := newSearcher(r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.plan(t.Context(), r.Epsilon, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^proxies: at most about \d+, which take about \d`).MatchString(log.String()) {
+		t.Errorf("log %q", log.String())
 	}
 }
 

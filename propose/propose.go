@@ -14,6 +14,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,9 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if epsilon == 0 {
 		searches = 2
 	}
-	s.plan(searches)
+	if err := s.plan(ctx, cmp.Or(epsilon, scoutedEpsilon), searches); err != nil {
+		return nil, err
+	}
 	if epsilon == 0 {
 		if epsilon, known, err = s.leastEpsilon(ctx); err != nil {
 			return nil, err

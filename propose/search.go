@@ -135,20 +135,48 @@ var (
 // on the many features of package scatter.
 func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || base.Scattered() }
 
+// lot is a number of proxies of a coarseness.
+type lot struct{ number, coarse float64 }
+
 // plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
-// candidates is that of the rungs, of which frugal ones may be fewer.
-func (s *searcher) plan(searches int) {
+// candidates is that of the rungs, of which frugal ones may be fewer. For slow proxies it first says how long
+// they take at most.
+func (s *searcher) plan(ctx context.Context, epsilon float64, searches int) error {
 	e := s.effort()
-	few, scouts, kinds := float64(e.few)/e.first, len(s.views())*len(s.strides()), len(s.kinds())
+	few, seeds, scouts, kinds := float64(e.few), float64(s.Seeds), len(s.views())*len(s.strides()), len(s.kinds())
 	kept := 2*e.finalists + mostFrugal
-	one := few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined))
-	one += float64(s.Seeds) * (float64(kept)/e.middle + float64(e.finalists+mostFrugal))
-	if !slow(s.base) {
-		one += float64(s.Seeds*e.finalists*mostDoubled) / 4 // some of the doublings of settled
+	calls := float64(searches)
+	lots := []lot{
+		{calls * few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined)), e.first},
+		{calls * seeds * float64(kept), e.middle},
+		{calls * seeds * float64(e.finalists+mostFrugal), 1},
+		{float64(len(ladder)*len(triedNoise)) * float64(3*e.few+s.Seeds), e.frontier},
 	}
-	points := len(ladder) * len(triedNoise)
-	s.planned = float64(searches)*one + float64(points)*float64(3*e.few+s.Seeds)/e.frontier
+	if !slow(s.base) {
+		lots = append(lots, lot{calls * seeds * float64(e.finalists*mostDoubled) / 4, 1}) // some of the doublings of settled
+	}
+	s.planned = 0
+	for _, l := range lots {
+		s.planned += l.number / l.coarse
+	}
+	if w := s.Options.Trials.Progress; w != nil && slow(s.base) {
+		laid, err := s.outlays(ctx, epsilon, s.kinds())
+		if err != nil {
+			return err
+		}
+		number, seconds := 0.0, 0.0
+		for _, l := range lots {
+			one, _, err := s.expected(s.candidate(laid[len(laid)/2], s.strides()[0], s.plain()), l.coarse)
+			if err != nil {
+				return err
+			}
+			number, seconds = number+l.number, seconds+l.number*one
+		}
+		fmt.Fprintf(w, "proxies: at most about %.0f, which take about %s\n", number,
+			report.Duration(seconds/float64(max(s.Options.Trials.Workers, 1))))
+	}
 	s.bar = report.NewLines(s.Options.Trials.Progress, "proxies", int64(1000*s.planned))
+	return nil
 }
 
 // advance adds work that was done. The whole is not shown as done before the search has ended.
