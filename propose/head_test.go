@@ -43,7 +43,7 @@ func TestHeadsKeepWhatIsGiven(t *testing.T) {
 // number of workers. One head that is left needs no proxies.
 func TestHeadsAreCompared(t *testing.T) {
 	base := train.DefaultSpec()
-	base.Data, base.Clients, base.Clip = "drawn", 50, 0.025 // 20 rounds of each
+	base.Data, base.Clients, base.Clip = "drawn", 1, 0.025
 	r := DefaultRequest(base, 8)
 	source := train.NewSource(synth.Digits(rng.New(3), 180))
 	heads := []Head{{"lenet", "hog:7:4"}, {"softmax", "hog:14:1"}, {"softmax", "hog:7:4"}}
