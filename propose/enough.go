@@ -14,9 +14,9 @@ import (
 const longestTraining = 3600
 
 // listed returns the proposals: the first of the found settings, which are in the order of proposals. If
-// none has a noise multiplier of enoughNoise or more, the last one is replaced by such a setting. It needs
-// more gradients, but it is no worse on data on which proxies with little noise are misleading. If there
-// is none, the note says why. A list of one setting is left alone.
+// none has a noise multiplier of enoughNoise or more, the last one is replaced by such a setting. It
+// takes more gradients, and has more signal s√T/σ for the same ε. If no such setting can be listed, the
+// note says why. A list of one setting does not change.
 func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candidate) (list []*candidate, note string, err error) {
 	list = slices.Clone(found[:min(s.Count, len(found))])
 	enough := func(c *candidate) bool { return c.outlay.sigma >= enoughNoise }
@@ -40,7 +40,7 @@ func (s *searcher) listed(ctx context.Context, epsilon float64, found []*candida
 }
 
 // withEnough returns a setting like the given one with a noise multiplier of at least enoughNoise and all
-// its seeds, or why there is none. If its training would take too long, it has fewer rounds.
+// its seeds, or the reason why no such setting exists. If its training would take too long, it has fewer rounds.
 func (s *searcher) withEnough(ctx context.Context, epsilon float64, like *candidate) (*candidate, string, error) {
 	why := fmt.Sprintf("ε = %s needs less noise even for batches of all records", decimal.Exactly(epsilon))
 	for _, rounds := range slices.Backward(slices.Sorted(slices.Values(s.Rounds))) {

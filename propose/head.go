@@ -214,7 +214,7 @@ const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (resul
 // ByEvidence says that a head is chosen by the committed results and not by proxies.
 func (h Head) ByEvidence() string { return fmt.Sprintf("the model is %v, %s", h, evidence) }
 
-// ComparedText says which head was chosen, and why. metric is that of the accuracies, see train.Spec.Metric.
+// ComparedText says which head was chosen, and why. metric is the metric of the accuracies, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
 	var parts []string

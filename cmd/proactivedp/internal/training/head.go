@@ -10,20 +10,23 @@ import (
 	"proactivedp/train"
 )
 
-// chooseHead returns the model and the features of a training on images, of which the user may have
-// given one or both. On public data proxies compare what is open. If proxies may not see the data, or no
-// proxy fits the budget, it is the head that was the most accurate in the committed results. It also
-// returns the comparison, if there was one. base is the training without what the user did not give.
+// chooseHead returns the model and the features of a training. It keeps what the user has given, and
+// chooses the rest if the data are images. On public data proxies compare the choices. If proxies may not
+// see the data, or ε allows no proxy, the committed results decide. It also returns the comparison, or nil.
 func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.Options) (
 	propose.Head, []propose.Compared, error,
 ) {
 	changed := cmd.Flags().Changed
-	heads := propose.Heads(base, o.Data.Data(), changed("model"), changed("features"))
-	if len(heads) == 1 {
-		return heads[0], nil, nil
-	}
+	features := changed("features") && base.FeatureMap != "" // and not a number of columns
+	heads := propose.Heads(base, o.Data.Data(), changed("model"), features)
 	say := func(format string, args ...any) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: "+format+"; --model and --features override this\n", args...)
+	}
+	if len(heads) == 1 {
+		if heads[0].Model != base.Model {
+			say("the model is %v", heads[0])
+		}
+		return heads[0], nil, nil
 	}
 	if o.Probing == propose.Own && epsilon <= propose.MaxEpsilon {
 		r := propose.DefaultRequest(base, max(epsilon, propose.MinEpsilon))
