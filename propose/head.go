@@ -80,6 +80,7 @@ const mostCompared = 3e12
 // no accuracy. If none is left, that is an error. The expected time is written to the progress of the
 // options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
+	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func newComparison(ctx context.Context, r Request, h Head, o Options) (*comparis
 	if err != nil {
 		return nil, err
 	}
-	laid, err := s.outlays(ctx, r.Epsilon, []kind{{max(1, min(comparedRounds, comparedUpdates/r.Base.Clients)), enoughNoise}})
+	laid, err := s.outlays(ctx, r.Epsilon, []kind{{min(comparedRounds, r.Rounds[0]/r.Base.Clients), enoughNoise}})
 	if err != nil {
 		return nil, err
 	}

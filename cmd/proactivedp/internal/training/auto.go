@@ -293,7 +293,9 @@ func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *a
 		epsilon, base.Delta = min(epsilon, c.Epsilon), c.Delta
 	}
 	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
-	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: f.trials(cmd)})
+	trials := f.trials(cmd)
+	trials.Folder = "" // the folder is not locked yet
+	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: trials})
 	if err == nil {
 		task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
 	}

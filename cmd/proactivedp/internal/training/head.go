@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -28,8 +29,9 @@ func chooseHead(cmd *cobra.Command, base train.Spec, epsilon float64, o propose.
 		}
 		return heads[0], nil, nil
 	}
-	if o.Probing == propose.Own && epsilon <= propose.MaxEpsilon {
-		r := propose.DefaultRequest(base, max(epsilon, propose.MinEpsilon))
+	epsilon = cmp.Or(epsilon, train.UsualEpsilon) // if only a target accuracy is given
+	if o.Probing == propose.Own && epsilon >= propose.MinEpsilon && epsilon <= propose.MaxEpsilon {
+		r := propose.DefaultRequest(base, epsilon)
 		compared, err := propose.Compare(cmd.Context(), r, heads, o)
 		if _, infeasible := errors.AsType[*propose.Infeasible](err); err == nil {
 			say("%s", propose.ComparedText(base.Metric, compared))
