@@ -38,6 +38,10 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
+	// Person says whose record each row is, if (ε, δ) is to protect persons with several records. nil means
+	// that each row counts as a person.
+	Person []PersonKey
+
 	// Train is the number of rows that were published as the training set; they come first. The
 	// other rows are the test set. 0 means that the set was published as one.
 	Train int
@@ -100,6 +104,9 @@ func (d *Dataset) Validate() error {
 	if d.Train != 0 && (d.Train < 0 || d.Train >= n) {
 		fail("training rows = %d, must be in [1, %d), or 0 if the set was published as one", d.Train, n)
 	}
+	if d.Person != nil && len(d.Person) != n {
+		fail("persons of %d rows, must be of all %d", len(d.Person), n)
+	}
 	for i, l := range d.Label {
 		if l < 0 || int(l) >= d.Classes {
 			fail("row %d: label %d, must be in [0, %d)", i, l, d.Classes)
@@ -155,7 +162,7 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 func finite(v float32) bool { return v-v == 0 }
 
 // Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels, entries
-// or images with their normalisation, and which rows are for training. It does not include name and
+// or images with their normalisation, which rows are for training, and persons. It does not include name and
 // note. So rows read from differently formatted files have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
@@ -170,6 +177,9 @@ func (d *Dataset) Hash() string {
 	}
 	if d.Train > 0 {
 		put.uint64(uint64(d.Train))
+	}
+	for i := range d.Person {
+		put.bytes(d.Person[i][:])
 	}
 	put.flush()
 	return hex.EncodeToString(h.Sum(nil))
