@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"proactivedp/dp"
@@ -19,12 +20,13 @@ import (
 
 // Report is the report of a finished training run.
 type Report struct {
-	TestAccuracy float64      `json:"test_accuracy"`
+	*Accuracy                 // nil for a model of regression
+	Regression   *Regression  `json:"regression,omitempty"` // only of a model of regression
 	JudgedRows                // the rows of the accuracy
 	JudgedOn     string       `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
 	RowsWarning  string       `json:"rows_warning,omitempty"` // see JudgedRows.Warning
 	Metric       *MetricValue `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
-	Judgement                 // what is needed to interpret the accuracy
+	*Judgement                // what is needed to interpret the accuracy; nil for a model of regression
 	Rounds       int          `json:"rounds"` // per client
 	Updates      int          `json:"updates"`
 	GradComps    int          `json:"grad_computations"`     // gradients of a client, by the nominal sizes
@@ -53,11 +55,12 @@ type Report struct {
 // Averaged is the part of a report about the averaged model. The rest of the report is about the
 // last model.
 type Averaged struct {
-	Rule         string       `json:"rule"` // see Spec.Average
-	Broadcasts   int          `json:"broadcasts"`
-	TestAccuracy float64      `json:"test_accuracy"`
-	Metric       *MetricValue `json:"metric,omitempty"` // the spec's metric, if it is not the accuracy
-	Judgement
+	Rule       string `json:"rule"` // see Spec.Average
+	Broadcasts int    `json:"broadcasts"`
+	*Accuracy
+	Regression *Regression  `json:"regression,omitempty"`
+	Metric     *MetricValue `json:"metric,omitempty"` // the spec's metric, if it is not the accuracy
+	*Judgement
 	ParamsSHA256 string  `json:"params_sha256"`
 	ParamsNorm   float64 `json:"params_norm"`
 }
@@ -67,10 +70,10 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil
 	}
-	accuracy, judgement := p.judgement(o.Averaged)
+	j := p.judgement(o.Averaged)
 	return &Averaged{
 		Rule: p.Spec.Average, Broadcasts: o.Broadcasts,
-		TestAccuracy: accuracy, Metric: p.metricValue(o.Averaged), Judgement: judgement,
+		Accuracy: j.accuracy, Regression: j.regression, Metric: p.metricValue(o.Averaged), Judgement: j.judgement,
 		ParamsSHA256: (&sim.Result{Params: o.Averaged}).ParamsSHA256(),
 		ParamsNorm:   math.Sqrt(f32.SumSquares(o.Averaged)),
 	}
@@ -119,13 +122,13 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 		return nil, err
 	}
 	set, rows := p.Test.Data, RowsOf(p.Test)
-	accuracy, judgement := p.judgement(result.Params)
+	j := p.judgement(result.Params)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
-		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
-		TestAccuracy: accuracy, Metric: p.metricValue(result.Params), Judgement: judgement,
+		Notes:    slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
+		Accuracy: j.accuracy, Regression: j.regression, Metric: p.metricValue(result.Params), Judgement: j.judgement,
 		JudgedRows: rows, JudgedOn: p.Spec.JudgedOn(), RowsWarning: rows.Warning(p.Spec.Holdout > 0),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
@@ -183,11 +186,15 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	accuracy := "test accuracy"
-	if r.Spec.Holdout > 0 {
-		accuracy = "held-out acc."
+	what := "accuracy"
+	if r.Regression != nil {
+		what = "R²"
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%.4f on %s of %s\n", accuracy, r.TestAccuracy, decimal.Many(r.TestRows, "row"),
+	heading := "test " + what
+	if r.Spec.Holdout > 0 {
+		heading = "held-out " + strings.Replace(what, "accuracy", "acc.", 1)
+	}
+	if _, err := fmt.Fprintf(w, "%-16s%.4f on %s of %s\n", heading, judged{r.Accuracy, r.Judgement, r.Regression}.value(), decimal.Many(r.TestRows, "row"),
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
@@ -205,15 +212,16 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.Metric.writeText(w); err != nil {
 		return err
 	}
-	if err := r.Judgement.writeText(w); err != nil {
+	if err := (judged{r.Accuracy, r.Judgement, r.Regression}).writeText(w); err != nil {
 		return err
 	}
 	if a := r.Averaged; a != nil {
+		j := judged{a.Accuracy, a.Judgement, a.Regression}
 		if _, err := fmt.Fprintf(w, "averaged        %.4f by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
-			a.TestAccuracy, a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
+			j.value(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
 			return err
 		}
-		if err := errors.Join(a.Metric.writeText(w), a.Judgement.writeText(w)); err != nil {
+		if err := errors.Join(a.Metric.writeText(w), j.writeText(w)); err != nil {
 			return err
 		}
 	}

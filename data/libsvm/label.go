@@ -15,6 +15,14 @@ func (p *parser) label(text []byte, at int) error {
 		p.set.Label = append(p.set.Label, 0)
 		return nil
 	}
+	if t := p.set.Targets; t != nil {
+		scaled, err := t.Bounds.Parse(string(text))
+		if err != nil {
+			return p.fault(at, "the %w, a blank and entries index:value follow", err)
+		}
+		t.Value, p.set.Label = append(t.Value, scaled), append(p.set.Label, 0)
+		return nil
+	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
 		if err != nil && bytes.ContainsAny(text, ",;:") {

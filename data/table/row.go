@@ -19,14 +19,16 @@ func (p *parser) row() error {
 	if room != nil {
 		p.value = nil // the row is read only for its errors
 	}
-	class, whole := int32(0), len(p.value)
+	class, target, whole := int32(0), float32(0), len(p.value)
 	for _, i := range p.order {
 		if p.faulty[i] {
 			continue
 		}
 		field := p.fields[i]
 		var err error
-		if i == p.label {
+		if i == p.label && p.Target != nil {
+			target, err = p.target(field)
+		} else if i == p.label {
 			class, err = p.class(field)
 		} else if p.value, err = p.holds[i].take(p.value, field); err != nil {
 			err = p.fault("column %q: the field %w", p.header[i], err)
@@ -43,6 +45,9 @@ func (p *parser) row() error {
 	}
 	if len(p.faults) == 0 {
 		p.set.Label = append(p.set.Label, class)
+		if p.Target != nil {
+			p.set.Targets.Value = append(p.set.Targets.Value, target)
+		}
 		if p.Kept != nil {
 			row := make([]string, len(p.keeps))
 			for j, i := range p.keeps {
@@ -63,7 +68,7 @@ const bytesOfField = 64
 
 // fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
-	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)) + p.text)
+	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)+p.targets()) + p.text)
 }
 
 // within returns an error if so many bytes do not fit the memory.
@@ -108,6 +113,30 @@ func (p *parser) grow() error {
 	copy(value, p.value)
 	p.value = value
 	return nil
+}
+
+// targets returns the number of targets.
+func (p *parser) targets() int {
+	if p.Target == nil {
+		return 0
+	}
+	return len(p.set.Targets.Value)
+}
+
+// target returns the scaled target in a field. The error does not show the field.
+func (p *parser) target(field string) (float32, error) {
+	plain, ok := field, true
+	if p.Numbers != "" {
+		plain, ok = p.Numbers.plain(field)
+	}
+	if !ok {
+		plain = "" // no number
+	}
+	scaled, err := p.Target.Parse(plain)
+	if err != nil {
+		return 0, p.fault("column %q: the %w%s", p.Label, err, p.Numbers.hint(field))
+	}
+	return scaled, nil
 }
 
 // class returns the class of a label.
