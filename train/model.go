@@ -50,7 +50,7 @@ type modelKind struct {
 func (k modelKind) build(d *data.Dataset, lambda float64) (models.Model, error) {
 	switch linear := k.name == Linear; {
 	case linear && d.Targets == nil:
-		return nil, mismatch(k.name, "real targets within public bounds (--target-bounds)", d)
+		return nil, mismatch(k.name, "real targets within public bounds (train --target-bounds)", d)
 	case !linear && d.Targets != nil:
 		return nil, mismatch(k.name, "classes", d)
 	}

@@ -102,7 +102,8 @@ type Options struct {
 	// Test is the path of a second file, whose rows are the test set. "" means no second file: the
 	// set then counts as published as one.
 	Test string
-	// Unlabelled means that labels are not read. All rows then have class 0, which has no meaning.
+	// Unlabelled means that labels are not read. All rows then have class 0 or a scaled target of 0, which has
+	// no meaning.
 	Unlabelled bool
 	// ZeroBased means that indices count from 0, not from 1.
 	ZeroBased bool
@@ -120,7 +121,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
 	}
-	if o.Target != nil && (o.Labels != nil || o.Unlabelled) {
+	if o.Target != nil && o.Labels != nil {
 		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
 	}
 	p := newParser(filepath.Base(path), path, o)

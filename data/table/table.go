@@ -80,8 +80,8 @@ type Options struct {
 	Kept *Kept
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
-	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
-	// no meaning.
+	// Unlabelled allows files without the column of labels. All rows then have class 0 or a scaled target of
+	// 0, which has no meaning.
 	Unlabelled bool
 }
 

@@ -51,8 +51,8 @@ type Options struct {
 	// Saturate reads a number beyond the range of float32 as the largest one. It is for rows that are
 	// clamped to bounds afterwards.
 	Saturate bool
-	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
-	// which has no meaning.
+	// Unlabelled means that labels are not read and need not exist. All records then have class 0 or a scaled
+	// target of 0, which has no meaning.
 	Unlabelled bool
 	// Arrays names the arrays of an archive that have other names.
 	Arrays Arrays
@@ -77,7 +77,7 @@ const (
 // ParseFile reads the file at path. Errors name the file and the array. For each column, the first
 // invalid number is reported. If labels are needed but missing, the error wraps ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
-	if o.Target != nil && (o.Labels != nil || o.Unlabelled) {
+	if o.Target != nil && o.Labels != nil {
 		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
 	}
 	if o.Target != nil {
