@@ -35,11 +35,21 @@ const UsualEpsilon = 1
 // mostStep, or mostNetworkStep for a network. On phishing, mushrooms and generated tables of 2 and
 // 5 classes, at ε from 0.1 to 3, the accuracy was then within about a point of the best of 24
 // combinations of C and m.
+//
+// For linear regression, weights must be of the right length and not only of the right direction, so m is
+// smaller: the noise of all rounds moves the model by about linearWalk, and m is at most
+// mostLinearStep/√d for d parameters. If features are in [-1, 1], an example has a norm of at most √d, so one
+// step moves no prediction by more than mostLinearStep, the range of scaled targets. On generated tables of
+// 6, 30 and 100 features, at ε of 0.5 and 3, R² was then within 0.02 of the best of 20 combinations of C and
+// m.
 const (
 	UsualClip       = 0.3
 	chosenWalk      = 12
 	mostStep        = 32
 	mostNetworkStep = 4
+
+	linearWalk     = 1
+	mostLinearStep = 2
 )
 
 // DefaultDelta returns the default δ for a user's file of n records: the largest power of ten that is at most
@@ -234,12 +244,15 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 // parameters, a clipping norm, a noise multiplier, a mean sample size and the number of rounds of all
 // clients, with a schedule that falls to 0. It has three digits.
 func UsualStep(model string, params int, clip, sigma, size float64, rounds int) float64 {
-	most := float64(mostStep)
-	if IsNetwork(model) {
+	furthest, most := float64(chosenWalk), float64(mostStep)
+	switch {
+	case IsRegression(model):
+		furthest, most = linearWalk, mostLinearStep/math.Sqrt(float64(params))
+	case IsNetwork(model):
 		most = mostNetworkStep
 	}
 	walk := sigma * math.Sqrt(float64(max(rounds, 1))*float64(params)/3)
-	return digitsOf(min(chosenWalk*size/walk, most)/(clip*size), 3)
+	return digitsOf(min(furthest*size/walk, most)/(clip*size), 3)
 }
 
 // enoughHeldOut is how many held-out records a client needs to judge a model. The standard deviation of

@@ -187,15 +187,15 @@ type judged struct {
 	regression *Regression
 }
 
-// value returns the accuracy or R², and 0 if R² is not defined.
-func (j judged) value() float64 {
+// text returns the accuracy or R².
+func (j judged) text() string {
 	switch {
 	case j.accuracy != nil:
-		return j.accuracy.TestAccuracy
+		return fmt.Sprintf("%.4f", j.accuracy.TestAccuracy)
 	case j.regression != nil && j.regression.R2 != nil:
-		return *j.regression.R2
+		return fmt.Sprintf("%.4f", *j.regression.R2)
 	}
-	return 0
+	return "not defined, because all targets are equal or at the same bound,"
 }
 
 // writeText writes the baseline and the other metrics.

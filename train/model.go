@@ -160,7 +160,8 @@ func (e *mismatchError) Error() string {
 		others = ", which " + strings.Join(names, ", ") + " take"
 	}
 	if d.Targets != nil {
-		return fmt.Sprintf("model = %q needs %s, %s has %s with targets%s", e.model, e.needs, d.Name, d.Shape(), others)
+		return fmt.Sprintf("model = %q needs %s, %s has %s with targets, which only %s takes", e.model, e.needs, d.Name, d.Shape(),
+			Linear)
 	}
 	return fmt.Sprintf("model = %q needs %s, %s has %s in %d classes%s", e.model, e.needs, d.Name, d.Shape(), d.Classes, others)
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"proactivedp/data"
 	"proactivedp/internal/memory"
 )
 
@@ -134,7 +135,11 @@ func (p *parser) target(field string) (float32, error) {
 	}
 	scaled, err := p.Target.Parse(plain)
 	if err != nil {
-		return 0, p.fault("column %q: the %w%s", p.Label, err, p.Numbers.hint(field))
+		hint := ""
+		if _, number := (data.TargetBounds{Low: p.Target.Low, High: p.Target.High}).Parse(plain); number != nil {
+			hint = p.Numbers.hint(field)
+		}
+		return 0, p.fault("column %q: the %w%s", p.Label, err, hint)
 	}
 	return scaled, nil
 }

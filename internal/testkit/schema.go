@@ -132,7 +132,7 @@ func (s schemas) object(t reflect.Type) map[string]any {
 func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
 	type part struct {
 		of       reflect.Type
-		optional bool // nil leaves out its keys
+		optional bool // it may be nil, which leaves out its keys
 	}
 	var embedded []part
 	for i := range t.NumField() {
@@ -146,7 +146,7 @@ func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]s
 		case name == "-" || f.PkgPath != "" && !f.Anonymous:
 			continue
 		case f.Anonymous && name == "" && at.Kind() == reflect.Struct && !f.Type.Implements(jsonMarshaler):
-			embedded = append(embedded, part{at, f.Type.Kind() == reflect.Pointer})
+			embedded = append(embedded, part{at, strings.Contains(options, "omit")})
 			continue
 		case name == "":
 			name = f.Name

@@ -348,6 +348,9 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 	if err == nil && o.Form.Image != "" {
 		d, err = Pictures(d, o.Form, pixels, limit)
 	}
+	if errors.Is(err, data.ErrTarget) && o.outside == refuse {
+		err = fmt.Errorf("%w\n--%s clamp makes a number outside the bounds the nearer bound", err, outsideFlag)
+	}
 	if errors.Is(err, data.ErrPixel) {
 		err = fmt.Errorf("%w\n--normalise %sLOW,HIGH says which numbers are the darkest and the brightest pixel; "+
 			"x.reshape(len(x), -1) makes rows of arrays that are no images", err, boundsPrefix)

@@ -175,6 +175,9 @@ records do not contradict that. The exit status is 0 if every client is satisfie
 
 func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 	task, graph, err := f.task(cmd)
+	if err != nil && train.IsRegression(f.train.Spec.Model) {
+		return err
+	}
 	if err := cli.Distinct(append([]error{err}, f.check(cmd, task)...)); err != nil {
 		return cli.Usage(err)
 	}

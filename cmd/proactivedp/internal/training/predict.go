@@ -99,6 +99,9 @@ labelled are not protected.`,
 			if err != nil {
 				return err
 			}
+			if err := f.fits(m); err != nil {
+				return cli.Usage(err)
+			}
 			kept := table.Kept{Names: f.keep}
 			d, labelled, err := f.load(cmd, &where, m, &kept)
 			if err != nil {
@@ -352,23 +355,28 @@ func newPrediction(m *train.Saved, d *data.Dataset) *prediction {
 	return p
 }
 
-// regress predicts a number for each record.
-func (f *predictFlags) regress(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
+// fits returns an error for flags that the model does not have.
+func (f *predictFlags) fits(m *train.Saved) error {
+	if m.Inputs.Target == nil {
+		return nil
+	}
 	var errs []error
-	for name, given := range map[string]bool{"scores": f.scores, "threshold": f.threshold > 0} {
-		if given {
-			errs = append(errs, fmt.Errorf("--%s is for a model of labels, and this one predicts numbers", name))
-		}
+	if f.scores {
+		errs = append(errs, errors.New("--scores is for a model of labels, and this one predicts numbers"))
+	}
+	if f.threshold > 0 {
+		errs = append(errs, errors.New("--threshold is for a model of labels, and this one predicts numbers"))
 	}
 	if slices.Contains(f.keep, valueColumn) {
 		errs = append(errs, fmt.Errorf("--keep = %q, which names a column of the output: rename it in the file", valueColumn))
 	}
+	return errors.Join(errs...)
+}
+
+// regress predicts a number for each record.
+func (f *predictFlags) regress(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
 	if d.Targets == nil {
-		errs = append(errs, fmt.Errorf("%s has labels, and the model predicts numbers", f.data))
-	}
-	if len(errs) > 0 {
-		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-		return nil, cli.Usage(errors.Join(errs...))
+		return nil, fmt.Errorf("%s has labels, and the model predicts numbers", f.data)
 	}
 	values, err := m.Values(d)
 	if err != nil {
