@@ -107,6 +107,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"label-column":   oneOf(),
 		"keep":           oneOf(),
 		"label-map":      oneOf(),
+		"target-bounds":  oneOf(),
 		"normalise":      orFile("bounds:"),
 		"bounds":         oneOf("private:"),
 		"out-of-bounds":  oneOf("clamp", "refuse"),
