@@ -30,7 +30,7 @@ type Options struct {
 	Courses    []Course // audited in addition to this package's probes
 	Exact      bool     // whether samples and noise are drawn exactly, see dp.Mechanism
 	Workers    int      // trainings at the same time, at least 1; does not affect the results of Virtual
-	// Progress shows how much of the audit is done; nil shows nothing.
+	// Progress shows how much of the audit is done; nil shows nothing. It is not used with Elsewhere.
 	Progress io.Writer
 	// Elsewhere computes the parts of an audit, or the audits of a survey, in other processes. If it is
 	// nil, they are computed here. It does not affect the results of Virtual, except for times.

@@ -198,11 +198,11 @@ func (a *audit) makeAll(ctx context.Context) ([]made, error) {
 	all := make([]made, len(names))
 	bar := report.NewLines(a.o.Progress, "audit", int64(len(names)))
 	for i, name := range names {
-		bar.Set(int64(i))
 		var err error
 		if all[i], err = a.make(ctx, name); err != nil {
 			return nil, err
 		}
+		bar.Set(int64(i + 1))
 	}
 	return all, nil
 }

@@ -23,6 +23,12 @@ func (m *Images) Image(i int) []byte {
 	return m.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
+// Scaling returns the numbers by which a pixel p of channel c becomes scale·p + shift, the input of a model.
+func (m *Images) Scaling(c int) (scale, shift float32) {
+	mean, std := float64(m.Mean[c]), float64(m.Std[c])
+	return float32(1 / (255 * std)), float32(-mean / std)
+}
+
 // Moments returns the mean and the standard deviation of p/255 over the first n ≥ 1 images, for
 // each channel. With them, pixels would be normalised to mean 0 and standard deviation 1.
 func (m *Images) Moments(n int) (mean, std []float64) {

@@ -15,43 +15,53 @@ const (
 // normalised pixels of images. x must be a constant in [MinInputScale, MaxInputScale] that does not
 // depend on the data. Everything else is shared with d. A product that is not finite is an error.
 func (d *Dataset) Scaled(x float64) (*Dataset, error) {
-	if !(x >= MinInputScale && x <= MaxInputScale) {
-		return nil, fmt.Errorf("input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
+	if err := checkScale(x); err != nil {
+		return nil, err
 	}
-	out, fits := *d, true
-	scaled := func(values []float32, by func(v float64) float64) []float32 {
-		values = slices.Clone(values)
-		for i, v := range values {
-			values[i] = float32(by(float64(v)))
-			fits = fits && finite(values[i])
+	out := *d
+	if d.Images == nil {
+		out.Value = slices.Clone(d.Value)
+		if err := out.ScaleRows(x); err != nil {
+			return nil, err
 		}
-		return values
+		return &out, nil
 	}
-	if m := d.Images; m != nil {
-		images := *m
-		images.Std = scaled(m.Std, func(std float64) float64 { return std / x })
-		fits = fits && slices.Min(images.Std) > 0
-		out.Images = &images
-	} else {
-		out.Value = scaled(d.Value, func(v float64) float64 { return v * x })
+	images := *d.Images
+	images.Std = slices.Clone(images.Std)
+	for i, std := range images.Std {
+		if images.Std[i] = float32(float64(std) / x); !finite(images.Std[i]) || images.Std[i] <= 0 {
+			return nil, outOfRange(x, d)
+		}
 	}
-	if !fits {
-		return nil, fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
-	}
+	out.Images = &images
 	return &out, nil
 }
 
 // ScaleRows multiplies the values of rows by x, as Scaled does, but in place. Nothing else may use d yet.
 func (d *Dataset) ScaleRows(x float64) error {
-	if d.Images != nil || !(x >= MinInputScale && x <= MaxInputScale) {
-		return fmt.Errorf("input scale = %v, must be in [%g, %g], of rows", x, MinInputScale, MaxInputScale)
+	if err := checkScale(x); err != nil {
+		return err
+	}
+	if d.Images != nil {
+		return fmt.Errorf("%s has images, must have rows to be scaled in place", d.Name)
 	}
 	for i, v := range d.Value {
 		if d.Value[i] = float32(float64(v) * x); !finite(d.Value[i]) {
-			return fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
+			return outOfRange(x, d)
 		}
 	}
 	return nil
+}
+
+func checkScale(x float64) error {
+	if !(x >= MinInputScale && x <= MaxInputScale) {
+		return fmt.Errorf("input scale = %v, must be in [%g, %g]", x, MinInputScale, MaxInputScale)
+	}
+	return nil
+}
+
+func outOfRange(x float64, d *Dataset) error {
+	return fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
 }
 
 // Large returns the columns in which a row has a value outside [-10, 10], in increasing order. Such a

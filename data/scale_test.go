@@ -3,6 +3,7 @@ package data
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -46,6 +47,9 @@ func TestScaled(t *testing.T) {
 				t.Errorf("input scale %v was accepted", x)
 			}
 		}
+	}
+	if err := images.ScaleRows(2); err == nil || !strings.Contains(err.Error(), "images has images, must have rows") {
+		t.Errorf("images scaled as rows: %v", err)
 	}
 	huge := tiny(3).WithDense(1, []float32{1, 2, 1e38})
 	if _, err := huge.Scaled(1e6); err == nil {

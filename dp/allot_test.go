@@ -79,10 +79,19 @@ func TestRoundsAreUniformAndIndependent(t *testing.T) {
 // whole: three rounds of one draw and three of another are not an epoch of six.
 func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 	m := allocating(100, 10)
-	for _, c := range []struct{ rounds, epochs, clients, events, total int }{
-		{25, 3, 5, 5, 15}, {30, 3, 5, 1, 15}, {3, 1, 2, 2, 2}, {7, 1, 1, 1, 1},
+	shuffle := Event{Sampling: Shuffle, Adjacency: ZeroOut, NoiseMultiplier: 1, Rate: 0.1, Redraw: EachEpoch}
+	for _, c := range []struct {
+		shuffled                               bool
+		rounds, epochs, clients, events, total int
+	}{
+		{false, 25, 3, 5, 5, 15}, {false, 30, 3, 5, 1, 15}, {false, 3, 1, 2, 2, 2}, {false, 7, 1, 1, 1, 1},
+		{true, 25, 3, 5, 5, 15}, {true, 30, 3, 5, 1, 15}, {true, 3, 1, 2, 2, 2}, {true, 7, 1, 1, 1, 1},
 	} {
 		events := m.Events(c.rounds)
+		if c.shuffled {
+			shuffle.Count = c.rounds
+			events = []Event{shuffle}
+		}
 		if len(events) != 1 || events[0].Count != c.rounds || events[0].Epochs() != c.epochs || events[0].Validate() != nil {
 			t.Errorf("%+v: %+v, %v", c, events, events[0].Validate())
 		}
@@ -102,6 +111,10 @@ func TestEpochsOfAllocationAreNotMixed(t *testing.T) {
 	}
 	if _, err := Times(m.Events(3), maxCopies+1); err == nil {
 		t.Error("too many unfinished epochs are not refused")
+	}
+	shuffle.Redraw, shuffle.Count = "", 30 // the epochs may all be one draw
+	if all, err := Times([]Event{shuffle}, 2); err != nil || len(all) != 2 {
+		t.Errorf("%+v, %v", all, err)
 	}
 	if run := l.Run(); run.Rounds != 2 || run.Computed != 20 {
 		t.Errorf("%+v", run)

@@ -347,10 +347,10 @@ type Ledger struct {
 }
 
 // Record adds an event. If it equals the previous event, the two are counted together, unless an
-// int cannot hold the sum or they may belong to different draws of an allocation. Three rounds of
-// one draw and three of another are not an epoch of six: a record may be used in both.
+// int cannot hold the sum or they may belong to different draws of a sampling with epochs. Three
+// rounds of one draw and three of another are not an epoch of six: a record may be used in both.
 func (l *Ledger) Record(e Event) {
-	if n := len(l.events); n > 0 && e.Sampling != Allocation && e.Sampling != Shuffle {
+	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
 		if e.Count = last.Count; *last == e && count <= math.MaxInt-last.Count {
 			last.Count += count
@@ -381,9 +381,9 @@ func (l *Ledger) Repeat(size int) bool {
 const maxCopies = 10_000
 
 // Times returns what n clients release together if each released the events. Unfinished epochs of
-// allocation are not added up, because three rounds of one draw and three of another are not an epoch of
-// six. They remain n events, and more than 10,000 are an error that wraps [ErrNotCovered], as is a count
-// that no int can hold. The events must be valid.
+// allocation and shuffled batches are not added up, because three rounds of one draw and three of another
+// are not an epoch of six. They remain n events, and more than 10,000 are an error that wraps
+// [ErrNotCovered], as is a count that no int can hold. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {
@@ -392,7 +392,7 @@ func Times(events []Event, n int) ([]Event, error) {
 		case !ok:
 			return nil, fmt.Errorf("event %d: %d rounds of each of %d clients, must be at most 2^63-1 together: %w", i,
 				e.Count, n, ErrNotCovered)
-		case e.Sampling != Allocation || e.Redraw == EachEpoch && e.Count%e.Batches() == 0 || n == 1:
+		case !e.Sampling.HasEpochs() || e.Redraw == EachEpoch && e.Count%e.Batches() == 0 || n == 1:
 			e.Count = together
 			all = append(all, e)
 		case n > maxCopies:

@@ -41,8 +41,8 @@ const Unsampled Sampling = "none"
 // The largest ε of an event with an Other mechanism, and the range of the NoiseMultiplier of
 // LaplaceNoise.
 const (
-	MaxOtherEpsilon = 100
-	minLaplace      = 1. / MaxOtherEpsilon
+	maxOtherEpsilon = 100
+	minLaplace      = 1. / maxOtherEpsilon
 	maxLaplace      = 1e6
 )
 
@@ -60,35 +60,29 @@ func (e Event) validateOther() error {
 	_, err := ParseAdjacency(string(e.Adjacency))
 	errs = append(errs, err)
 	if e.Rate != 0 || e.SampleSize != 0 || e.DatasetSize != 0 || e.Redraw != "" || e.Group > 1 || e.Group < 0 {
-		fail("sample rate, sizes, redraw and group must not be given with mechanism %s", e.Other)
+		fail("sample rate = %v, sample size = %d, N = %d, redraw = %q and group = %d, must not be given with mechanism %s",
+			e.Rate, e.SampleSize, e.DatasetSize, e.Redraw, e.Group, e.Other)
 	}
-	epsilon := false
+	epsilon := e.Other != GaussianNoise && e.Other != LaplaceNoise
 	switch e.Other {
 	case GaussianNoise:
 		errs = append(errs, CheckPositive("noise multiplier", e.NoiseMultiplier))
 	case LaplaceNoise:
 		errs = append(errs, CheckRange("noise multiplier", e.NoiseMultiplier, minLaplace, maxLaplace))
 	case RandomizedResponse:
-		epsilon = true
-		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
 		if err == nil && e.Adjacency != ReplaceOne {
 			fail("adjacency = %q, must be %q with mechanism %s: a record that is not there has no answer", e.Adjacency,
 				ReplaceOne, e.Other)
 		}
-	case PureDP:
-		epsilon = true
-		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
 	case ApproximateDP:
-		epsilon = true
-		errs = append(errs, CheckPositive("epsilon", e.Epsilon))
 		if !(e.Delta > 0 && e.Delta < 1) {
 			fail("delta = %v, must be in (0, 1) with mechanism %s; mechanism %s has δ = 0", e.Delta, e.Other, PureDP)
 		}
 	}
-	if epsilon {
-		errs = append(errs, CheckRange("epsilon", e.Epsilon, 0, MaxOtherEpsilon))
+	if epsilon && !(e.Epsilon > 0 && e.Epsilon <= maxOtherEpsilon) {
+		fail("epsilon = %v, must be in (0, %v] with mechanism %s", e.Epsilon, maxOtherEpsilon, e.Other)
 	}
-	if epsilon != (e.NoiseMultiplier == 0) && epsilon {
+	if epsilon && e.NoiseMultiplier != 0 {
 		fail("noise multiplier = %v, must not be given with mechanism %s", e.NoiseMultiplier, e.Other)
 	}
 	if !epsilon && e.Epsilon != 0 || e.Other != ApproximateDP && e.Delta != 0 {

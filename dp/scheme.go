@@ -182,7 +182,7 @@ func (e Event) Epochs() int {
 // The rounds must be those of one data loader. If the noise changes within an epoch, a record may
 // be in more rounds than epochs begin: an epoch begins at noise σ₁, then the noise becomes σ₂, then
 // the epoch ends and the next one begins at σ₂. Now a record can be in two of t rounds at σ₂. So if
-// rounds differ, all events but the last must be whole epochs. Otherwise the error wraps
+// rounds differ, all such events but the last must be whole epochs. Otherwise the error wraps
 // [ErrNotCovered]. The same holds for random allocation, whose events are checked, but not replaced.
 func Unamplified(events []Event) (all []Event, others bool, err error) {
 	all = slices.Clone(events)
@@ -194,12 +194,15 @@ func Unamplified(events []Event) (all []Event, others bool, err error) {
 		scheme, _ := e.Scheme()
 		return shuffled(e) || scheme == AllocationAddOrRemove && e.Validate() == nil
 	}
-	first := slices.IndexFunc(events, inEpochs)
+	first, last := slices.IndexFunc(events, inEpochs), len(events)-1
+	for last > first && !inEpochs(events[last]) {
+		last--
+	}
 	differ := slices.ContainsFunc(events, func(e Event) bool {
 		return inEpochs(e) && (e.NoiseMultiplier != events[first].NoiseMultiplier || e.Batches() != events[first].Batches())
 	})
 	for i, e := range events {
-		if differ && inEpochs(e) && i != len(events)-1 && e.Count%e.Batches() != 0 {
+		if differ && inEpochs(e) && i != last && e.Count%e.Batches() != 0 {
 			return nil, false, fmt.Errorf("event %d: count = %d, must be whole epochs of %d batches: different "+
 				"rounds follow, and a record could be in more rounds than epochs begin: %w", i, e.Count, e.Batches(),
 				ErrNotCovered)

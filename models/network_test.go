@@ -121,3 +121,65 @@ func TestNetworkScoresAsItPredicts(t *testing.T) {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
+
+// Plain loops over the tensors, in the order and with the shapes that Layers gives, compute the logits. So
+// a reader of exported weights may rely on them.
+func TestLayersDescribeTheParameters(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 2, Height: 4, Width: 4}, nn.Conv{Out: 2, Kernel: 3, Stride: 1}, nn.Dense{Out: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, d := models.NewNetwork("small", net), modeltest.Images(4, 2, 4, 4, 3)
+	params := make([]float32, m.NumParams())
+	m.Init(params, rng.New(1).Stream(rng.Init, 0, 0))
+	for i := range params {
+		params[i] += float32(i%7) / 10 // biases begin at 0
+	}
+	var tensors [][]float64 // weight, bias, weight, bias
+	var shapes [][]int
+	rest := params
+	for _, l := range m.Layers() {
+		for _, tensor := range []*models.Tensor{l.Weight, l.Bias} {
+			if tensor == nil {
+				continue
+			}
+			var values []float64
+			for _, v := range rest[:tensor.Size()] {
+				values = append(values, float64(v))
+			}
+			tensors, shapes, rest = append(tensors, values), append(shapes, tensor.Shape), rest[tensor.Size():]
+		}
+	}
+	if got, want := fmt.Sprint(shapes), "[[2 3 3 2] [2] [3 8] [3]]"; got != want || len(rest) != 0 {
+		t.Fatalf("shapes %v, want %v; %d parameters without a tensor", got, want, len(rest))
+	}
+	logits := make([]float64, 3*4)
+	m.Logits(logits, params, data.Batch{Data: d, Rows: []int32{0, 1, 2, 3}}, m.NewScratch())
+	for i := range 4 {
+		pixel := func(c, y, x int) float64 {
+			scale, shift := d.Images.Scaling(c)
+			return float64(float32(d.Images.Image(i)[c*16+y*4+x])*scale + shift)
+		}
+		var features []float64 // [out][y][x]
+		for out := range 2 {
+			for y := range 2 {
+				for x := range 2 {
+					sum := tensors[1][out]
+					for k := range 18 { // [y][x][in]
+						sum += tensors[0][out*18+k] * pixel(k%2, y+k/6, x+k/2%3)
+					}
+					features = append(features, sum)
+				}
+			}
+		}
+		for class := range 3 {
+			want := tensors[3][class]
+			for j, f := range features {
+				want += tensors[2][class*8+j] * f
+			}
+			if got := logits[i*3+class]; math.Abs(got-want) > 1e-4*(1+math.Abs(want)) {
+				t.Errorf("image %d, class %d: %v, want %v", i, class, got, want)
+			}
+		}
+	}
+}

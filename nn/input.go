@@ -57,8 +57,8 @@ func (in *input) read(x []float32, batch data.Batch, i int) {
 	case images != nil && shape == Shape{images.Channels, images.Height, images.Width}:
 		image, pixels := batch.Image(i), shape.Height*shape.Width
 		for c := range shape.Channels {
-			mean, std := float64(images.Mean[c]), float64(images.Std[c])
-			f32.FromBytes(x[c*pixels:][:pixels], image[c*pixels:][:pixels], float32(1/(255*std)), float32(-mean/std))
+			scale, shift := images.Scaling(c)
+			f32.FromBytes(x[c*pixels:][:pixels], image[c*pixels:][:pixels], scale, shift)
 		}
 	default:
 		panic(fmt.Sprintf("nn: the data set must have images of %v or rows of %d features", shape, shape.Size()))

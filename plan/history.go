@@ -163,7 +163,7 @@ func (r report) checkBounds(events []dp.Event) error {
 		return fmt.Errorf("bounds_epsilon = %.40s, must be a number", epsilon)
 	}
 	listed := func(e dp.Event) bool {
-		return e.Other == dp.PureDP && e.Adjacency == dp.AddOrRemove && e.Epsilon >= spent && e.Count >= 1
+		return e.Other == dp.PureDP && e.Adjacency == dp.AddOrRemove && e.Epsilon >= spent
 	}
 	if spent == 0 || slices.ContainsFunc(events, listed) {
 		return nil

@@ -180,6 +180,12 @@ func TestOtherReleasesNameTheirAdjacency(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
+	for _, name := range []string{"laplace", "gaussian"} {
+		_, err := ReadHistory(strings.NewReader(`[{"mechanism": "`+name+`"}]`), dp.Poisson, "")
+		if err == nil || strings.Count(err.Error(), "noise") != 1 || !strings.Contains(err.Error(), "is missing") {
+			t.Errorf("%s without noise: %v", name, err)
+		}
+	}
 }
 
 // A report of a training with private bounds lists them among its releases. One of an older program does

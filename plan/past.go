@@ -52,8 +52,9 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	missing := func(what string) { errs = append(errs, errors.New(what)) }
 	if sigma := cmp.Or(r.NoiseMultiplier, r.Sigma); sigma != nil {
 		e.NoiseMultiplier = *sigma
-	} else if e.Other == "" {
+	} else if e.Other == "" || e.Other == dp.GaussianNoise || e.Other == dp.LaplaceNoise {
 		missing("noise_multiplier or sigma is missing")
+		e.NoiseMultiplier = 1 // so that it is reported once
 	}
 	if e.Other != "" {
 		return r.other(e, sampling, adjacency, errs)
@@ -82,8 +83,9 @@ func (r eventRow) event(sampling dp.Sampling, adjacency dp.Adjacency) (dp.Event,
 	return e, errors.Join(append(errs, judged.Validate())...)
 }
 
-// other returns the event of a release that is not a round of training. It has the adjacency that rounds
-// have by default, and one release if no count is given.
+// other returns the event of a release that is not a round of training. Its
+// adjacency may be missing only if one is given for all rounds, or if the usual one of their sampling is
+// add-or-remove. If no count is given, it is one release.
 func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency, errs []error) (dp.Event, error) {
 	if e.Sampling != "" && e.Sampling != dp.Unsampled {
 		errs = append(errs, fmt.Errorf("sampling = %q, must not be given with mechanism %s", e.Sampling, e.Other))

@@ -4,14 +4,13 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
+
+	"proactivedp/models"
 )
 
-// Coverage is the fraction of trainings whose test accuracy should be in the interval. quantile is the
-// corresponding number of standard deviations to either side.
-const (
-	Coverage = 0.9
-	quantile = 1.645
-)
+// Coverage is the fraction of trainings whose test accuracy should be in the interval, which reaches
+// models.Quantile standard deviations to either side.
+const Coverage = 0.9
 
 // proxyBias is the error of a proxy at f < 1 in addition to the spread over its seeds. The measured
 // error in results/predictions is smaller.
@@ -32,7 +31,7 @@ func (s *searcher) interval(c *candidate, spread float64) float64 {
 	if c.fraction < 1 {
 		variance += proxyBias * proxyBias
 	}
-	return quantile * math.Sqrt(variance)
+	return models.Quantile * math.Sqrt(variance)
 }
 
 // judged returns how many rows, as models.Metric.Rows counts them, judged the proxies of m seeds, or a lower

@@ -2,9 +2,11 @@ package sim
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"proactivedp/dp"
 	"proactivedp/internal/codec"
@@ -127,20 +129,24 @@ func (k *Checkpoint) Restore(v *Virtual) error {
 // the client adapts its sample sizes. Then it depends on times that the state does not have.
 func (v *Virtual) checkUpdates(s *virtualState) error {
 	var ws Workspace
-	var epoch dp.Allotment
+	var epoch allotted
+	var updates []int // by client and round, so that an epoch is drawn once
 	for i := range s.queue {
-		e := &s.queue[i]
-		if !e.kind.update() || v.cfg.Substitute != nil { // a substitute's updates are not the mechanism's
-			continue
+		if s.queue[i].kind.update() && v.cfg.Substitute == nil { // a substitute's updates are not the mechanism's
+			updates = append(updates, i)
 		}
+	}
+	slices.SortFunc(updates, func(i, j int) int {
+		a, b := &s.queue[i], &s.queue[j]
+		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(a.number, b.number))
+	})
+	for _, i := range updates {
+		e := &s.queue[i]
 		c, round := v.clients[e.client], int(e.number)
 		records := c.mech.DatasetSize
 		switch {
 		case c.mech.Sampling == dp.Allocation:
-			t := c.mech.Batches
-			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), round/t)
-			c.mech.Allot(&epoch, &ws.sampling, &ws.sample)
-			records = len(epoch.Of(round % t))
+			records = len(epoch.allot(c, round, &ws))
 		case c.adapt == 0:
 			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), round)
 			ws.rows = c.mech.SampleOf(ws.rows[:0], c.mech.Sizes.At(round), &ws.sampling, &ws.sample)

@@ -45,10 +45,22 @@ type Client struct {
 	state    clientState
 }
 
-// allotted has the rounds of the records in one epoch of allocation.
+// allotted has the rounds of the records in one epoch of allocation of a client.
 type allotted struct {
 	dp.Allotment
-	epoch int
+	client *Client // nil if no epoch was drawn
+	epoch  int
+}
+
+// allot draws the epoch in which the round is, unless a has it, and returns the records of the round.
+func (a *allotted) allot(c *Client, round int, ws *Workspace) []int32 {
+	t := c.mech.Batches
+	if epoch := round / t; a.client != c || a.epoch != epoch {
+		c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), epoch)
+		c.mech.Allot(&a.Allotment, &ws.sampling, &ws.sample)
+		a.client, a.epoch = c, epoch
+	}
+	return a.Of(round % t)
 }
 
 // clientState is everything about a client that changes. A broadcast is not copied: several clients
@@ -227,16 +239,10 @@ func (c *Client) noise() dp.Noise { return dp.Noise{Name: c.root.Name(), Client:
 // workspace.
 func (c *Client) Sample(ws *Workspace) data.Batch {
 	if c.mech.Sampling == dp.Allocation {
-		t := c.mech.Batches
-		if epoch := c.state.i / t; c.allotted == nil || c.allotted.epoch != epoch {
-			if c.allotted == nil {
-				c.allotted = new(allotted)
-			}
-			c.root.Reseed(&ws.sampling, rng.Sampling, uint32(c.id), epoch)
-			c.mech.Allot(&c.allotted.Allotment, &ws.sampling, &ws.sample)
-			c.allotted.epoch = epoch
+		if c.allotted == nil {
+			c.allotted = new(allotted)
 		}
-		ws.rows = append(ws.rows[:0], c.allotted.Of(c.state.i%t)...)
+		ws.rows = append(ws.rows[:0], c.allotted.allot(c, c.state.i, ws)...)
 		return c.rows.Batch(ws.rows)
 	}
 	c.samples.Reseed(&ws.sampling, c.root, rng.Sampling, uint32(c.id), c.state.i)

@@ -105,7 +105,7 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
+	b, err := pld.Accountant{UpperEnd: true}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
 		return err
 	}

@@ -135,8 +135,8 @@ func TestTheLeastNoiseThatIsCovered(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes := strings.Join(spec.Notes(), "\n")
-	if spec.NoiseMultiplier != pld.MinSigma || !strings.Contains(notes, "σ = 0.05 is the least that is covered") ||
-		strings.Contains(notes, "smallest") {
+	if spec.NoiseMultiplier != pld.MinSigma || !strings.Contains(notes, "σ = 0.05 is the smallest that the accountant accepts") ||
+		strings.Contains(notes, "smallest for which") {
 		t.Errorf("σ = %v, notes %q", spec.NoiseMultiplier, notes)
 	}
 }

@@ -32,9 +32,7 @@ const UsualEpsilon = 1
 // m is the learning rate for the mean of a batch's clipped gradients, in units of the clipping norm
 // C. So it depends neither on the length of the features nor on the batch size s. m is chosen such
 // that the noise of all rounds together moves the model by about chosenWalk. It is at most
-// mostStep, or mostNetworkStep for a network. On phishing, mushrooms and generated tables of 2 and
-// 5 classes, at ε from 0.1 to 3, the accuracy was then within about a point of the best of 24
-// combinations of C and m.
+// mostStep, or mostNetworkStep for a network.
 //
 // For linear regression, weights must be of the right length and not only of the right direction, so m is
 // smaller: the noise of all rounds moves the model by about linearWalk, and m is at most

@@ -21,7 +21,7 @@ func (s Spec) InitialNote() string {
 		return ""
 	}
 	return fmt.Sprintf("the weights in %s (SHA-256 %s). (ε, δ) does not cover them: they must be public; weights that were "+
-		"trained on these records, also privately, add their ε", s.Initial,
+		"trained on these records, even privately, add their ε", s.Initial,
 		s.InitialSHA256)
 }
 

@@ -89,14 +89,15 @@ func (s *Source) view(in inputs) (*data.Dataset, error) {
 const mostKept = 1 << 29
 
 // makeRoom checks that the memory suffices for a new view. Before, it drops the others if all would take
-// too much. A run that still uses one of them keeps it.
+// too much, or if there is no memory for it beside them. A run that still uses one of them keeps it.
 func (s *Source) makeRoom(need int64, what string) error {
-	if s.rowBytes()+need > mostKept {
+	if s.rowBytes()+need > mostKept || memory.Known().Check(need) != nil {
 		for in, d := range s.views {
 			if d.Images == nil {
 				s.drop(in)
 			}
 		}
+		debug.FreeOSMemory()
 	}
 	if err := memory.Known().Check(need); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -123,7 +124,6 @@ func (s *Source) drop(in inputs) {
 			delete(s.models, key)
 		}
 	}
-	debug.FreeOSMemory()
 }
 
 // rowBytes returns the memory of the views that have rows. Scaled images share their pixels.

@@ -116,6 +116,7 @@ func TestLegsAreChecked(t *testing.T) {
 		{func(_ *Spec, l *Stage) { l.Participants = nil }, "number of participants = 0"},
 		{func(s *Spec, _ *Stage) { s.NoiseMultiplier = 1 }, "must be 0, 0 and false"},
 		{func(s *Spec, _ *Stage) { s.Run = 1 }, "must be 0, 0 and false"},
+		{func(s *Spec, _ *Stage) { s.BoundsEpsilon = 1 }, "bounds epsilon of the spec = 1, must be 0"},
 		{func(_ *Spec, l *Stage) { l.Participants[0].Client = 5 }, "client = 5 at place 0"},
 		{func(_ *Spec, l *Stage) { l.Participants = []Participant{participant, participant} }, "client = 0 at place 1"},
 		{func(_ *Spec, l *Stage) {

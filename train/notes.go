@@ -38,7 +38,7 @@ func (s Spec) Notes() []string {
 		notes = append(notes, "the training began with "+s.InitialNote())
 	}
 	if s.TargetEpsilon != 0 && s.NoiseMultiplier <= pld.MinSigma { // less might keep the target, too
-		notes = append(notes, fmt.Sprintf("σ = %v is the least that is covered; the certified ε of a record is at most %v",
+		notes = append(notes, fmt.Sprintf("σ = %v is the smallest that the accountant accepts; the certified ε of a record is at most %v",
 			s.NoiseMultiplier, s.TargetEpsilon))
 	} else if s.TargetEpsilon != 0 {
 		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",

@@ -78,7 +78,7 @@ func (p *Prepared) report(names []rng.Name, account func(dp.Accountant) (claim.P
 // composing accounts for more releases of the same records in addition to the rounds that it is asked
 // about.
 type composing struct {
-	acc  pld.Accountant // not embedded: what it offers besides would leave out more
+	acc  pld.Accountant // not embedded: its other methods would ignore the field more
 	more []dp.Event
 }
 

@@ -279,12 +279,10 @@ func (s *Setting) costsNoMore(ctx context.Context, p *Prepared) error {
 	}
 	if of := s.planned.Adjacency; of != "" { // that of its ε
 		for i := range events {
-			if events[i].Other != "" && events[i].Adjacency == dp.AddOrRemove && of != dp.AddOrRemove {
-				events[i].Epsilon *= 2 // a record is removed and one is added, or that of zeros
-			}
 			events[i].Adjacency = of
 		}
 	}
+	// The lower end leaves the private bounds out: they may leak less.
 	b, err := pld.Accountant{}.Epsilon(ctx, events, p.Delta)
 	if err != nil {
 		return fmt.Errorf("the cost of the setting cannot be compared with ε ≤ %s in its file: %w",

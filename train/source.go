@@ -49,7 +49,8 @@ func (s *Source) Data() *data.Dataset { return s.data }
 func (s *Source) Hash() string { return s.hash() }
 
 // Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. For the same
-// spec it returns the same value to all callers, who must not change it.
+// spec it returns the same value to all callers, who must not change it, until its features are dropped
+// (see makeRoom).
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -66,9 +67,22 @@ func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	return p, err
 }
 
+// PrepareWith prepares the spec as Spec.Prepare does. Specs with the same features share them.
+func (s *Source) PrepareWith(spec Spec, root *rng.Root) (*Prepared, error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
+	if root == nil {
+		root = rng.New(spec.Seed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prepare(spec, root)
+}
+
 // dealt has the settings of a spec that determine a deal; equal ones share it.
 type dealt struct {
-	seed      uint64
+	root      rng.Name
 	split     string
 	holdout   float64
 	fold      int
@@ -94,9 +108,9 @@ func (d deal) of(set *data.Dataset) deal {
 
 // deal splits the data and divides the training rows among the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{spec.Seed, spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
+	key := dealt{root.Name(), spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
 	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 {
-		key.seed = 0 // such a deal does not depend on the seed
+		key.root = rng.Name{} // such a deal does not depend on the root
 	}
 	if d, done := s.deals[key]; done {
 		return d, nil

@@ -13,6 +13,27 @@ import (
 	"proactivedp/rng"
 )
 
+// A source that is given roots deals the rows by them, as Spec.Prepare does, whatever it dealt before.
+func TestPrepareWithARoot(t *testing.T) {
+	source, spec := NewSource(drawn()), smallSpec()
+	for _, root := range []*rng.Root{nil, rng.New(2), rng.New(2).ForRun(1), nil} {
+		got, err := source.PrepareWith(spec, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := spec.Prepare(drawn(), root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Config.Rows[0].Rows, want.Config.Rows[0].Rows) || !slices.Equal(got.Test.Rows, want.Test.Rows) {
+			t.Errorf("with the root %v: other rows than on a source of its own", root.Name())
+		}
+	}
+	if _, err := new(Source).PrepareWith(spec, nil); err == nil {
+		t.Error("a zero source prepares")
+	}
+}
+
 // A source prepares each spec once, and what specs have in common is in memory
 // once: rows by seed, partition, clients and holdout, models, and traces by file.
 func TestSourceKeepsEachThingOnce(t *testing.T) {

@@ -313,6 +313,11 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("initial model = %q, must be the default one with runner = %q: clients would need its "+
 			"file", s.Initial, s.Runner))
 	}
+	if s.Initial != "" {
+		if _, err := CheckExport(s.Initial); err != nil {
+			errs = append(errs, fmt.Errorf("initial model: %w", err))
+		}
+	}
 	if s.Initial == "" && s.InitialSHA256 != "" {
 		errs = append(errs, fmt.Errorf("initial SHA-256 = %s without a file of the initial model", s.InitialSHA256))
 	}
@@ -426,10 +431,7 @@ func (s Spec) config(p parsed) sim.Config {
 // reads the files of traces and puts their hashes into the spec of the result. All errors are
 // reported together.
 func (s Spec) Prepare(d *data.Dataset, root *rng.Root) (*Prepared, error) {
-	if root == nil {
-		root = rng.New(s.Seed)
-	}
-	return NewSource(d).prepare(s, root)
+	return NewSource(d).PrepareWith(s, root)
 }
 
 // finish checks a run whose clients hold n records each, and sets its δ.

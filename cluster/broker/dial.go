@@ -35,7 +35,7 @@ type Peer struct {
 
 // ErrUnusable reports that waiting for a broker does not help: it refuses the user, cannot be trusted,
 // or cannot do what is needed.
-var ErrUnusable = errors.New("refused")
+var ErrUnusable = errors.New("cannot be used")
 
 // Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
 // If waiting does not help, the error wraps ErrUnusable. A lost connection returns by itself.

@@ -5,8 +5,8 @@ import (
 	"math/cmplx"
 )
 
-// The parameters of the wavelets. With 2 scales and 8 angles they are those of kymatio, but for the
-// frequency n/2 of the wider wavelets, which is 0 here.
+// The parameters of the wavelets, with 2 scales and 8 angles as in kymatio (not tested against it), but for
+// the frequency n/2 of the wider wavelets, which is 0 here.
 const (
 	scales   = 2
 	angles   = 8

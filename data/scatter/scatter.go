@@ -1,7 +1,7 @@
 // Package scatter computes scattering transforms of images: averages of the moduli of wavelet
 // transforms (J. Bruna and S. Mallat, "Invariant Scattering Convolution Networks", IEEE TPAMI 35(8),
 // 2013). They are computed for each record without looking at other records, so they cost no privacy.
-// A linear model on them is the best known use of a small budget (F. Tramèr and D. Boneh,
+// A linear model on them was the best at small ε in 2021 (F. Tramèr and D. Boneh,
 // "Differentially Private Learning Needs Better Features (or Much More Data)", ICLR 2021, arXiv
 // 2011.11660).
 //
@@ -16,7 +16,7 @@
 //     λI)^−½ for their correlations Σ.
 //  5. The label of a photo does not change when it is mirrored, so a feature and its mirror image get the
 //     same weight. The fold adds both. This halves the number of parameters and so the energy of the noise.
-//  6. Features are multiplied by a constant, so that a record of natural images has a norm of about Norm.
+//  6. Features are multiplied by a constant, so that the root mean square norm of drawn images is about Norm.
 //
 // Mean, deviation and Σ are not of the data. They are of drawn images with a 1/f spectrum and are part of
 // this package, so they are public. Digits, or other images of one channel, have neither root nor fold
@@ -62,7 +62,7 @@ const (
 	MaxSide = 128
 )
 
-// Norm is about the mean norm of the features of a natural image, as in package hog.
+// Norm is about the root mean square norm of the features of drawn images.
 const Norm = 10
 
 // Name is the text of the zero Map. The text of other maps begins with it.
@@ -289,8 +289,9 @@ func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)
 func (r *recipe) all(ctx context.Context, images *data.Images, n int, progress func(done int)) ([]float32, error) {
 	value := make([]float32, r.features*n)
 	groups := (n + lanes - 1) / lanes
-	var next, done atomic.Int64
-	var told sync.Mutex
+	var next atomic.Int64
+	var told sync.Mutex // guards done and the calls of progress
+	done := 0
 	var wait sync.WaitGroup
 	for range min(groups, runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
@@ -302,9 +303,10 @@ func (r *recipe) all(ctx context.Context, images *data.Images, n int, progress f
 				}
 				count := min(lanes, n-first)
 				w.transform(images, first, count, value[first*r.features:])
-				if all := int(done.Add(int64(count))); progress != nil {
+				if progress != nil {
 					told.Lock()
-					progress(all)
+					done += count
+					progress(done)
 					told.Unlock()
 				}
 			}

@@ -91,8 +91,8 @@ func modulus(x []complex128) []complex128 {
 }
 
 // The channels are those of the definitions, by convolution of numbers in float64 at all pixels: the
-// narrower wavelets within rounding. The wider ones are computed at every second pixel, and the modulus
-// of what they filter has higher frequencies than that can have.
+// narrower wavelets within rounding. The wider ones are computed at every second pixel, which is too coarse
+// for the modulus, so their tolerance is larger.
 func TestChannelsAgainstDirectConvolution(t *testing.T) {
 	d := pictures(1, 1, 14, 9)
 	got, g := raw(t, d)

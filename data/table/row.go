@@ -90,7 +90,8 @@ const (
 
 // grow makes room for the numbers of a row. While the numbers move, they are in memory twice, so they should
 // move while they are few. The part of the file that was read shows how many there will be; memory that is
-// never used takes no space. If the size of the file is not known, there is room for a quarter more.
+// never used takes no space. If the size of the file is not known, there is room for a quarter more,
+// as for a zip archive, which is not read at the file's own position.
 func (p *parser) grow() error {
 	have, row := len(p.value), p.set.Features
 	if have+row <= cap(p.value) {

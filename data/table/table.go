@@ -94,7 +94,7 @@ type Kept struct {
 }
 
 // Is reports whether a path names a table, by its suffix: .csv or .tsv, possibly followed by the
-// ending of a compressed file. For a zip archive, it is the path of the file in it, see unpack.Name.
+// ending of a compressed file. Pass unpack.Name(path), which looks into a zip archive.
 func Is(path string) bool {
 	end := kind(path)
 	return end == ".csv" || end == ".tsv"

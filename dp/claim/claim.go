@@ -57,9 +57,7 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 		if err := e.Validate(); err != nil {
 			return Claim{}, fmt.Errorf("event %d: %w", i, err)
 		}
-		if e.Other == "" || i == 0 {
-			c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
-		}
+		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
 		c.Rounds = plus(c.Rounds, e.Count)
 		c.GradComps = plus(c.GradComps, times(e.Count, e.ExpectedSize()))
 	}

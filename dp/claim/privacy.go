@@ -107,12 +107,6 @@ func account(ctx context.Context, acc dp.Accountant, kinds []history, shared boo
 	// Composition does not depend on the order of the rounds.
 	var all []dp.Event
 	for _, r := range kinds {
-		for _, e := range r.events {
-			if e.Sampling == dp.Shuffle && r.clients > 1 { // each client has separate draws
-				return Privacy{}, fmt.Errorf("%s of %d clients that share records, must be of one client: %w",
-					samplingName(e.Sampling), r.clients, dp.ErrNotCovered)
-			}
-		}
 		together, err := dp.Times(r.events, r.clients)
 		if err != nil {
 			return Privacy{}, err

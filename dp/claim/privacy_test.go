@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/dp/gdp"
 	"proactivedp/dp/pld"
 )
 
@@ -257,5 +258,17 @@ func TestClientsWithoutRounds(t *testing.T) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Clients that share shuffled records have separate draws: 25 rounds of 10 batches begin three epochs for each
+// client, so two clients pay for six Gaussian rounds.
+func TestClientsThatShuffleSharedRecords(t *testing.T) {
+	e := dp.Event{Sampling: dp.Shuffle, Adjacency: dp.ZeroOut, NoiseMultiplier: 2, Rate: 0.1, Count: 25, Redraw: dp.EachEpoch}
+	p, err := OfClients(t.Context(), gdp.Accountant{}, []dp.Event{e}, 2, true, 1e-5)
+	want, wantErr := gdp.Epsilon(math.Sqrt(6)/2, 1e-5)
+	if err := errors.Join(err, wantErr); err != nil || p.PerRecord.EpsilonUpper == nil ||
+		math.Abs(*p.PerRecord.EpsilonUpper/want-1) > 1e-6 {
+		t.Errorf("%+v, want ε = %v; %v", p.PerRecord, want, err)
 	}
 }

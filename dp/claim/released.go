@@ -13,7 +13,7 @@ import (
 // rounds have a noise name if the noise of all clients is from one run of one root. They have none
 // if each client has its own root, because nobody knows which client holds a record. Released
 // returns nil for ledgers without rounds, for disjoint data under two mechanisms, and for more unfinished
-// epochs of allocation than [dp.Times] lists.
+// epochs than [dp.Times] lists.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {
@@ -26,7 +26,7 @@ func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 			for _, r := range kinds {
 				for _, e := range r.events {
 					together, err := dp.Times([]dp.Event{e}, r.clients)
-					if err != nil && e.Sampling == dp.Allocation {
+					if err != nil && e.Sampling.HasEpochs() {
 						return nil // too many draws to list
 					} else if err != nil {
 						together = ofAll(e, r.clients)

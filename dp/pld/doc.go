@@ -74,7 +74,7 @@
 // profile, δ at many ε, needs only a few contours (see profile.go).
 //
 // Thousands of different rounds have a lower end by fewer and cheaper ones, and an upper end by mixtures
-// (group.go). If there are more than a hundred, parameters are chosen from a sketch, which has few.
+// (many.go). If there are more than a hundred, parameters are chosen from a sketch, which has few.
 //
 // One epoch of allocation and one round of a group have losses without a closed form. Two discrete
 // losses bound them from both sides at every order (law.go, measure.go, crowd.go). A discrete loss

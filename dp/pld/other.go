@@ -13,15 +13,20 @@ import (
 const laplaceCells = 2000
 
 // withOthers adds the other releases to all queries for the ends of an answer. If least is nil, most[0]
-// also gives the lower end.
+// also gives the lower end of the rounds.
 func (q query) withOthers(least [][]query, most []query) ([][]query, []query, error) {
-	if least == nil {
+	given := slices.ContainsFunc(q.others, func(e dp.Event) bool { return e.Other != dp.GaussianNoise })
+	switch {
+	case least != nil || !given: // Gaussian noise has the same cost from below and above
+	case q.upperEnd:
+		least = [][]query{nil}
+	default:
 		least = [][]query{{most[0]}}
 	}
 	var below, above []spec
 	for _, e := range q.others {
-		l, u := spec{q: 1, sigma: e.NoiseMultiplier, count: float64(e.Count)}, spec{}
-		u = l
+		u := spec{q: 1, sigma: e.NoiseMultiplier, count: float64(e.Count)}
+		l := u
 		if e.Other != dp.GaussianNoise {
 			l.given, u.given = otherMeasures(e)
 		}

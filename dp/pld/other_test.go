@@ -168,17 +168,62 @@ func TestOtherReleasesThatAreRefused(t *testing.T) {
 		many = append(many, otherRelease(dp.LaplaceNoise, float64(1+i), 0, 1))
 	}
 	for want, events := range map[string][]dp.Event{
-		"group = 3 of the rounds":          {group, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
-		"must be add-or-remove as in":      {event(0.01, 1, 500), replaced},
-		"at least one round of training":   {otherRelease(dp.LaplaceNoise, 2, 0, 1)},
-		"must be at most 16: count equal":  append(many, event(0.01, 1, 500)),
-		"noise multiplier = 1e-09, must":   {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1e-9, 0, 1)},
-		"count = 4611686018427387904, mus": {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1, 0, 1<<62)},
-		"delta = 1e-05, must be above":     {event(0.01, 1, 500), otherRelease(dp.ApproximateDP, 0.1, 1e-6, 10)},
+		"group = 3 of the rounds":                     {group, otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"event 1: mechanism laplace: adja":            {event(0.01, 1, 500), replaced},
+		"event 1: noise multiplier = 1e-09":           {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1e-9, 500)},
+		"event 2: group = 3, must be 0 as in event 1": {otherRelease(dp.LaplaceNoise, 2, 0, 1), event(0.01, 1, 500), group},
+		"at least one round of training":              {otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"must be at most 16: count equal":             append(many, event(0.01, 1, 500)),
+		"noise multiplier = 1e-09, must":              {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1e-9, 0, 1)},
+		"count = 4611686018427387904, mus":            {event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 1, 0, 1<<62)},
+		"delta = 1e-05, must be above":                {event(0.01, 1, 500), otherRelease(dp.ApproximateDP, 0.1, 1e-6, 10)},
 	} {
 		if _, err := (Accountant{}).Epsilon(t.Context(), events, 1e-5); !errors.Is(err, dp.ErrNotCovered) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, must say %q", err, want)
+		}
+	}
+}
+
+// Another release after an unfinished epoch is not a round that follows it.
+func TestUnfinishedEpochBeforeAnotherRelease(t *testing.T) {
+	unfinished := shuffledBatches(3, 10, 2, dp.ZeroOut)
+	unfinished.Count--
+	laplace := otherRelease(dp.LaplaceNoise, 2, 0, 1)
+	laplace.Adjacency = dp.ZeroOut
+	epsilon(t, Accountant{UpperEnd: true}, 1e-5, shuffledBatches(4, 10, 2, dp.ZeroOut), unfinished, laplace)
+}
+
+// Without the lower end that has to be computed separately, the upper end is the same.
+func TestUpperEndAlone(t *testing.T) {
+	many := []dp.Event{otherRelease(dp.GaussianNoise, 20, 0, 1)}
+	for i := range maxSpecs + 100 {
+		many = append(many, event(0.01*(1+float64(i)*1e-5), 1.5, 1))
+	}
+	for name, events := range map[string][]dp.Event{
+		"Laplace noise": {event(0.01, 1, 500), otherRelease(dp.LaplaceNoise, 2, 0, 1)},
+		"many rounds":   many,
+	} {
+		both, alone := epsilon(t, Accountant{}, 1e-5, events...), epsilon(t, Accountant{UpperEnd: true}, 1e-5, events...)
+		if both.Kind != dp.Interval || alone.Kind != dp.Upper || both.EpsilonLower <= 0 || alone.EpsilonUpper != both.EpsilonUpper {
+			t.Errorf("%s: %+v, without a lower end %+v", name, both, alone)
+		}
+	}
+	gaussian := []dp.Event{event(0.01, 1, 500), otherRelease(dp.GaussianNoise, 2, 0, 1)}
+	if b := epsilon(t, Accountant{UpperEnd: true}, 1e-5, gaussian...); b.Kind != dp.Interval || b.EpsilonLower < 0.99*b.EpsilonUpper {
+		t.Errorf("Gaussian noise has its own lower end: %+v", b)
+	}
+}
+
+// The limit of a contour is that of the rounds, however many releases are composed for one answer.
+func TestLimitOfAContourDoesNotGrow(t *testing.T) {
+	q := query{effort: free(t), directions: []direction{remove, add}, accuracy: 0.1}
+	for i := range 150 {
+		q.specs = append(q.specs, spec{q: 0.01, sigma: 2 + float64(i)/1000, count: 1})
+	}
+	for range 2 {
+		if _, _, err := q.epsilonEnds(1e-5); err != nil || q.most != maxWork*2.5 {
+			t.Errorf("limit %v, want %v; %v", q.most, maxWork*2.5, err)
 		}
 	}
 }

@@ -28,8 +28,8 @@ type Accountant struct {
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
 	// UpperEnd skips lower ends that have to be computed separately: those of fixed-size samples,
-	// shuffled batches, allocation and groups. Their Bound is then dp.Upper. Searches set it to save
-	// time.
+	// shuffled batches, allocation and groups, of more than 1024 different rounds, and of rounds together
+	// with other releases than Gaussian noise. Their Bound is then dp.Upper. Searches set it to save time.
 	UpperEnd bool
 }
 
@@ -119,7 +119,7 @@ func (a Accountant) deltas(ctx context.Context, events []dp.Event, epsilons []fl
 
 // kind returns dp.Upper for rounds without a known attack, as before the end of the first epoch.
 func (q query) kind(k dp.Kind, lower float64) dp.Kind {
-	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd && q.directions[0] == fixed) {
+	if k == dp.Interval && lower == 0 && (len(q.events) > 0 || q.upperEnd) {
 		return dp.Upper
 	}
 	return k

@@ -48,22 +48,23 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
-	if all := len(events); all == 0 {
+	first := slices.IndexFunc(events, func(e dp.Event) bool { return e.Other == "" })
+	if len(events) == 0 {
 		wrong.notCovered("no events")
-	} else if events, q.others = rounds(events); len(events) == 0 {
-		wrong.notCovered("events of mechanism %s only, must have at least one round of training", q.others[0].Other)
+	} else if first < 0 {
+		wrong.notCovered("events of mechanism %s only, must have at least one round of training", events[0].Other)
 	} else {
-		q.checkOthers(events[0], &wrong)
-		q.sampling, q.adjacency = events[0].Sampling, events[0].Adjacency
+		q.checkOthers(events, first, &wrong)
+		q.sampling, q.adjacency = events[first].Sampling, events[first].Adjacency
 		counted, _, err := dp.Unamplified(events)
 		if err != nil {
 			wrong.uncovered = append(wrong.uncovered, err)
 			counted = events
 		}
-		q.take(events, counted, &wrong)
-		if events[0].Validate() == nil {
+		q.take(events, counted, first, &wrong)
+		if events[first].Validate() == nil {
 			var err error
-			if q.directions, err = directionsOf(counted[0]); err != nil {
+			if q.directions, err = directionsOf(counted[first]); err != nil {
 				wrong.uncovered = append(wrong.uncovered, err)
 			}
 		}
@@ -74,18 +75,22 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 	return q, wrong.err()
 }
 
-// take merges equal events of counted and records which events cannot be accounted for.
-func (q *query) take(events, counted []dp.Event, wrong *faults) {
+// take merges equal rounds of counted and records which rounds cannot be accounted for. The first of them
+// is event first.
+func (q *query) take(events, counted []dp.Event, first int, wrong *faults) {
 	index := map[[2]float64]int{}
 	var rounds float64
 	for i, e := range events {
+		if e.Other != "" {
+			continue
+		}
 		if err := e.Validate(); err != nil {
 			wrong.invalid = append(wrong.invalid, fmt.Errorf("event %d: %w", i, err))
 			continue
 		}
 		if e.Adjacency != q.adjacency || e.Sampling != q.sampling {
-			wrong.notCovered("event %d: %s, %s sampling, must be %s, %s sampling as in event 0", i, e.Adjacency,
-				e.Sampling, q.adjacency, q.sampling)
+			wrong.notCovered("event %d: %s, %s sampling, must be %s, %s sampling as in event %d", i, e.Adjacency,
+				e.Sampling, q.adjacency, q.sampling, first)
 		}
 		for _, err := range []error{
 			dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma),
@@ -95,8 +100,8 @@ func (q *query) take(events, counted []dp.Event, wrong *faults) {
 				wrong.notCovered("event %d: %w", i, err)
 			}
 		}
-		if max(e.Group, 1) != max(events[0].Group, 1) { // 0 and 1 are both one record
-			wrong.notCovered("event %d: group = %d, must be %d as in event 0", i, e.Group, events[0].Group)
+		if max(e.Group, 1) != max(events[first].Group, 1) { // 0 and 1 are both one record
+			wrong.notCovered("event %d: group = %d, must be %d as in event %d", i, e.Group, events[first].Group, first)
 		}
 		if e.Sampling.HasEpochs() || e.Group > 1 {
 			q.events = append(q.events, e)
@@ -167,22 +172,6 @@ func directionsOf(e dp.Event) ([]direction, error) {
 		dp.ErrNotCovered)
 }
 
-// rounds separates rounds of training from other releases.
-func rounds(events []dp.Event) (training, others []dp.Event) {
-	other := func(e dp.Event) bool { return e.Other != "" }
-	if !slices.ContainsFunc(events, other) {
-		return events, nil
-	}
-	for _, e := range events {
-		if other(e) {
-			others = append(others, e)
-		} else {
-			training = append(training, e)
-		}
-	}
-	return training, others
-}
-
 // spent returns the δ of the other releases together.
 func (q query) spent() float64 {
 	sum := 0.0
@@ -192,30 +181,37 @@ func (q query) spent() float64 {
 	return sum
 }
 
-// checkOthers records which of the other releases cannot be composed with rounds like first.
-func (q *query) checkOthers(first dp.Event, wrong *faults) {
-	if n := len(q.others); n > maxMeasures {
-		wrong.notCovered("%d releases of other mechanisms, must be at most %d: count equal ones together", n, maxMeasures)
-	}
-	for _, e := range q.others {
-		if err := e.Validate(); err != nil {
-			wrong.invalid = append(wrong.invalid, fmt.Errorf("mechanism %s: %w", e.Other, err))
+// checkOthers takes the other releases of events. It records which of them cannot be composed with rounds
+// like event first.
+func (q *query) checkOthers(events []dp.Event, first int, wrong *faults) {
+	rounds := events[first]
+	for i, e := range events {
+		if e.Other == "" {
 			continue
 		}
-		if e.Adjacency != first.Adjacency {
-			wrong.notCovered("mechanism %s: adjacency = %s, must be %s as in the rounds", e.Other, e.Adjacency, first.Adjacency)
+		q.others = append(q.others, e)
+		if err := e.Validate(); err != nil {
+			wrong.invalid = append(wrong.invalid, fmt.Errorf("event %d: mechanism %s: %w", i, e.Other, err))
+			continue
 		}
-		if first.Group > 1 {
-			wrong.notCovered("mechanism %s: group = %d of the rounds, must be 1", e.Other, first.Group)
+		if e.Adjacency != rounds.Adjacency {
+			wrong.notCovered("event %d: mechanism %s: adjacency = %s, must be %s as in the rounds", i, e.Other, e.Adjacency,
+				rounds.Adjacency)
+		}
+		if rounds.Group > 1 {
+			wrong.notCovered("event %d: mechanism %s: group = %d of the rounds, must be 1", i, e.Other, rounds.Group)
 		}
 		if e.Other == dp.GaussianNoise {
 			if err := dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma); err != nil {
-				wrong.notCovered("mechanism %s: %w", e.Other, err)
+				wrong.notCovered("event %d: mechanism %s: %w", i, e.Other, err)
 			}
 		}
 		if e.Count > MaxRounds {
-			wrong.notCovered("mechanism %s: count = %v, must be at most %v", e.Other, e.Count, MaxRounds)
+			wrong.notCovered("event %d: mechanism %s: count = %v, must be at most %v", i, e.Other, e.Count, MaxRounds)
 		}
+	}
+	if n := len(q.others); n > maxMeasures {
+		wrong.notCovered("%d releases of other mechanisms, must be at most %d: count equal ones together", n, maxMeasures)
 	}
 }
 
@@ -305,7 +301,7 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 		return form.boundEpsilon(delta)
 	}
 	// Many different rounds take most of their time to make the rules, not for the steps.
-	*q.effort = effort{q.ctx, q.most * min(4, 1+float64(len(q.specs))/100), q.left}
+	q.most = maxWork * min(4, 1+float64(len(q.specs))/100)
 	lower, upper = q.composeEpsilon(delta)
 	return lower, upper, nil
 }
@@ -441,14 +437,18 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 		}
 		return [][]query{{attack}}, []query{q}, nil
 	case len(q.specs) > maxSpecs && q.exact() == nil:
-		l := q
-		l.specs, l.accuracy = cheaper(q.ctx, q.specs), max(q.accuracy, 1e-2) // cheaper rounds are off by more
+		least = [][]query{nil}
+		if !q.upperEnd {
+			l := q
+			l.specs, l.accuracy = cheaper(q.ctx, q.specs), max(q.accuracy, 1e-2) // cheaper rounds are off by more
+			least = [][]query{{l}}
+		}
 		m := q
 		if m.specs = costlier(q.ctx, q.specs); q.directions[0] != remove {
-			return [][]query{{l}}, []query{m}, nil
+			return least, []query{m}, nil
 		}
 		q.specs = mixtures(q.specs)
-		return [][]query{{l}}, []query{q, m}, nil
+		return least, []query{q, m}, nil
 	}
 	return nil, []query{q}, nil
 }

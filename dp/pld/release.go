@@ -22,8 +22,9 @@ type release struct {
 	peeled  bool
 	rest    []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
 	// sketch is about the same release with few different rounds, or nil. It serves to choose
-	// parameters, which need not be exact.
+	// parameters, which need not be exact. few are its rounds.
 	sketch *release
+	few    []spec
 }
 
 // planner returns the release from which parameters are chosen.
@@ -44,9 +45,9 @@ type spec struct {
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
-	r := &release{effort: e}
-	if few := sketched(specs); few != nil {
-		r.sketch = newRelease(e, d, few, budget, threshold)
+	r := &release{effort: e, few: sketched(specs)}
+	if r.few != nil {
+		r.sketch = newRelease(e, d, r.few, budget, threshold)
 	}
 	var sampled float64
 	known := map[[2]float64]int{}

@@ -65,9 +65,9 @@ func (q query) look(d direction, delta, accuracy float64) (lower, upper, fall fl
 		return 0, upper, 0
 	}
 	whole := r.search(s, delta)
-	if few := sketched(q.specs); few != nil {
+	if r.few != nil {
 		about := q
-		about.specs = few
+		about.specs = r.few
 		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy))
 		whole.expect(eps, fall)
 	}

@@ -49,8 +49,9 @@ const (
 // Accountant composes Rényi divergences. Its Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one. A release of more than 768 different rounds costs slightly more than its
-// sum, see grouped. All events must have the same sampling and adjacency; rates and noise may
+// under replace-one. More than 768 different rounds cost more than their sum, see merged. At orders
+// below 10, that was at most 3 % under add-or-remove and a third under replace-one, for rates and noise
+// that change by a factor of 16 and 4. All events must have the same sampling and adjacency; rates and noise may
 // differ. The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of
 // different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
 type Accountant struct {
@@ -71,7 +72,7 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 		return dp.Bound{}, err
 	}
 	if r.totalVariation() > delta {
-		g := r.grouped(maxPairs)
+		g := r.merged(maxPairs)
 		b.Epsilon = a.least(func(alpha float64) float64 { return epsilon(alpha, g.divergence(ctx, alpha), delta) })
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -89,7 +90,7 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	if err != nil {
 		return dp.Bound{}, err
 	}
-	g := r.grouped(maxPairs)
+	g := r.merged(maxPairs)
 	l := a.least(func(alpha float64) float64 { return logDelta(alpha, g.divergence(ctx, alpha), epsilon) })
 	if err := context.Cause(ctx); err != nil {
 		return dp.Bound{}, err

@@ -29,7 +29,7 @@ type Round struct{ Q, Sigma, Count float64 }
 // Cell is a number of rounds that are about equal.
 type Cell struct {
 	Count  float64
-	Node   [4]int     // indexes of the corners
+	Node   [4]int     // indexes of the corners; of those that are not needed it may be any index
 	Weight [4]float64 // their mean probabilities. Their sum is 1, and those of corners that are not needed are 0.
 }
 
@@ -62,6 +62,9 @@ func grid(rounds []Round, width float64, most int, top bool) (nodes []Round, cel
 			cellAt[[2]int{i, j}] = at
 			var c Cell
 			for k := range c.Node {
+				if top && k != 2 {
+					continue
+				}
 				place := [2]int{min(i+k/2, len(rates)-1), min(j+k%2, len(noises)-1)}
 				n, ok := nodeAt[place]
 				if !ok {

@@ -57,7 +57,7 @@ func TestTopCorner(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rounds := drawn(r, 1, 10)
 	rounds = append(rounds, Round{rounds[0].Q * 1.3, rounds[0].Sigma * 0.8, 1})
-	nodes, cells := Of(rounds, 4, true)
+	nodes, cells := Of(rounds, 1, true)
 	if len(cells) != 1 || cells[0].Weight != [4]float64{0, 0, 1, 0} {
 		t.Fatalf("%+v", cells)
 	}

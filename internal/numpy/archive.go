@@ -210,38 +210,16 @@ type archive struct {
 	files []*zip.File
 }
 
-// maxDirectory is the largest size of an archive's directory, in bytes.
-const maxDirectory = 16 << 20
-
-// openArchive reads the directory of an archive.
+// openArchive reads the list of an archive's arrays.
 func openArchive(path string, f *os.File, size int64) (*archive, error) {
-	list := &listing{file: f, left: maxDirectory}
-	z, err := zip.NewReader(list, size)
+	z, err := unpack.OpenZip(f, size)
 	if errors.Is(err, zip.ErrFormat) {
 		return nil, fmt.Errorf("%s: this is not an archive of NumPy, or it is damaged", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	list.done = true
 	return &archive{path, size, z.File}, nil
-}
-
-// listing is a file from which only a limited number of bytes can be read until done is set.
-type listing struct {
-	file io.ReaderAt
-	left int64
-	done bool
-}
-
-// ReadAt implements io.ReaderAt.
-func (l *listing) ReadAt(to []byte, at int64) (int, error) {
-	if !l.done {
-		if l.left -= int64(len(to)); l.left < 0 {
-			return 0, fmt.Errorf("%w: a list of arrays of more than %d bytes", bounded.ErrTooLarge, int64(maxDirectory))
-		}
-	}
-	return l.file.ReadAt(to, at)
 }
 
 func (a *archive) fault(format string, args ...any) error {
@@ -288,7 +266,7 @@ const mostExpansion = 1032
 func (a *archive) array(f *zip.File) (*array, error) {
 	name := arrayName(f)
 	size, packed := f.UncompressedSize64, f.CompressedSize64
-	if f.Flags&1 != 0 {
+	if f.Flags&unpack.Encrypted != 0 {
 		return nil, a.fault("%s is encrypted, must be unencrypted", name)
 	}
 	if packed > uint64(a.size) || size/mostExpansion > packed+1 {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"proactivedp/internal/bounded"
 	"proactivedp/internal/memory"
 	"proactivedp/internal/testkit"
 )
@@ -210,21 +209,6 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 	}
 	_, err = parse(t, "f.npz", file, Options{Unlabelled: true, Memory: 1 << 20})
 	if !errors.Is(err, memory.ErrTooLittle) {
-		t.Error(err)
-	}
-}
-
-// The list of an archive's arrays is bounded.
-func TestListIsBounded(t *testing.T) {
-	l := &listing{file: bytes.NewReader(make([]byte, 100)), left: 10}
-	if _, err := l.ReadAt(make([]byte, 8), 0); err != nil {
-		t.Error(err)
-	}
-	if _, err := l.ReadAt(make([]byte, 8), 0); !errors.Is(err, bounded.ErrTooLarge) {
-		t.Error(err)
-	}
-	l.done = true
-	if _, err := l.ReadAt(make([]byte, 8), 0); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -102,7 +101,7 @@ func readSafetensors(f *os.File, size int64, want []Array) error {
 	if err := binary.Read(f, binary.LittleEndian, &length); err != nil {
 		return fault("the file ends in the length of the header")
 	}
-	if size < 8 || length > maxTensorHeader || int64(length) > size-8 {
+	if length > maxTensorHeader || int64(length) > size-8 {
 		return fault("the header has %d bytes, must be at most %d and end with the file", length, maxTensorHeader)
 	}
 	text := make([]byte, length)
@@ -133,7 +132,7 @@ func readSafetensors(f *os.File, size int64, want []Array) error {
 			return err
 		}
 		start, end, most := t.Place[0], t.Place[1], size-8-int64(length)
-		if start < 0 || end < start || end > most || end-start != 4*int64(len(of.Values)) || start > math.MaxInt64-8-int64(length) {
+		if start < 0 || end < start || end > most || end-start != 4*int64(len(of.Values)) {
 			return fault("%s: bytes %d to %d of %d, must be %d inside the file", of.Name, start, end, most, 4*len(of.Values))
 		}
 		values := io.NewSectionReader(f, 8+int64(length)+start, end-start)

@@ -193,7 +193,9 @@ type watchedReader struct {
 func (r *watchedReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	r.read += float64(n)
-	r.show(r.read / r.size)
+	if n > 0 {
+		r.show(r.read / r.size)
+	}
 	return n, err
 }
 

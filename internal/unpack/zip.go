@@ -14,13 +14,44 @@ import (
 	"proactivedp/internal/bounded"
 )
 
+// maxDirectory is the largest size of the list of an archive's files, in bytes.
+const maxDirectory = 16 << 20
+
+// Encrypted is the flag of an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
+const Encrypted = 1
+
+// OpenZip reads the list of the files in a zip archive of size bytes. The memory for the list is bounded.
+func OpenZip(f io.ReaderAt, size int64) (*zip.Reader, error) {
+	list := &listing{file: f, left: maxDirectory}
+	z, err := zip.NewReader(list, size)
+	list.done = true
+	return z, err
+}
+
+// listing is a file from which only a limited number of bytes can be read until done is set.
+type listing struct {
+	file io.ReaderAt
+	left int64
+	done bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (l *listing) ReadAt(to []byte, at int64) (int, error) {
+	if !l.done {
+		if l.left -= int64(len(to)); l.left < 0 {
+			return 0, fmt.Errorf("%w: a list of files of more than %d bytes", bounded.ErrTooLarge, int64(maxDirectory))
+		}
+	}
+	return l.file.ReadAt(to, at)
+}
+
 // entry returns the only file of a zip archive. It does not count folders and what macOS adds.
 func entry(f *os.File) (*zip.File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(f, info.Size())
+	z, err := OpenZip(f, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +61,10 @@ func entry(f *os.File) (*zip.File, error) {
 			found = append(found, e)
 		}
 	}
-	const encrypted = 1 // of the flags, APPNOTE.TXT of PKWARE, section 4.4.4
 	switch {
 	case len(found) != 1:
 		return nil, fmt.Errorf("this is %s of %d files, must have one: %s", Zip, len(found), Zip.Advice())
-	case found[0].Flags&encrypted != 0:
+	case found[0].Flags&Encrypted != 0:
 		return nil, fmt.Errorf("this is an encrypted zip archive: %s", Zip.Advice())
 	}
 	return found[0], nil
@@ -54,7 +84,7 @@ func inZip(f *os.File) (*bufio.Reader, error) {
 }
 
 // TextFile is [Text] for a file that r reads from its beginning. It also reads the text in a zip archive that
-// has only that file.
+// has only that file. This does not go through r, so r shows no progress for it.
 func TextFile(f *os.File, r io.Reader) (*bufio.Reader, error) {
 	in, err := Reader(r)
 	if err != nil {

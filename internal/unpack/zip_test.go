@@ -2,11 +2,15 @@ package unpack
 
 import (
 	"archive/zip"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/internal/bounded"
 )
 
 // writeZip writes a zip archive of files with these names and contents, and returns its path.
@@ -78,5 +82,26 @@ func TestTextInAZip(t *testing.T) {
 		if KindOf(path) != Zip || filepath.Base(path) == "two.zip" && Name(path) != path {
 			t.Errorf("%s: kind %q, named %s", path, KindOf(path), Name(path))
 		}
+	}
+}
+
+// The list of an archive's files is bounded, for every reader of one.
+func TestListIsBounded(t *testing.T) {
+	long := [2]string{strings.Repeat("n", 60_000), ""}
+	path := writeZip(t, "long.zip", slices.Repeat([][2]string{long}, maxDirectory/60_000+1)...)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenZip(f, info.Size()); !errors.Is(err, bounded.ErrTooLarge) {
+		t.Errorf("a list of more than %d bytes: %v", maxDirectory, err)
+	}
+	if _, err := TextFile(f, f); !errors.Is(err, bounded.ErrTooLarge) {
+		t.Errorf("a text in it: %v", err)
 	}
 }

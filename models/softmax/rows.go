@@ -61,8 +61,7 @@ func (p *pixels) load(numbers []int32) {
 	p.n = len(numbers)
 	area := p.images.Height * p.images.Width
 	for c := range p.images.Channels {
-		mean, std := float64(p.images.Mean[c]), float64(p.images.Std[c])
-		scale, shift := float32(1/(255*std)), float32(-mean/std)
+		scale, shift := p.images.Scaling(c)
 		for i, number := range numbers {
 			from, to := p.images.Image(int(number))[c*area:][:area], p.x[i*p.width+c*area:][:area]
 			f32.FromBytes(to, from, scale, shift)

@@ -486,9 +486,18 @@ func TestCellIgnoresAForeignCheckpoint(t *testing.T) {
 	}
 }
 
-// A job whose clock is a file, of compute times or of latencies, is refused by name; one with any
-// other clock is read.
+// A job with a file of initial weights, or whose clock is a file, of compute times or of latencies, is
+// refused by name; one with any other clock is read.
 func TestJobsReadNoFiles(t *testing.T) {
+	initial := smallSpec()
+	initial.Initial = "w.npz"
+	text, err := json.Marshal(map[string]any{"kind": "trial", "train": initial, "data_sha256": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := readCell(text); err == nil || !strings.Contains(err.Error(), `initial = "w.npz" is a file`) {
+		t.Errorf("initial weights: error %v", err)
+	}
 	for clock, file := range map[string]bool{"trace:times.csv": true, "constant:2ms": false, "exponential:2ms": false} {
 		for name, set := range map[string]func(*train.Spec){
 			"compute": func(s *train.Spec) { s.Compute = clock },

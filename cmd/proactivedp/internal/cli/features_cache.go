@@ -3,38 +3,38 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/codec"
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
 	filesystem "proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/internal/sealed"
+	"proactivedp/rng"
 )
 
 // featuresFormat is the format of a file of features: a featuresKey as JSON, then the rows as
-// little-endian float32. A change of the transform or of the defaults of its options raises Version.
+// little-endian float32.
 var featuresFormat = sealed.Format{Magic: "proactivedp features\n", Version: 1, Name: "file of features"}
 
 // featuresKey says which features a file has. It holds everything that their bits depend on.
 type featuresKey struct {
-	Data      string `json:"data_sha256"`
-	Recipe    string `json:"features"`
-	Constants string `json:"constants_sha256"`
-	Kernels   string `json:"kernels"`
-	Arch      string `json:"arch"`
-	Records   int    `json:"records"`
-	Width     int    `json:"width"`
+	Data    string `json:"data_sha256"`
+	Recipe  string `json:"features"`
+	Drawn   string `json:"drawn_sha256"` // of the features of a drawn image, by which another transform is noticed
+	Kernels string `json:"kernels"`
+	Arch    string `json:"arch"`
+	Records int    `json:"records"`
+	Width   int    `json:"width"`
 }
 
 // featurer computes features, shows the progress, and keeps them in a folder.
@@ -49,17 +49,18 @@ type featurer struct {
 // apply computes the features of d, or reads those of an earlier run. Features without constants take
 // less time than to keep them.
 func (f featurer) apply(d *data.Dataset, m data.FeatureMap) (*data.Dataset, error) {
-	if m.Constants() == "" {
-		return m.Apply(f.ctx, d, nil)
-	}
 	n, err := m.Features(d)
 	if err != nil {
 		return nil, err
 	}
-	if f.dir == "" || d.Len() == 0 {
+	if m.Constants() == "" || f.dir == "" || d.Len() == 0 {
 		return f.compute(d, m)
 	}
-	key, err := json.Marshal(featuresKey{d.Hash(), m.String(), m.Constants(), f32.Kernels().String(), cpu.Arch(),
+	drawn, err := f.drawn(d.Images, m)
+	if err != nil {
+		return nil, err
+	}
+	key, err := json.Marshal(featuresKey{d.Hash(), m.String(), drawn, f32.Kernels().String(), cpu.Arch(),
 		d.Len(), n})
 	if err != nil {
 		return nil, err
@@ -85,7 +86,11 @@ func (f featurer) apply(d *data.Dataset, m data.FeatureMap) (*data.Dataset, erro
 	}
 	if err == nil {
 		err = filesystem.WritePrivate(path, func(w io.Writer) error {
-			return featuresFormat.Write(w, key, nil, func(w io.Writer) error { return writeFloats(w, out.Value) })
+			return featuresFormat.Write(w, key, nil, func(w io.Writer) error {
+				c := codec.NewWriter(w)
+				codec.Floats(c, &out.Value, len(out.Value))
+				return c.End()
+			})
 		})
 	}
 	switch {
@@ -115,30 +120,26 @@ func (f featurer) compute(d *data.Dataset, m data.FeatureMap) (*data.Dataset, er
 	return m.Apply(f.ctx, d, progress)
 }
 
+// drawn returns a digest of the features of one drawn image of the shape of images.
+func (f featurer) drawn(images *data.Images, m data.FeatureMap) (string, error) {
+	one := *images
+	one.Pixels = make([]byte, one.Size())
+	stream := rng.New(0).Stream(rng.Synthetic, 0, 0)
+	for i := range one.Pixels {
+		one.Pixels[i] = byte(stream.Uint64())
+	}
+	d, err := m.Apply(f.ctx, &data.Dataset{Name: "drawn", Features: one.Size(), Classes: 2, Label: []int32{0}, Images: &one}, nil)
+	if err != nil {
+		return "", err
+	}
+	return d.Hash(), nil
+}
+
 // say writes a line.
 func (f featurer) say(format string, args ...any) {
 	if f.out != nil {
 		fmt.Fprintf(f.out, "proactivedp: "+format+"\n", args...)
 	}
-}
-
-// floatsAtOnce is how many numbers are converted at once.
-const floatsAtOnce = 1 << 18
-
-func writeFloats(w io.Writer, x []float32) error {
-	buf := make([]byte, 0, 4*floatsAtOnce)
-	for len(x) > 0 {
-		n := min(len(x), floatsAtOnce)
-		buf = buf[:0]
-		for _, v := range x[:n] {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-		}
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-		x = x[n:]
-	}
-	return nil
 }
 
 // readFeatures reads a file of n numbers with the key. It returns an error if the file is damaged or has
@@ -163,16 +164,8 @@ func readFeatures(path string, key []byte, n int) ([]float32, error) {
 	if string(header) != string(key) || content.Size() != 4*int64(n) {
 		return nil, errors.New("the file has other features")
 	}
-	value, buf := make([]float32, n), make([]byte, 4*floatsAtOnce)
-	for to := value; len(to) > 0; {
-		some := buf[:4*min(len(to), floatsAtOnce)]
-		if _, err := io.ReadFull(content, some); err != nil {
-			return nil, err
-		}
-		for i := range len(some) / 4 {
-			to[i] = math.Float32frombits(binary.LittleEndian.Uint32(some[4*i:]))
-		}
-		to = to[len(some)/4:]
-	}
-	return value, nil
+	c := codec.NewReader(content)
+	var value []float32
+	codec.Floats(c, &value, n)
+	return value, c.End()
 }

@@ -18,15 +18,22 @@ import (
 	"proactivedp/data/scatter"
 )
 
-// counted counts how often features are computed.
+// counted counts how often features of more than one image are computed.
 type counted struct {
 	scatter.Map
-	times *int
+	times  *int
+	factor float32 // by which they are multiplied, or 0 for 1
 }
 
 func (c counted) Apply(ctx context.Context, d *data.Dataset, progress func(int)) (*data.Dataset, error) {
-	*c.times++
-	return c.Map.Apply(ctx, d, progress)
+	if d.Len() > 1 {
+		*c.times++
+	}
+	out, err := c.Map.Apply(ctx, d, progress)
+	for i := 0; err == nil && c.factor != 0 && i < len(out.Value); i++ {
+		out.Value[i] *= c.factor
+	}
+	return out, err
 }
 
 // images returns a few images of 8×8 pixels.
@@ -89,7 +96,9 @@ func TestFeaturesAreKept(t *testing.T) {
 	for _, one := range []struct {
 		d *data.Dataset
 		m counted
-	}{{other, m}, {images(), counted{scatter.Map{Root: scatter.Yes}, &times}}} {
+	}{{other, m}, {images(), counted{Map: scatter.Map{Root: scatter.Yes}, times: &times}},
+		// a later version of the program, with another transform of the same name and constants
+		{images(), counted{times: &times, factor: 2}}} {
 		before := times
 		if _, err := f.apply(one.d, one.m); err != nil || times != before+1 {
 			t.Errorf("computed %d times (%v)", times-before, err)

@@ -11,7 +11,6 @@ import (
 
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/cmd/proactivedp/internal/machines"
-	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/plan"
@@ -230,30 +229,35 @@ func (f *trainFlags) checkEpochs(cmd *cobra.Command) (err error) {
 
 // prepare reads the data, and returns the run with its noise.
 func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
-	spec := f.train.Spec
 	var root *rng.Root
 	var err error
-	if spec.SeedFromOS {
+	if f.train.Spec.SeedFromOS {
 		if root, err = rng.NewFromOS(); err != nil {
 			return nil, err
 		}
 	}
-	d, err := f.where.LoadFor(cmd, spec)
+	d, err := f.where.LoadFor(cmd, f.train.Spec)
 	if err != nil {
 		return nil, err
 	}
+	return f.prepareOn(cmd, train.NewSource(d), root)
+}
+
+// prepareOn returns the run on a source with its noise. The features of images are computed once.
+func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *rng.Root) (*train.Prepared, error) {
+	spec := f.train.Spec
 	own := cli.OwnFile(spec.Data) && !f.serve.Asked()
 	if f.allocates() && f.from.setting == nil {
-		if err := f.allocate(cmd, d, root); err != nil {
+		if err := f.allocate(cmd, source, root); err != nil {
 			return nil, cli.Usage(err)
 		}
 		spec = f.train.Spec
 	}
 	if own && f.from.setting == nil {
-		f.train.OwnModel(cmd, d)
+		f.train.OwnModel(cmd, source.Data())
 		spec.Model = f.train.Spec.Model
 	}
-	p, err := spec.Prepare(d, root)
+	p, err := source.PrepareWith(spec, root)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
@@ -261,7 +265,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 		if spec, err = f.choose(cmd, p); err != nil {
 			return nil, cli.Usage(err)
 		}
-		if p, err = spec.Prepare(d, root); err != nil {
+		if p, err = source.PrepareWith(spec, root); err != nil {
 			return nil, cli.Usage(err)
 		}
 	} else if cmd.Flags().Changed("epochs") {
@@ -273,7 +277,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command) (*train.Prepared, error) {
 				n, most, size))
 		}
 		spec.GradComps = rounds * size
-		if p, err = spec.Prepare(d, root); err != nil {
+		if p, err = source.PrepareWith(spec, root); err != nil {
 			return nil, cli.Usage(err)
 		}
 	}
@@ -314,8 +318,8 @@ func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
 
 // allocate sets the batch size of a training by random allocation: N/t records, rounded up. It
 // scales the learning rate and the virtual clock.
-func (f *trainFlags) allocate(cmd *cobra.Command, d *data.Dataset, root *rng.Root) error {
-	p, err := f.train.Spec.Prepare(d, root)
+func (f *trainFlags) allocate(cmd *cobra.Command, source *train.Source, root *rng.Root) error {
+	p, err := source.PrepareWith(f.train.Spec, root)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	cells "proactivedp/internal/mixture"
 )
 
-// Grouped rounds cost at least the sum of all, at every order and for every pair. For the pairs that
-// are interpolated they cost hardly more.
-func TestGroupedRoundsCostAtLeastTheirSum(t *testing.T) {
+// Merged rounds cost at least the sum of all, at every order and for every pair, and not much more. The moments
+// of fixed-size samples grow faster with the order, because the sum moves by 2C.
+func TestMergedRoundsCostAtLeastTheirSum(t *testing.T) {
 	const most = 200
 	r := rand.New(rand.NewPCG(8, 2))
 	for _, k := range kinds {
@@ -26,14 +26,18 @@ func TestGroupedRoundsCostAtLeastTheirSum(t *testing.T) {
 				}
 				all = append(all, rounds{p, float64(e.Count)})
 			}
-			few := all.grouped(most)
+			few := all.merged(most)
 			if len(few.nodes) > most || len(few.alone) > 0 {
 				t.Fatalf("%d nodes", len(few.nodes))
 			}
 			for _, alpha := range []float64{1.001, 4, 16, 400} {
 				got, want := few.divergence(t.Context(), alpha), all.divergence(t.Context(), alpha)
-				if got < want*(1-1e-12) || k.adjacency == dp.AddOrRemove && got > want*1.03 && alpha < 10 {
-					t.Errorf("%v, %v, span %v, order %v: %v grouped, %v one by one", k.sampling, k.adjacency, span, alpha,
+				most := want * 1.36
+				if k.adjacency == dp.AddOrRemove || k.sampling == dp.FixedSize && alpha < 4 {
+					most = want * 1.03
+				}
+				if got < want*(1-1e-12) || got > most && alpha < 10 {
+					t.Errorf("%v, %v, span %v, order %v: %v merged, %v one by one", k.sampling, k.adjacency, span, alpha,
 						got, want)
 				}
 			}
@@ -76,7 +80,7 @@ func TestMomentsAreConvex(t *testing.T) {
 
 // Rounds that use every record are counted exactly in a mixture of many, and ε of many rounds is near
 // that of a few with the same sums.
-func TestGroupedWithGaussians(t *testing.T) {
+func TestMergedWithGaussians(t *testing.T) {
 	var events []dp.Event
 	for i := range maxPairs + 50 {
 		events = append(events, event(0.01*(1+float64(i)*1e-5), 1.5, 2))

@@ -10,7 +10,7 @@ import (
 // maxPairs is the largest number of different pairs whose divergences are integrated.
 const maxPairs = 768
 
-// grouped is a release of many different rounds. Each round is bounded by a mixture of four nodes,
+// merged is a release of many different rounds. Each round is bounded by a mixture of four nodes,
 // as package mixture proves. A moment E_Q[(P/Q)^(1+a)] of a mixture is the mean of the nodes'
 // moments, and the logarithm is concave. So all rounds of a cell together cost at most as much as
 // rounds of their mean weights.
@@ -18,18 +18,18 @@ const maxPairs = 768
 // For the pair opposite only the node with the largest q and the smallest σ is used: the moment
 // grows with q, in which both distributions are linear, and falls with σ, because noise is
 // post-processing.
-type grouped struct {
+type merged struct {
 	alone release // composed one by one
 	nodes []pair
 	cells []cells.Cell
 }
 
-// grouped returns the release with at most most different pairs, and one for all without sampling.
-func (r release) grouped(most int) grouped {
+// merged returns the release with at most most different pairs, and one for all without sampling.
+func (r release) merged(most int) merged {
 	if len(r) <= most {
-		return grouped{alone: r}
+		return merged{alone: r}
 	}
-	var g grouped
+	var g merged
 	var sampled []cells.Round
 	squares, shape := 0.0, gaussian
 	for _, p := range r {
@@ -55,7 +55,7 @@ func (r release) grouped(most int) grouped {
 
 // divergence bounds the divergence of order alpha. Once ctx is done the result is incomplete, and
 // the caller must not use it.
-func (g grouped) divergence(ctx context.Context, alpha float64) float64 {
+func (g merged) divergence(ctx context.Context, alpha float64) float64 {
 	sum, a := g.alone.divergence(ctx, alpha), alpha-1
 	logs := make([]float64, len(g.nodes))
 	for i, p := range g.nodes {

@@ -11,9 +11,9 @@ import (
 const (
 	// maxSpecs is the largest number of different rounds that are composed one by one.
 	maxSpecs = 1024
-	// If there are more, maxGroups limits the rounds of the lower end, and maxCorners those of the
+	// If there are more, maxMerged limits the rounds of the lower end, and maxCorners those of the
 	// upper end, which is sharper.
-	maxGroups, maxCorners = 512, 1024
+	maxMerged, maxCorners = 512, 1024
 )
 
 // cheaper returns a release with few different rounds that costs at most as much as the given rounds.
@@ -41,7 +41,7 @@ func cellsOf(ctx context.Context, specs []spec, merge func(cell *spec, s spec)) 
 			cell := [2]float64{math.Floor(math.Log(s.q) / width), math.Floor(math.Log(s.sigma) / width)}
 			i, ok := index[cell]
 			if !ok {
-				if index[cell] = len(cells); len(cells) > maxGroups {
+				if index[cell] = len(cells); len(cells) > maxMerged {
 					break
 				}
 				cells = append(cells, s)
@@ -50,7 +50,7 @@ func cellsOf(ctx context.Context, specs []spec, merge func(cell *spec, s spec)) 
 			merge(&cells[i], s)
 			cells[i].count += s.count
 		}
-		if len(cells) <= maxGroups || ctx.Err() != nil { // in the second case, the answer is not used
+		if len(cells) <= maxMerged || ctx.Err() != nil { // in the second case, the answer is not used
 			return cells
 		}
 	}

@@ -1,0 +1,68 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"proactivedp/internal/numpy"
+)
+
+// A training begins with the weights in a file, and the spec has its hash. Files that cannot have the weights,
+// another hash, and a runner that cannot read files are refused by name.
+func TestInitialWeightsAreChecked(t *testing.T) {
+	d := drawn()
+	p, err := smallSpec().Prepare(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := make([]float32, p.Config.Model.NumParams())
+	weights[0] = 1
+	_, arrays, err := arraysOf(p.Config.Model, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, text, large := filepath.Join(dir, "w.npz"), filepath.Join(dir, "w.model"), filepath.Join(dir, "large.npz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := numpy.WriteArchive(f, arrays); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(large, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 2<<20); err != nil {
+		t.Fatal(err)
+	}
+	s := smallSpec()
+	s.Initial = path
+	p, err = s.Prepare(d, nil)
+	if err != nil || !slices.Equal(p.Config.Initial, weights) || len(p.Spec.InitialSHA256) != 64 {
+		t.Fatalf("prepared %+v, error %v", p, err)
+	}
+	if again, err := p.Spec.Prepare(d, nil); err != nil || again.Spec != p.Spec {
+		t.Errorf("with its hash: %v", err)
+	}
+	for want, change := range map[string]func(s *Spec){
+		"must be the default one with runner":              func(s *Spec) { s.Runner = DistributedRunner },
+		"initial SHA-256 = ab without a file of the ini":   func(s *Spec) { s.Initial, s.InitialSHA256 = "", "ab" },
+		"w.model\", must end with .npz or .safetensors":    func(s *Spec) { s.Initial = text },
+		"large.npz has 2097152 bytes, must be at most":     func(s *Spec) { s.Initial = large },
+		"w.npz = " + p.Spec.InitialSHA256 + ", must be ab": func(s *Spec) { s.InitialSHA256 = "ab" },
+	} {
+		s := smallSpec()
+		s.Initial = path
+		change(&s)
+		if _, err := s.Prepare(d, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, must have %q", err, want)
+		}
+	}
+}
