@@ -41,7 +41,7 @@ TEST         = $(GO) test -vet=off -timeout 60m
 # Packages with assembly, and those with files for other systems than Linux. Only these are vetted for
 # other systems. A test of internal/lint checks the types of all packages for the other systems.
 ASSEMBLY     = ./internal/cpu ./internal/f32 ./rng
-SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles
+SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles ./trainer
 RACE         = $(TEST) -race -short -tags invariants
 # The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')

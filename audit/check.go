@@ -118,11 +118,11 @@ func (t *tally) noiseChecks(f *findings) {
 // of the others.
 func (t *tally) independenceChecks(f *findings) {
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
-	t.between(f, "noise", t.pairs, float64(t.runs)*d)
+	t.between(f, "noise", t.pairs, float64(t.runs)*d, dependence{})
 	legged := float64(t.legged*t.releases()) * d
 	f.add("noise-between-legs", Releases, t.legs/legged, 0, twoSided(t.legs/math.Sqrt(legged)))
 	if len(t.marks) > 0 {
-		t.between(f, "samples", t.marked, float64(t.runs*len(t.marks)))
+		t.between(f, "samples", t.marked, float64(t.runs*len(t.marks)), t.dependence())
 		mark := farthest(t.mark)
 		f.add("sampled-by-record", Releases, mark/n, 0, float64(len(t.marks))*twoSided(mark/math.Sqrt(n)))
 	}
@@ -136,6 +136,12 @@ func (t *tally) sumChecks(f *findings) {
 	// The variance of the square of a standardised number is 2 plus its fourth cumulant. The sum is
 	// therefore treated as that of fewer normal numbers, with the same variance.
 	like := n * 2 * n / (2*n + t.fourth)
+	if t.batches > 0 { // the sums of one epoch are correlated, and their squares by the square of that
+		q := 1 / float64(t.batches)
+		_, variance, _ := t.sheet.sum(q)
+		squares := dot(t.along, t.along)
+		like /= 1 + float64(t.batches-1)*math.Pow(q*q*squares/variance, 2)
+	}
 	f.add("sum-variance", Releases, t.sumSq/n, 1, twoSided(cubeRoot(t.sumSq/n*like, like)))
 	if len(t.free) >= 64 {
 		f.add("sum-against-noise", Releases, t.louder/n, 0, twoSided(t.louder/math.Sqrt(n)))
@@ -153,15 +159,50 @@ func farthest(xs []float64) float64 {
 	return far
 }
 
+// dependence says how samples of one epoch of random allocation depend on each other: a record that is in one
+// round is in no other. The zero value is for numbers that are all independent.
+type dependence struct {
+	batches int     // t
+	mean    float64 // mean of a term of two rounds of one epoch
+	// spread is the largest variance of a sum over the rounds of an epoch of products of two rounds with the
+	// same place in different epochs or clients, over that of independent products.
+	spread float64
+}
+
+// dependence returns the dependence of the marks. For the indicators I, J of a record in two rounds of an epoch at rate
+// q = 1/t, E(I−q)(J−q) = −q². The variance of this product is at most that of independent indicators, if t ≥ 2, and so
+// is that of the sum over all pairs of an epoch, because the sum of the t indicators is constant.
+func (t *tally) dependence() dependence {
+	if t.batches == 0 {
+		return dependence{}
+	}
+	q, d := 1/float64(t.batches), dependence{batches: t.batches}
+	most := 0.0
+	for _, m := range t.marks {
+		rho := q * q / (q*(1-q) + math.Pow(t.sigma/m.amplitude, 2))
+		d.mean -= rho / float64(len(t.marks))
+		most = max(most, rho)
+	}
+	d.spread = 1 + float64(t.batches-1)*most*most
+	return d
+}
+
 // between adds checks of whether releases of a run are correlated: those of clients in a round, of
-// rounds of a client, and of any two. Each of products is a sum of terms products of independent
-// standardised numbers.
-func (t *tally) between(f *findings, name string, products [][]float64, terms float64) {
-	clients, rounds, worst := 0.0, 0.0, 0.0
-	sameRound, sameClient, pairs := 0.0, 0.0, 0.0
+// rounds of a client, of the same round of two epochs, and of any two. Each of products is a sum of terms products of
+// independent standardised numbers, except for the dependence d.
+func (t *tally) between(f *findings, name string, products [][]float64, terms float64, d dependence) {
+	clients, rounds, epochs, worst := 0.0, 0.0, 0.0, 0.0
+	sameRound, sameClient, samePlace, pairs := 0.0, 0.0, 0.0, 0.0
 	for a := range products {
 		for b, x := range products[a][:a] {
-			pairs++
+			if pairs++; d.batches > 0 && a/t.rounds == b/t.rounds {
+				if one, other := a%t.rounds, b%t.rounds; one/d.batches == other/d.batches {
+					x -= terms * d.mean
+				} else if one%d.batches == other%d.batches {
+					epochs += x
+					samePlace++
+				}
+			}
 			if math.Abs(x) > math.Abs(worst) {
 				worst = x
 			}
@@ -175,7 +216,11 @@ func (t *tally) between(f *findings, name string, products [][]float64, terms fl
 			}
 		}
 	}
-	f.add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound)))
+	spread := max(1, d.spread)
+	f.add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound*spread)))
+	if d.batches > 0 {
+		f.add(name+"-between-epochs", Releases, epochs/(terms*samePlace), 0, twoSided(epochs/math.Sqrt(terms*samePlace*spread)))
+	}
 	f.add(name+"-between-rounds", Releases, rounds/(terms*sameClient), 0, twoSided(rounds/math.Sqrt(terms*sameClient)))
 	f.add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))
 }
@@ -223,11 +268,12 @@ func (t *tally) shape() (distance, freedom float64) {
 }
 
 // push tests whether the canary moves a release in its direction by at most what is claimed: C if it is
-// removed or 2C if it is replaced, times the sample rate.
+// removed or 2C if it is replaced, times the sample rate, and times the number of a person's records.
 func push(world string, with, without *outcome) Check {
 	m := with.cfg.Mechanism
 	scheme, _ := dp.SchemeOf(m.Sampling, m.Adjacency)                      // 0 if unknown: the sensitivity is NaN, which fails
 	allowed := with.rate.mean() * float64(m.ClipNorm*scheme.Sensitivity()) // C, or 2C
+	allowed *= float64(max(1, m.Group))
 	a, b := with.along, without.along
 	moved := a.mean() - b.mean()
 	// The variances are estimated. With the degrees of freedom of the world with fewer runs, Student's

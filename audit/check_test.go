@@ -283,3 +283,45 @@ func TestSizesOfFaultsFall(t *testing.T) {
 		}
 	}
 }
+
+// The faults of random allocation and of persons are found by the check that was made for them, at smaller sizes than a
+// survey begins with.
+func TestFaultsOfAllocationAndPersons(t *testing.T) {
+	for _, c := range []struct {
+		fault       Fault
+		size        float64
+		world, name string
+	}{
+		{KeptDraw, 0.3, "allocated", "samples-between-epochs"},
+		{SecondRound, 0.1, "allocated", "sum"},
+		{SecondRound, 1, "allocated", "samples-between-rounds"},
+		{ExtraRecord, 0, "person", "push"},
+	} {
+		o := options(c.fault, 2000)
+		o.FaultSize = c.size
+		a, err := newAudit(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []Check
+		for _, w := range a.watches {
+			if w.name == c.world && c.fault != ExtraRecord {
+				if checks, err = a.watch(t.Context(), w); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, p := range a.probes {
+			if p.name == c.world && c.fault == ExtraRecord {
+				_, check, err := a.probe(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checks = append(checks, check)
+			}
+		}
+		if !slices.ContainsFunc(checks, func(one Check) bool { return one.Name == c.name && one.Failed && one.Sees == Releases }) {
+			t.Errorf("%s of size %v was not found by %s in %s: %+v", c.fault, c.size, c.name, c.world, checks)
+		}
+	}
+}

@@ -36,6 +36,9 @@ const (
 	LargeSample    Fault = "large-sample"    // size·s records are drawn
 	RepeatedSample Fault = "repeated-sample" // this fraction of a client's rounds uses the sample of round 0
 	SharedSample   Fault = "shared-sample"   // this fraction of rounds uses the sample of client 0
+	KeptDraw       Fault = "kept-draw"       // this fraction of epochs of random allocation keeps the draw of epoch 0
+	SecondRound    Fault = "second-round"    // this fraction of records is in two rounds of an epoch
+	ExtraRecord    Fault = "extra-record"    // a person has one record more than the group that is claimed
 	// Messages.
 	FreshResend    Fault = "fresh-resend"    // this fraction of updates that are sent again after a loss gets new noise
 	FreshDuplicate Fault = "fresh-duplicate" // this fraction of second copies gets new noise
@@ -93,6 +96,11 @@ var faults = []planted{
 		sizes: []float64{1, 0.3, 0.1, 0.03, 0.01}, least: 0, most: 1, plant: repeatedSample},
 	{fault: SharedSample, about: "clients take the sample of client 0", unit: "share of rounds",
 		sizes: []float64{1, 0.3, 0.1, 0.03}, least: 0, most: 1, plant: sharedSample},
+	{fault: KeptDraw, about: "epochs keep the draw of the first one", unit: "share of epochs",
+		sizes: []float64{1, 0.3, 0.1, 0.03}, least: 0, most: 1, plant: keptDraw},
+	{fault: SecondRound, about: "records are in two rounds of an epoch", unit: "share of them",
+		sizes: []float64{1, 0.3, 0.1, 0.03, 0.01}, least: 0, most: 1, plant: secondRound},
+	{fault: ExtraRecord, about: "a person has one record more than claimed", plant: extraRecord},
 	{fault: FreshResend, about: "an update that is sent again has new noise", unit: "share of them",
 		sizes: []float64{1, 0.1, 0.03, 0.01, 0.003}, least: 0, most: 1, plant: freshResend},
 	{fault: FreshDuplicate, about: "the second copy of an update has new noise", unit: "share of them",

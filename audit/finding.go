@@ -32,6 +32,7 @@ type Finding struct {
 	NoiseMultiplier   float64        `json:"noise_multiplier"`
 	Adjacency         dp.Adjacency   `json:"adjacency"`
 	Sampling          dp.Sampling    `json:"sampling"`
+	Group             int            `json:"group,omitempty"` // records of a person, if the claim is for a person
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
 	Runs              int            `json:"runs"` // number of trainings in both worlds together
@@ -66,7 +67,7 @@ func (f *Finding) claim(ctx context.Context, ran *outcome, delta float64) error 
 		return fmt.Errorf("no guarantee to audit: %s", s.Reason)
 	}
 	f.EpsilonUpper, f.Kind, f.Accountant = *s.EpsilonUpper, s.Kind, s.Accountant
-	f.Adjacency, f.Sampling, f.Delta = s.Adjacency, s.Sampling, s.Delta
+	f.Adjacency, f.Sampling, f.Delta, f.Group = s.Adjacency, s.Sampling, s.Delta, s.Group
 	return nil
 }
 

@@ -33,7 +33,10 @@ func (p probe) run(ctx context.Context, o *Options, level float64) (Finding, Che
 	found := newFinding(p.name, p.about, p.setting)
 	nothing, canary := make([]bool, p.data.Len()), make([]bool, p.data.Len())
 	other, absent := p.setting, canary
-	if canary[0] = true; p.neighbour != nil {
+	for i := range p.canaries() {
+		canary[i] = true
+	}
+	if p.neighbour != nil {
 		other.data, absent = p.neighbour, nothing
 	}
 	with, err := p.watched(ctx, "with", p.setting, nothing, runs, o)

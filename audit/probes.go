@@ -70,6 +70,25 @@ func probes() ([]probe, error) {
 			share: 5,
 		},
 		{
+			name:  "allocated",
+			about: "random allocation: each record is in one of the four rounds of an epoch",
+			setting: setting{
+				model: linear{2}, data: among(7),
+				partition: data.Replicate, clients: 2, rounds: 8, size: 2, places: 8, sigma: 1,
+				sampling: dp.Allocation, batches: 4,
+			},
+			share: 5,
+		},
+		{
+			name:  "person",
+			about: "a person has two of four records, half of them in a round on average; the claim is for the person",
+			setting: setting{
+				model: linear{2}, data: ofPersons(),
+				partition: data.Replicate, clients: 2, rounds: 4, size: 2, places: 4, sigma: 2, group: 2,
+			},
+			share: 5,
+		},
+		{
 			name:  "adapted",
 			about: "clients of unequal speed adapt their sample sizes, four of 16 records at first",
 			setting: setting{
@@ -154,6 +173,13 @@ func gradients(features int, rows ...[]float32) *data.Dataset {
 // among returns a data set of a canary of length loudCanary and n records whose gradients are
 // orthogonal to it.
 func among(n int) *data.Dataset { return gradients(2, withOthers(n, []float32{loudCanary, 0})...) }
+
+// ofPersons returns a data set of two canaries of one person, and of two records of others.
+func ofPersons() *data.Dataset {
+	d := gradients(2, []float32{loudCanary, 0}, []float32{loudCanary, 0}, []float32{0, 1}, []float32{0, 1})
+	d.Person = []data.PersonKey{{0}, {0}, {1}, {2}}
+	return d
+}
 
 // withOthers returns the rows of the given canary and of n records whose gradients are orthogonal
 // to it.

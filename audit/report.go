@@ -125,7 +125,11 @@ func (r *Report) WriteText(w io.Writer) error {
 // probe, then those of each probe that differs.
 func (r *Report) claims() string {
 	about := func(f Finding) string {
-		return fmt.Sprintf("%s adjacency, %s sampling; claimed per record by %s.\n", f.Adjacency, f.Sampling,
+		whom := "record"
+		if f.Group > 0 {
+			whom = fmt.Sprintf("person with %d records", f.Group)
+		}
+		return fmt.Sprintf("%s adjacency, %s sampling; claimed per %s by %s.\n", f.Adjacency, f.Sampling, whom,
 			f.Accountant)
 	}
 	first := about(r.Probes[0])

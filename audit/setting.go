@@ -29,6 +29,8 @@ type setting struct {
 	places    int // N_c, the number of records of each client
 	sigma     float64
 	sampling  dp.Sampling // "" means Poisson
+	batches   int         // t of Allocation; size is then places/t
+	group     int         // records 0 to group − 1 are of one person, whose ε is claimed; 0 means that ε is for record 0
 	adapts    bool        // clients have unequal speeds and adapt their sample sizes
 	storm     bool        // messages are lost or duplicated, clients leave and return
 }
@@ -44,9 +46,12 @@ func (s setting) mechanism() dp.Mechanism {
 	}
 	return dp.Mechanism{
 		Sampling: sampling, Adjacency: dp.NaturalAdjacency(sampling), ClipNorm: clip, NoiseMultiplier: s.sigma,
-		DatasetSize: s.places, Sizes: dp.ConstantSizes(s.size),
+		DatasetSize: s.places, Sizes: dp.ConstantSizes(s.size), Batches: s.batches, Group: s.group,
 	}
 }
+
+// canaries returns how many records the worlds differ in: those of the person, or record 0.
+func (s setting) canaries() int { return max(1, s.group) }
 
 // holders returns the number of clients that hold record 0.
 func (s setting) holders() int {

@@ -78,7 +78,7 @@ func (h *sheet) sum(q float64) (mean, variance, fourth float64) {
 		// Sampling without replacement: W. Cochran, "Sampling Techniques", 1977, (2.9). The fourth
 		// cumulant is negligible, because the sum has many small terms.
 		return q * total, variance + q*(1-q)*n/(n-1)*max(0, squares-total*total/n), 0
-	case dp.Poisson:
+	case dp.Poisson, dp.Allocation: // in a single round, allocation is Poisson sampling
 	default: // for an unknown scheme every check of the sum fails
 		return math.NaN(), math.NaN(), math.NaN()
 	}

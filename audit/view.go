@@ -11,7 +11,8 @@ import (
 )
 
 // lens computes how an adversary reads a release: its component in the direction of the canary, which
-// is record 0, minus the mean component of the other records.
+// is record 0, minus the mean component of the other records. If the canaries are those of a person, all have this
+// direction.
 type lens struct {
 	direction  []float32 // of norm 1
 	background float64   // mean of all other records together
@@ -25,7 +26,7 @@ func newLens(s setting) (lens, error) {
 	m.Init(params, rng.New(0).Stream(rng.Init, 0, 0))
 	canary, others := make([]float32, len(params)), make([]float32, len(params))
 	first := s.rows()[0]
-	alone, rest := data.Batch{Data: s.data, Rows: first.Rows[:1]}, data.Batch{Data: s.data, Rows: first.Rows[1:]}
+	alone, rest := data.Batch{Data: s.data, Rows: first.Rows[:1]}, data.Batch{Data: s.data, Rows: first.Rows[s.canaries():]}
 	if err := m.ClippedGradSum(canary, params, alone, clip, scratch); err != nil {
 		return lens{}, err
 	}

@@ -32,6 +32,12 @@ func watches() ([]watch, error) {
 			setting: crowd(32, 224, setting{clients: 3, rounds: 4, size: 8, sigma: 1, sampling: dp.FixedSize}),
 			share:   50, least: 40,
 		},
+		{ // two clients, two epochs of four rounds, in one of which each of 64 records is
+			name: "allocated",
+			setting: crowd(64, 192, setting{clients: 2, rounds: 8, size: 16, sigma: 0.5, sampling: dp.Allocation,
+				batches: 4}),
+			share: 50, least: 40,
+		},
 		{ // three clients of unequal speed adapt their sample sizes, 16 of 64 records at first
 			name:    "adapted",
 			setting: crowd(64, 192, setting{clients: 3, rounds: 5, size: 16, sigma: 1, adapts: true}),

@@ -151,6 +151,9 @@ func (t Task) Validate() error {
 	if s.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the filters do not include private bounds", s.BoundsEpsilon)
 	}
+	if s.AtMost != 0 {
+		fail("at most = %d records of a person, must be 0: the filters are proved for a record", s.AtMost)
+	}
 	if s.Adapt != 0 {
 		fail("adapt = %v, must be 0: the filter admits fixed sample sizes only", s.Adapt)
 	}

@@ -42,6 +42,10 @@ type Dataset struct {
 	// Index and Value are nil and Features is Images.Size().
 	Images *Images
 
+	// Person says whose record each row is, if (ε, δ) is to protect persons with several records. nil means
+	// that each row counts as a person.
+	Person []PersonKey
+
 	// Train is the number of rows that were published as the training set; they come first. The
 	// other rows are the test set. 0 means that the set was published as one.
 	Train int
@@ -106,6 +110,9 @@ func (d *Dataset) Validate() error {
 	if d.Train != 0 && (d.Train < 0 || d.Train >= n) {
 		fail("training rows = %d, must be in [1, %d), or 0 if the set was published as one", d.Train, n)
 	}
+	if d.Person != nil && len(d.Person) != n {
+		fail("persons of %d rows, must be of all %d", len(d.Person), n)
+	}
 	for i, l := range d.Label {
 		if l < 0 || int(l) >= d.Classes {
 			fail("row %d: label %d, must be in [0, %d)", i, l, d.Classes)
@@ -161,7 +168,7 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 func finite(v float32) bool { return v-v == 0 }
 
 // Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels or targets with
-// their bounds, entries or images with their normalisation, and which rows are for training. It does not include name and
+// their bounds, entries or images with their normalisation, which rows are for training, and persons. It does not include name and
 // note. So rows read from differently formatted files have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
@@ -180,6 +187,9 @@ func (d *Dataset) Hash() string {
 	if t := d.Targets; t != nil {
 		put.uint64(math.Float64bits(t.Bounds.Low))
 		put.uint64(math.Float64bits(t.Bounds.High))
+	}
+	for i := range d.Person {
+		put.bytes(d.Person[i][:])
 	}
 	put.flush()
 	return hex.EncodeToString(h.Sum(nil))

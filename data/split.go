@@ -24,9 +24,16 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if err := d.Validate(); err != nil {
 		return train, test, fmt.Errorf("split: %w", err)
 	}
+	if err := d.checkApart(); err != nil {
+		return train, test, err
+	}
 	n, rows := d.Len(), d.All().Rows
 	if cut := d.Train; cut > 0 {
 		return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
+	}
+	if d.Person != nil {
+		return train, test, fmt.Errorf("%s has persons, must be split by record, which keeps the records of a person on one side",
+			d.Name)
 	}
 	if n < 5 {
 		return train, test, fmt.Errorf("%s has %d rows, a split needs at least 5: --test names a file of test rows", d.Name, n)
@@ -46,7 +53,7 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // or removed, no other record changes sides, whereas Split deals all rows anew. Therefore,
 // add-or-remove adjacency of the data set is that of its training set. Equal records are on the
 // same side. The expected size of the training set is 0.8·rows. It is an error if either part is
-// empty.
+// empty. If d has persons, the hash is that of the person, so that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -69,7 +76,8 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // vary as if there were only as many rows as different records. If one copy is removed, one side
 // loses one record and all else is unchanged, because copies are alike. So the rest has
 // add-or-remove adjacency. Different folds hold out different rows. The expected number of held-out
-// rows is part·rows. It is an error if either side is empty.
+// rows is part·rows. It is an error if either side is empty. If the data set has persons, all records of a
+// person have the hash of the person.
 func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held Subset, err error) {
 	if err := errors.Join(CheckHoldOut(part, fold), root.Check()); err != nil {
 		return rest, held, err
@@ -98,18 +106,23 @@ func CheckHoldOut(part float64, fold int) error {
 
 // byHash splits s by a hash of each record, a number in [0, 1) that is keyed by the stream. in has
 // the rows with a hash in [low, high). If copies is true, each copy of a record has its own hash;
-// otherwise all have the same.
+// otherwise all have the same. If the data set has persons, the hash is that of the person.
 func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out, in Subset) {
-	var key [sha256.Size]byte
-	for i := range len(key) / 8 {
-		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
-	}
+	key := hashKey(stream)
 	out, in = Subset{Data: s.Data}, Subset{Data: s.Data}
 	put := hasher{h: hmac.New(sha256.New, key[:])}
 	before := map[recordKey]uint64{} // number of earlier copies of a record
 	for _, i := range s.Rows {
-		hash := s.Data.recordHash(&put, i)
-		if first := recordKey(hash); copies {
+		var hash []byte
+		if s.Data.Person == nil {
+			hash = s.Data.recordHash(&put, i)
+		} else {
+			put.h.Reset()
+			put.bytes(s.Data.Person[i][:])
+			put.sum = put.h.Sum(put.sum[:0])
+			hash = put.sum
+		}
+		if first := recordKey(hash); copies && s.Data.Person == nil {
 			if n := before[first]; n > 0 {
 				put.h.Reset()
 				put.bytes(hash)
@@ -127,6 +140,14 @@ func (s Subset) byHash(stream *rng.Stream, low, high float64, copies bool) (out,
 		part.Rows = append(part.Rows, i)
 	}
 	return out, in
+}
+
+// hashKey draws the key of a hash.
+func hashKey(stream *rng.Stream) (key [sha256.Size]byte) {
+	for i := range len(key) / 8 {
+		binary.LittleEndian.PutUint64(key[8*i:], stream.Uint64())
+	}
+	return key
 }
 
 // recordKey is the first half of a hash of a record. Two records that differ have different keys: 128 bits are
@@ -209,6 +230,10 @@ const MaxParts = 1_000_000
 func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if n < 1 || n > MaxParts {
 		return nil, fmt.Errorf("clients = %d, must be in [1, %d]", n, MaxParts)
+	}
+	if n > 1 && p != Replicate && train.Data.Person != nil {
+		return nil, fmt.Errorf("partition = %q, must be %q for persons: it would deal the records of a person to several clients",
+			p, Replicate)
 	}
 	if err := root.Check(); err != nil && p != Replicate {
 		return nil, fmt.Errorf("partition = %q: %w", p, err)

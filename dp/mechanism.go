@@ -28,6 +28,9 @@ type Mechanism struct {
 	// constant of the plan and must not be computed from the records. Sizes then holds one size, which
 	// only scales step sizes and simulated times: a round uses N/t records on average.
 	Batches int
+	// Group is the largest number of records of one person, if neighbours differ in a person and not in
+	// a record. 0 means a record. Package sim refuses records of which a person has more.
+	Group int
 	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
 	// distributions. It is meant for real releases: an attacker cannot learn anything from low
 	// bits. It takes longer than floating point, which is enough for a simulation.
@@ -62,7 +65,7 @@ func (m Mechanism) Validate(rounds int) error {
 	if _, err := SchemeOf(m.Sampling, m.Adjacency); errors.Is(err, ErrNotCovered) { // unknown names are reported below
 		errs = append(errs, err)
 	} else if err == nil {
-		errs = append(errs, m.Sampling.CheckDrawn())
+		errs = append(errs, m.Sampling.CheckDrawn(), m.checkGroup())
 	}
 	errs = append(errs, m.checkBatches())
 	largest := 0
@@ -88,6 +91,12 @@ func (m Mechanism) Validate(rounds int) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkGroup returns an error for a group under a sampling or an adjacency that covers none.
+func (m Mechanism) checkGroup() error {
+	_, err := Event{Sampling: m.Sampling, Adjacency: m.Adjacency, Group: m.Group}.Scheme()
+	return err
 }
 
 // checkBatches returns an error unless m has batches if, and only if, its sampling is Allocation.
@@ -127,7 +136,7 @@ func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
 			Sampling: m.Sampling, Adjacency: m.Adjacency, NoiseMultiplier: m.NoiseMultiplier, DatasetSize: m.DatasetSize,
-			Rate: 1 / float64(m.Batches), Redraw: EachEpoch, Count: 1,
+			Rate: 1 / float64(m.Batches), Redraw: EachEpoch, Group: m.Group, Count: 1,
 		}
 	}
 	return Event{
@@ -136,6 +145,7 @@ func (m Mechanism) EventOf(size int) Event {
 		NoiseMultiplier: m.NoiseMultiplier,
 		SampleSize:      size,
 		DatasetSize:     m.DatasetSize,
+		Group:           m.Group,
 		Count:           1,
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"proactivedp/data"
-	"proactivedp/internal/decimal"
 	"proactivedp/internal/f32"
 )
 
@@ -55,8 +54,7 @@ func Sensitivity(m Model) string {
 	if !ok {
 		return "is rounded in ways that the model does not bound; ε assumes that rounding changes nothing"
 	}
-	return fmt.Sprintf("changes by at most C if a record is added or removed, including rounding: gradients are clipped to "+
-		"C/(1 + %s)", decimal.Up(b.Shade(), 2))
+	return "changes by at most C if a record is added or removed, including rounding: " + clippedTo(b)
 }
 
 // MaxShade is the largest fraction of C that a Bounded model may give up for rounding. MaxSample is

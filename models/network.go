@@ -15,12 +15,14 @@ import (
 // have at most the network's number of classes. Check reports other data sets; with them, methods
 // panic.
 type Network struct {
-	name string
-	net  *nn.Net
+	name      string
+	net       *nn.Net
+	automatic bool // see AutomaticClipper
 }
 
 var _ interface {
 	Adder
+	AutomaticClipper
 	Checker
 	Layered
 	Scorer
@@ -43,13 +45,21 @@ type Stochastic interface {
 // NewNetwork returns a model that evaluates net. name is its name on the command line.
 func NewNetwork(name string, net *nn.Net) *Network { return &Network{name: name, net: net} }
 
+// WithAutomaticClipping implements AutomaticClipper. The proof at nn.Rounding needs that the factor brings every
+// gradient to at most C, which AutomaticFactor does. Then it does not matter that the factor may be above 1: errors of a
+// sum are relative to the vectors that are added.
+func (m *Network) WithAutomaticClipping() Model { return &Network{m.name, m.net, true} }
+
+// ClipsAutomatically implements AutomaticClipper.
+func (m *Network) ClipsAutomatically() bool { return m.automatic }
+
 // WithPrecision returns the network with the given precision of products; see nn.Net.WithPrecision.
 func (m *Network) WithPrecision(p nn.Precision) (*Network, error) {
 	net, err := m.net.WithPrecision(p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
-	return NewNetwork(m.name, net), nil
+	return &Network{m.name, net, m.automatic}, nil
 }
 
 // networkScratch is the Scratch of a Network.
@@ -103,6 +113,9 @@ func (m *Network) Init(params []float32, s *rng.Stream) { m.net.Init(params, s) 
 func (m *Network) NewScratch() Scratch {
 	s := &networkScratch{nn: m.net.NewScratch()}
 	s.factor = func(norm float64) (float64, bool) { return ClipFactor(norm, s.clip) }
+	if m.automatic {
+		s.factor = func(norm float64) (float64, bool) { return AutomaticFactor(norm, s.clip) }
+	}
 	return s
 }
 

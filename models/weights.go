@@ -41,5 +41,5 @@ func (m *Network) WithClassWeights(weights []float64) (Model, error) {
 	if err := CheckClassWeights(weights, m.net.Classes()); err != nil {
 		return nil, err
 	}
-	return NewNetwork(m.name, m.net.WithClassWeights(weights)), nil
+	return &Network{m.name, m.net.WithClassWeights(weights), m.automatic}, nil
 }

@@ -40,6 +40,9 @@ type searcher struct {
 	planned  float64                   // about what the whole search takes
 	least    sync.Map                  // from a kind of setting to its leastCost
 	laid     sync.Map                  // from a budget and a kind to the outlay, which a frontier needs again
+
+	// script trains the proxies of a search for the user's trainer. It is nil for models of this program.
+	script func(ctx context.Context, all []*candidate, seeds int) error
 }
 
 func newSearcher(r Request, o Options) (*searcher, error) {
@@ -104,6 +107,9 @@ func checkBase(b train.Spec) error {
 	}
 	if b.Holdout != 0 {
 		fail("holdout = %v, must be 0: the search chooses the rows that judge", b.Holdout)
+	}
+	if b.AtMost != 0 {
+		fail("at most = %d records of a person, must be 0: the ε of a proposal is for a record", b.AtMost)
 	}
 	if b.BoundsEpsilon != 0 {
 		fail("bounds epsilon = %v, must be 0: the ε of a proposal does not include private bounds", b.BoundsEpsilon)
@@ -303,6 +309,9 @@ func frugal(best, rest []*candidate) []*candidate {
 
 // try runs the proxies of the candidates with the given number of seeds.
 func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse float64) error {
+	if s.script != nil {
+		return s.script(ctx, all, seeds)
+	}
 	specs := make([]train.Spec, 0, len(all)*seeds)
 	work := 0.0
 	probed, err := s.probed(seeds)

@@ -54,6 +54,7 @@ const (
 	Labels       Purpose = 15 // which classes a client holds
 	HoldOut      Purpose = 16 // which training records are held out
 	Bounds       Purpose = 17 // the noise of private bounds of columns
+	Persons      Purpose = 18 // which records of a person are used
 )
 
 // Root derives streams from one secret: a numbered seed, bytes from the caller, or bytes from the

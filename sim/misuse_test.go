@@ -116,3 +116,44 @@ func TestRoundsAreWholeOrRefused(t *testing.T) {
 	}()
 	c.Finish(u[1:])
 }
+
+// A configuration for persons says how many records each has, and every client holds at most so many.
+func TestPersonsFitTheirMechanism(t *testing.T) {
+	config := func(change func(c *Config, d *data.Dataset)) error {
+		c := small(t)
+		c.Partition, c.Adapt, c.Mechanism.Sampling, c.Mechanism.Adjacency = data.Replicate, 0, dp.Poisson, dp.AddOrRemove
+		c.Mechanism.Group = 2
+		d := *c.Rows[0].Data
+		d.Person = make([]data.PersonKey, d.Len())
+		for i := range d.Person {
+			d.Person[i] = data.PersonKey{byte(i / 2), byte(i / 512)}
+		}
+		for i := range c.Rows {
+			c.Rows[i] = data.Subset{Data: &d, Rows: c.Rows[0].Rows}
+		}
+		change(c, &d)
+		return c.Validate()
+	}
+	for want, change := range map[string]func(c *Config, d *data.Dataset){
+		"": func(*Config, *data.Dataset) {},
+		"client 0: a person has more than 2 records":           func(c *Config, d *data.Dataset) {
+			for _, i := range c.Rows[0].Rows[:3] {
+				d.Person[i] = data.PersonOf("one")
+			}
+		},
+		"client 0: the data set does not say whose record":     func(_ *Config, d *data.Dataset) { d.Person = nil },
+		"client 0: group = 0, must be the largest number":      func(c *Config, _ *data.Dataset) { c.Mechanism.Group = 0 },
+		`partition = "shard", must be "replicate" for persons`: func(c *Config, _ *data.Dataset) { c.Partition = data.Shard },
+		"adapt = 2, must be 0 for persons":                     func(c *Config, _ *data.Dataset) { c.Adapt = 2 },
+		"group = 2 with fixed sampling": func(c *Config, _ *data.Dataset) {
+			c.Mechanism.Sampling, c.Mechanism.Adjacency = dp.FixedSize, dp.ReplaceOne
+		},
+		"group = 2 with poisson sampling under replace-one": func(c *Config, _ *data.Dataset) { c.Mechanism.Adjacency = dp.ReplaceOne },
+		"group = -1, must be in [0, 1000]":                  func(c *Config, _ *data.Dataset) { c.Mechanism.Group = -1 },
+	} {
+		err := config(change)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

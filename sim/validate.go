@@ -86,6 +86,15 @@ func (c *Config) checkShared() error {
 	if c.Adapt != 0 && c.Mechanism.Sampling == dp.Allocation {
 		fail("adapt = %v, must be 0 with %s sampling, whose rounds have no sizes", float64(c.Adapt), dp.Allocation)
 	}
+	if c.Mechanism.Group > 0 {
+		if c.Adapt != 0 {
+			fail("adapt = %v, must be 0 for persons: that larger samples cost at least as much is proved for a record", float64(c.Adapt))
+		}
+		if c.Clients() > 1 && c.Partition.Disjoint() {
+			fail("partition = %q, must be %q for persons: several clients could hold records of one person", c.Partition,
+				data.Replicate)
+		}
+	}
 	if c.Initial != nil && c.Model != nil {
 		if n := c.Model.NumParams(); len(c.Initial) != n {
 			fail("initial model has %d parameters, must have %d", len(c.Initial), n)
@@ -126,8 +135,8 @@ func (c *Config) checkRows(client int) error {
 	if c.Own != nil {
 		if m.Sampling != c.Mechanism.Sampling || m.Adjacency != c.Mechanism.Adjacency ||
 			m.Exact != c.Mechanism.Exact || m.Sizes == nil || m.Sizes.String() != c.Mechanism.Sizes.String() ||
-			m.Batches != c.Mechanism.Batches {
-			return fmt.Errorf("client %d: sizes, batches, sampling, adjacency and exactness must be those of all clients", client)
+			m.Batches != c.Mechanism.Batches || m.Group != c.Mechanism.Group {
+			return fmt.Errorf("client %d: sizes, batches, group, sampling, adjacency and exactness must be those of all clients", client)
 		}
 		if err := m.Validate(min(c.Run().Rounds, dp.MaxRounds)); err != nil {
 			return fmt.Errorf("client %d: %w", client, err)
@@ -137,12 +146,32 @@ func (c *Config) checkRows(client int) error {
 		return fmt.Errorf("client %d holds %d records, its mechanism accounts for N = %d", client, n,
 			m.DatasetSize)
 	}
+	if err := c.checkPersons(client, m.Group); err != nil {
+		return fmt.Errorf("client %d: %w", client, err)
+	}
 	if m, ok := c.Model.(models.Checker); ok && c.Rows[client].Data != nil {
 		if err := m.Check(c.Rows[client].Data); err != nil {
 			return fmt.Errorf("client %d: %w", client, err)
 		}
 	}
 	return nil
+}
+
+// checkPersons returns an error unless no person has more records of the client than its mechanism accounts
+// for. A data set with persons needs a mechanism for persons.
+func (c *Config) checkPersons(client, group int) error {
+	rows := c.Rows[client]
+	switch {
+	case rows.Data == nil: // another process holds them
+		return nil
+	case group == 0 && rows.Data.Person != nil:
+		return errors.New("group = 0, must be the largest number of records of a person: the data set has persons")
+	case group == 0:
+		return nil
+	case client > 0 && rows.Data == c.Rows[0].Data && rows.Len() == c.Rows[0].Len() && &rows.Rows[0] == &c.Rows[0].Rows[0]:
+		return nil // the rows that were checked for client 0
+	}
+	return rows.CheckPersons(group)
 }
 
 // maxClock bounds the expected length of a run on the virtual clock, in nanoseconds (about three

@@ -110,8 +110,12 @@ func (p *Prepared) KeepsTarget(ctx context.Context) error {
 		return err
 	}
 	if !(b.EpsilonUpper <= p.Spec.TargetEpsilon) {
-		return fmt.Errorf("sigma = %v costs a record up to ε = %s with this data, must be at most the target %v: "+
-			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, decimal.Up(b.EpsilonUpper, 5),
+		whom := "record"
+		if p.Spec.AtMost > 0 {
+			whom = "person"
+		}
+		return fmt.Errorf("sigma = %v costs a %s up to ε = %s with this data, must be at most the target %v: "+
+			"calibrate sigma for this data, or remove the target", p.Spec.NoiseMultiplier, whom, decimal.Up(b.EpsilonUpper, 5),
 			p.Spec.TargetEpsilon)
 	}
 	return nil

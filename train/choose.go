@@ -193,7 +193,12 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	if delta == 0 {
 		delta = p.Delta
 	}
-	planned, err := plan.Solve(ctx, plan.Request{N: n, Epochs: epochs, Epsilon: epsilon, Delta: delta,
+	// A plan is for a record. A person with K records costs about K times its ε, so that the same batch sizes are good.
+	of, whom := epsilon/float64(max(spec.AtMost, 1)), ""
+	if spec.AtMost > 1 {
+		whom = fmt.Sprintf(" for a record, 1/%d of that for a person", spec.AtMost)
+	}
+	planned, err := plan.Solve(ctx, plan.Request{N: n, Epochs: epochs, Epsilon: of, Delta: delta,
 		Clients: spec.Clients, Shared: !p.Config.Partition.Disjoint()})
 	if err != nil {
 		return 0, "", err
@@ -203,12 +208,15 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	}
 	b := planned.Recommended
 	if b == nil {
-		return 0, "", fmt.Errorf("no batch size fits ε = %s at δ = %s with %s: %s; give --batch-size and --steps, a larger "+
-			"ε or more records", decimal.Exactly(epsilon), decimal.Exactly(delta), decimal.Many(n, "record"), planned.Reason)
+		return 0, "", fmt.Errorf("no batch size fits ε = %s%s at δ = %s with %s: %s; give --batch-size and --steps, a larger "+
+			"ε or more records", decimal.Exactly(of), whom, decimal.Exactly(delta), decimal.Many(n, "record"), planned.Reason)
 	}
 	spec.SampleSize = strconv.Itoa(b.SampleSize)
 	if open.GradComps {
 		spec.GradComps = b.SampleSize * b.Rounds
+	}
+	if spec.AtMost > 1 {
+		return 0, fmt.Sprintf(" (%g epochs)", epochs), nil // the plan's σ is that of a record
 	}
 	return *b.Sigma, fmt.Sprintf(" (%g epochs; %s)", epochs, b.Reason), nil
 }

@@ -5,6 +5,8 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/dp/pld"
+	"proactivedp/internal/decimal"
+	"proactivedp/models"
 	"proactivedp/sim"
 )
 
@@ -30,19 +32,30 @@ func (s Spec) Notes() []string {
 	if !s.IsAccuracy() && s.Metric != "" {
 		notes = append(notes, "models are compared by the metric "+s.Metric)
 	}
+	if s.Clipping == AutomaticClipping {
+		notes = append(notes, fmt.Sprintf("automatic clipping: every gradient g is multiplied by C/(‖g‖ + %v), whether it is "+
+			"longer than C or not. The sensitivity is C", models.AutomaticGamma))
+	}
 	if s.ClassWeights != "" {
 		notes = append(notes, "the loss is weighted by class ("+s.ClassWeights+"). (ε, δ) does not cover weights that "+
 			"were computed from the records, for example from their class counts")
+	}
+	whom := "a record"
+	if s.AtMost > 0 {
+		whom = "a person"
+		notes = append(notes, fmt.Sprintf("(ε, δ) is for a person: at most %s of each person are used, which ones is decided by "+
+			"a keyed hash of the person and the record. Names that differ in any character are different persons. The number "+
+			"of records is not covered, and that of persons is used nowhere", decimal.Many(s.AtMost, "record")))
 	}
 	if s.Initial != "" {
 		notes = append(notes, "the training began with "+s.InitialNote())
 	}
 	if s.TargetEpsilon != 0 && s.NoiseMultiplier <= pld.MinSigma { // less might keep the target, too
-		notes = append(notes, fmt.Sprintf("σ = %v is the smallest that the accountant accepts; the certified ε of a record is at most %v",
-			s.NoiseMultiplier, s.TargetEpsilon))
+		notes = append(notes, fmt.Sprintf("σ = %v is the smallest that the accountant accepts; the certified ε of %s is at most %v",
+			s.NoiseMultiplier, whom, s.TargetEpsilon))
 	} else if s.TargetEpsilon != 0 {
-		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of a record is at most %v",
-			s.TargetEpsilon))
+		notes = append(notes, fmt.Sprintf("σ is the smallest for which the certified ε of %s is at most %v",
+			whom, s.TargetEpsilon))
 	}
 	if s.Runner == HogwildRunner || s.Runner == DistributedRunner {
 		free := "clients run as fast as they can"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"proactivedp/data"
-	"proactivedp/nn"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
@@ -30,6 +29,10 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 		errs = append(errs, fmt.Errorf("features = %d, must be %d as in %s", spec.Features, s.data.Features,
 			s.data.Name))
 	}
+	if spec.AtMost != 0 || s.data.Person != nil {
+		errs = append(errs, errors.New("persons with several records, must not be given: clients that hold records of one "+
+			"person do not know of each other"))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -44,7 +47,7 @@ func (s *Source) PrepareOwn(spec Spec, client, records int) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.model(in.model, nn.Precision(spec.Precision), set, spec.lambda(records), spec.ClassWeights)
+	model, err := s.model(in.model, set, spec, records)
 	if err != nil {
 		return nil, err
 	}

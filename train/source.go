@@ -88,6 +88,7 @@ type dealt struct {
 	fold      int
 	partition data.Partition
 	clients   int
+	atMost    int
 	inputs    inputs
 }
 
@@ -108,8 +109,8 @@ func (d deal) of(set *data.Dataset) deal {
 
 // deal splits the data and divides the training rows among the spec's clients.
 func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal, error) {
-	key := dealt{root.Name(), spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.inputs()}
-	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 {
+	key := dealt{root.Name(), spec.Split, spec.Holdout, spec.Fold, partition, spec.Clients, spec.AtMost, spec.inputs()}
+	if s.data.Train > 0 && partition == data.Replicate && spec.Holdout == 0 && spec.AtMost == 0 {
 		key.root = rng.Name{} // such a deal does not depend on the root
 	}
 	if d, done := s.deals[key]; done {
@@ -134,6 +135,11 @@ func (s *Source) deal(spec Spec, partition data.Partition, root *rng.Root) (deal
 	}
 	if spec.Holdout > 0 {
 		if train, test, err = data.HoldOut(train, spec.Holdout, spec.Fold, root); err != nil {
+			return deal{}, err
+		}
+	}
+	if spec.AtMost > 0 {
+		if train, err = train.AtMost(spec.AtMost, root); err != nil {
 			return deal{}, err
 		}
 	}
@@ -182,7 +188,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 		return nil, err
 	}
 	n := deal.rows[0].Len()
-	model, err := s.model(in.model, nn.Precision(spec.Precision), deal.test.Data, spec.lambda(n), spec.ClassWeights)
+	model, err := s.model(in.model, deal.test.Data, spec, n)
 	if err != nil {
 		return nil, err
 	}
@@ -207,14 +213,14 @@ type modelFor struct {
 	shape     string
 	lambda    float64
 	weights   string
+	clipping  string
 }
 
-// model returns a model for the data set. It is built once, because a network has tables for its
-// shapes.
-func (s *Source) model(
-	kind modelKind, precision nn.Precision, set *data.Dataset, lambda float64, weights string,
-) (models.Model, error) {
-	key := modelFor{kind.name, precision, set.Shape(), lambda, weights}
+// model returns a model of the spec for the data set, for clients with n records. It is built once, because a network has
+// tables for its shapes.
+func (s *Source) model(kind modelKind, set *data.Dataset, spec Spec, n int) (models.Model, error) {
+	precision, lambda, weights := nn.Precision(spec.Precision), spec.lambda(n), spec.ClassWeights
+	key := modelFor{kind.name, precision, set.Shape(), lambda, weights, spec.Clipping}
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
@@ -224,6 +230,13 @@ func (s *Source) model(
 	}
 	if err == nil && weights != "" {
 		m, err = weigh(m, weights, classNames(set))
+	}
+	if err == nil && spec.Clipping == AutomaticClipping {
+		clipper, ok := m.(models.AutomaticClipper)
+		if !ok {
+			return nil, fmt.Errorf("clipping = %q: the model %s does not support it", spec.Clipping, m.Name())
+		}
+		m = clipper.WithAutomaticClipping()
 	}
 	if err == nil {
 		s.models[key] = m

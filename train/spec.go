@@ -126,12 +126,18 @@ type Spec struct {
 	// weights in [1e-3, 1e3]; labels that are not listed have 1. "" weights nothing. The weights must be
 	// public constants, see models.Weightable.
 	ClassWeights string `json:"class_weights,omitempty"`
+	// Clipping is how gradients are clipped: AutomaticClipping, see models.AutomaticClipper, or "", which clips those
+	// that are longer than Clip to this norm. Both have the sensitivity Clip.
+	Clipping string `json:"clipping,omitempty"`
 	// Lambda is the ridge penalty λ of the model "logreg", in (0, 1e6]. 0 means 1/N, as in the
 	// paper.
 	Lambda float64 `json:"lambda,omitempty"`
 	// TargetEpsilon is the ε of a record for which NoiseMultiplier was calibrated, see
 	// Source.Calibrate. 0 means none. A run that would cost more is refused.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
+	// AtMost is how many records of a person are used, in [1, dp.MaxGroup], if the data set names persons; see
+	// [data.Subset.AtMost]. Then (ε, δ) is for a person. 0 means that it is for a record.
+	AtMost int `json:"at_most,omitempty"`
 	// BoundsEpsilon is the ε of the bounds by which the columns of the data were normalised before
 	// they were given to Prepare, see data.Dataset.PrivateBounds. It is part of what a record pays. 0
 	// means that there are no private bounds.
@@ -143,6 +149,9 @@ const (
 	ShuffledSplit = "shuffled"  // at random; with another number of rows, all rows are split differently
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
+
+// AutomaticClipping is a value of Spec.Clipping.
+const AutomaticClipping = "automatic"
 
 // DefaultSpec is the paper's strongly convex setting on phishing.
 func DefaultSpec() Spec {
@@ -298,6 +307,11 @@ func (s Spec) Validate() error {
 	case s.Fold != 0:
 		errs = append(errs, fmt.Errorf("fold = %d, must be 0 if no records are held out", s.Fold))
 	}
+	if s.Clipping != "" && s.Clipping != AutomaticClipping {
+		errs = append(errs, fmt.Errorf("clipping = %q, must be %q, or not be given: gradients above the clipping norm are then "+
+			"clipped to it", s.Clipping, AutomaticClipping))
+	}
+	errs = append(errs, s.checkPersons(p)...)
 	if s.BoundsEpsilon != 0 {
 		errs = append(errs, data.CheckBoundsEpsilon(s.BoundsEpsilon))
 		if dp.NaturalAdjacency(dp.Sampling(s.Sampling)) != dp.AddOrRemove {
@@ -340,7 +354,40 @@ func (s Spec) Validate() error {
 		}
 	}
 	m := s.mechanism(p, math.MaxInt32)
+	m.Group = 0 // checkPersons reports what is wrong with it
 	return errors.Join(append(errs, m.Validate(1))...)
+}
+
+// checkPersons reports settings that are not covered for persons.
+func (s Spec) checkPersons(p parsed) (errs []error) {
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if s.AtMost == 0 {
+		return nil
+	}
+	if s.AtMost < 1 || s.AtMost > dp.MaxGroup {
+		fail("at most = %d records of a person, must be in [1, %d]", s.AtMost, dp.MaxGroup)
+	}
+	if p.sampling != dp.Poisson { // dp.Mechanism allows others for one record
+		fail("sampling = %q, must be %q for persons: no accountant covers persons with other samples", s.Sampling, dp.Poisson)
+	}
+	if s.Split == ShuffledSplit { // data.Split refuses persons, too
+		fail("split = %q, must be %q for persons: the records of a person must be on one side", s.Split, RecordSplit)
+	}
+	if s.Clients > 1 && p.partition.Disjoint() {
+		fail("partition = %q, must be %q for persons: several clients could hold records of one person", s.Partition,
+			data.Replicate)
+	}
+	if s.Adapt != 0 {
+		fail("adapt = %v, must be 0 for persons: that larger samples cost at least as much is proved for a record", s.Adapt)
+	}
+	if s.BoundsEpsilon != 0 {
+		fail("bounds epsilon = %v, must be 0 for persons: the private bounds are for a record", s.BoundsEpsilon)
+	}
+	if s.Runner == DistributedRunner {
+		fail("at most = %d records of a person, must be 0 with runner = %q: clients that hold records of one person do not know of "+
+			"each other", s.AtMost, s.Runner)
+	}
+	return errs
 }
 
 // checkHogwild reports settings that the hogwild runner does not support, neither free-running nor
@@ -412,7 +459,7 @@ func (s Spec) mechanism(p parsed, n int) dp.Mechanism {
 	return dp.Mechanism{
 		Sampling: p.sampling, Adjacency: dp.NaturalAdjacency(p.sampling),
 		ClipNorm: s.Clip, NoiseMultiplier: s.NoiseMultiplier, DatasetSize: n, Sizes: p.sizes, Batches: s.Batches,
-		Exact: s.Exact,
+		Group: s.AtMost, Exact: s.Exact,
 	}
 }
 

@@ -117,6 +117,9 @@ func (l Stage) check(spec Spec) error {
 	if spec.BoundsEpsilon != 0 {
 		fail("bounds epsilon of the spec = %v, must be 0: no stage accounts for private bounds", spec.BoundsEpsilon)
 	}
+	if spec.AtMost != 0 {
+		fail("at most = %d records of a person, must be 0: no filter covers persons with several records", spec.AtMost)
+	}
 	if spec.NoiseMultiplier != 0 || spec.Run != 0 || spec.SeedFromOS {
 		fail("sigma = %v, run = %d and a seed from the system = %v of the spec, must be 0, 0 and false: each participant "+
 			"has its own", spec.NoiseMultiplier, spec.Run, spec.SeedFromOS)

@@ -113,10 +113,10 @@ var flagGroups = []struct {
 	{"Data and clients", []string{"data", "data-dir", "cache", "clients", "clients-file", "partition", "split", "holdout", "fold"}},
 	{"Your own file", []string{"label-column", "label-map", "columns", "normalise", "bounds",
 		"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
-		"image", "test"}},
+		"image", "person", "at-most", "test"}},
 	{"Model and steps", []string{
 		"model", "models", "batch-size", "sizes", "steps", "epochs", "grad-computations", "scale", "proxy",
-		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init",
+		"learning-rate", "eta0", "beta", "schedule", "features", "input-scale", "lambda", "momentum", "average", "precision", "init", "clipping",
 	}},
 	{"Privacy", []string{
 		"n", "noise-multiplier", "max-grad-norm", "target-epsilon", "epsilons", "target-accuracy", "delta", "sampling",

@@ -16,6 +16,7 @@ import (
 	"proactivedp/internal/message"
 	"proactivedp/models"
 	"proactivedp/sim"
+	"proactivedp/trainer"
 )
 
 // hint returns a sentence with the command or the flag that helps after an error, or "".
@@ -36,6 +37,8 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 			"that has them" + stand
 	case errors.Is(err, fetch.ErrDamaged) && has("data-dir"):
 		return "proactivedp data verify lists the damaged files; data fetch downloads those of the cache again"
+	case errors.Is(err, trainer.ErrFailed):
+		return "the same command trains again within what is left of --target-epsilon; if that is nothing, allow more"
 	case interrupted:
 		return goOn(cmd)
 	}

@@ -71,6 +71,11 @@ func number(t *testing.T, text string) float64 {
 // all that have none. Else it is the first example.
 var around = map[string]string{
 	"auto":                   "--target-epsilon 0.5 --target-accuracy 0.9 --dir run",
+	"auto n":                 "--trainer train --public-n 100 --target-epsilon 0.5 --dir run",
+	"auto public-n":          "--trainer train --n 1000 --target-epsilon 0.5 --dir run",
+	"auto steps":             "--trainer train --n 1000 --public-n 100 --target-epsilon 0.5 --dir run",
+	"propose n":              "--trainer train --public-n 100 --target-epsilon 0.5",
+	"propose public-n":       "--trainer train --n 1000 --target-epsilon 0.5",
 	"account":                "--noise-multiplier 20 --batch-size 20 --n 10000 --steps 500 --delta 1e-5",
 	"account target-epsilon": "--noise-multiplier 20 --batch-size 20 --n 10000 --steps 500",
 	"calibrate":              "--target-epsilon 2 --delta 1e-5 --batch-size 20 --n 10000",

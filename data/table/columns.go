@@ -1,6 +1,8 @@
 package table
 
 import (
+	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/message"
+	"proactivedp/internal/unpack"
 )
 
 // Columns describes the columns of a table that are not plain numbers, such as categories and dates. The
@@ -231,6 +234,35 @@ func (c *Columns) Text() string {
 		return ""
 	}
 	return c.text
+}
+
+// listed returns the content of a column that has a line of its own.
+func (c *Columns) listed(name string) (column, bool) {
+	if c == nil {
+		return column{}, false
+	}
+	k, listed := c.kinds[name]
+	return k, listed
+}
+
+// Ignoring returns c with a line for a column that is left out, unless c has a line for it. So a model that is
+// saved with the columns takes files with the column and without it. c may be nil.
+func (c *Columns) Ignoring(name string) (*Columns, error) {
+	if _, listed := c.listed(name); listed {
+		return c, nil
+	}
+	if strings.Contains(name, anything) {
+		return nil, fmt.Errorf("column %.40q, must have no %s in its name to be ignored", name, anything)
+	}
+	text := cmp.Or(c.Text(), "column,kind,values")
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_, w.Comma = separator([]byte(strings.TrimPrefix(text, unpack.Mark)))
+	if err := w.Write([]string{name, ignored, ""}); err != nil {
+		return nil, err
+	}
+	w.Flush()
+	return ParseColumns(strings.TrimRight(text, "\r\n") + "\n" + line.String())
 }
 
 // of returns the content of a column.

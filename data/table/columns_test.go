@@ -278,3 +278,80 @@ func TestKeptColumns(t *testing.T) {
 		t.Errorf("8 MiB of text within 4 MiB: %v", err)
 	}
 }
+
+// The column of persons is never a feature, whatever it holds, and none of its fields is in a message or in
+// the data set. Without a name nobody knows how many records a person has.
+func TestPersons(t *testing.T) {
+	labels, err := data.LabelsOf([]string{"no", "yes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(columns, text, test string) (*data.Dataset, error) {
+		dir := t.TempDir()
+		o := Options{Label: "back", Labels: labels, Person: "who"}
+		if columns != "" {
+			if o.Columns, err = ParseColumns(columns); err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(dir, "t.csv")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if test != "" {
+			o.Test = filepath.Join(dir, "test.csv")
+			if err := os.WriteFile(o.Test, []byte(test), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return ParseFile(path, o)
+	}
+	const text = "age,who,back\n40, 7 ,no\n50,8,yes\n60,7,no\n"
+	for _, columns := range []string{"", "column,kind,values\nwho,ignored,\n", "column,kind,values\n*,number,0\n"} {
+		d, err := read(columns, text, "who,age,back\n9,30,no\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b, c := data.PersonOf("7"), data.PersonOf("8"), data.PersonOf("9")
+		if !slices.Equal(d.Columns, []string{"age"}) || !slices.Equal(d.Person, []data.PersonKey{a, b, a, c}) || d.Validate() != nil {
+			t.Errorf("columns %q, persons %x, %v", d.Columns, d.Person, d.Validate())
+		}
+	}
+	for _, c := range []struct{ columns, text, test, want string }{
+		{"", "age,wo,back\n40,7,no\n", "", `no column "who" of persons besides that of the labels: did you mean "wo"?`},
+		{"", text, "age,back\n40,no\n", `no column "who" of persons`},
+		{"", "age,who,back\n40,secret,no\n50,,yes\n", "", `:3: column "who": the field is empty, must say whose record it is`},
+		{"column,kind,values\nwho,one-of,7|8\n", text, "", `column "who" has the persons, must be ignored`},
+	} {
+		if _, err := read(c.columns, c.text, c.test); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Columns that leave one more out are read again alike, whatever separates their fields.
+func TestIgnoring(t *testing.T) {
+	for _, text := range []string{"", "column,kind,values\n", "column;kind;values\r\nsex;one-of;F|M\r\n", "column\tkind\tvalues\nsex\tone-of\tF|M"} {
+		var c *Columns
+		if text != "" {
+			var err error
+			if c, err = ParseColumns(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"who", "a, b; c", `"quoted"`} {
+			with, err := c.Ignoring(name)
+			if err != nil || with.of(name).kind != ignored || with.of("sex").kind != c.of("sex").kind {
+				t.Errorf("%q without %q: %v", text, name, err)
+				continue
+			}
+			if again, err := with.Ignoring(name); err != nil || again != with {
+				t.Errorf("%q without %q twice: %v", text, name, err)
+			}
+		}
+		if _, err := c.Ignoring("s*"); err == nil {
+			t.Error("a name for many columns")
+		}
+	}
+}

@@ -39,6 +39,11 @@ func (p *parser) names(in *bufio.Reader) error {
 	if p.maybeRecord() {
 		shown = nil // errors must not show the content of a record
 	}
+	if p.person = -1; p.Person != "" {
+		if p.person = slices.Index(p.header, p.Person); p.person < 0 || p.person == p.label {
+			return p.fault("no column %.80q of persons besides that of the labels%s", p.Person, meant(p.Person, shown))
+		}
+	}
 	if err := p.Columns.check(p.header, shown, p.Label, p.Named != nil); err != nil {
 		errs = append(errs, p.fault("%w", err))
 	}
@@ -247,6 +252,12 @@ func (p *parser) nameFeatures() error {
 		k := p.Columns.of(name)
 		if p.Kept != nil && slices.Contains(p.Kept.Names, name) && p.Named != nil &&
 			!slices.ContainsFunc(k.features(name), func(f string) bool { return slices.Contains(p.Named, f) }) {
+			k = column{kind: ignored}
+		}
+		if i == p.person {
+			if given, listed := p.Columns.listed(name); listed && given.kind != ignored {
+				return p.fault("column %q has the persons, must be %s in the list of columns, or not be listed", name, ignored)
+			}
 			k = column{kind: ignored}
 		}
 		k.numbers, k.saturate = p.Numbers, p.Saturate

@@ -31,6 +31,11 @@ func (p *parser) row() error {
 			target, err = p.target(field)
 		} else if i == p.label {
 			class, err = p.class(field)
+		} else if i == p.person {
+			if field == "" {
+				err = p.fault("column %q: the field is empty, must say whose record it is: records without a name may all be "+
+					"of one person", p.header[i])
+			}
 		} else if p.value, err = p.holds[i].take(p.value, field); err != nil {
 			err = p.fault("column %q: the field %w", p.header[i], err)
 		}
@@ -48,6 +53,9 @@ func (p *parser) row() error {
 		p.set.Label = append(p.set.Label, class)
 		if p.Target != nil {
 			p.set.Targets.Value = append(p.set.Targets.Value, target)
+		}
+		if p.person >= 0 {
+			p.set.Person = append(p.set.Person, data.PersonOf(p.fields[p.person]))
 		}
 		if p.Kept != nil {
 			row := make([]string, len(p.keeps))
@@ -69,7 +77,8 @@ const bytesOfField = 64
 
 // fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
-	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)+p.targets()) + p.text)
+	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)+p.targets()) +
+		int64(len(data.PersonKey{})*cap(p.set.Person)) + p.text)
 }
 
 // within returns an error if so many bytes do not fit the memory.

@@ -76,6 +76,9 @@ type Options struct {
 	// name, in any order. "" means no second file: the set then counts as published as one.
 	Test   string
 	Memory int64 // bytes that the process may use; 0 means all available memory
+	// Person is the name of the column that says whose record each row is. It is never a feature, and
+	// its fields appear in no message. "" means that there is none.
+	Person string
 	// Kept receives the text of some columns. nil means none.
 	Kept *Kept
 	// Progress shows how much of a large file was read; nil shows nothing.
@@ -167,6 +170,7 @@ type parser struct {
 	header []string
 	ending bool     // the header ends in a separator
 	label  int      // the column of labels, or -1 if there is none
+	person int      // the column of persons, or -1 if there is none
 	holds  []column // the content of each column
 	order  []int    // the columns, in the order of the features
 	keeps  []int    // the columns of Kept

@@ -22,7 +22,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Claim is the guarantee that one accountant proves for a record and a release.
+// Claim is the guarantee that one accountant proves for a record, or a person with several, and a release.
 type Claim struct {
 	// The three ε are those of a dp.Bound. All are nil if the accountant proves no upper end;
 	// Reason then says why. If they are the ε of another release that costs at least as much, Kind
@@ -35,10 +35,13 @@ type Claim struct {
 	Accountant   string       `json:"accountant"`
 	Adjacency    dp.Adjacency `json:"adjacency"`
 	Sampling     dp.Sampling  `json:"sampling"`
-	DatasetSize  int          `json:"dataset_size"`      // N_c, the records of a client
-	Rounds       int          `json:"rounds"`            // number of composed rounds; 2^63-1 means at least that many
-	GradComps    int          `json:"grad_computations"` // their expected number of gradient computations
-	Reason       string       `json:"reason,omitempty"`
+	// Group is the largest number of records of a person, if the claim is for a person and not for a
+	// record; otherwise 0.
+	Group       int    `json:"group,omitempty"`
+	DatasetSize int    `json:"dataset_size"`      // N_c, the records of a client
+	Rounds      int    `json:"rounds"`            // number of composed rounds; 2^63-1 means at least that many
+	GradComps   int    `json:"grad_computations"` // their expected number of gradient computations
+	Reason      string `json:"reason,omitempty"`
 }
 
 // Of returns the claim that acc proves for the composition of the events, at δ in (0, 1). If acc
@@ -58,6 +61,7 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 			return Claim{}, fmt.Errorf("event %d: %w", i, err)
 		}
 		c.Adjacency, c.Sampling, c.DatasetSize = e.Adjacency, e.Sampling, e.DatasetSize
+		c.Group = e.Group
 		c.Rounds = plus(c.Rounds, e.Count)
 		c.GradComps = plus(c.GradComps, times(e.Count, e.ExpectedSize()))
 	}

@@ -39,7 +39,8 @@ func sorted(events []dp.Event) []dp.Event {
 
 // envelope returns a history that costs at least as much as each of the given histories: its j-th
 // largest sample is the maximum of their j-th largest samples. The events must be sorted. It
-// returns false if the histories differ in more than sample sizes.
+// returns false if the histories differ in more than sample sizes, or if they are for persons with several
+// records: the argument below is for one record.
 //
 // This holds for the dominating pairs of the rounds, which accountants compose. It does not hold
 // for the mechanisms, because a sum over a smaller sample is no function of a sum over a larger
@@ -59,7 +60,7 @@ func envelope(kinds []history) ([]dp.Event, bool) {
 			larger, count := a[0], min(a[0].Count, b[0].Count)
 			larger.SampleSize = max(a[0].SampleSize, b[0].SampleSize)
 			larger.Count = count
-			if !larger.Alike(b[0]) {
+			if !larger.Alike(b[0]) || larger.Group > 1 && a[0].SampleSize != b[0].SampleSize {
 				return nil, false
 			}
 			merged.Record(larger)

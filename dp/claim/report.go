@@ -17,7 +17,8 @@ type View struct {
 	Epsilon      *float64 `json:"epsilon"`
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Delta        float64  `json:"delta"`
-	Kind         dp.Kind  `json:"kind,omitempty"` // absent if no ε is claimed
+	Kind         dp.Kind  `json:"kind,omitempty"`  // absent if no ε is claimed
+	Group        int      `json:"group,omitempty"` // see Claim
 	DatasetSize  int      `json:"dataset_size"`
 	Rounds       int      `json:"rounds"`
 	GradComps    int      `json:"grad_computations"`
@@ -50,6 +51,7 @@ type Report struct {
 	Kind            dp.Kind      `json:"kind,omitempty"` // absent if no ε is claimed
 	Adjacency       dp.Adjacency `json:"adjacency"`
 	Sampling        dp.Sampling  `json:"sampling"`
+	Group           int          `json:"group,omitempty"` // see Claim; then all keys are for a person
 	Reason          string       `json:"reason,omitempty"`
 	PerClient       View         `json:"per_client"`
 	PerRecord       View         `json:"per_record"`
@@ -119,7 +121,7 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	return Report{
 		EpsilonLower: r.EpsilonLower, Epsilon: r.Epsilon, EpsilonUpper: r.EpsilonUpper, Delta: r.Delta,
 		NoiseMultiplier: sigma, Accountant: r.Accountant, Kind: r.Kind, Adjacency: r.Adjacency, Sampling: r.Sampling,
-		Reason: r.Reason, PerClient: best.PerClient.view(), PerRecord: r.view(), Certified: certified,
+		Group: r.Group, Reason: r.Reason, PerClient: best.PerClient.view(), PerRecord: r.view(), Certified: certified,
 		Noise: noise, Simulation: slices.ContainsFunc(noise, rng.Name.Simulated),
 	}
 }
@@ -152,7 +154,7 @@ func Within(b dp.Bound, events []dp.Event) Report {
 		Kind: dp.Upper, Accountant: b.Accountant, Adjacency: b.Adjacency, Sampling: b.Sampling}
 	for _, e := range events {
 		least = min(least, e.NoiseMultiplier)
-		c.DatasetSize = e.DatasetSize
+		c.DatasetSize, c.Group = e.DatasetSize, e.Group
 		c.Rounds = plus(c.Rounds, e.Count)
 		c.GradComps = plus(c.GradComps, times(e.Count, e.ExpectedSize()))
 	}
@@ -163,7 +165,7 @@ func Within(b dp.Bound, events []dp.Event) Report {
 func (c Claim) view() View {
 	v := View{
 		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper, Delta: c.Delta, Kind: c.Kind,
-		DatasetSize: c.DatasetSize, Rounds: c.Rounds, GradComps: c.GradComps, Reason: c.Reason,
+		Group: c.Group, DatasetSize: c.DatasetSize, Rounds: c.Rounds, GradComps: c.GradComps, Reason: c.Reason,
 	}
 	if c.Rounds > 0 && c.DatasetSize > 0 {
 		v.SampleRate = float64(c.GradComps) / float64(c.Rounds) / float64(c.DatasetSize)

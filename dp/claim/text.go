@@ -313,14 +313,25 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 
 // ofWhom replaces "record" in unit if the events are for persons with several records.
 func ofWhom(unit string, events []dp.Event) string {
-	if len(events) == 0 || events[0].Group <= 1 {
+	if len(events) == 0 || events[0].Group == 0 {
 		return unit
 	}
-	person := fmt.Sprintf("a person with up to %d records", events[0].Group)
+	whom := person(events[0].Group, "")
 	if rest, ok := strings.CutPrefix(unit, "one record"); ok {
-		return person + strings.ReplaceAll(rest, "hold it", "hold them")
+		return whom + strings.ReplaceAll(rest, "hold it", "hold them")
 	}
-	return person
+	return whom
+}
+
+// person names a person with up to group records, or returns record if group is 0.
+func person(group int, record string) string {
+	switch group {
+	case 0:
+		return record
+	case 1:
+		return "a person with one record"
+	}
+	return fmt.Sprintf("a person with up to %d records", group)
 }
 
 // describable returns an error if the bound's sampling or adjacency is unknown or differs from that
@@ -376,9 +387,9 @@ func (r Report) WriteText(w io.Writer) error {
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {
-			return "no ε claimed for a record"
+			return "no ε claimed for " + r.whom()
 		}
-		return fmt.Sprintf("no ε claimed for a record: %s", message.Of(errors.New(r.Reason)))
+		return fmt.Sprintf("no ε claimed for %s: %s", r.whom(), message.Of(errors.New(r.Reason)))
 	}
 	noise := ""
 	if len(r.Noise) > 0 {
@@ -398,8 +409,19 @@ func (r Report) Line() string {
 	if r.Reason != "" {
 		by += " " + r.Reason
 	}
-	return fmt.Sprintf("ε ≤ %s at δ = %s for a record (%s), under %s adjacency with %s%s", up(*r.EpsilonUpper),
-		up(r.Delta), by, r.Adjacency, samplingName(r.Sampling), noise)
+	return fmt.Sprintf("ε ≤ %s at δ = %s for %s (%s), under %s adjacency with %s%s", up(*r.EpsilonUpper),
+		up(r.Delta), r.whom(), by, r.Adjacency, samplingName(r.Sampling), noise)
+}
+
+// whom names the unit that the report protects.
+func (r Report) whom() string { return person(r.Group, "a record") }
+
+// personText says who the persons are.
+func (r Report) personText() string {
+	if r.Group == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  unit          %s: neighbours differ in all records of one person\n", r.whom())
 }
 
 // noiseLine returns text that names the roots of the noise and says whether the noise protects.
@@ -421,10 +443,14 @@ func byAccountant(kind dp.Kind, accountant string) string {
 // WriteStatement writes all claims of the report, per record and per client, by each accountant, and what is known
 // about sums and noise.
 func (r Report) WriteStatement(w io.Writer) error {
+	unit := "per record"
+	if r.Group > 0 {
+		unit = "per person"
+	}
 	_, err := fmt.Fprintf(w, "privacy         σ = %s, δ = %s, %s adjacency, %s sampling\n%s%s",
 		decimal.Exactly(r.NoiseMultiplier), up(r.Delta), r.Adjacency, r.Sampling,
-		r.text("per record", r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
-			r.Closed().PerClient, r.Certified.PerClient)+r.weakDeltaText()+r.allocationText()+r.sumText()+r.drawnText()+r.noiseText())
+		r.text(unit, r.PerRecord, r.Closed().PerRecord, r.Certified.PerRecord), r.text("per client", r.PerClient,
+			r.Closed().PerClient, r.Certified.PerClient)+r.personText()+r.weakDeltaText()+r.allocationText()+r.sumText()+r.drawnText()+r.noiseText())
 	return err
 }
 

@@ -31,7 +31,7 @@ var module = strings.TrimSuffix(reflect.TypeFor[listed]().PkgPath(), "/internal/
 // internal are in no room: what they import counts for each room that imports them.
 // docs/architecture.md says what the rooms are.
 var rooms = []string{
-	"cmd examples", "web experiments", "auto propose", "cluster", "train", "audit answer", "sim", "plan",
+	"cmd examples", "web experiments", "auto propose", "cluster", "train", "audit answer trainer", "sim", "plan",
 	"models", "nn", "dp", "data", "rng",
 }
 

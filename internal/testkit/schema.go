@@ -23,6 +23,12 @@ var writeSchemas = flag.Bool("schemas", false, "write the JSON schemas in docs/s
 // writes the file instead.
 func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 	t.Helper()
+	CheckSchemaOf(t, folder, command, "proactivedp "+command+" --json", answers...)
+}
+
+// CheckSchemaOf is CheckSchema for JSON that has another name than a command, and a title.
+func CheckSchemaOf(t *testing.T, folder, command, title string, answers ...any) {
+	t.Helper()
 	s := schemas{defs: map[string]any{}}
 	var of []any
 	for _, a := range answers {
@@ -30,7 +36,7 @@ func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 	}
 	schema := map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title":   "proactivedp " + command + " --json",
+		"title":   title,
 		"anyOf":   of,
 	}
 	if len(s.defs) > 0 {
@@ -51,7 +57,7 @@ func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 		return
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s is not the schema of what %s --json prints (%v): run this test with -schemas", path, command, err)
+		t.Errorf("%s is not the schema of %s (%v): run this test with -schemas", path, title, err)
 	}
 }
 

@@ -37,11 +37,14 @@ type Model struct {
 	slack    float64   // see newModel
 	weights  []float64 // ω of the loss, by class; nil means 1
 	linear   bool      // whether it is linear regression
-	rows     models.RowCache
+	// automatic means that gradients are clipped automatically, see models.AutomaticClipper.
+	automatic bool
+	rows      models.RowCache
 }
 
 var _ interface {
 	models.Adder
+	models.AutomaticClipper
 	models.Checker
 	models.Layered
 	models.Reader
@@ -117,10 +120,19 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	weighted.weights = slices.Clone(weights)
+	weighted.weights, weighted.automatic = slices.Clone(weights), m.automatic
 	weighted.slack += 8 * 0x1p-53 // ω, ω² and their products are rounded
 	return weighted, nil
 }
+
+// WithAutomaticClipping implements models.AutomaticClipper.
+func (m *Model) WithAutomaticClipping() models.Model {
+	return &Model{features: m.features, lambda: m.lambda, name: m.name, shade: m.shade, shrink: m.shrink, slack: m.slack,
+		weights: m.weights, linear: m.linear, automatic: true}
+}
+
+// ClipsAutomatically implements models.AutomaticClipper.
+func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Name returns "logreg", "logreg-plain" or "linear".
 func (m *Model) Name() string { return m.name }
@@ -216,6 +228,9 @@ func (m *Model) ClippedGradSum(sum, params []float32, b data.Batch, clip float64
 //     with λw̄ is rounded to float64, with an error of 2^-53·2^22·8C before and after a record
 //     leaves;
 //   - f and products with it are rounded to float64, with a relative error below 2^-50.
+//
+// With automatic clipping, f may be above 1 and the second point would not hold. If there is a penalty, gradients are
+// then added one by one, as above ridgeLimit.
 func (m *Model) Shade() float64 { return m.shade }
 
 // ridgeLimit is the largest norm, in units of C, of the penalty's gradient λw̄ that is added once
@@ -271,6 +286,11 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	l.Lambda, l.Slack, l.Margin, l.Most = m.lambda, m.slack, models.ClipMargin, models.MaxNorm
 	l.Bias, l.Ridge, l.Clip = float64(params[m.features]), m.lambda*m.lambda*w2, clip
 	oneByOne := l.Ridge > ridgeLimit*ridgeLimit*clip*clip
+	automatic := m.automatic && !math.IsInf(clip, 1)
+	if automatic {
+		l.Clip = leastNorm
+		oneByOne = m.lambda > 0 // factors above 1 have no exact sum, see factorGrid
+	}
 	rows := m.rowsOf(b.Data, params, s)
 	clear(s.sum)
 	total := s.sum[:m.features+1]
@@ -279,6 +299,9 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
 		m.steps(rows, b.Data, numbers, s)
+		if automatic {
+			s.clipAutomatically(len(numbers), clip)
+		}
 		for i, factor := range s.factor[:len(numbers)] {
 			factors += factorGrid.Round(factor)
 			bias += grid.Round(s.step[i])
@@ -350,6 +373,20 @@ func (m *Model) linearSteps(rows *models.Rows, targets []float32, numbers []int3
 			factor = math.NaN()
 		}
 		s.factor[i], s.step[i] = factor, factor*a
+	}
+}
+
+// leastNorm is the clipping norm of LogisticSteps for automatic clipping. Norms that are smaller count as this one.
+const leastNorm = 1e-100
+
+// clipAutomatically replaces the factors of the first n rows by those of models.AutomaticFactor. The factors are
+// min(1, c/(‖g‖·ClipMargin)) for c = leastNorm, so c/factor is at least ‖g‖·ClipMargin, up to a relative 2^-52. That and
+// the rounding of products here are far less than what ClipMargin adds. A NaN remains.
+func (s *scratch) clipAutomatically(n int, clip float64) {
+	for i, factor := range s.factor[:n] {
+		automatic := clip / (leastNorm/factor + models.AutomaticGamma)
+		s.step[i] *= automatic / factor
+		s.factor[i] = automatic
 	}
 }
 

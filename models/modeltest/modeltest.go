@@ -30,8 +30,9 @@ type Case struct {
 	// 1e-3 is the best possible.
 	GradTolerance float64
 
-	passing bool           // whether the kernels in use are not the machine's default
-	scratch models.Scratch // shared by all tests, because earlier use must not change results
+	oneClass bool           // whether only the machine's default kernels are attacked
+	passing  bool           // whether the kernels in use are not the machine's default
+	scratch  models.Scratch // shared by all tests, because earlier use must not change results
 }
 
 // Conform tests the whole contract of models.Model.
@@ -52,6 +53,36 @@ func Conform(t *testing.T, c Case) {
 	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
 	t.Run("SameBitsInAnyOrder", c.sameBits)
 	t.Run("LayersHaveAllParameters", c.layers)
+	if _, ok := c.Model.(models.AutomaticClipper); ok && !clipsAutomatically(c.Model) {
+		t.Run("AutomaticClipping", c.automatic)
+	}
+}
+
+// automatic tests the model with automatic clipping: the same bound of every example and the same sensitivity, and
+// gradients of the norm C·‖g‖/(‖g‖ + γ). Without clipping it is the same model.
+func (c Case) automatic(t *testing.T) {
+	plain := c.Model.(models.AutomaticClipper)
+	b, p := c.batch(33), c.points()[1]
+	want := c.grad(t, p, b, math.Inf(1))
+	c.Model = plain.WithAutomaticClipping()
+	c.scratch = c.Model.NewScratch()
+	if !clipsAutomatically(c.Model) || clipsAutomatically(plain) || c.Model.Name() != plain.Name() {
+		t.Error("WithAutomaticClipping must return another model of the same name, which clips automatically")
+	}
+	if got := c.grad(t, p, b, math.Inf(1)); !slices.Equal(got, want) {
+		t.Error("without clipping, the sums differ")
+	}
+	t.Run("SumOfExamplesIsBatch", c.sumOfExamples)
+	t.Run("ClipBoundHoldsForEveryExample", c.clipBound)
+	t.Run("ClippingKeepsDirection", c.clipDirection)
+	c.oneClass = c.Model.NumParams() > fewParams // the kernels add the same vectors as with other clipping
+	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
+	t.Run("SameBitsInAnyOrder", c.sameBits)
+}
+
+func clipsAutomatically(m models.Model) bool {
+	a, ok := m.(models.AutomaticClipper)
+	return ok && a.ClipsAutomatically()
 }
 
 // layers checks that the tensors of a model that describes its layers are all of its parameters.
@@ -191,9 +222,10 @@ func (c Case) clipBound(t *testing.T) {
 }
 
 // clipDirection tests that a clipped gradient has the direction of the gradient and the norm C. It
-// allows a relative error of twice the model's Shade, because norms may be upper bounds.
+// allows a relative error of twice the model's Shade, because norms may be upper bounds. Automatic clipping gives the
+// norm C·n/(n + γ) instead.
 func (c Case) clipDirection(t *testing.T) {
-	tolerance := 1e-5
+	tolerance, automatic := 1e-5, clipsAutomatically(c.Model)
 	if m, ok := c.Model.(models.Bounded); ok {
 		tolerance += 2 * m.Shade()
 	}
@@ -208,8 +240,11 @@ func (c Case) clipDirection(t *testing.T) {
 				}
 				got := c.grad(t, p, b, clip)
 				want := min(1, clip/n)
+				if automatic {
+					want = clip / (n + models.AutomaticGamma)
+				}
 				for j := range raw {
-					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > tolerance*min(n, clip) {
+					if diff := math.Abs(float64(got[j]) - want*float64(raw[j])); diff > tolerance*min(max(n, want*n), clip) {
 						t.Fatalf("point %d, example %d, clip %.4g: coordinate %d is %v, want %v", pi, i, clip, j,
 							got[j], want*float64(raw[j]))
 					}

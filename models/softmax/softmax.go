@@ -31,6 +31,7 @@ type Model struct {
 	shade             float64
 	slack             float64         // relative error of a computed norm, see New
 	weights           []float64       // of the loss, by class; nil means 1
+	automatic         bool            // see models.AutomaticClipper
 	rows              models.RowCache // of data sets without images
 }
 
@@ -39,6 +40,7 @@ var _ interface {
 	models.Checker
 	models.Layered
 	models.Scorer
+	models.AutomaticClipper
 	models.Weightable
 } = (*Model)(nil)
 
@@ -74,10 +76,18 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	weighted.weights = slices.Clone(weights)
+	weighted.weights, weighted.automatic = slices.Clone(weights), m.automatic
 	weighted.slack += 4 * 0x1p-53 // a factor is rounded in a number and in its square
 	return weighted, nil
 }
+
+// WithAutomaticClipping implements models.AutomaticClipper.
+func (m *Model) WithAutomaticClipping() models.Model {
+	return &Model{features: m.features, classes: m.classes, shade: m.shade, slack: m.slack, weights: m.weights, automatic: true}
+}
+
+// ClipsAutomatically implements models.AutomaticClipper.
+func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
 // Check implements models.Checker. It accepts rows or images with at most the model's number of
 // features, in at most its number of classes.
@@ -245,6 +255,10 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 	defer s.end()
 	clear(s.sum)
 	clip /= 1 + m.shade
+	clipFactor := models.ClipFactor
+	if m.automatic && !math.IsInf(clip, 1) {
+		clipFactor = models.AutomaticFactor
+	}
 	grid, columns, biases := models.NewGrid(clip), x.columns(), biases(m, sum)
 	for numbers := range slices.Chunk(b.Rows, rowsAtOnce(columns)) {
 		m.logits(s, params, x, numbers)
@@ -258,7 +272,7 @@ func (m *Model) WideGradSum(sum []float64, params []float32, b data.Batch, clip 
 				}
 				a2 *= float64(weight * weight)
 			}
-			factor, ok := models.ClipFactor(math.Sqrt(float64(a2*(x.square(i)+1)))*(1+m.slack), clip)
+			factor, ok := clipFactor(math.Sqrt(float64(a2*(x.square(i)+1)))*(1+m.slack), clip)
 			if !ok {
 				return &data.RecordError{Row: int(row), Err: models.ErrDiverged}
 			}

@@ -111,7 +111,7 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 // LoadAs is LoadFor for data whose name is no longer the one in the spec. Their note is still that
 // of the spec's data, because the contents of both are compared.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
-	if err := f.Own.check(cmd, name); err != nil {
+	if err := errors.Join(f.Own.check(cmd, name), f.Own.checkPersons(cmd, spec, name)); err != nil {
 		return nil, Usage(err)
 	}
 	if f.Own.private = spec; spec.BoundsEpsilon > 0 && (!OwnFile(name) || f.Own.normalise != "") {
@@ -160,6 +160,9 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	}
 	if OwnFile(s.Data) && addOrRemove {
 		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")
+	}
+	if d.Person != nil && d.Train > 0 {
+		what = append(what, "that no person of --test has records in --data, which is refused")
 	}
 	switch {
 	case d.Train > 0:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -25,7 +26,7 @@ import (
 // OwnFlags are the flags that say how to read a user's file. None of their values is derived from
 // the records, because that would reveal something about them.
 type OwnFlags struct {
-	labelColumn, LabelMap, normalise, test, columns string
+	labelColumn, LabelMap, normalise, test, columns, person string
 
 	target string // bounds of the target of a regression; "" means classes
 
@@ -42,9 +43,11 @@ type OwnFlags struct {
 
 // OwnFlagNames lists these flags.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
-	"number-format", "no-header", "zero-based", arraysFlag, imageFlag}
+	"number-format", "no-header", "zero-based", arraysFlag, imageFlag, personFlag}
 
 const (
+	personFlag = "person"
+	atMostFlag = "at-most"
 	arraysFlag = "arrays"
 	imageFlag  = "image"
 )
@@ -64,6 +67,8 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"header column,kind,values: one-of with A|B|* (each becomes 0 or 1; * is anything else), ordered with "+
 		"low|mid|high, log, date with 2000-01-31|DD.MM.YYYY, ignored, or number with 75|NA|* (75 where the field is "+
 		"empty, NA or no number); s* lists all columns that begin with s; public, not taken from the data")
+	f.StringVar(&o.person, personFlag, "", "`name` of the column of a CSV file that says whose record a row is, for train: with "+
+		"--at-most K, a person with up to K records is protected; the column is no feature and is never printed")
 	f.StringVar(&o.test, "test", "", "a second `file` with the test set; then all of --data is for training")
 	OutsideVar(f, &o.outside, "clamp")
 	FormVars(f, &o.Form)
@@ -248,6 +253,34 @@ func (o *OwnFlags) targets() *data.TargetBounds {
 	return &b
 }
 
+// noPersons says why commands that train, but not by --at-most, do not take persons.
+var noPersons = map[string]string{
+	"auto":    "its filter is proved for single records",
+	"propose": "the ε of a proposal is for a record",
+	"join":    "clients that hold records of one person do not know of each other",
+}
+
+// checkPersons returns an error unless there is both a column of persons and a number of records, or neither.
+func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) error {
+	switch {
+	case o.person == "" && s.AtMost == 0:
+		return nil
+	case o.person != "" && cmd.Flags().Lookup(atMostFlag) == nil:
+		return fmt.Errorf("--%s is for train: %s", personFlag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
+	case o.person != "" && KindOf(name) != CSVFile:
+		return fmt.Errorf("--%s = %q is for a CSV file, which %s is not by its name", personFlag, o.person, name)
+	case o.person == o.labelColumn && o.person != "":
+		return fmt.Errorf("--%s = %q, must not be the column of the labels", personFlag, o.person)
+	case o.person == "":
+		return fmt.Errorf("--%s is missing, must name the column that says whose record a row is: --%s = %d", personFlag,
+			atMostFlag, s.AtMost)
+	case s.AtMost == 0:
+		return fmt.Errorf("--%s is missing, must be the largest number of records of a person that are used: the ε is for a "+
+			"person with up to so many", atMostFlag)
+	}
+	return nil
+}
+
 // Text writes the flags that were given, each with a blank before it.
 func (o *OwnFlags) Text() string {
 	text := ""
@@ -275,6 +308,9 @@ func (o *OwnFlags) Text() string {
 	}
 	if o.Form.Image != "" {
 		text += " --" + imageFlag + " " + o.Form.Image
+	}
+	if o.person != "" {
+		text += " --" + personFlag + " " + message.Word(o.person)
 	}
 	return text
 }
@@ -324,6 +360,7 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 		}
 		t.Target = o.targets()
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Person = o.person
 		t.Progress = l.Progress
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
 		d, err = table.ParseFile(path, t)
@@ -474,16 +511,22 @@ func (o *OwnFlags) sayUnscaled(cmd *cobra.Command, path string) {
 // normalisedNote is the note for data that were read with --normalise.
 const normalisedNote = "normalised by constants that were given (--normalise), which must be public"
 
-// readColumns returns the columns that --columns describes, or nil if it was not given.
-func (o *OwnFlags) readColumns() (*table.Columns, error) {
-	if o.columns == "" {
-		return nil, nil
+// readColumns returns the columns that --columns describes, without the one of persons, or nil if there is
+// nothing to say about columns.
+func (o *OwnFlags) readColumns() (c *table.Columns, err error) {
+	if o.columns != "" {
+		if c, err = table.ReadColumns(o.columns); err != nil {
+			return nil, Usage(fmt.Errorf("--columns: %w", err))
+		}
 	}
-	c, err := table.ReadColumns(o.columns)
-	if err != nil {
-		return nil, Usage(fmt.Errorf("--columns: %w", err))
+	if o.person != "" {
+		if c, err = c.Ignoring(o.person); err != nil {
+			return nil, Usage(fmt.Errorf("--%s: %w", personFlag, err))
+		}
 	}
-	o.Kinds = c.Text()
+	if c != nil {
+		o.Kinds = c.Text()
+	}
 	return c, nil
 }
 

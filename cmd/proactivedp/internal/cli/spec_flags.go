@@ -153,6 +153,9 @@ var specFlags = []specFlag{
 	{"class-weights", SettingFlags, func(s *train.Spec) any { return &s.ClassWeights },
 		"public weights of the loss by class, as LABEL:WEIGHT,… with weights in [0.001, 1000]; they scale a gradient " +
 			"before it is clipped, so they cost no privacy (default: none)"},
+	{"clipping", SettingFlags, func(s *train.Spec) any { return &s.Clipping },
+		"norm clips gradients that are longer than C; automatic multiplies every gradient g by C/(‖g‖ + 0.01), with the same " +
+			"sensitivity C (default norm)"},
 	{"seed", PointFlags, func(s *train.Spec) any { return &s.Seed },
 		"seed of all randomness, a whole number of at least 0"},
 	{"seed-from-os", RunFlags, func(s *train.Spec) any { return &s.SeedFromOS },
@@ -160,6 +163,9 @@ var specFlags = []specFlag{
 	{"bounds", RunFlags, func(s *train.Spec) any { return &boundsFlag{&s.BoundsEpsilon} },
 		"private:EPS finds bounds of the numeric columns of your own file with noise, instead of --normalise with public " +
 			"ones; a record pays EPS, in [1e-4, 100], more, which --target-epsilon includes"},
+	{atMostFlag, RunFlags, func(s *train.Spec) any { return &s.AtMost },
+		"use at most so many records of a person, in [1, 1000], with --person; which ones, a keyed hash decides; ε is then for " +
+			"a person"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
 			"(default: on with --seed-from-os)"},
@@ -239,6 +245,9 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 	}
 	if t.Spec.Average == "none" {
 		t.Spec.Average = ""
+	}
+	if t.Spec.Clipping == "norm" {
+		t.Spec.Clipping = ""
 	}
 	if _, asked := given["beta"]; !asked && sim.Decay(t.Spec.Schedule).Ends() {
 		t.Spec.Beta = 0

@@ -20,6 +20,7 @@ import (
 	"proactivedp/sim"
 	"proactivedp/train"
 	"proactivedp/train/pool"
+	"proactivedp/trainer"
 )
 
 // errNotSatisfied reports that the loop ended before all clients reached their targets.
@@ -29,6 +30,8 @@ var errNotSatisfied = errors.New("not every client has a model that reaches its 
 type autoFlags struct {
 	where                    cli.DataFlags
 	train                    cli.TrainFlags
+	trainer                  trainerFlags
+	steps                    []int // with a trainer
 	perf                     sim.Perf
 	save                     saveFlag
 	epsilon, delta, accuracy []float64
@@ -67,6 +70,8 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 		"(default: found)")
 	fs.StringVar(&f.probe, "probe", "", "data that the utility graph sees without noise: own, synthetic or the `name` of "+
 		"a public set (default: own for named sets; none for a file, whose step size follows from its size)")
+	f.trainer.add(cmd)
+	cli.CountsVar(fs, &f.steps, "steps", nil, "with --trainer: numbers of steps to try, each at least 1 (default 250,1000)")
 	f.save.add(cmd)
 	f.out.Add(cmd)
 	cli.CountVar(fs, &f.perf.Workers, "workers", f.perf.Workers,
@@ -161,11 +166,17 @@ those must be public. Your own file has none unless --probe names other data: it
 norm and step size follow from its size and the noise. Held-out
 records are not protected. A client is satisfied if the accuracy on them reaches the target
 and beats the majority-class baseline by more than its sampling error, and if the test
-records do not contradict that. The exit status is 0 if every client is satisfied.`,
+records do not contradict that. The exit status is 0 if every client is satisfied.
+
+` + trainerHelp + ` After a search by proxies the private training
+runs once. Its whole cost is written to the ledger in --dir before it starts. A training
+that fails or is killed counts in full; another one needs a larger --target-epsilon, which is
+the ε of all private trainings in --dir.`,
 		Example: `  proactivedp auto --data phishing --target-epsilon 0.5 --target-accuracy 0.9
   proactivedp auto --target-epsilon 0.5 --target-accuracy 0.9 --dir run --save private.model
   proactivedp auto --target-epsilon 0.5,1,2 --target-accuracy 0.85,0.9,0.9 --partition shard --dir run3
-  proactivedp auto --strategy paper --target-epsilon 0.5 --target-accuracy 0.9 --dir paper --json`,
+  proactivedp auto --strategy paper --target-epsilon 0.5 --target-accuracy 0.9 --dir paper --json
+  proactivedp auto --trainer 'python3 train.py' --n 50000 --public-n 10000 --target-epsilon 2 --dir run`,
 		Args: cli.NoArgs,
 		RunE: f.run,
 	}
@@ -174,6 +185,11 @@ records do not contradict that. The exit status is 0 if every client is satisfie
 }
 
 func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
+	if own, err := f.trainer.given(cmd, "steps"); err != nil {
+		return err
+	} else if own {
+		return f.runTrainer(cmd)
+	}
 	task, graph, err := f.task(cmd)
 	if err != nil && train.IsRegression(f.train.Spec.Model) {
 		return err
@@ -264,7 +280,7 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		err = errors.New("--probe = private: auto accounts for no probe; must be own for a public set, synthetic or " +
 			"the name of a public data set")
 	}
-	errs = append(errs, err)
+	errs = append(errs, err, checkFolder(f.dir, trainer.LedgerFile, "with"))
 	if task.Spec.SeedFromOS && f.dir == "" {
 		errs = append(errs, errors.New("--dir is missing, must name a folder with --seed-from-os: a release whose "+
 			"ledger is kept nowhere has no budget"))

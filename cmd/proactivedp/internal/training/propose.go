@@ -33,6 +33,7 @@ const (
 type proposeFlags struct {
 	where   cli.DataFlags
 	train   cli.TrainFlags
+	trainer trainerFlags
 	request propose.Request
 	target  float64 // the same as request.TargetAccuracy, for any metric
 	probe   string
@@ -74,13 +75,21 @@ meet the request.
 
 --check trains every setting and makes a figure of how good the predictions are.
 --against-grid compares the first proposal with the best of a grid of whole trainings that
-takes this many times the arithmetic.`,
+takes this many times the arithmetic.
+
+` + trainerHelp,
 		Example: `  proactivedp propose --data phishing --target-epsilon 0.15
   proactivedp propose --data mnist --clients 1 --target-epsilon 0.105 --out out/propose-mnist
   proactivedp propose --data mushrooms --target-accuracy 0.98
-  proactivedp propose --data my.libsvm --features 68 --target-epsilon 1 --probe phishing`,
+  proactivedp propose --data my.libsvm --features 68 --target-epsilon 1 --probe phishing
+  proactivedp propose --trainer 'python3 train.py' --n 50000 --public-n 10000 --target-epsilon 2 --out run`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if own, err := f.trainer.given(cmd); err != nil {
+				return err
+			} else if own {
+				return f.proposeTrainer(cmd)
+			}
 			if f.check {
 				return f.checkPredictions(cmd)
 			}
@@ -99,6 +108,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.train.AddNamed(cmd, givenFlags...)
+	f.trainer.add(cmd)
 	fs, r := cmd.Flags(), &f.request
 	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
 		" (default: the least that --target needs)")
@@ -108,7 +118,7 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.probe, "probe", "", "what proxies look at: own, synthetic, private or the `name` of a public set "+
 		"(default: own for named sets, synthetic for a file)")
 	cli.CountsVar(fs, &r.Rounds, "steps", r.Rounds, "numbers of steps (rounds) to try, of all clients together, each at "+
-		"least the number of clients (default of networks: up to 4000)")
+		"least the number of clients (default of networks: up to 4000; of --trainer: 250,1000)")
 	cli.CountVar(fs, &r.Seeds, "seeds", r.Seeds, "matched seeds of the proxies, in [3, 100] (of networks: 3, "+
 		"of --check: 5)")
 	cli.CountVar(fs, &r.Count, "count", r.Count, "how many settings to propose at most, in [1, 100] (of networks: 3)")

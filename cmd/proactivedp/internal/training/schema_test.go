@@ -20,6 +20,6 @@ func TestSchemas(t *testing.T) {
 	testkit.CheckSchema(t, folder, "delay", experiments.DelayReport{})
 	testkit.CheckSchema(t, folder, "utility", experiments.UtilityReport{})
 	testkit.CheckSchema(t, folder, "search", experiments.SearchReport{})
-	testkit.CheckSchema(t, folder, "propose", propose.Report{}, experiments.GridReport{}, experiments.PredictionReport{}, refused{})
-	testkit.CheckSchema(t, folder, "auto", auto.Report{}, refused{})
+	testkit.CheckSchema(t, folder, "propose", propose.Report{}, experiments.GridReport{}, experiments.PredictionReport{}, propose.TrainerReport{}, refused{})
+	testkit.CheckSchema(t, folder, "auto", auto.Report{}, trained{}, refused{})
 }

@@ -117,7 +117,7 @@ continues. Beyond 127.0.0.1 a broker needs TLS and credentials, see proactivedp 
 	}
 	f.serve.Add(cmd)
 	f.add(cmd)
-	hide(cmd, "runner", "seed-from-os", "bounds") // using them prints an error
+	hide(cmd, "runner", "seed-from-os", "bounds", "at-most") // using them prints an error
 	return cmd
 }
 
@@ -406,7 +406,7 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 }
 
 // zeroIsNone are the flags whose value 0 means "not set" in a spec.
-var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches"}
+var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches", "at-most"}
 
 // checkTarget returns an error for an invalid target epsilon.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {

@@ -1,0 +1,56 @@
+package models
+
+import (
+	"fmt"
+
+	"proactivedp/internal/decimal"
+)
+
+// AutomaticClipper is a Model whose gradients can be clipped automatically: every gradient g is multiplied by
+// C/(‖g‖ + γ), whether it is longer than C or not (Z. Bu, Y.-X. Wang, S. Zha, G. Karypis, "Automatic
+// Clipping: Differentially Private Deep Learning Made Easier and Stronger", NeurIPS 2023, with γ =
+// [AutomaticGamma]). The result is shorter than C, so the sensitivity of the sum is C as before. C then only
+// scales the steps.
+type AutomaticClipper interface {
+	Model
+	// WithAutomaticClipping returns the model with automatic clipping. Its [Model.ClippedGradSum] and related methods
+	// clip automatically if the clipping norm is finite.
+	WithAutomaticClipping() Model
+	// ClipsAutomatically reports whether the model clips automatically.
+	ClipsAutomatically() bool
+}
+
+// AutomaticGamma is the γ of automatic clipping.
+const AutomaticGamma = 0.01
+
+// AutomaticFactor is [ClipFactor] for automatic clipping: it returns C/(‖x‖ + γ), reduced by rounding, which may be above 1.
+//
+// The product with a vector of the given norm is not longer than C. Let u = 2^-53, let n be the computed norm, and
+// let the true one be at most n(1 + 2^-22) + e. Here 2^-22 stands for the relative errors that [ClipMargin] is
+// there for, and e for numbers that are too small to be computed. The sum, the product with ClipMargin and the
+// quotient are each rounded by at most u, so the product has at most the norm
+//
+//	C·(n(1 + 2^-22) + e)(1 + 4u)/(n(1 + 2^-21) + γ) ≤ C   if e ≤ γ/2,
+//
+// because (1 + 2^-22)(1 + 4u) < 1 + 2^-21 and e(1 + 4u) < γ. For the kernels of this program e is below 1e-12: a
+// model that can clip to a norm C loses less than C, and C may be as small as 1e-13 (nn.LeastTiledNorm).
+func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
+	if !(norm <= MaxNorm && clip > 0) {
+		return 0, false
+	}
+	return clip / (float64(norm*ClipMargin) + AutomaticGamma), true
+}
+
+// clipsAutomatically reports whether m clips automatically.
+func clipsAutomatically(m Model) bool {
+	a, ok := m.(AutomaticClipper)
+	return ok && a.ClipsAutomatically()
+}
+
+// clippedTo describes how gradients are clipped, for a model that reserves a share of C for rounding.
+func clippedTo(m Bounded) string {
+	if clipsAutomatically(m) {
+		return fmt.Sprintf("gradients g are multiplied by C/(1 + %s)/(‖g‖ + %v)", decimal.Up(m.Shade(), 2), AutomaticGamma)
+	}
+	return fmt.Sprintf("gradients are clipped to C/(1 + %s)", decimal.Up(m.Shade(), 2))
+}

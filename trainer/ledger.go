@@ -1,0 +1,336 @@
+package trainer
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"proactivedp/dp"
+	"proactivedp/dp/claim"
+	"proactivedp/dp/pld"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/message"
+	"proactivedp/internal/strictjson"
+	"proactivedp/rng"
+)
+
+// LedgerFile is the file in Options.Dir with the private trainings.
+const LedgerFile = "trainer-ledger.json"
+
+// ErrFailed reports that a private training started and did not finish. It counts in full.
+var ErrFailed = errors.New("the private training failed")
+
+// maxLedger and maxText limit what is read: bytes of a file, and of a text in it. maxStages is the
+// largest number of private trainings of a ledger.
+const (
+	maxLedger = 16 << 20
+	maxText   = 2000
+	maxStages = 100
+)
+
+// Ledger has every private training that was ever started in a folder. Its file is one that plan.ReadHistory
+// reads, so other commands can account for it.
+type Ledger struct {
+	// Releases has the rounds of each stage, at least those of its plan.
+	Releases []dp.Release `json:"releases"`
+	Notes    []string     `json:"notes"`
+	Stages   []Stage      `json:"stages"`
+}
+
+// State says how far a private training got.
+type State string
+
+// The states. A training whose process was killed stays started. Each of them counts in full.
+const (
+	Started  State = "started"
+	Failed   State = "failed"
+	Finished State = "finished"
+)
+
+// Stage is a private training. It belongs to the release with the same index.
+type Stage struct {
+	Key    string  `json:"key"` // of the request that asked for it
+	Task   Task    `json:"task"`
+	State  State   `json:"state"`
+	Reason string  `json:"reason,omitempty"` // why it failed
+	Result *Result `json:"result,omitempty"` // as reported by the script
+}
+
+// The notes of a ledger, which every privacy statement about it repeats.
+const (
+	noteReported = "noise, samples, clipping norm and steps are as reported by the script that trained, which this program " +
+		"cannot verify"
+	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
+)
+
+// ReadLedger reads the ledger of a folder. If there is no file, nothing was spent.
+func ReadLedger(dir string) (*Ledger, error) {
+	path := filepath.Join(dir, LedgerFile)
+	text, err := bounded.File(path, maxLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Ledger{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var l Ledger
+	err = strictjson.DecodeWhole(text, &l, maxText)
+	if err == nil {
+		err = l.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: it says what the private records have paid for, so nothing is trained on them "+
+			"until it is mended", path, err)
+	}
+	return &l, nil
+}
+
+// check returns an error for a ledger that this program did not write.
+func (l *Ledger) check() error {
+	if len(l.Stages) == 0 || len(l.Stages) > maxStages || len(l.Releases) != len(l.Stages) {
+		return fmt.Errorf("%d releases of %d stages, must be equally many, from 1 to %d", len(l.Releases), len(l.Stages),
+			maxStages)
+	}
+	var errs []error
+	for i, s := range l.Stages {
+		r := l.Releases[i]
+		err := s.Task.Validate()
+		switch {
+		case err != nil:
+		case s.Task.Role != Private:
+			err = fmt.Errorf("role = %q, must be %q", s.Task.Role, Private)
+		case len(r.Events) != 1 || !atLeast(r.Events[0], s.Task.Plan.Event()):
+			err = errors.New("its release must cost at least its plan")
+		case !slices.Contains([]State{Started, Failed, Finished}, s.State):
+			err = fmt.Errorf("state = %q, must be %q, %q or %q", s.State, Started, Failed, Finished)
+		case (s.State == Finished) != (s.Result != nil):
+			err = errors.New("a result must be given for a finished stage, and only for it")
+		case s.State == Finished:
+			err = s.Result.check(s.Task.Plan)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("stage %d: %w", i, err))
+		}
+	}
+	_, err := l.events()
+	return errors.Join(append(errs, err)...)
+}
+
+// atLeast reports whether rounds cost at least as much as those of a plan.
+func atLeast(e, plan dp.Event) bool {
+	return e.Validate() == nil && e.Sampling == plan.Sampling && e.Adjacency == plan.Adjacency && e.Group <= 1 &&
+		e.NoiseMultiplier <= plan.NoiseMultiplier && e.SampleRate() >= plan.SampleRate() && e.Count >= plan.Count
+}
+
+// events returns the rounds of all stages.
+func (l *Ledger) events() ([]dp.Event, error) {
+	lists := make([][]dp.Event, len(l.Releases))
+	for i, r := range l.Releases {
+		lists[i] = slices.Clone(r.Events)
+		for j := range lists[i] {
+			lists[i][j].Noise = dp.Noise{Name: r.Noise, Client: dp.AllClients}
+		}
+	}
+	return dp.Compose(lists...)
+}
+
+// Bound returns the certified ε of a record for all stages together. There must be at least one.
+func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
+	if l == nil || len(l.Stages) == 0 {
+		return dp.Bound{}, errors.New("the ledger is empty: it has no ε")
+	}
+	events, err := l.events()
+	if err != nil {
+		return dp.Bound{}, err
+	}
+	return pld.Accountant{}.Epsilon(ctx, events, delta)
+}
+
+// Statement returns the privacy statement for all stages together.
+func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
+	b, err := l.Bound(ctx, delta)
+	if err != nil {
+		return "", err
+	}
+	events, err := l.events()
+	return claim.Noted(claim.Statement(claim.PerRecord, b, events...), l.Notes), err
+}
+
+// Finished returns the finished stage of a request, if there is one.
+func (l *Ledger) Finished(key string) (Stage, bool) {
+	if l == nil {
+		return Stage{}, false
+	}
+	i := slices.IndexFunc(l.Stages, func(s Stage) bool { return s.Key == key && s.State == Finished })
+	if i < 0 {
+		return Stage{}, false
+	}
+	return l.Stages[i], true
+}
+
+// Budget is the (ε, δ) that all stages of a ledger may cost a record together.
+type Budget struct{ Epsilon, Delta float64 }
+
+// Left returns what a further stage may cost. The first may cost the whole budget. For a later one, δ is
+// split in halves: the sum of the ε at δ/2 of the stages before it and of its own bounds the ε of all
+// at δ, by basic composition. If nothing is left, the error is a *SpentError.
+func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
+	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
+		return Budget{}, err
+	}
+	if l == nil || len(l.Stages) == 0 {
+		return b, nil
+	}
+	spent, err := l.Bound(ctx, b.Delta/2)
+	if errors.Is(err, dp.ErrNotCovered) { // a script reported rounds with hardly any noise
+		spent.EpsilonUpper, err = math.Inf(1), nil
+	}
+	if err != nil {
+		return Budget{}, err
+	}
+	left := Budget{b.Epsilon - spent.EpsilonUpper, b.Delta / 2}
+	if !(left.Epsilon > 0) {
+		return Budget{}, &SpentError{Budget: b, Spent: spent.EpsilonUpper, Stages: len(l.Stages), Unfinished: l.unfinished()}
+	}
+	return left, nil
+}
+
+// unfinished returns the number of stages that did not finish.
+func (l *Ledger) unfinished() int {
+	n := 0
+	for _, s := range l.Stages {
+		if s.State != Finished {
+			n++
+		}
+	}
+	return n
+}
+
+// SpentError reports that a ledger leaves nothing of the budget.
+type SpentError struct {
+	Budget     Budget
+	Spent      float64 // ε of all stages, at half of the budget's δ
+	Stages     int
+	Unfinished int // how many of the stages did not finish
+}
+
+// Error returns what was spent.
+func (e *SpentError) Error() string {
+	cost := "ε ≤ " + decimal.Up(e.Spent, 6) + " at half of this δ"
+	if math.IsInf(e.Spent, 1) {
+		cost = "more than any ε, because of what the script reported"
+	}
+	text := fmt.Sprintf("nothing is left of ε = %s at δ = %s: %s cost %s", decimal.Exactly(e.Budget.Epsilon),
+		decimal.Exactly(e.Budget.Delta), decimal.Many(e.Stages, "private training"), cost)
+	if e.Unfinished > 0 {
+		text += fmt.Sprintf("; %d did not finish and count in full", e.Unfinished)
+	}
+	return text
+}
+
+// Private runs a private training and returns the ledger, whose last stage it is. The key names the
+// request, see [Ledger.Finished].
+//
+// The order of the steps is what keeps ε. First the whole plan is written to the ledger and flushed to
+// disk. Then the script starts. If it reports more than its plan, the ledger is raised before the next
+// line is read. Only then the result is written. So if anything is killed at any moment, the ledger has
+// at least what was spent and reported until then. A training that runs again is another stage.
+//
+// If the plan does not fit into the budget together with all stages before, or the ledger cannot be
+// written, the script does not start.
+func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) (*Ledger, error) {
+	if t == nil || len(t.command) == 0 {
+		return nil, errNoTrainer
+	}
+	if t.o.Dir == "" {
+		return nil, errors.New("a folder must be given for a private training: its cost must be recorded before it starts")
+	}
+	if err := errors.Join(task.Validate(), message.CheckText("key", key, maxText)); err != nil {
+		return nil, err
+	}
+	if task.Role != Private {
+		return nil, fmt.Errorf("task: role = %q, must be %q", task.Role, Private)
+	}
+	l, err := ReadLedger(t.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.Left(ctx, b); err != nil {
+		return nil, err
+	}
+	if err := l.begin(task, key); err != nil {
+		return nil, err
+	}
+	if all, err := l.Bound(ctx, b.Delta); err != nil {
+		return nil, err
+	} else if !(all.EpsilonUpper <= b.Epsilon) {
+		return nil, fmt.Errorf("the training would cost ε ≤ %s with all before it, must be at most %s at δ = %s",
+			decimal.Up(all.EpsilonUpper, 6), decimal.Exactly(b.Epsilon), decimal.Exactly(b.Delta))
+	}
+	path := filepath.Join(t.o.Dir, LedgerFile)
+	if err := writeJSON(path, l); err != nil {
+		return nil, err
+	}
+	name, err := t.name(task)
+	if err != nil {
+		return nil, err
+	}
+	stage, release := &l.Stages[len(l.Stages)-1], &l.Releases[len(l.Releases)-1]
+	result, err := t.run(ctx, task, name, func(rounds []Rounds) error {
+		more := raised(release.Events[0], rounds)
+		if more == release.Events[0] {
+			return nil
+		}
+		release.Events[0] = more
+		return writeJSON(path, l)
+	})
+	if err == nil {
+		err = result.check(task.Plan)
+	}
+	stage.State, stage.Result = Finished, &result
+	if err != nil {
+		stage.State, stage.Result, stage.Reason = Failed, nil, shortened(message.OneLine(err))
+		err = fmt.Errorf("%w, and it counts in full in %s: %w", ErrFailed, path, err)
+	}
+	l.note()
+	return l, errors.Join(err, writeJSON(path, l))
+}
+
+// begin adds a stage with the whole cost of its plan.
+func (l *Ledger) begin(task Task, key string) error {
+	if len(l.Stages) >= maxStages {
+		return fmt.Errorf("%d private trainings in the ledger, must be at most %d", len(l.Stages), maxStages)
+	}
+	// The name says that the noise of the stage is independent of all other noise, so a ledger that is
+	// given twice has the same release twice. It is only a name: the script draws the noise.
+	unique, err := rng.NewSecret()
+	if err != nil {
+		return err
+	}
+	name := rng.Name{Root: "script:" + hex.EncodeToString(unique[:16])}
+	l.Stages = append(l.Stages, Stage{Key: key, Task: task, State: Started})
+	l.Releases = append(l.Releases, dp.Release{Noise: name, Events: []dp.Event{task.Plan.Event()}})
+	l.note()
+	return nil
+}
+
+// note sets the notes.
+func (l *Ledger) note() {
+	l.Notes = []string{noteReported}
+	if l.unfinished() > 0 {
+		l.Notes = append(l.Notes, noteUnfinished)
+	}
+}
+
+// shortened cuts a text to what a ledger may hold.
+func shortened(text string) string {
+	const most = 500
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}

@@ -1,0 +1,234 @@
+package trainer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"proactivedp/dp"
+	"proactivedp/internal/decimal"
+	"proactivedp/internal/strictjson"
+)
+
+// Line is a line of the script's stdout. Exactly one of its fields is given. The metric is the last
+// line.
+type Line struct {
+	// Metric is the result, in [0, 1]; larger is better. A training that diverged has the metric 0.
+	Metric *float64 `json:"metric,omitempty"`
+	Curve  *Point   `json:"curve,omitempty"`  // the metric after some steps
+	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; several lines add up
+}
+
+// Point is a point of the curve of a training.
+type Point struct {
+	Step   int     `json:"step"`
+	Metric float64 `json:"metric"`
+}
+
+// Rounds are rounds that the script says it ran.
+type Rounds struct {
+	NoiseMultiplier float64 `json:"noise_multiplier"`
+	SampleRate      float64 `json:"sample_rate"`
+	Steps           int     `json:"steps"`
+}
+
+// Result is what a script reported.
+type Result struct {
+	Metric float64  `json:"metric"`
+	Curve  []Point  `json:"curve,omitempty"`
+	Rounds []Rounds `json:"rounds"`
+}
+
+// The largest output of a run of the script: bytes of a line, lines, and bytes of stderr. What exceeds
+// MaxStderr is dropped; the other limits are errors.
+const (
+	MaxLine   = 4096
+	MaxLines  = 1000
+	MaxStderr = 1 << 20
+)
+
+// parseLine returns the content of a line.
+func parseLine(text []byte) (Line, error) {
+	var l Line
+	if err := strictjson.DecodeWhole(text, &l, MaxLine); err != nil {
+		return l, err
+	}
+	given := 0
+	for _, is := range []bool{l.Metric != nil, l.Curve != nil, l.Rounds != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return l, fmt.Errorf("%d of the keys metric, curve and rounds, must be one", given)
+	}
+	switch {
+	case l.Metric != nil:
+		return l, checkMetric(*l.Metric)
+	case l.Curve != nil:
+		return l, errors.Join(dp.CheckCount("step", l.Curve.Step, 0, dp.MaxRounds), checkMetric(l.Curve.Metric))
+	}
+	return l, l.Rounds.check()
+}
+
+func checkMetric(v float64) error {
+	if !(v >= 0 && v <= 1) {
+		return fmt.Errorf("metric = %v, must be in [0, 1], larger is better; print 0 for a training that diverged", v)
+	}
+	return nil
+}
+
+func (r Rounds) check() error {
+	return errors.Join(dp.CheckNotNegative("noise_multiplier", r.NoiseMultiplier), dp.CheckRate(r.SampleRate),
+		dp.CheckCount("steps", r.Steps, 1, dp.MaxRounds))
+}
+
+// check reports how the reported rounds differ from the plan.
+func (r Result) check(p Plan) error {
+	if err := checkMetric(r.Metric); err != nil {
+		return err
+	}
+	if len(r.Rounds) == 0 {
+		return errors.New(`the script reported no rounds, must print {"rounds": {"noise_multiplier": …, "sample_rate": …, ` +
+			`"steps": …}} with those that it ran`)
+	}
+	var errs []error
+	steps := 0
+	for _, rounds := range r.Rounds {
+		steps += rounds.Steps
+		if err := rounds.check(); err != nil {
+			errs = append(errs, err)
+		}
+		if !alike(rounds.NoiseMultiplier, p.NoiseMultiplier) {
+			errs = append(errs, fmt.Errorf("the script reported noise_multiplier = %v, must be %v as planned",
+				rounds.NoiseMultiplier, p.NoiseMultiplier))
+		}
+		if short := p.SampleRate - rounds.SampleRate; !alike(rounds.SampleRate, p.SampleRate) && !(short >= 0 && short < torchRate) {
+			errs = append(errs, fmt.Errorf("the script reported sample_rate = %v, must be %v as planned", rounds.SampleRate,
+				p.SampleRate))
+		}
+		if len(errs) > 0 {
+			return errors.Join(errs...) // thousands of lines would say the same
+		}
+	}
+	if steps != p.Steps {
+		return fmt.Errorf("the script reported %d steps, must be %d as planned", steps, p.Steps)
+	}
+	return nil
+}
+
+// torchRate is the resolution of sample rates in PyTorch, whose random numbers have 24 bits. A rate that is
+// rounded down to it costs no more than the planned one.
+const torchRate = 1.0 / (1 << 24)
+
+// raised returns the event, or one that costs at least as much as the event and as the rounds: the
+// least noise, the largest rate and the larger number of steps. The cost of subsampled Gaussian rounds
+// grows with the rate and with the number of rounds, and falls with the noise. So whatever is composed
+// with them later, the result is on the safe side. Rounds outside their ranges, which are an error
+// elsewhere, count as the worst that they could mean.
+func raised(e dp.Event, rounds []Rounds) dp.Event {
+	steps := 0
+	for _, r := range rounds {
+		// A number that agrees with the plan is the plan's: printed digits must not change an ε.
+		if r.NoiseMultiplier < e.NoiseMultiplier && !alike(r.NoiseMultiplier, e.NoiseMultiplier) {
+			e.NoiseMultiplier = max(r.NoiseMultiplier, 0)
+		}
+		if r.SampleRate > e.SampleRate() && !alike(r.SampleRate, e.SampleRate()) {
+			e.Rate, e.SampleSize, e.DatasetSize = min(r.SampleRate, 1), 0, 0
+		}
+		sum, ok := decimal.Sum(steps, max(r.Steps, 0))
+		if !ok {
+			e.NoiseMultiplier = 0 // more rounds than can be counted: no ε holds
+			break
+		}
+		steps = sum
+	}
+	e.Count = max(e.Count, steps)
+	return e
+}
+
+// output reads the stdout of a script.
+type output struct {
+	result Result
+	ended  bool // the metric was read
+	lines  int
+	part   []byte // of a line that is not complete
+	// rounds is called with all rounds that were reported so far, as soon as a line reports more. It may
+	// be nil.
+	rounds func([]Rounds) error
+	stop   func(error) // ends the script
+	err    error
+}
+
+// Write reads what the script printed. After an error, it stops the script and reads no more.
+func (o *output) Write(text []byte) (int, error) {
+	n := len(text)
+	for o.err == nil && len(text) > 0 {
+		line, rest, whole := bytes.Cut(text, []byte("\n"))
+		if len(o.part)+len(line) > MaxLine {
+			o.lines++
+			o.fail(fmt.Errorf("it has more than %d bytes", MaxLine))
+			break
+		}
+		o.part, text = append(o.part, line...), rest
+		if whole {
+			o.line()
+		}
+	}
+	if o.err != nil {
+		return 0, o.err
+	}
+	return n, nil
+}
+
+// line reads the line in o.part.
+func (o *output) line() {
+	text := bytes.TrimSpace(o.part)
+	o.part = o.part[:0]
+	if len(text) == 0 {
+		return
+	}
+	if o.lines++; o.lines > MaxLines {
+		o.fail(fmt.Errorf("must be the last: a script prints at most %d lines", MaxLines))
+		return
+	}
+	l, err := parseLine(text)
+	switch {
+	case l.Rounds != nil: // they count even if they are wrong, or follow the metric
+		o.result.Rounds = append(o.result.Rounds, *l.Rounds)
+		if o.rounds != nil {
+			err = errors.Join(err, o.rounds(o.result.Rounds))
+		}
+		if err != nil {
+			o.fail(err)
+		}
+	case err != nil:
+		o.fail(err)
+	case l.Curve != nil:
+		o.result.Curve = append(o.result.Curve, *l.Curve)
+	}
+	switch {
+	case o.err != nil:
+	case o.ended:
+		o.fail(errors.New("it follows the metric, which must be the last line"))
+	case l.Metric != nil:
+		o.result.Metric, o.ended = math.Abs(*l.Metric), true // -0 becomes 0
+	}
+}
+
+func (o *output) fail(err error) {
+	o.err = fmt.Errorf("line %d of the script's stdout: %w; messages belong on stderr", o.lines, err)
+	o.stop(o.err)
+}
+
+// finish returns the result after the script has ended.
+func (o *output) finish() (Result, error) {
+	if o.err == nil {
+		o.line() // a last line may have no line break
+	}
+	if o.err == nil && !o.ended {
+		o.err = errors.New(`the script printed no metric, must print {"metric": …} as its last line`)
+	}
+	return o.result, o.err
+}

@@ -1,0 +1,307 @@
+// Package trainer runs the user's own training script as an external process. The program plans and
+// accounts, and the script trains:
+//
+//	t, err := trainer.New("python3 train.py", trainer.Options{Dir: dir})
+//	…
+//	result, err := t.Public(ctx, task)             // a proxy on public data
+//	ledger, err := t.Private(ctx, task, key, budget) // once, on the private records
+//
+// The script gets the path of a JSON file, a [Task], as its last argument. It prints a [Line] of JSON
+// for each thing that it reports: points of a curve, the rounds that it really ran, and at the end the
+// metric. Everything else that it says belongs on stderr.
+//
+// The script is not trusted to keep the books. The whole cost of a private training is on disk in the
+// [Ledger] before the script starts. What the script reports can only raise it. The program cannot
+// verify that the script really clips, samples and adds noise, and every statement says so.
+package trainer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"proactivedp/dp"
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
+	"proactivedp/internal/strictjson"
+)
+
+// Protocol is the version of the protocol, which every [Task] has.
+const Protocol = 1
+
+// Role says which records a training may use.
+type Role string
+
+// The roles. A public training is a proxy: it has almost no noise, so it must not use private records.
+const (
+	Public  Role = "public"
+	Private Role = "private"
+)
+
+// Task is what the script is asked to do.
+type Task struct {
+	Protocol int  `json:"protocol"` // 1
+	Role     Role `json:"role"`
+	Plan     Plan `json:"plan"`
+	// MaxGradNorm is the clipping norm C of the gradient of each record.
+	MaxGradNorm float64 `json:"max_grad_norm"`
+	// LearningRate multiplies the noised sum of clipped gradients after its division by Plan.BatchSize,
+	// as in Opacus.
+	LearningRate float64 `json:"learning_rate"`
+	// Seed is nil for a private training: whoever knows the seed can subtract the noise, so the script
+	// must take samples and noise from the operating system.
+	Seed *uint64 `json:"seed"`
+	// Scale is the fraction f of a proxy, whose batch size and noise multiplier are f times those of the
+	// setting for which it stands. It is 1 for a private training.
+	Scale float64 `json:"scale"`
+}
+
+// Plan describes the rounds of a training. The script must run exactly these.
+type Plan struct {
+	Sampling        dp.Sampling  `json:"sampling"`
+	Adjacency       dp.Adjacency `json:"adjacency"`
+	NoiseMultiplier float64      `json:"noise_multiplier"` // σ; the noise has standard deviation σ·C
+	BatchSize       int          `json:"batch_size"`       // expected
+	DatasetSize     int          `json:"dataset_size"`
+	SampleRate      float64      `json:"sample_rate"` // batch_size / dataset_size
+	Steps           int          `json:"steps"`
+}
+
+// NewPlan returns the plan of rounds with Poisson sampling under add-or-remove adjacency.
+func NewPlan(noise float64, batch, records, steps int) Plan {
+	return Plan{
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: noise, BatchSize: batch, DatasetSize: records,
+		SampleRate: float64(batch) / float64(records), Steps: steps,
+	}
+}
+
+// Event returns the rounds as accountants count them.
+func (p Plan) Event() dp.Event {
+	return dp.Event{
+		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: p.NoiseMultiplier, SampleSize: p.BatchSize,
+		DatasetSize: p.DatasetSize, Count: p.Steps,
+	}
+}
+
+// Validate reports every field that is outside its range.
+func (t Task) Validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
+	if t.Protocol != Protocol {
+		fail("protocol = %d, must be %d", t.Protocol, Protocol)
+	}
+	if t.Role != Public && t.Role != Private {
+		fail("role = %q, must be %q or %q", t.Role, Public, Private)
+	}
+	if p := t.Plan; p.Sampling != dp.Poisson || p.Adjacency != dp.AddOrRemove {
+		fail("sampling = %q and adjacency = %q, must be %q and %q", p.Sampling, p.Adjacency, dp.Poisson, dp.AddOrRemove)
+	} else if err := p.Event().Validate(); err != nil {
+		fail("%w", err)
+	} else if p.SampleRate != float64(p.BatchSize)/float64(p.DatasetSize) {
+		fail("sample_rate = %v, must be batch_size / dataset_size", p.SampleRate)
+	}
+	if !(t.Plan.NoiseMultiplier > 0) {
+		fail("noise_multiplier = %v, must be above 0", t.Plan.NoiseMultiplier)
+	}
+	errs = append(errs, dp.CheckPositive("task: max_grad_norm", t.MaxGradNorm),
+		dp.CheckPositive("task: learning_rate", t.LearningRate))
+	if !(t.Scale > 0 && t.Scale <= 1) || t.Role == Private && t.Scale != 1 {
+		fail("scale = %v, must be in (0, 1], and 1 for the role %q", t.Scale, Private)
+	}
+	if (t.Seed == nil) != (t.Role == Private) {
+		fail("seed must be given for the role %q, and only for it: a private training draws from the operating system",
+			Public)
+	}
+	return errors.Join(errs...)
+}
+
+// Options say how scripts run.
+type Options struct {
+	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
+	Limit time.Duration
+	// Dir is the folder that keeps finished public trainings and the ledger. "" keeps public trainings
+	// nowhere, and refuses private ones. The caller holds the lock of the folder.
+	Dir string
+	// Stderr gets what the script prints to stderr, up to MaxStderr bytes of each run. It may be nil.
+	Stderr io.Writer
+}
+
+// The range of Options.Limit.
+const (
+	MinLimit = time.Second
+	MaxLimit = 30 * 24 * time.Hour
+)
+
+// Trainer runs the script. Make one with [New].
+type Trainer struct {
+	command []string
+	digest  string // of the command and of the files that it names
+	o       Options
+}
+
+// notWords are characters that a shell would interpret. The command is not run by a shell.
+const notWords = "'\"`$&|;<>()*?"
+
+// maxScript is the largest size of a file in a command whose content is part of the digest, in bytes.
+const maxScript = 16 << 20
+
+// New returns a trainer that runs a command, a program with its arguments, separated by spaces. No
+// shell runs it, so quotes and other special characters are errors.
+func New(command string, o Options) (*Trainer, error) {
+	t := &Trainer{command: strings.Fields(command), o: o}
+	var errs []error
+	if o.Limit == 0 {
+		t.o.Limit = MaxLimit
+	} else if o.Limit < MinLimit || o.Limit > MaxLimit {
+		errs = append(errs, fmt.Errorf("time limit = %v, must be in [%v, %v]", o.Limit, MinLimit, MaxLimit))
+	}
+	if len(t.command) == 0 {
+		errs = append(errs, errors.New("trainer is empty, must be a command, such as python3 train.py"))
+	}
+	if strings.ContainsAny(command, notWords) {
+		errs = append(errs, fmt.Errorf("trainer = %q, must have none of %s: it is words separated by spaces, and no shell "+
+			"runs it; put anything else into a script", command, notWords))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	for _, word := range t.command {
+		fmt.Fprintf(h, "%q\n", word)
+		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+			text, err := bounded.File(word, maxScript)
+			if err != nil {
+				return nil, fmt.Errorf("trainer: %w", err)
+			}
+			fmt.Fprintf(h, "%x\n", sha256.Sum256(text))
+		}
+	}
+	t.digest = hex.EncodeToString(h.Sum(nil))
+	return t, nil
+}
+
+// Digest returns a SHA-256 of the command and of the files that it names, such as train.py. It does not
+// cover files that a script imports.
+func (t *Trainer) Digest() string {
+	if t == nil {
+		return ""
+	}
+	return t.digest
+}
+
+var errNoTrainer = errors.New("trainer: not usable, make it with New")
+
+// kept is the file of a finished public training.
+type kept struct {
+	Task   Task   `json:"task"`
+	Result Result `json:"result"`
+}
+
+// TrialsFolder is the folder in Options.Dir that keeps finished public trainings.
+const TrialsFolder = "trials"
+
+// Public runs a public training, or returns its result if Options.Dir has it. The script must
+// report exactly the rounds of the plan.
+func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
+	if t == nil || len(t.command) == 0 {
+		return Result{}, errNoTrainer
+	}
+	if err := task.Validate(); err != nil {
+		return Result{}, err
+	}
+	if task.Role != Public {
+		return Result{}, fmt.Errorf("task: role = %q, must be %q", task.Role, Public)
+	}
+	name, err := t.name(task)
+	if err != nil {
+		return Result{}, err
+	}
+	path := filepath.Join(t.o.Dir, TrialsFolder, name+".json")
+	if t.o.Dir != "" {
+		if text, err := bounded.File(path, maxLedger); err == nil {
+			var found kept
+			// A damaged file costs only another run: no private record is used.
+			if strictjson.DecodeWhole(text, &found, maxText) == nil && sameTask(found.Task, task) &&
+				found.Result.check(task.Plan) == nil {
+				return found.Result, nil
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return Result{}, err
+		}
+	}
+	result, err := t.run(ctx, task, name, nil)
+	if err == nil {
+		err = result.check(task.Plan)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("public training %s: %w", name, err)
+	}
+	if t.o.Dir == "" {
+		return result, nil
+	}
+	return result, writeJSON(path, kept{task, result})
+}
+
+// name returns the name of the task's files.
+func (t *Trainer) name(task Task) (string, error) {
+	text, err := json.Marshal(task)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(t.digest + "\n" + string(text)))
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+func sameTask(a, b Task) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// writeJSON writes a value to a file, whole or not at all.
+func writeJSON(path string, v any) error {
+	return files.Write(path, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", " ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	})
+}
+
+// writeTask writes the task to a file for the script. remove removes it, unless it is in a folder that
+// the user named: there it stays, so that the user can run the script on it.
+func (t *Trainer) writeTask(task Task, name string) (path string, remove func(), err error) {
+	dir, remove := filepath.Join(t.o.Dir, TrialsFolder), func() {}
+	if t.o.Dir == "" {
+		if dir, err = os.MkdirTemp("", "proactivedp-"); err != nil {
+			return "", nil, err
+		}
+		remove = func() { _ = os.RemoveAll(dir) }
+	} else if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", nil, err
+	}
+	path = filepath.Join(dir, name+".task.json")
+	text, err := json.MarshalIndent(task, "", " ")
+	if err == nil {
+		err = os.WriteFile(path, append(text, '\n'), 0o666)
+	}
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	return path, remove, nil
+}
+
+// alike reports whether two numbers are equal up to the rounding of a script that prints 10 digits.
+func alike(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
