@@ -9,6 +9,7 @@ import array
 import csv
 import inspect
 import json
+import math
 import os
 import struct
 import tempfile
@@ -225,13 +226,17 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateRegressor:
         """Trains on all rows of X. It spends the whole budget on them, every time that it is called."""
         if validation:
-            X, y = _validate(self, X, y, accept_sparse="csr", dtype=["float64", "float32"], y_numeric=True)
+            X, y = _validate(self, X, y, accept_sparse="csr", dtype=["float64", "float32"], y_numeric=True,
+                             ensure_min_samples=2)
         try:
             low, high = (float(bound) for bound in self.target_bounds)  # type: ignore[union-attr]
         except (TypeError, ValueError):
             raise Wrong(f"target_bounds = {self.target_bounds!r}, must be (low, high): they are public, and not found in "
                         "y") from None
-        self._train(X, [float(value) for value in y], model="linear", target_bounds=f"{low!r},{high!r}")
+        values = [float(value) for value in y]
+        if not all(math.isfinite(value) for value in values):
+            raise Wrong("y has a number that is not finite")
+        self._train(X, values, model="linear", target_bounds=f"{low!r},{high!r}")
         return self
 
     def predict(self, X: Any) -> Any:
