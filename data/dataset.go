@@ -25,14 +25,18 @@ import (
 // read-only once it is built, and then safe for concurrent use.
 type Dataset struct {
 	Name     string
-	Features int // number of columns of a row
-	Classes  int
+	Features int      // number of columns of a row
+	Classes  int      // 1 if there are Targets
 	Columns  []string // names of the columns, or nil if the source has none
 	Names    []string // names of the classes, or nil if the source has none
 	Label    []int32  // the class of each row, in [0, Classes)
 	Start    []int    // the start of each row in Index and Value: len(Label)+1 offsets
 	Index    []int32
 	Value    []float32
+
+	// Targets are what a model of regression learns to predict. All labels are then 0. nil means classes,
+	// which images always have.
+	Targets *Targets
 
 	// Images holds the content of a set of images, which has no rows: Start,
 	// Index and Value are nil and Features is Images.Size().
@@ -98,7 +102,9 @@ func (d *Dataset) Validate() error {
 	if n == 0 {
 		fail("no rows")
 	}
-	if d.Classes < 2 {
+	if d.Targets != nil {
+		d.Targets.validate(d, fail)
+	} else if d.Classes < 2 {
 		fail("classes = %d, must be at least 2", d.Classes)
 	}
 	if d.Train != 0 && (d.Train < 0 || d.Train >= n) {
@@ -161,8 +167,8 @@ func (d *Dataset) validateRows(fail func(format string, args ...any)) {
 
 func finite(v float32) bool { return v-v == 0 }
 
-// Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels, entries
-// or images with their normalisation, which rows are for training, and persons. It does not include name and
+// Hash returns the SHA-256 of the content of d, in hexadecimal: features, classes, labels or targets with
+// their bounds, entries or images with their normalisation, which rows are for training, and persons. It does not include name and
 // note. So rows read from differently formatted files have equal hashes.
 func (d *Dataset) Hash() string {
 	h := sha256.New()
@@ -177,6 +183,10 @@ func (d *Dataset) Hash() string {
 	}
 	if d.Train > 0 {
 		put.uint64(uint64(d.Train))
+	}
+	if t := d.Targets; t != nil {
+		put.uint64(math.Float64bits(t.Bounds.Low))
+		put.uint64(math.Float64bits(t.Bounds.High))
 	}
 	for i := range d.Person {
 		put.bytes(d.Person[i][:])
@@ -194,6 +204,9 @@ func (d *Dataset) hashRows(put *hasher) {
 func (d *Dataset) hashRow(put *hasher, i int) {
 	r := d.Row(i)
 	put.uint32(uint32(d.Label[i]))
+	if d.Targets != nil {
+		put.float32s(d.Targets.Value[i : i+1])
+	}
 	put.uint32(uint32(len(r.Index)))
 	for j, c := range r.Index {
 		put.uint32(uint32(c))

@@ -238,6 +238,10 @@ func (p Partition) Deal(train Subset, n int, root *rng.Root) ([]Subset, error) {
 	if err := root.Check(); err != nil && p != Replicate {
 		return nil, fmt.Errorf("partition = %q: %w", p, err)
 	}
+	if p.Skewed() && train.Data.Targets != nil {
+		return nil, fmt.Errorf("partition = %q skews labels, and %s has targets instead: use %q or %q", p, train.Data.Name,
+			Replicate, Shard)
+	}
 	parts := make([]Subset, n)
 	switch p {
 	case Replicate:

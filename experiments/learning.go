@@ -143,7 +143,11 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "gradients per client\taccuracy\t\n")
+	value := "accuracy"
+	if train.IsRegression(l.Spec.Model) {
+		value = l.Spec.MetricName()
+	}
+	fmt.Fprintf(t, "gradients per client\t%s\t\n", value)
 	every := max(1, (len(l.Points)-1)/shownPoints)
 	for i := len(l.Points) - 1; i >= 0; i-- {
 		if at := l.Points[len(l.Points)-1-i]; i%every == 0 {
@@ -187,6 +191,13 @@ func (l *LearningCurve) picture() plots.Picture {
 			l.Spec.Clip, l.Spec.StepText(), "mean and one standard deviation over "+decimal.Many(l.Seeds, "seed"),
 			decimal.Many(l.TestRows, "row"), l.JudgedOn, learningEpsilon(l.Privacy)),
 		Banner: results.Banner(l.Spec, l.Synthetic),
+	}
+	if metric := l.Spec.MetricOf(); metric.Regression() {
+		p.YLabel = l.Spec.MetricName()
+		if metric.Smaller() { // in the unit of the target
+			p.YMax = 1.05 * slices.Max(line.Hi)
+			return p
+		}
 	}
 	p.YMin, p.YMax = max(0, math.Floor(10*slices.Min(line.Lo))/10), 1
 	return p

@@ -90,6 +90,9 @@ func (m *Network) Check(d *data.Dataset) error {
 	if p := d.Images; p != nil {
 		fits = nn.Shape{Channels: p.Channels, Height: p.Height, Width: p.Width} == in
 	}
+	if d.Targets != nil {
+		return fmt.Errorf("%s needs classes, %q has targets", m.name, d.Name)
+	}
 	if !fits || d.Classes > most {
 		return fmt.Errorf("%s needs images of %v, or rows of %d features, in at most %d classes: %q has %s "+
 			"in %d", m.name, in, in.Size(), most, d.Name, d.Shape(), d.Classes)

@@ -17,7 +17,8 @@ type Scorer interface {
 	Model
 	// Logits sets z[i·K+k] to the logit of class k for example i, where K is the number of classes of
 	// the data set. z has the length K·b.Len(). The class that Predict gives has the largest logit;
-	// of equal ones it is the first.
+	// of equal ones it is the first. A model of regression has one logit: its prediction on the scale of
+	// data.TargetBounds.Scaled.
 	Logits(z []float64, params []float32, b data.Batch, scratch Scratch)
 }
 
@@ -288,8 +289,8 @@ func (s scoredList) recallAt(precision float64) (recall float64, ok bool) {
 	return recall, true
 }
 
-// Metric is a number in [0, 1] by which models are compared; a larger one is better. The zero value is
-// the accuracy.
+// Metric is a number by which models are compared. The zero value is the accuracy. Metrics of classes are in
+// [0, 1], and a larger one is better. Those of regression are not bounded, see [Metric.Smaller].
 type Metric struct {
 	name      string
 	precision float64 // of recallMetric
@@ -306,13 +307,14 @@ const (
 
 // MetricNames returns the names of the metrics. One that takes a number ends in a colon.
 func MetricNames() []string {
-	return []string{accuracyMetric, balancedMetric, aucMetric, f1Metric, recallMetric + ":"}
+	return []string{accuracyMetric, balancedMetric, aucMetric, f1Metric, recallMetric + ":", r2Metric, rmseMetric, maeMetric}
 }
 
 // MetricsUsage lists the metrics for the help of an option.
 const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of the classes), " + aucMetric +
 	" (area under the ROC curve; with several classes the mean of each against the rest), " + f1Metric +
-	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1])"
+	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1]); for the model linear " + r2Metric + ", " + rmseMetric +
+	" or " + maeMetric
 
 // ParseMetric returns the metric that a text names, see [MetricsUsage]. "" is the accuracy.
 func ParseMetric(text string) (Metric, error) {
@@ -321,7 +323,7 @@ func ParseMetric(text string) (Metric, error) {
 		return Metric{}, nil
 	case accuracyMetric:
 		return Metric{}, nil
-	case balancedMetric, aucMetric, f1Metric:
+	case balancedMetric, aucMetric, f1Metric, r2Metric, rmseMetric, maeMetric:
 		return Metric{name: text}, nil
 	}
 	if number, found := strings.CutPrefix(text, recallMetric+":"); found {
@@ -347,6 +349,9 @@ func (m Metric) String() string {
 
 // Check returns an error if the metric is not defined for a model on a data set.
 func (m Metric) Check(model Model, d *data.Dataset) error {
+	if err := m.checkTargets(model, d); err != nil {
+		return err
+	}
 	if _, scores := model.(Scorer); !scores && (m.name == aucMetric || m.name == recallMetric) {
 		return fmt.Errorf("metric = %s: the model %s gives no scores", m, model.Name())
 	}
@@ -359,6 +364,9 @@ func (m Metric) Check(model Model, d *data.Dataset) error {
 // Of returns the metric of a model on the batch. It is 0 where it is not defined: for an empty batch,
 // for scores that are NaN, and for the AUC and the recall if all labels are equal.
 func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch) float64 {
+	if m.Regression() {
+		return EvaluateRegression(Predictions(model.(Scorer), params, b, scratch), b).of(m) // see Check
+	}
 	switch m.name {
 	case "":
 		return Accuracy(model, params, b, scratch, nil)
@@ -382,8 +390,16 @@ func (m Metric) Of(model Model, params []float32, b data.Batch, scratch Scratch)
 
 // Baseline returns the largest value of the metric that is possible without using the features: by
 // always predicting the same class or, if the metric ranks examples, by giving all the same score.
-// A model has learnt something only if its value is larger.
+// A model has learnt something only if its value is larger. For metrics of regression it is the best value
+// of a constant: the mean target of the rows for r2 and rmse, and their median for mae.
 func (m Metric) Baseline(rows data.Subset) float64 {
+	switch {
+	case m.Regression() && rows.Len() == 0, m.name == r2Metric:
+		return 0
+	case m.Regression():
+		r := EvaluateRegression(make([]float64, rows.Len()), rows.All())
+		return (&Regression{RMSE: r.MeanRMSE, MAE: r.MedianMAE}).of(m)
+	}
 	counts, present, best := rows.ClassCounts(), 0.0, 0
 	for _, n := range counts {
 		best = max(best, n)
@@ -453,8 +469,12 @@ func (m Metric) Rows(counts []int) int {
 //     To first order, F = 2J/(1+J) has the variance (dF/dJ)²·J(1−J)/n = F(1−F)(2−F)²/2n.
 //   - recall at a precision: four times binomial, because the threshold is chosen on the same records. This is
 //     no bound: where the precision hardly depends on the threshold, the variance is larger.
+//
+// For metrics of regression it is NaN: nothing bounds it.
 func (m Metric) Variance(value, rows float64) float64 {
 	switch m.name {
+	case r2Metric, rmseMetric, maeMetric:
+		return math.NaN()
 	case f1Metric:
 		return value * (1 - value) * (2 - value) * (2 - value) / (2 * rows)
 	case recallMetric:

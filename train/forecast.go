@@ -168,6 +168,9 @@ func (p *Prepared) Rates() (gradient, rest float64, err error) {
 // dataBytes returns the size of a data set in memory.
 func dataBytes(d *data.Dataset) int64 {
 	words := len(d.Label) + len(d.Index) + len(d.Value) + 2*len(d.Start)
+	if d.Targets != nil {
+		words += len(d.Targets.Value)
+	}
 	if d.Images != nil {
 		return 4*int64(words) + int64(len(d.Images.Pixels))
 	}

@@ -27,6 +27,9 @@ func (p *Prepared) Baseline(rows data.Subset) float64 { return p.Spec.MetricOf()
 // MetricOf returns the metric of a valid spec.
 func (s Spec) MetricOf() models.Metric {
 	metric, _ := models.ParseMetric(s.Metric)
+	if s.Metric == "" && IsRegression(s.Model) {
+		return models.R2
+	}
 	return metric
 }
 
@@ -43,10 +46,10 @@ type MetricValue struct {
 	Baseline float64 `json:"baseline"` // see models.Metric.Baseline
 }
 
-// metricValue returns the spec's metric of a model on p.Test. It returns nil if that is the accuracy, which
-// a report has anyway.
+// metricValue returns the spec's metric of a model on p.Test. It returns nil if that is the accuracy, or a
+// metric of regression, which a report has anyway.
 func (p *Prepared) metricValue(params []float32) *MetricValue {
-	if p.Spec.IsAccuracy() {
+	if p.Spec.IsAccuracy() || IsRegression(p.Spec.Model) {
 		return nil
 	}
 	return &MetricValue{p.Spec.Metric, p.Judge()(params), p.Baseline(p.Test)}
@@ -119,6 +122,37 @@ type Judgement struct {
 	ClassMetrics
 }
 
+// Accuracy is the part of a report about classes that comes first.
+type Accuracy struct {
+	TestAccuracy float64 `json:"test_accuracy"`
+}
+
+// Regression is the result of a model of regression on the test or held-out rows. Like an accuracy, its numbers
+// depend on these rows, which the ε of the training does not cover. Targets and predictions are clamped to the
+// bounds.
+type Regression struct {
+	models.Regression
+	Loss   *float64          `json:"test_loss"` // the mean objective, for targets on the scale [-1, 1]; null if not finite
+	Bounds data.TargetBounds `json:"target_bounds"`
+}
+
+// beats reports whether the model is better than always predicting the mean target.
+func (r *Regression) beats() bool { return r.R2 != nil && *r.R2 > 0 }
+
+// RegressionWarning is the warning about a model of regression that has learnt nothing.
+const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows"
+
+// writeText writes the errors, those of the best constants, and a warning if the model is not better.
+func (r *Regression) writeText(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "errors          RMSE %.5g, mean absolute error %.5g; %s\nbaseline        R² 0 and RMSE %.5g by "+
+		"always predicting the mean of these rows, mean absolute error %.5g by their median\n", r.RMSE, r.MAE,
+		defined("loss", r.Loss), r.MeanRMSE, r.MedianMAE); err != nil || r.beats() {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "WARNING         %s\n", RegressionWarning)
+	return err
+}
+
 // ClassMetrics are the numbers of a [models.Evaluation] other than the accuracy.
 type ClassMetrics struct {
 	AUC              *float64      `json:"auc"` // see models.Evaluation; null if it is not defined
@@ -145,16 +179,50 @@ func ClassMetricsOf(e models.Evaluation, labels []string) ClassMetrics {
 	return m
 }
 
-// judgement returns the accuracy of the model params on p.Test, and its Judgement.
-func (p *Prepared) judgement(params []float32) (accuracy float64, j Judgement) {
-	share := p.Test.MajorityShare()
-	m, scratch := p.Config.Model, p.Config.Model.NewScratch()
-	e := models.Evaluate(m, params, p.Test.All(), scratch)
-	j = Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}
-	if loss := m.Loss(params, p.Test.All(), scratch); !math.IsInf(loss, 0) && !math.IsNaN(loss) {
-		j.Loss = &loss
+// judged is how good a model is on p.Test. A model of classes has the first two parts, and a model of
+// regression has the third.
+type judged struct {
+	accuracy   *Accuracy
+	judgement  *Judgement
+	regression *Regression
+}
+
+// text returns the accuracy or R².
+func (j judged) text() string {
+	switch {
+	case j.accuracy != nil:
+		return fmt.Sprintf("%.4f", j.accuracy.TestAccuracy)
+	case j.regression != nil && j.regression.R2 != nil:
+		return fmt.Sprintf("%.4f", *j.regression.R2)
 	}
-	return e.Accuracy, j
+	return "not defined, because all targets are equal or at the same bound,"
+}
+
+// writeText writes the baseline and the other metrics.
+func (j judged) writeText(w io.Writer) error {
+	switch {
+	case j.regression != nil:
+		return j.regression.writeText(w)
+	case j.judgement != nil:
+		return j.judgement.writeText(w)
+	}
+	return nil
+}
+
+// judgement returns how good the model params is on p.Test.
+func (p *Prepared) judgement(params []float32) judged {
+	m, scratch, all := p.Config.Model, p.Config.Model.NewScratch(), p.Test.All()
+	var loss *float64
+	if l := m.Loss(params, all, scratch); !math.IsInf(l, 0) && !math.IsNaN(l) {
+		loss = &l
+	}
+	if t := p.Test.Data.Targets; t != nil {
+		e := models.EvaluateRegression(models.Predictions(m.(models.Scorer), params, all, scratch), all)
+		return judged{regression: &Regression{*e, loss, t.Bounds}}
+	}
+	share, e := p.Test.MajorityShare(), models.Evaluate(m, params, all, scratch)
+	return judged{&Accuracy{e.Accuracy}, &Judgement{MajorityShare: share, BeatsMajority: e.Accuracy > share, Loss: loss,
+		ClassMetrics: ClassMetricsOf(*e, classNames(p.Test.Data))}, nil}
 }
 
 // MajorityWarning is the warning about a model that is no better than predicting the most frequent

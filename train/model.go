@@ -23,6 +23,7 @@ import (
 const (
 	Ridge     = "logreg"       // logistic regression with a ridge penalty, see Spec.Lambda
 	Plain     = "logreg-plain" // logistic regression without a penalty
+	Linear    = "linear"       // linear regression, for targets instead of classes; not in the paper
 	Softmax   = "softmax"      // softmax regression for any number of classes; not in the paper
 	LeNet     = "lenet"        // LeNet-5 with tanh and average pooling
 	LeNetReLU = "lenet-relu"   // LeNet-5 with ReLU and max pooling
@@ -44,6 +45,18 @@ type modelKind struct {
 	make func(d *data.Dataset, lambda float64) (models.Model, error)
 }
 
+// build returns the model for a data set, see make. Only linear regression learns targets, and it learns
+// nothing else.
+func (k modelKind) build(d *data.Dataset, lambda float64) (models.Model, error) {
+	switch linear := k.name == Linear; {
+	case linear && d.Targets == nil:
+		return nil, mismatch(k.name, "real targets within public bounds (train --target-bounds)", d)
+	case !linear && d.Targets != nil:
+		return nil, mismatch(k.name, "classes", d)
+	}
+	return k.make(d, lambda)
+}
+
 // modelKinds lists the models in the order of the help text.
 var modelKinds = []modelKind{
 	{Ridge, "ridge logistic regression", false, false, func(d *data.Dataset, lambda float64) (models.Model, error) {
@@ -57,6 +70,9 @@ var modelKinds = []modelKind{
 			return nil, err
 		}
 		return logreg.NewPlain(d.Features)
+	}},
+	{Linear, "linear regression", false, false, func(d *data.Dataset, _ float64) (models.Model, error) {
+		return logreg.NewLinear(d.Features)
 	}},
 	{Softmax, "softmax regression", false, false, func(d *data.Dataset, _ float64) (models.Model, error) {
 		return softmax.New(d.Features, d.Classes)
@@ -143,6 +159,10 @@ func (e *mismatchError) Error() string {
 	if names := takers(d); len(names) > 0 {
 		others = ", which " + strings.Join(names, ", ") + " take"
 	}
+	if d.Targets != nil {
+		return fmt.Sprintf("model = %q needs %s, %s has %s with targets, which only %s takes", e.model, e.needs, d.Name, d.Shape(),
+			Linear)
+	}
 	return fmt.Sprintf("model = %q needs %s, %s has %s in %d classes%s", e.model, e.needs, d.Name, d.Shape(), d.Classes, others)
 }
 
@@ -150,7 +170,7 @@ func (e *mismatchError) Error() string {
 func takers(d *data.Dataset) []string {
 	var names []string
 	for _, k := range modelKinds {
-		if _, err := k.make(d, 1); err == nil {
+		if _, err := k.build(d, 1); err == nil {
 			names = append(names, strings.SplitN(k.name, ":", 2)[0])
 		}
 	}
@@ -198,6 +218,9 @@ func ModelNames() []string {
 	}
 	return names
 }
+
+// IsRegression reports whether a model learns real targets instead of classes.
+func IsRegression(name string) bool { return name == Linear }
 
 // IsNetwork reports whether a model is a neural network.
 func IsNetwork(name string) bool {

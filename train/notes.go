@@ -29,7 +29,7 @@ func (s Spec) Notes() []string {
 		notes = append(notes, "the averaged model is computed from the broadcasts, so it costs no privacy. Which of "+
 			"the two models is better is judged on rows that (ε, δ) does not cover")
 	}
-	if !s.IsAccuracy() {
+	if !s.IsAccuracy() && s.Metric != "" {
 		notes = append(notes, "models are compared by the metric "+s.Metric)
 	}
 	if s.Clipping == AutomaticClipping {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"proactivedp/dp"
@@ -19,33 +20,34 @@ import (
 
 // Report is the report of a finished training run.
 type Report struct {
-	TestAccuracy float64      `json:"test_accuracy"`
-	JudgedRows                // the rows of the accuracy
-	JudgedOn     string       `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
-	RowsWarning  string       `json:"rows_warning,omitempty"` // see JudgedRows.Warning
-	Metric       *MetricValue `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
-	Judgement                 // what is needed to interpret the accuracy
-	Rounds       int          `json:"rounds"` // per client
-	Updates      int          `json:"updates"`
-	GradComps    int          `json:"grad_computations"`     // gradients of a client, by the nominal sizes
-	Remainder    int          `json:"remainder"`             // gradients of K that are left over, too few for a round
-	GradCompsMin int          `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
-	GradCompsMax int          `json:"grad_computations_max"`
-	Theta        float64      `json:"theta"`   // s_max/s̄ of the rounds that were run, ≥ 1, the largest of any client
-	MaxLag       int          `json:"max_lag"` // the largest lag i − k of a round
-	MeanLag      float64      `json:"mean_lag"`
-	VirtualTime  float64      `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
-	Notes        []string     `json:"notes,omitempty"`
-	ParamsSHA256 string       `json:"params_sha256"`
-	ParamsNorm   float64      `json:"params_norm"`
-	Averaged     *Averaged    `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
-	Privacy      claim.Report `json:"privacy"`
-	Releases     []dp.Release `json:"releases"` // the releases that a record pays for, see claim.Released
-	Synthetic    bool         `json:"synthetic_data"`
-	DataNote     string       `json:"data_note,omitempty"`
-	DataSHA256   string       `json:"data_sha256"` // digest of the data set's content
-	Seconds      float64      `json:"seconds"`     // seconds of the training loop
-	Spec         Spec         `json:"config"`
+	*Accuracy    `json:",omitempty"` // nil for a model of regression
+	Regression   *Regression         `json:"regression,omitempty"` // only of a model of regression
+	JudgedRows                       // the rows of the accuracy
+	JudgedOn     string              `json:"judged_on"`              // the kind of these rows: "test set" or "held-out training rows"
+	RowsWarning  string              `json:"rows_warning,omitempty"` // see JudgedRows.Warning
+	Metric       *MetricValue        `json:"metric,omitempty"`       // the spec's metric, if it is not the accuracy
+	*Judgement   `json:",omitempty"` // what is needed to interpret the accuracy; nil for a model of regression
+	Rounds       int                 `json:"rounds"` // per client
+	Updates      int                 `json:"updates"`
+	GradComps    int                 `json:"grad_computations"`     // gradients of a client, by the nominal sizes
+	Remainder    int                 `json:"remainder"`             // gradients of K that are left over, too few for a round
+	GradCompsMin int                 `json:"grad_computations_min"` // fewest gradients of any client, if sample sizes adapt
+	GradCompsMax int                 `json:"grad_computations_max"`
+	Theta        float64             `json:"theta"`   // s_max/s̄ of the rounds that were run, ≥ 1, the largest of any client
+	MaxLag       int                 `json:"max_lag"` // the largest lag i − k of a round
+	MeanLag      float64             `json:"mean_lag"`
+	VirtualTime  float64             `json:"virtual_seconds,omitempty"` // seconds on the clock, virtual or real; 0 without a clock
+	Notes        []string            `json:"notes,omitempty"`
+	ParamsSHA256 string              `json:"params_sha256"`
+	ParamsNorm   float64             `json:"params_norm"`
+	Averaged     *Averaged           `json:"averaged,omitempty"` // the averaged model, if the spec asks for one
+	Privacy      claim.Report        `json:"privacy"`
+	Releases     []dp.Release        `json:"releases"` // the releases that a record pays for, see claim.Released
+	Synthetic    bool                `json:"synthetic_data"`
+	DataNote     string              `json:"data_note,omitempty"`
+	DataSHA256   string              `json:"data_sha256"` // digest of the data set's content
+	Seconds      float64             `json:"seconds"`     // seconds of the training loop
+	Spec         Spec                `json:"config"`
 
 	params []float32 // the final model
 }
@@ -53,11 +55,12 @@ type Report struct {
 // Averaged is the part of a report about the averaged model. The rest of the report is about the
 // last model.
 type Averaged struct {
-	Rule         string       `json:"rule"` // see Spec.Average
-	Broadcasts   int          `json:"broadcasts"`
-	TestAccuracy float64      `json:"test_accuracy"`
+	Rule         string `json:"rule"` // see Spec.Average
+	Broadcasts   int    `json:"broadcasts"`
+	*Accuracy    `json:",omitempty"`
+	Regression   *Regression  `json:"regression,omitempty"`
 	Metric       *MetricValue `json:"metric,omitempty"` // the spec's metric, if it is not the accuracy
-	Judgement
+	*Judgement   `json:",omitempty"`
 	ParamsSHA256 string  `json:"params_sha256"`
 	ParamsNorm   float64 `json:"params_norm"`
 }
@@ -67,10 +70,10 @@ func (p *Prepared) averaged(o *Outcome) *Averaged {
 	if o.Averaged == nil {
 		return nil
 	}
-	accuracy, judgement := p.judgement(o.Averaged)
+	j := p.judgement(o.Averaged)
 	return &Averaged{
 		Rule: p.Spec.Average, Broadcasts: o.Broadcasts,
-		TestAccuracy: accuracy, Metric: p.metricValue(o.Averaged), Judgement: judgement,
+		Accuracy: j.accuracy, Regression: j.regression, Metric: p.metricValue(o.Averaged), Judgement: j.judgement,
 		ParamsSHA256: (&sim.Result{Params: o.Averaged}).ParamsSHA256(),
 		ParamsNorm:   math.Sqrt(f32.SumSquares(o.Averaged)),
 	}
@@ -119,13 +122,13 @@ func (p *Prepared) Report(ctx context.Context, result *Outcome, seconds float64)
 		return nil, err
 	}
 	set, rows := p.Test.Data, RowsOf(p.Test)
-	accuracy, judgement := p.judgement(result.Params)
+	j := p.judgement(result.Params)
 	least, most, theta := sizesRun(result.Ledgers)
 	return &Report{
 		GradCompsMin: least, GradCompsMax: most, Theta: theta,
 		MeanLag: result.Staleness.Mean(), VirtualTime: time.Duration(result.Clock).Seconds(),
-		Notes:        slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
-		TestAccuracy: accuracy, Metric: p.metricValue(result.Params), Judgement: judgement,
+		Notes:    slices.Concat(p.Spec.Notes(), p.Notes, p.releaseNotes(result.Ledgers)),
+		Accuracy: j.accuracy, Regression: j.regression, Metric: p.metricValue(result.Params), Judgement: j.judgement,
 		JudgedRows: rows, JudgedOn: p.Spec.JudgedOn(), RowsWarning: rows.Warning(p.Spec.Holdout > 0),
 		Rounds: result.Run.Rounds, Updates: result.Updates,
 		GradComps: result.Run.Computed, Remainder: result.Run.Remainder, MaxLag: result.MaxLag,
@@ -183,11 +186,15 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err
 	}
-	accuracy := "test accuracy"
-	if r.Spec.Holdout > 0 {
-		accuracy = "held-out acc."
+	what := "accuracy"
+	if r.Regression != nil {
+		what = "R²"
 	}
-	if _, err := fmt.Fprintf(w, "%-16s%.4f on %s of %s\n", accuracy, r.TestAccuracy, decimal.Many(r.TestRows, "row"),
+	heading := "test " + what
+	if r.Spec.Holdout > 0 {
+		heading = "held-out " + strings.Replace(what, "accuracy", "acc.", 1)
+	}
+	if _, err := fmt.Fprintf(w, "%-16s%s on %s of %s\n", heading, judged{r.Accuracy, r.Judgement, r.Regression}.text(), decimal.Many(r.TestRows, "row"),
 		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
 		return err
 	}
@@ -205,15 +212,16 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := r.Metric.writeText(w); err != nil {
 		return err
 	}
-	if err := r.Judgement.writeText(w); err != nil {
+	if err := (judged{r.Accuracy, r.Judgement, r.Regression}).writeText(w); err != nil {
 		return err
 	}
 	if a := r.Averaged; a != nil {
-		if _, err := fmt.Fprintf(w, "averaged        %.4f by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
-			a.TestAccuracy, a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
+		j := judged{a.Accuracy, a.Judgement, a.Regression}
+		if _, err := fmt.Fprintf(w, "averaged        %s by %s, of %d broadcasts; sha256 %s, norm %.4g\n",
+			j.text(), a.Rule, a.Broadcasts, a.ParamsSHA256, a.ParamsNorm); err != nil {
 			return err
 		}
-		if err := errors.Join(a.Metric.writeText(w), a.Judgement.writeText(w)); err != nil {
+		if err := errors.Join(a.Metric.writeText(w), j.writeText(w)); err != nil {
 			return err
 		}
 	}

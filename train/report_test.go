@@ -11,7 +11,7 @@ import (
 func TestReportText(t *testing.T) {
 	quarter := 0.25
 	r := Report{
-		TestAccuracy: 0.875, Judgement: Judgement{MajorityShare: 0.55, BeatsMajority: true,
+		Accuracy: &Accuracy{0.875}, Judgement: &Judgement{MajorityShare: 0.55, BeatsMajority: true,
 			ClassMetrics: ClassMetrics{BalancedAccuracy: 0.8125, F1: 0.9, LogLoss: &quarter, PerClass: []ClassResult{
 				{"no", models.ClassResult{Count: 100, Recall: 0.75, Precision: 0.6}},
 				{"yes", models.ClassResult{Count: 300, Recall: 0.9, Precision: 0.95}}}}},

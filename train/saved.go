@@ -35,6 +35,8 @@ type Inputs struct {
 	Columns  []string    `json:"columns,omitempty"` // names of the features; absent if they had none
 	Images   *ImageShape `json:"images,omitempty"`  // absent if the records were rows
 	Labels   []string    `json:"labels"`            // the label of each class
+	// Target has the public bounds of the targets of a model of regression, which has no labels.
+	Target *data.TargetBounds `json:"target_bounds,omitempty"`
 	// Map says which labels the file had and the class of each, see data.ParseLabels. It is absent
 	// if the labels were those of a LIBSVM file with two classes.
 	Map    string       `json:"label_map,omitempty"`
@@ -83,6 +85,9 @@ type ImageShape struct {
 func NewInputs(d *data.Dataset, labels string, mapped *data.Affine) Inputs {
 	in := Inputs{Features: d.Features, Columns: slices.Clone(d.Columns), Labels: classNames(d), Map: labels,
 		Mapped: mapped}
+	if t := d.Targets; t != nil {
+		in.Labels, in.Target = []string{}, &t.Bounds
+	}
 	if m := d.Images; m != nil {
 		in.Images = &ImageShape{m.Channels, m.Height, m.Width, m.Mean, m.Std}
 	}
@@ -267,7 +272,16 @@ func (s *Saved) check(size int64) error {
 	if err != nil {
 		return err
 	}
-	if len(in.Labels) < 2 || len(in.Labels) > data.MaxClasses || in.Features < 1 || in.Features > math.MaxInt32-1 ||
+	if IsRegression(s.Spec.Model) != (in.Target != nil) || in.Target != nil && (len(in.Labels) > 0 || in.Map != "") {
+		return fmt.Errorf("inputs have %d labels and bounds of targets = %v, must have one of these, as the model %s needs",
+			len(in.Labels), in.Target, s.Spec.Model)
+	}
+	if in.Target != nil {
+		if err := in.Target.Check(); err != nil {
+			return err
+		}
+	}
+	if in.Target == nil && len(in.Labels) < 2 || len(in.Labels) > data.MaxClasses || in.Features < 1 || in.Features > math.MaxInt32-1 ||
 		in.Columns != nil && len(in.Columns) != in.Features {
 		return fmt.Errorf("inputs have %d features with %d names and %d classes, must have at least one feature and two classes",
 			in.Features, len(in.Columns), len(in.Labels))
@@ -288,7 +302,7 @@ func (s *Saved) check(size int64) error {
 	if err != nil {
 		return err
 	}
-	if s.model, err = kind.make(like, s.Lambda); err != nil {
+	if s.model, err = kind.build(like, s.Lambda); err != nil {
 		return err
 	}
 	if n := s.model.NumParams(); n != s.Params {
@@ -311,6 +325,9 @@ func (s *Saved) like() (*data.Dataset, error) {
 func (s *Saved) read() (*data.Dataset, error) {
 	in := s.Inputs
 	d := &data.Dataset{Name: s.Spec.Data, Features: in.Features, Classes: len(in.Labels), Start: []int{0}}
+	if in.Target != nil {
+		d.Classes, d.Targets = 1, &data.Targets{Bounds: *in.Target}
+	}
 	if m := in.Images; m != nil {
 		d.Start, d.Images = nil, &data.Images{Channels: m.Channels, Height: m.Height, Width: m.Width, Mean: m.Mean,
 			Std: m.Std}
@@ -379,6 +396,22 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	return labels, nil
 }
 
+// Values returns the predictions of a model of regression for a normalised data set, see
+// [models.Predictions]. The model must come from OpenModel.
+func (s *Saved) Values(d *data.Dataset) ([]float64, error) {
+	if err := s.opened(); err != nil {
+		return nil, err
+	}
+	if s.Inputs.Target == nil {
+		return nil, fmt.Errorf("predict: the model %s predicts labels and no numbers", s.Spec.Model)
+	}
+	z, err := s.Logits(d)
+	for i := range z {
+		z[i] = s.Inputs.Target.Original(z[i])
+	}
+	return z, err
+}
+
 // Logits returns the logits of a normalised data set, see [models.Scorer]: those of record i are K numbers
 // from i·K on, where K is the number of classes. [models.Softmax] makes probabilities of them. The model
 // must come from OpenModel.
@@ -390,7 +423,7 @@ func (s *Saved) Logits(d *data.Dataset) ([]float64, error) {
 	if !ok {
 		return nil, fmt.Errorf("predict: the model %s gives no scores", s.Spec.Model)
 	}
-	classes := len(s.Inputs.Labels)
+	classes := max(1, len(s.Inputs.Labels)) // a model of regression has one logit
 	if err := memory.Known().Check(8 * int64(d.Len()) * int64(classes)); err != nil {
 		return nil, fmt.Errorf("predict: %w", err)
 	}

@@ -224,7 +224,7 @@ func (s *Source) model(kind modelKind, set *data.Dataset, spec Spec, n int) (mod
 	if m := s.models[key]; m != nil {
 		return m, nil
 	}
-	m, err := kind.make(set, lambda)
+	m, err := kind.build(set, lambda)
 	if err == nil && precision != nn.Float32 {
 		m, err = precise(m, precision)
 	}

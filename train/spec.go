@@ -119,7 +119,7 @@ type Spec struct {
 	// "none", "ema:D" or "tail:F", see Outcome.
 	Average string `json:"average,omitempty"`
 	// Metric is the metric by which models of these settings are compared, see models.ParseMetric. ""
-	// means accuracy. It changes no training. Results that compare models have this metric where
+	// means accuracy, or r2 for the model "linear". It changes no training. Results that compare models have this metric where
 	// their keys say accuracy; Report.TestAccuracy remains the accuracy.
 	Metric string `json:"metric,omitempty"`
 	// ClassWeights multiplies the loss of examples by class, inside the clip, as LABEL:WEIGHT,… with
@@ -278,9 +278,7 @@ func (s Spec) Validate() error {
 	}
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, s.checkLambda())
-	if _, err := models.ParseMetric(s.Metric); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, s.checkMetric())
 	errs = append(errs, p.speeds.Validate(s.Clients), p.network.Validate(), sim.Adapt(s.Adapt).Validate(),
 		sim.CheckMomentum(s.Momentum))
 	switch {
@@ -403,6 +401,32 @@ func (s Spec) checkHogwild(cfg sim.Config) error {
 
 // maxLambda is the largest penalty.
 const maxLambda = 1e6
+
+// checkMetric returns an error for a metric or another setting that the model does not have.
+func (s Spec) checkMetric() error {
+	metric, err := models.ParseMetric(s.Metric)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	switch regression := IsRegression(s.Model); {
+	case regression && s.Metric != "" && !metric.Regression():
+		errs = append(errs, fmt.Errorf("metric = %s is for classes, must be r2, rmse or mae with model = %q", metric, s.Model))
+	case !regression && metric.Regression():
+		errs = append(errs, fmt.Errorf("metric = %s is for model = %q, and model = %q has classes", metric, Linear, s.Model))
+	case !regression:
+		return nil
+	}
+	if s.ClassWeights != "" {
+		errs = append(errs, fmt.Errorf("class weights = %q with model = %q, must be none: it has no classes", s.ClassWeights,
+			s.Model))
+	}
+	if s.Runner == DistributedRunner {
+		errs = append(errs, fmt.Errorf("model = %q is trained in one process only (train), must be a model of classes with "+
+			"runner = %q", s.Model, s.Runner))
+	}
+	return errors.Join(errs...)
+}
 
 // checkLambda returns an error if the penalty is out of range, or if the model has no penalty.
 func (s Spec) checkLambda() error {

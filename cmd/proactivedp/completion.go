@@ -111,6 +111,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"keep":           oneOf(),
 		"person":         oneOf(),
 		"label-map":      oneOf(),
+		"target-bounds":  oneOf(),
 		"normalise":      orFile("bounds:"),
 		"bounds":         oneOf("private:"),
 		"out-of-bounds":  oneOf("clamp", "refuse"),

@@ -118,7 +118,7 @@ func goOn(cmd *cobra.Command) string {
 // cannot read the user's file, or leaves out a further output, such as --save.
 func unkept(cmd *cobra.Command) string {
 	names := slices.Concat([]string{"data-dir", "cache"}, cli.OwnFlagNames,
-		[]string{"checkpoint-every", "checkpoint-key", "memory", "workers", "save", "json"})
+		[]string{cli.TargetFlag, "checkpoint-every", "checkpoint-key", "memory", "workers", "save", "json"})
 	if cli.AnyChanged(cmd, "resume") {
 		names = append(names, "data") // the data are no longer where the checkpoint says
 	}

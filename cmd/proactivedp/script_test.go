@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"json":   checkJSON,
 			"events": checkEvents,
 			"npz":    writeArrays,
+			"houses": writeHouses,
 			"exit":   func(ts *testscript.TestScript, _ bool, args []string) { checkExit(ts, args) },
 		},
 	})

@@ -11,6 +11,18 @@ const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --l
 
 // label stores a row's label as it is in the file. finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
+	if t := p.set.Targets; t != nil {
+		var scaled float32
+		var err error
+		if !p.blind {
+			scaled, err = t.Bounds.Parse(string(text))
+		}
+		if err != nil {
+			return p.fault(at, "the %w", err)
+		}
+		t.Value, p.set.Label = append(t.Value, scaled), append(p.set.Label, 0)
+		return nil
+	}
 	if p.blind {
 		p.set.Label = append(p.set.Label, 0)
 		return nil

@@ -97,10 +97,13 @@ type Options struct {
 	Features int
 	// Labels lists the labels and their classes. nil means two classes, as in the package comment.
 	Labels *data.Labels
+	// Target has public bounds of the labels, which are then real numbers: targets and not classes.
+	Target *data.TargetBounds
 	// Test is the path of a second file, whose rows are the test set. "" means no second file: the
 	// set then counts as published as one.
 	Test string
-	// Unlabelled means that labels are not read. All rows then have class 0, which has no meaning.
+	// Unlabelled means that labels are not read. All rows then have class 0 or a scaled target of 0, which has
+	// no meaning.
 	Unlabelled bool
 	// ZeroBased means that indices count from 0, not from 1.
 	ZeroBased bool
@@ -118,7 +121,16 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
 	}
+	if o.Target != nil && o.Labels != nil {
+		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
+	}
 	p := newParser(filepath.Base(path), path, o)
+	if o.Target != nil {
+		if err := o.Target.Check(); err != nil {
+			return nil, err
+		}
+		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
+	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
 			continue
@@ -278,7 +290,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	switch n := len(p.labels); {
 	case d.Len() == 0:
 		return nil, whole("no rows")
-	case p.given == nil && !p.blind && n == 1:
+	case d.Targets == nil && p.given == nil && !p.blind && n == 1:
 		return nil, whole("all %d rows have label %d: %s", d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {
@@ -286,7 +298,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 			return nil, whole("no entries, so the number of features is not known: give --features")
 		}
 	}
-	if p.given != nil || p.blind {
+	if p.given != nil || p.blind || d.Targets != nil {
 		return d, nil
 	}
 	smaller, larger := min(p.labels[0], p.labels[1]), max(p.labels[0], p.labels[1])

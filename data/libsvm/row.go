@@ -53,6 +53,9 @@ const rowBytes, entryBytes = 12, 8
 // twice, the second time longer by a quarter.
 func (p *parser) fits() error {
 	rows, entries := p.set.Len(), len(p.set.Index)
+	if p.set.Targets != nil {
+		entries += rows // a target takes less than an entry
+	}
 	need := int64(rowBytes*rows+entryBytes*entries+cap(p.spill)) * 9 / 4
 	if need <= p.left {
 		return nil

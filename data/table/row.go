@@ -20,14 +20,16 @@ func (p *parser) row() error {
 	if room != nil {
 		p.value = nil // the row is read only for its errors
 	}
-	class, whole := int32(0), len(p.value)
+	class, target, whole := int32(0), float32(0), len(p.value)
 	for _, i := range p.order {
 		if p.faulty[i] {
 			continue
 		}
 		field := p.fields[i]
 		var err error
-		if i == p.label {
+		if i == p.label && p.Target != nil {
+			target, err = p.target(field)
+		} else if i == p.label {
 			class, err = p.class(field)
 		} else if i == p.person {
 			if field == "" {
@@ -49,6 +51,9 @@ func (p *parser) row() error {
 	}
 	if len(p.faults) == 0 {
 		p.set.Label = append(p.set.Label, class)
+		if p.Target != nil {
+			p.set.Targets.Value = append(p.set.Targets.Value, target)
+		}
 		if p.person >= 0 {
 			p.set.Person = append(p.set.Person, data.PersonOf(p.fields[p.person]))
 		}
@@ -72,7 +77,7 @@ const bytesOfField = 64
 
 // fits returns an error if the rows do not fit the memory, whether they are kept or not.
 func (p *parser) fits() error {
-	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)) +
+	return p.within(int64(4*(cap(p.value)+(p.set.Features+1)*p.unkept)) + 9*int64(len(p.set.Label)+p.targets()) +
 		int64(len(data.PersonKey{})*cap(p.set.Person)) + p.text)
 }
 
@@ -119,6 +124,34 @@ func (p *parser) grow() error {
 	copy(value, p.value)
 	p.value = value
 	return nil
+}
+
+// targets returns the number of targets.
+func (p *parser) targets() int {
+	if p.Target == nil {
+		return 0
+	}
+	return len(p.set.Targets.Value)
+}
+
+// target returns the scaled target in a field. The error does not show the field.
+func (p *parser) target(field string) (float32, error) {
+	plain, ok := field, true
+	if p.Numbers != "" {
+		plain, ok = p.Numbers.plain(field)
+	}
+	if !ok {
+		plain = "" // no number
+	}
+	scaled, err := p.Target.Parse(plain)
+	if err != nil {
+		hint := ""
+		if _, number := (data.TargetBounds{Low: p.Target.Low, High: p.Target.High}).Parse(plain); number != nil {
+			hint = p.Numbers.hint(field)
+		}
+		return 0, p.fault("column %q: the %w%s", p.Label, err, hint)
+	}
+	return scaled, nil
 }
 
 // class returns the class of a label.

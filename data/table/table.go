@@ -14,6 +14,9 @@
 // skipped. If the header ends in a separator, other lines may, too. The text is UTF-8. An empty
 // field, as of a missing value, is an error unless Columns says what it stands for.
 //
+// With Options.Target, the column of labels has numbers, which become targets: a finite decimal number,
+// and never an empty field.
+//
 // Errors name the file, the line and the column. They never show a value of a record, except a
 // label that is not one of those given.
 package table
@@ -49,6 +52,8 @@ const maxFaults = 50
 type Options struct {
 	Label  string       // name of the column of the labels
 	Labels *data.Labels // the labels and their classes
+	// Target has public bounds of the numbers in the column Label, which are then targets and not labels.
+	Target *data.TargetBounds
 	// Columns says what columns hold that are not numbers. nil means that all are numbers.
 	Columns *Columns
 	// Features is the required number of features; 0 means any number.
@@ -78,8 +83,8 @@ type Options struct {
 	Kept *Kept
 	// Progress shows how much of a large file was read; nil shows nothing.
 	Progress io.Writer
-	// Unlabelled allows files without the column of labels. All rows then have class 0, which has
-	// no meaning.
+	// Unlabelled allows files without the column of labels. All rows then have class 0 or a scaled target of
+	// 0, which has no meaning.
 	Unlabelled bool
 }
 
@@ -116,12 +121,19 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
 	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
-	if o.Labels == nil {
+	if o.Target != nil {
+		if err := errors.Join(o.Target.Check(), onlyTargets(o.Labels)); err != nil {
+			return nil, err
+		}
+		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
+	} else if o.Labels == nil {
 		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
 			"from the data")
 	}
-	p.set.Names = o.Labels.Names()
-	p.set.Classes = len(p.set.Names)
+	if o.Labels != nil {
+		p.set.Names = o.Labels.Names()
+		p.set.Classes = len(p.set.Names)
+	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
 			continue
@@ -139,6 +151,14 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		p.Named = slices.Clone(p.set.Columns)
 	}
 	return p.set.WithDense(p.set.Features, p.value), nil
+}
+
+// onlyTargets returns an error if there are labels as well.
+func onlyTargets(l *data.Labels) error {
+	if l != nil {
+		return errors.New("labels and bounds of targets, must be one of them")
+	}
+	return nil
 }
 
 type parser struct {

@@ -181,6 +181,22 @@ func (a *array) labels(x *array) error {
 	return nil
 }
 
+// targets reads scaled targets into to. Errors do not show them.
+func (a *array) targets(b data.TargetBounds, to []float32) error {
+	if a.kind.isText() {
+		return a.fault("texts, must be numbers, because bounds of the target are given")
+	}
+	at := 0
+	return a.blocks(func(raw []byte) (err error) {
+		for ; len(raw) > 0; raw, at = raw[a.kind.size:], at+1 {
+			if to[at], err = b.Parse(a.kind.number(raw[:a.kind.size])); err != nil {
+				return a.fault("row %d: the %w", at+1, err)
+			}
+		}
+		return nil
+	})
+}
+
 // classes reads labels into to.
 func (a *array) classes(l *data.Labels, to []int32) error {
 	known := map[string]int32{} // by the bytes of the label

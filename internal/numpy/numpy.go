@@ -41,6 +41,8 @@ var ErrNoLabels = errors.New("no labels")
 type Options struct {
 	// Labels lists the labels and their classes. A bool is 0 or 1.
 	Labels *data.Labels
+	// Target has public bounds of the labels of rows, which are then real numbers: targets and not classes.
+	Target *data.TargetBounds
 	// Features is the required number of features; 0 means any number.
 	Features int
 	// Test is the path of a second file, whose records are the test set. "" means no second file;
@@ -49,8 +51,8 @@ type Options struct {
 	// Saturate reads a number beyond the range of float32 as the largest one. It is for rows that are
 	// clamped to bounds afterwards.
 	Saturate bool
-	// Unlabelled means that labels are not read and need not exist. All records then have class 0,
-	// which has no meaning.
+	// Unlabelled means that labels are not read and need not exist. All records then have class 0 or a scaled
+	// target of 0, which has no meaning.
 	Unlabelled bool
 	// Arrays names the arrays of an archive that have other names.
 	Arrays Arrays
@@ -75,12 +77,22 @@ const (
 // ParseFile reads the file at path. Errors name the file and the array. For each column, the first
 // invalid number is reported. If labels are needed but missing, the error wraps ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
-	if o.Labels == nil && !o.Unlabelled {
+	if o.Target != nil && o.Labels != nil {
+		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
+	}
+	if o.Target != nil {
+		if err := o.Target.Check(); err != nil {
+			return nil, err
+		}
+	} else if o.Labels == nil && !o.Unlabelled {
 		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
 			"from the data")
 	}
 	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
 	defer func() { err = errors.Join(err, p.close()) }()
+	if o.Target != nil {
+		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
+	}
 	if o.Labels != nil {
 		p.set.Names = o.Labels.Names()
 		p.set.Classes = len(p.set.Names)
@@ -176,6 +188,9 @@ func (p *parser) agree() (rows int, err error) {
 		}
 	}
 	x := p.parts[0].x
+	if p.Target != nil && p.form.images {
+		return 0, x.fault("images with targets, must be rows: x.reshape(len(x), -1) makes rows of arrays that are no images")
+	}
 	if p.Features != 0 && p.form.features != p.Features {
 		return 0, x.fault("%d features, must be %d as given", p.form.features, p.Features)
 	}
@@ -189,7 +204,10 @@ func (p *parser) room(rows int) error {
 	if !p.form.images {
 		each *= 4
 	}
-	const label = 4
+	label := int64(4)
+	if p.Target != nil {
+		label += 4
+	}
 	if err := memory.Given(p.Memory).Check(int64(rows) * (each + label)); err != nil {
 		return p.parts[0].x.fault("%w", err)
 	}
@@ -197,6 +215,9 @@ func (p *parser) room(rows int) error {
 		p.set.Train = p.parts[0].x.shape[0]
 	}
 	p.set.Label = make([]int32, rows)
+	if p.Target != nil {
+		p.set.Targets.Value = make([]float32, rows)
+	}
 	if p.form.images {
 		p.set.Images, p.set.Features = p.form.of(rows), p.form.features
 	} else {
@@ -219,7 +240,11 @@ func (p *parser) read() error {
 		if err != nil {
 			return err
 		}
-		if t.y != nil {
+		if t.y != nil && p.Target != nil {
+			if err := t.y.targets(*p.Target, p.set.Targets.Value[at:at+t.x.shape[0]]); err != nil {
+				return err
+			}
+		} else if t.y != nil {
 			if err := t.y.classes(p.Labels, p.set.Label[at:at+t.x.shape[0]]); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +20,9 @@ const recordsVersion = 1
 
 // writeRecords writes a data set in the format for workers.
 func writeRecords(w io.Writer, d *data.Dataset) error {
+	if d.Targets != nil {
+		return errors.New("data set: targets of a regression are not sent to workers, must be classes")
+	}
 	c := codec.NewWriter(w)
 	sent := *d
 	visitRecords(c, &sent)

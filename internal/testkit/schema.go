@@ -136,7 +136,11 @@ func (s schemas) object(t reflect.Type) map[string]any {
 
 // fields adds the fields of a struct, and those of its embedded structs that it does not hide.
 func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]string) {
-	var embedded []reflect.Type
+	type part struct {
+		of       reflect.Type
+		optional bool // it may be nil, which leaves out its keys
+	}
+	var embedded []part
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -148,7 +152,7 @@ func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]s
 		case name == "-" || f.PkgPath != "" && !f.Anonymous:
 			continue
 		case f.Anonymous && name == "" && at.Kind() == reflect.Struct && !f.Type.Implements(jsonMarshaler):
-			embedded = append(embedded, at)
+			embedded = append(embedded, part{at, strings.Contains(options, "omit")})
 			continue
 		case name == "":
 			name = f.Name
@@ -168,7 +172,11 @@ func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]s
 		properties[name] = of
 	}
 	for _, e := range embedded {
-		s.fields(e, properties, required)
+		keys := required
+		if e.optional {
+			keys = new([]string)
+		}
+		s.fields(e.of, properties, keys)
 	}
 }
 

@@ -9,9 +9,13 @@
 // Experiments). The paper's J sums the examples and counts the penalty once. This project puts
 // λ/2‖w̄‖² into every example, so that it is clipped with the gradient to which it belongs. The
 // paper uses λ = 1/N.
+//
+// The package also has linear regression without a penalty, see [NewLinear]: its gradient a·x̄ differs only
+// in the number a, so sums are computed and bounded in the same way.
 package logreg
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -32,6 +36,7 @@ type Model struct {
 	shrink   float64   // 1/(1+shade)
 	slack    float64   // see newModel
 	weights  []float64 // ω of the loss, by class; nil means 1
+	linear   bool      // whether it is linear regression
 	// automatic means that gradients are clipped automatically, see models.AutomaticClipper.
 	automatic bool
 	rows      models.RowCache
@@ -55,8 +60,15 @@ func NewRidge(features int, lambda float64) (*Model, error) {
 }
 
 // Check implements models.Checker. It accepts rows with at most the model's number of features, in
-// two classes.
+// two classes, or with targets if it is linear regression.
 func (m *Model) Check(d *data.Dataset) error {
+	if m.linear && (d.Images != nil || d.Features > m.features || d.Targets == nil) {
+		return fmt.Errorf("the model needs rows of at most %d features with targets: %q has %s in %d classes", m.features,
+			d.Name, d.Shape(), d.Classes)
+	}
+	if m.linear {
+		return nil
+	}
 	if d.Images != nil || d.Features > m.features || d.Classes != 2 {
 		return fmt.Errorf("the model needs rows of at most %d features in 2 classes: %q has %s in %d",
 			m.features, d.Name, d.Shape(), d.Classes)
@@ -66,6 +78,17 @@ func (m *Model) Check(d *data.Dataset) error {
 
 // NewPlain returns the convex model, without a penalty. features must be in [1, 2^32).
 func NewPlain(features int) (*Model, error) { return newModel("logreg-plain", features, 0) }
+
+// NewLinear returns linear regression. One example's objective is (z − t)²/2, where t is its target on the
+// scale of [data.TargetBounds.Scaled], so a = z − t. Clipping bounds how much an example with a large
+// residual counts, as the Huber loss does. features must be in [1, 2^32).
+func NewLinear(features int) (*Model, error) {
+	m, err := newModel("linear", features, 0)
+	if err == nil {
+		m.linear = true
+	}
+	return m, err
+}
 
 // maxParams bounds the number of parameters such that models.GridError is below models.MaxShade.
 const maxParams = 1 << 32
@@ -87,6 +110,9 @@ func newModel(name string, features int, lambda float64) (*Model, error) {
 
 // WithClassWeights implements models.Weightable.
 func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
+	if m.linear {
+		return nil, errors.New("class weights: the model linear has no classes")
+	}
 	if err := models.CheckClassWeights(weights, 2); err != nil {
 		return nil, err
 	}
@@ -102,13 +128,13 @@ func (m *Model) WithClassWeights(weights []float64) (models.Model, error) {
 // WithAutomaticClipping implements models.AutomaticClipper.
 func (m *Model) WithAutomaticClipping() models.Model {
 	return &Model{features: m.features, lambda: m.lambda, name: m.name, shade: m.shade, shrink: m.shrink, slack: m.slack,
-		weights: m.weights, automatic: true}
+		weights: m.weights, linear: m.linear, automatic: true}
 }
 
 // ClipsAutomatically implements models.AutomaticClipper.
 func (m *Model) ClipsAutomatically() bool { return m.automatic }
 
-// Name returns "logreg" or "logreg-plain".
+// Name returns "logreg", "logreg-plain" or "linear".
 func (m *Model) Name() string { return m.name }
 
 // NumParams returns the number of features plus 1.
@@ -272,7 +298,7 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 	var bias float64
 	for from := 0; from < b.Len(); from += block {
 		numbers := b.Rows[from:min(from+block, b.Len())]
-		m.steps(rows, b.Data.Label, numbers, s)
+		m.steps(rows, b.Data, numbers, s)
 		if automatic {
 			s.clipAutomatically(len(numbers), clip)
 		}
@@ -300,7 +326,12 @@ func (m *Model) total(params []float32, b data.Batch, clip float64, s *scratch) 
 
 // steps sets s.factor to the clip factors of the rows in numbers, at most a block, and s.step to
 // factor·a, by which each row is multiplied in the sum.
-func (m *Model) steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
+func (m *Model) steps(rows *models.Rows, d *data.Dataset, numbers []int32, s *scratch) {
+	labels := d.Label
+	if m.linear {
+		m.linearSteps(rows, d.Targets.Value, numbers, s)
+		return
+	}
 	for i, row := range numbers {
 		s.factor[i] = rows.Squares(row) + 1
 		s.side[i] = math.Float64frombits(uint64(labels[row]) << 63)
@@ -329,6 +360,20 @@ func (m *Model) steps(rows *models.Rows, labels, numbers []int32, s *scratch) {
 		}
 	}
 	s.step, s.factor = s.steps, s.factors
+}
+
+// linearSteps does what steps does, for linear regression.
+func (m *Model) linearSteps(rows *models.Rows, targets []float32, numbers []int32, s *scratch) {
+	rows.Dots(s.dot[:len(numbers)], numbers, s.w)
+	for i, row := range numbers {
+		a := s.dot[i] + s.common.Bias - float64(targets[row])
+		square := float64(float64(a*a) * (rows.Squares(row) + 1))
+		factor, ok := models.ClipFactor(math.Sqrt(square+float64(m.slack*square)), s.common.Clip)
+		if !ok {
+			factor = math.NaN()
+		}
+		s.factor[i], s.step[i] = factor, factor*a
+	}
 }
 
 // leastNorm is the clipping norm of LogisticSteps for automatic clipping. Norms that are smaller count as this one.
@@ -374,6 +419,11 @@ func (m *Model) addDense(sum, g []float64, params []float32, row data.Row, facto
 func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) float64 {
 	total := 0.0
 	for i, z := range m.logits(params, b, scratch) {
+		if m.linear {
+			residual := z - float64(b.Data.Targets.Value[b.Rows[i]])
+			total += residual * residual / 2
+			continue
+		}
 		// ln(1+e^{-z}) + (1-y)z, without overflow for either sign of z.
 		loss := max(z, 0) - float64(float64(b.Label(i))*z) + math.Log1p(math.Exp(-math.Abs(z)))
 		if m.weights != nil {
@@ -384,19 +434,23 @@ func (m *Model) Loss(params []float32, b data.Batch, scratch models.Scratch) flo
 	return total/float64(b.Len()) + m.lambda/2*f32.SumSquares(params)
 }
 
-// Predict implements models.Model. It predicts class 1 if z > 0.
+// Predict implements models.Model. It predicts class 1 if z > 0. Linear regression has only class 0.
 func (m *Model) Predict(labels []int32, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
 		labels[i] = 0
-		if z > 0 {
+		if z > 0 && !m.linear {
 			labels[i] = 1
 		}
 	}
 }
 
-// Logits implements models.Scorer. Class 0 has the logit 0, and class 1 has z.
+// Logits implements models.Scorer. Class 0 has the logit 0, and class 1 has z. Linear regression has only z.
 func (m *Model) Logits(out []float64, params []float32, b data.Batch, scratch models.Scratch) {
 	for i, z := range m.logits(params, b, scratch) {
+		if m.linear {
+			out[i] = z
+			continue
+		}
 		out[2*i], out[2*i+1] = 0, z
 	}
 }

@@ -169,6 +169,17 @@ type record struct {
 	value  []float32
 	pixels []byte
 	label  int32
+	target float32 // scaled; only if the data set has targets
+}
+
+// opposite gives a record the next of so many classes, or the farthest target.
+func (r *record) opposite(classes int) {
+	r.label = (r.label + 1) % int32(classes)
+	if r.target < 0 {
+		r.target = 1
+	} else {
+		r.target = -1
+	}
 }
 
 // attack is a data set in which a record can move the sum of a faulty model by more than C.
@@ -181,7 +192,6 @@ type attack struct {
 // attacks makes data sets of n records from those of the case.
 func (c Case) attacks(n int) []attack {
 	s := rng.New(8).Stream(rng.Synthetic, 0, n)
-	other := func(label int32) int32 { return (label + 1) % int32(c.Data.Classes) }
 	made := func(name string, record func(i int) record) attack {
 		a := attack{name: name}
 		for i := range n {
@@ -199,7 +209,7 @@ func (c Case) attacks(n int) []attack {
 		made("opposite labels", func(i int) record {
 			r := c.record(2)
 			if i%2 == 1 {
-				r.label = other(r.label)
+				r.opposite(c.Data.Classes)
 			}
 			return r
 		}),
@@ -210,7 +220,7 @@ func (c Case) attacks(n int) []attack {
 				r = c.record(4).extreme(1e3, byte(255*(i%2)))
 			}
 			if i%5 > 2 {
-				r.label = other(r.label)
+				r.opposite(c.Data.Classes)
 			}
 			return r
 		}),
@@ -230,6 +240,9 @@ func (c Case) attacks(n int) []attack {
 // record returns a copy of record i of the case's data set.
 func (c Case) record(i int) record {
 	r := record{label: c.Data.Label[i]}
+	if c.Data.Targets != nil {
+		r.target = c.Data.Targets.Value[i]
+	}
 	if c.Data.Images != nil {
 		r.pixels = slices.Clone(c.Data.Images.Image(i))
 		return r
@@ -252,7 +265,7 @@ func (r *record) scale(factor float32, bits byte) {
 // extreme returns a record with one value, in the first column, or with all pixels equal.
 func (r record) extreme(value float32, pixel byte) record {
 	if r.pixels == nil {
-		return record{index: []int32{0}, value: []float32{value}, label: r.label}
+		return record{index: []int32{0}, value: []float32{value}, label: r.label, target: r.target}
 	}
 	for i := range r.pixels {
 		r.pixels[i] = pixel
@@ -263,6 +276,9 @@ func (r record) extreme(value float32, pixel byte) record {
 // dataset returns a data set of the records, of the same kind as the case's.
 func (c Case) dataset(records []record) *data.Dataset {
 	d := &data.Dataset{Name: "attack", Features: c.Data.Features, Classes: c.Data.Classes, Synthetic: true}
+	if t := c.Data.Targets; t != nil {
+		d.Targets = &data.Targets{Bounds: t.Bounds}
+	}
 	if m := c.Data.Images; m != nil {
 		d.Images = &data.Images{Channels: m.Channels, Height: m.Height, Width: m.Width, Mean: m.Mean, Std: m.Std}
 	} else {
@@ -270,6 +286,9 @@ func (c Case) dataset(records []record) *data.Dataset {
 	}
 	for _, r := range records {
 		d.Label = append(d.Label, r.label)
+		if d.Targets != nil {
+			d.Targets.Value = append(d.Targets.Value, r.target)
+		}
 		if d.Images != nil {
 			d.Images.Pixels = append(d.Images.Pixels, r.pixels...)
 			continue

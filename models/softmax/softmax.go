@@ -92,6 +92,9 @@ func (m *Model) ClipsAutomatically() bool { return m.automatic }
 // Check implements models.Checker. It accepts rows or images with at most the model's number of
 // features, in at most its number of classes.
 func (m *Model) Check(d *data.Dataset) error {
+	if d.Targets != nil {
+		return fmt.Errorf("the model needs classes, %q has targets", d.Name)
+	}
 	if d.Features > m.features || d.Classes > m.classes {
 		return fmt.Errorf("the model needs at most %d features in at most %d classes: %q has %s in %d",
 			m.features, m.classes, d.Name, d.Shape(), d.Classes)

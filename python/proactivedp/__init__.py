@@ -18,14 +18,15 @@ for _error in (Error, Wrong, NotCovered, Infeasible):
     _error.__module__ = __name__  # as whoever catches them names them
 
 if TYPE_CHECKING:
-    from .sklearn import PrivateClassifier
+    from .sklearn import PrivateClassifier, PrivateRegressor
 
 __all__ = ["Account", "Audit", "Calibration", "Error", "Infeasible", "NotCovered", "Plan", "PrivateClassifier",
-           "Proposal", "Steps", "Wrong", "account", "audit_scores", "calibrate", "close", "plan", "program", "propose"]
+           "PrivateRegressor", "Proposal", "Steps", "Wrong", "account", "audit_scores", "calibrate", "close", "plan",
+           "program", "propose"]
 
 
 def __getattr__(name: str) -> Any:  # scikit-learn takes a second to import, so only who needs it waits
-    if name == "PrivateClassifier":
-        from .sklearn import PrivateClassifier
-        return PrivateClassifier
+    if name in ("PrivateClassifier", "PrivateRegressor"):
+        from . import sklearn
+        return getattr(sklearn, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

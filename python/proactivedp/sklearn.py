@@ -9,6 +9,7 @@ import array
 import csv
 import inspect
 import json
+import math
 import os
 import struct
 import tempfile
@@ -23,7 +24,7 @@ try:
 except ImportError:
     np = None  # type: ignore[assignment]
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.utils import multiclass, validation
 except ImportError:
     validation = None
@@ -54,7 +55,78 @@ except ImportError:
             return float(sum(a == b for a, b in zip(predicted, y)) / len(predicted))
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    class RegressorMixin:  # type: ignore[no-redef]
+        """The coefficient of determination R² of a regressor."""
+
+        def score(self, X: Any, y: Any) -> float:
+            predicted, values = self.predict(X), [float(v) for v in y]  # type: ignore[attr-defined]
+            mean = sum(values) / len(values)
+            residual = sum((a - b) ** 2 for a, b in zip(predicted, values))
+            total = sum((b - mean) ** 2 for b in values)
+            return float(1 - residual / total) if total else float(not residual)
+
+
+class _Private(BaseEstimator):  # type: ignore[misc]
+    """What the estimators have in common: they train by the program and predict by it."""
+
+    def _train(self, X: Any, y: List[Any], **options: Any) -> None:
+        """Trains on all rows of X and keeps the model."""
+        seed = ["--seed-from-os"] if self.random_state is None else flags(seed=self.random_state)
+        with _folder() as folder:
+            file, columns = _write(folder, X, y, test=True)
+            self.privacy_ = run("train", "--statement", "--save=model", *flags(
+                data=file, clients=1, target_epsilon=self.epsilon, delta=self.delta, epochs=self.epochs,
+                batch_size=self.batch_size, max_grad_norm=self.max_grad_norm, learning_rate=self.learning_rate, **options),
+                *self._bounds(folder, columns), *seed,
+                *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder).rstrip()
+            with open(os.path.join(folder, "model"), "rb") as saved:
+                self.model_ = saved.read()
+        self.details_: Dict[str, Any] = _header(self.model_)
+        self.n_features_in_ = columns
+
+    def _bounds(self, folder: str, columns: int) -> List[str]:
+        """The flags of the bounds."""
+        if isinstance(self.bounds, str):
+            return flags(bounds=self.bounds)
+        try:
+            low, high = self.bounds  # type: ignore[misc]
+        except (TypeError, ValueError):
+            raise Wrong(f"bounds = {self.bounds!r}, must be (low, high), each a number or one number per column, or "
+                        "'private:EPS', which spends EPS of epsilon on finding them") from None
+        if not hasattr(low, "__len__") and not hasattr(high, "__len__"):
+            return flags(normalise=f"bounds:{float(low)!r},{float(high)!r}")
+        lows, highs = ([float(v) for v in side] if hasattr(side, "__len__") else [float(side)] * columns
+                       for side in (low, high))
+        if len(lows) != columns or len(highs) != columns:
+            raise Wrong(f"bounds has {len(lows)} low and {len(highs)} high ends, must have one for each of {columns} columns")
+        with _private(folder, "bounds.csv") as out:
+            out.write(b"column,low,high\n")
+            out.writelines(f"{j + 1},{a!r},{b!r}\n".encode() for j, (a, b) in enumerate(zip(lows, highs)))
+        return flags(normalise="bounds.csv")
+
+    def _predicted(self, X: Any, *options: str) -> Iterator[List[str]]:
+        """The lines that `proactivedp predict` writes about the rows of X."""
+        if not hasattr(self, "model_"):
+            error: Any = ValueError
+            if validation:
+                from sklearn.exceptions import NotFittedError
+                error = NotFittedError
+            raise error(f"this {type(self).__name__} is not fitted: call fit first")
+        if validation:
+            X = _validate(self, X, accept_sparse="csr", dtype=["float64", "float32"], reset=False)
+        with _folder() as folder:
+            file, _ = _write(folder, X)
+            with _private(folder, "model") as out:
+                out.write(self.model_)
+            run("predict", "model", *options, "--out=labels.csv", *flags(data=file),
+                *(["--unlabelled"] if file.endswith(".libsvm") else []), cwd=folder)
+            with open(os.path.join(folder, "labels.csv"), newline="") as lines:
+                rows = csv.reader(lines)
+                next(rows)
+                yield from rows
+
+
+class PrivateClassifier(ClassifierMixin, _Private):  # type: ignore[misc]
     """A classifier that is trained with (ε, δ)-differential privacy for each row, by DP-SGD.
 
     The guarantee covers adding or removing one row. It does not cover the number of rows.
@@ -103,76 +175,24 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if unknown:
             raise Wrong(f"y has the label {unknown[0]!r}, which is not one of classes")
         model = "softmax" if self.model == "logreg" and len(number) > 2 else self.model
-        seed = ["--seed-from-os"] if self.random_state is None else flags(seed=self.random_state)
-        with _folder() as folder:
-            file, columns = _write(folder, X, [number[value] for value in values], test=True)
-            self.privacy_ = run("train", "--statement", "--save=model", *flags(
-                data=file, label_map=f"0..{len(number) - 1}", clients=1, model=model, target_epsilon=self.epsilon,
-                delta=self.delta, epochs=self.epochs, batch_size=self.batch_size, max_grad_norm=self.max_grad_norm,
-                learning_rate=self.learning_rate), *self._bounds(folder, columns), *seed,
-                *(flags(features=columns, test="test.libsvm") if file.endswith(".libsvm") else []), cwd=folder).rstrip()
-            with open(os.path.join(folder, "model"), "rb") as saved:
-                self.model_ = saved.read()
-        self.details_: Dict[str, Any] = _header(self.model_)
-        self.n_features_in_ = columns
+        self._train(X, [number[value] for value in values], model=model, label_map=f"0..{len(number) - 1}")
         self.classes_ = labels if np is None else np.asarray(labels)
         return self
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row. It costs no privacy."""
-        chosen = [int(row[1]) for row in self._predicted(X)]
+        chosen = [int(row[1]) for row in self._predicted(X, "--scores")]
         return [self.classes_[i] for i in chosen] if np is None else self.classes_[chosen]
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of each of classes_, for each row."""
-        rows = [[float(p) for p in row[2:]] for row in self._predicted(X)]
+        rows = [[float(p) for p in row[2:]] for row in self._predicted(X, "--scores")]
         return rows if np is None else np.asarray(rows)
 
     def _labels(self, y: Any) -> List[Any]:
         if self.classes is None:
             raise Wrong("classes is missing, must list all labels that may occur: that is public, and not found in y")
         return [label.item() if hasattr(label, "item") else label for label in self.classes]
-
-    def _bounds(self, folder: str, columns: int) -> List[str]:
-        """The flags of the bounds."""
-        if isinstance(self.bounds, str):
-            return flags(bounds=self.bounds)
-        try:
-            low, high = self.bounds  # type: ignore[misc]
-        except (TypeError, ValueError):
-            raise Wrong(f"bounds = {self.bounds!r}, must be (low, high), each a number or one number per column, or "
-                        "'private:EPS', which spends EPS of epsilon on finding them") from None
-        if not hasattr(low, "__len__") and not hasattr(high, "__len__"):
-            return flags(normalise=f"bounds:{float(low)!r},{float(high)!r}")
-        lows, highs = ([float(v) for v in side] if hasattr(side, "__len__") else [float(side)] * columns
-                       for side in (low, high))
-        if len(lows) != columns or len(highs) != columns:
-            raise Wrong(f"bounds has {len(lows)} low and {len(highs)} high ends, must have one for each of {columns} columns")
-        with _private(folder, "bounds.csv") as out:
-            out.write(b"column,low,high\n")
-            out.writelines(f"{j + 1},{a!r},{b!r}\n".encode() for j, (a, b) in enumerate(zip(lows, highs)))
-        return flags(normalise="bounds.csv")
-
-    def _predicted(self, X: Any) -> Iterator[List[str]]:
-        """The lines that `proactivedp predict` writes about the rows of X."""
-        if not hasattr(self, "model_"):
-            error: Any = ValueError
-            if validation:
-                from sklearn.exceptions import NotFittedError
-                error = NotFittedError
-            raise error(f"this {type(self).__name__} is not fitted: call fit first")
-        if validation:
-            X = _validate(self, X, accept_sparse="csr", dtype=["float64", "float32"], reset=False)
-        with _folder() as folder:
-            file, _ = _write(folder, X)
-            with _private(folder, "model") as out:
-                out.write(self.model_)
-            run("predict", "model", "--scores", "--out=labels.csv", *flags(data=file),
-                *(["--unlabelled"] if file.endswith(".libsvm") else []), cwd=folder)
-            with open(os.path.join(folder, "labels.csv"), newline="") as lines:
-                rows = csv.reader(lines)
-                next(rows)
-                yield from rows
 
     def _more_tags(self) -> Dict[str, Any]:  # scikit-learn before 1.6
         return {"poor_score": True, "non_deterministic": self.random_state is None}
@@ -182,6 +202,56 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         tags.classifier_tags.poor_score = True  # noise on few records leaves little accuracy
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
+    """Linear regression that is trained with (ε, δ)-differential privacy for each row, by DP-SGD.
+
+    The parameters are those of PrivateClassifier, except that target_bounds takes the place of model and classes.
+
+    target_bounds
+        Public bounds (low, high) of the numbers in y. Numbers outside count as the nearer bound, and predictions
+        are within the bounds. They are not found in the data.
+    """
+
+    def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None,
+                 bounds: Union[None, str, Tuple[Any, Any]] = None, target_bounds: Optional[Tuple[float, float]] = None,
+                 random_state: Optional[int] = None, epochs: Optional[float] = None, batch_size: Optional[int] = None,
+                 max_grad_norm: Optional[float] = None, learning_rate: Optional[float] = None) -> None:
+        self.epsilon, self.delta, self.bounds, self.target_bounds = epsilon, delta, bounds, target_bounds
+        self.random_state, self.epochs, self.batch_size = random_state, epochs, batch_size
+        self.max_grad_norm, self.learning_rate = max_grad_norm, learning_rate
+
+    def fit(self, X: Any, y: Any) -> PrivateRegressor:
+        """Trains on all rows of X. It spends the whole budget on them, every time that it is called."""
+        if validation:
+            X, y = _validate(self, X, y, accept_sparse="csr", dtype=["float64", "float32"], y_numeric=True,
+                             ensure_min_samples=2)
+        try:
+            low, high = (float(bound) for bound in self.target_bounds)  # type: ignore[union-attr]
+        except (TypeError, ValueError):
+            raise Wrong(f"target_bounds = {self.target_bounds!r}, must be (low, high): they are public, and not found in "
+                        "y") from None
+        values = [float(value) for value in y]
+        if not all(math.isfinite(value) for value in values):
+            raise Wrong("y has a number that is not finite")
+        self._train(X, values, model="linear", target_bounds=f"{low!r},{high!r}")
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The predicted number of each row, within target_bounds. It costs no privacy."""
+        values = [float(row[1]) for row in self._predicted(X)]
+        return values if np is None else np.asarray(values)
+
+    def _more_tags(self) -> Dict[str, Any]:  # scikit-learn before 1.6
+        return {"poor_score": True, "non_deterministic": self.random_state is None}
+
+    def __sklearn_tags__(self) -> Any:  # scikit-learn from 1.6 on
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        tags.regressor_tags.poor_score = True  # noise on few records leaves little accuracy
         return tags
 
 
@@ -205,8 +275,8 @@ def _private(folder: str, name: str) -> IO[bytes]:
                         0o600), "wb")
 
 
-def _write(folder: str, X: Any, classes: Optional[List[int]] = None, test: bool = False) -> Tuple[str, int]:
-    """Writes rows, and their classes if they have some, and returns the name of the file and the number of columns.
+def _write(folder: str, X: Any, classes: Optional[List[Any]] = None, test: bool = False) -> Tuple[str, int]:
+    """Writes rows, and their classes or targets if they have some, and returns the name of the file and the number of columns.
 
     If test is set, the test set is one row of zeros: all rows of X are for training.
     """
@@ -232,7 +302,9 @@ def _write(folder: str, X: Any, classes: Optional[List[int]] = None, test: bool 
         if classes is not None:
             if len(classes) != shape[0]:
                 raise Wrong(f"X has {shape[0]} rows and y has {len(classes)} labels, must be as many")
-            _add(archive, "y", (len(classes),), "<i8", struct.pack(f"<{len(classes)}q", *classes))
+            real = any(isinstance(value, float) for value in classes)
+            _add(archive, "y", (len(classes),), "<f8" if real else "<i8",
+                 struct.pack(f"<{len(classes)}{'d' if real else 'q'}", *classes))
         if test:
             _add(archive, "x_test", (1, shape[1]), kind, bytes(shape[1] * int(kind[2:])))
             _add(archive, "y_test", (1,), "<i8", bytes(8))

@@ -6,7 +6,7 @@ import struct
 import tempfile
 import unittest
 
-from proactivedp import PrivateClassifier, _program
+from proactivedp import PrivateClassifier, PrivateRegressor, _program
 from test_docs import PAGE
 
 try:
@@ -40,6 +40,17 @@ class TestExport(unittest.TestCase):
                     np.testing.assert_allclose(p, c.predict_proba(X), rtol=0, atol=2e-6)
                     self.assertTrue((p.argmax(axis=1) == c.predict(X)).all())
                     self.same(path)
+
+            with self.subTest(model="linear"):
+                r = PrivateRegressor(bounds=(-2, 2), target_bounds=(-1, 4), random_state=1, epsilon=4).fit(X, 3 * X[:, 0] + 1)
+                with open(path, "wb") as out:
+                    out.write(r.model_)
+                for ending in ".npz", ".safetensors":
+                    _program.run("export", path, "--out", path + ending)
+                labels, values = names["probabilities"](path, X)
+                self.assertEqual(labels, [])
+                np.testing.assert_allclose(values, r.predict(X), rtol=0, atol=1e-5)
+                self.same(path)
 
     def same(self, path: str) -> None:
         """The file of safetensors has the arrays of the .npz file: its format has the length of a header, the header as

@@ -152,7 +152,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 	if inferred && s.Features == 0 && o.Form.Image == "" {
 		what = append(what, "the model's length, which the largest index of any record sets (--features D says it)")
 	}
-	if inferred && o.LabelMap == "" {
+	if inferred && o.LabelMap == "" && o.target == "" {
 		what = append(what, "which labels there are, because they are found in the records (give --label-map)")
 	}
 	if o.outside == refuse {

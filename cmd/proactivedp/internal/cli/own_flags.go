@@ -28,6 +28,8 @@ import (
 type OwnFlags struct {
 	labelColumn, LabelMap, normalise, test, columns, person string
 
+	target string // bounds of the target of a regression; "" means classes
+
 	outside Outside
 	Form    train.FileForm
 	Run     *data.Labels // labels of the run that a client joins, used without --label-map; nil without a run
@@ -72,6 +74,15 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 	FormVars(f, &o.Form)
 }
 
+// AddTarget adds the flag for the target of a regression to cmd.
+func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.target, TargetFlag, "", "the column of labels of your own file has real numbers, which the model "+
+		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
+}
+
+// TargetFlag is the name of the flag of AddTarget.
+const TargetFlag = "target-bounds"
+
 const outsideFlag = "out-of-bounds"
 
 // Outside says what happens to a value outside its bounds.
@@ -79,7 +90,7 @@ type Outside string
 
 // OutsideVar adds the flag for Outside to f.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
-	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise: clamp "+
+	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise, or a target outside its own: clamp "+
 		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
 		usual+")")
 }
@@ -170,7 +181,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		return nil
 	}
 	var errs []error
-	for _, flag := range OwnFlagNames {
+	for _, flag := range append(OwnFlagNames, TargetFlag) {
 		if cmd.Flags().Changed(flag) && !OwnFile(name) {
 			errs = append(errs, fmt.Errorf("--%s is for your own file, not for %s", flag, name))
 		}
@@ -180,19 +191,28 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	}
 	kind := KindOf(name)
 	switch {
+	case kind == CSVFile && o.labelColumn == "" && o.target != "":
+		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the targets of %s", name))
 	case kind == CSVFile && o.labelColumn == "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
 	case kind != CSVFile && o.labelColumn != "":
 		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
 			o.labelColumn, name))
 	}
-	if kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil {
+	regression := cmd.Flags().Lookup(TargetFlag) != nil && train.IsRegression(cmd.Flags().Lookup("model").Value.String())
+	switch {
+	case o.target != "":
+		errs = append(errs, o.checkTarget(kind, name))
+	case regression:
+		errs = append(errs, fmt.Errorf("--%s is missing, must give LOW,HIGH, the bounds of the numbers to learn: they are public, "+
+			"and not found in the data", TargetFlag))
+	case kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil:
 		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels this %s file has, such as no,yes "+
 			"or 0..9: that is public, and not found in the data", kind))
 	}
 	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
-	if o.outside != "" && o.normalise == "" {
-		errs = append(errs, fmt.Errorf("--%s is for --normalise, which gives the bounds", outsideFlag))
+	if o.outside != "" && o.normalise == "" && o.target == "" {
+		errs = append(errs, fmt.Errorf("--%s is for --normalise or --%s, which give the bounds", outsideFlag, TargetFlag))
 	}
 	if kind != CSVFile && o.columns != "" {
 		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
@@ -206,6 +226,31 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkTarget returns an error if the bounds of a target are wrong or do not fit the file.
+func (o *OwnFlags) checkTarget(kind FileKind, name string) error {
+	var errs []error
+	if _, err := data.ParseTargetBounds(o.target); err != nil {
+		errs = append(errs, fmt.Errorf("--%s: %w", TargetFlag, err))
+	}
+	if o.LabelMap != "" {
+		errs = append(errs, fmt.Errorf("--%s is for numbers and --label-map for labels: give one", TargetFlag))
+	}
+	if kind == ImageFile || o.Form.Image != "" {
+		errs = append(errs, fmt.Errorf("--%s is for rows, and %s has images", TargetFlag, name))
+	}
+	return errors.Join(errs...)
+}
+
+// targets returns the bounds of the target, or nil if there is none.
+func (o *OwnFlags) targets() *data.TargetBounds {
+	b, err := data.ParseTargetBounds(o.target)
+	if o.target == "" || err != nil { // see checkTarget
+		return nil
+	}
+	b.Refuse = o.outside == refuse
+	return &b
 }
 
 // noPersons says why commands that train, but not by --at-most, do not take persons.
@@ -248,6 +293,9 @@ func (o *OwnFlags) Text() string {
 		if value != "" {
 			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
 		}
+	}
+	if o.target != "" {
+		text += " --" + TargetFlag + " " + message.Word(o.target)
 	}
 	if o.Form.NoHeader {
 		text += " --no-header"
@@ -310,6 +358,7 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 		if t, err = TableOptions(o.Form); err != nil {
 			return nil, Usage(err)
 		}
+		t.Target = o.targets()
 		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
 		t.Person = o.person
 		t.Progress = l.Progress
@@ -321,7 +370,7 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 				"empty field and NA stand for, and id,ignored,", err)
 		}
 	case NumPyFile, ImageFile:
-		n := numpy.Options{Features: features, Labels: labels, Test: o.test, Pixels: pixels, Memory: limit,
+		n := numpy.Options{Features: features, Labels: labels, Target: o.targets(), Test: o.test, Pixels: pixels, Memory: limit,
 			Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0}
 		if o.Form.Arrays != "" {
 			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
@@ -330,11 +379,14 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 		}
 		d, err = numpy.ParseFile(path, n)
 	default:
-		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Test: o.test,
+		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Target: o.targets(), Test: o.test,
 			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit, Progress: l.Progress})
 	}
 	if err == nil && o.Form.Image != "" {
 		d, err = Pictures(d, o.Form, pixels, limit)
+	}
+	if errors.Is(err, data.ErrTarget) && o.outside == refuse {
+		err = fmt.Errorf("%w\n--%s clamp makes a number outside the bounds the nearer bound", err, outsideFlag)
 	}
 	if errors.Is(err, data.ErrPixel) {
 		err = fmt.Errorf("%w\n--normalise %sLOW,HIGH says which numbers are the darkest and the brightest pixel; "+
@@ -342,6 +394,12 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 	}
 	if err != nil {
 		return nil, err
+	}
+	if t := d.Targets; t != nil {
+		d.Note = fmt.Sprintf("targets are scaled from the bounds [%v, %v] to [-1, 1]; the bounds must be public", t.Bounds.Low, t.Bounds.High)
+		if !t.Bounds.Refuse {
+			d.Note += ", and targets outside of them are clamped to them"
+		}
 	}
 	if d.Images != nil {
 		o.unscaled, o.Mapped = nil, nil
@@ -377,9 +435,12 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 		return nil, err
 	}
 	o.Mapped = &m
-	d.Note = normalisedNote
-	if m.Clamps() {
+	also := d.Note
+	if d.Note = normalisedNote; m.Clamps() {
 		d.Note += "; values outside of the bounds are clamped to them"
+	}
+	if also != "" {
+		d.Note += "; " + also
 	}
 	return d, nil
 }
@@ -410,11 +471,15 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 		return nil, err
 	}
 	o.Mapped = &m
+	also := d.Note
 	d.Note = fmt.Sprintf("normalised by bounds that were found with ε = %v (--bounds), by discrete Laplace noise; values "+
 		"outside of the bounds are clamped to them", o.private.BoundsEpsilon)
 	if hidden > 0 {
 		d.Note += fmt.Sprintf("; the noise hid the numbers of %s, whose bounds are a guess: a larger ε finds them",
 			decimal.Many(hidden, "column"))
+	}
+	if also != "" {
+		d.Note += "; " + also
 	}
 	return d, nil
 }

@@ -196,6 +196,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		return f.runTrainer(cmd)
 	}
 	task, graph, err := f.task(cmd)
+	if err != nil && train.IsRegression(f.train.Spec.Model) {
+		return err
+	}
 	if err := cli.Distinct(append([]error{err}, f.check(cmd, task)...)); err != nil {
 		return cli.Usage(err)
 	}

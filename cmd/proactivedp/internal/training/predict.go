@@ -31,11 +31,13 @@ type prediction struct {
 	Model       string              `json:"model"`
 	Data        string              `json:"data"`
 	Rows        int                 `json:"rows"`
-	Predictions []string            `json:"predictions"`       // the label of each row
-	Accuracy    *float64            `json:"accuracy"`          // null if the records have no labels
-	Metrics     *train.ClassMetrics `json:"metrics,omitempty"` // only for records with labels
-	Kept        []keptColumn        `json:"kept,omitempty"`    // the columns of --keep
-	Scores      [][]float64         `json:"scores,omitempty"`  // for each row, the probability of each label of Counts
+	Predictions []string            `json:"predictions"`          // the label of each row; empty for a model of regression
+	Values      []float64           `json:"values,omitempty"`     // the number predicted for each row by a model of regression
+	Accuracy    *float64            `json:"accuracy"`             // null if the records have no labels
+	Metrics     *train.ClassMetrics `json:"metrics,omitempty"`    // only for records with labels
+	Regression  *models.Regression  `json:"regression,omitempty"` // of a model of regression, only for records with targets
+	Kept        []keptColumn        `json:"kept,omitempty"`       // the columns of --keep
+	Scores      [][]float64         `json:"scores,omitempty"`     // for each row, the probability of each label of Counts
 	Threshold   float64             `json:"threshold,omitempty"`
 	Counts      []labelCount        `json:"counts"`
 	DataSHA256  string              `json:"data_sha256"`
@@ -82,7 +84,7 @@ func newPredict() *cobra.Command {
 		Long: `Label the rows of a file or of a named data set with a trained model. The model's file
 holds the columns, their scaling and the labels. Data that do not fit are refused. If the
 records have labels, accuracy, balanced accuracy, F1, AUC, log loss and the results of each
-class are printed.
+class are printed. A model of regression writes a number for each row, and its errors.
 
 Labelling costs the training records no privacy (post-processing). The records that are
 labelled are not protected.`,
@@ -96,6 +98,9 @@ labelled are not protected.`,
 			m, err := train.OpenModel(args[0])
 			if err != nil {
 				return err
+			}
+			if err := f.fits(m); err != nil {
+				return cli.Usage(err)
 			}
 			kept := table.Kept{Names: f.keep}
 			d, labelled, err := f.load(cmd, &where, m, &kept)
@@ -177,7 +182,7 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 		return d, true, err
 	}
 	labels, err := m.Inputs.LabelMap()
-	if err == nil && labels == nil {
+	if err == nil && labels == nil && m.Inputs.Target == nil {
 		labels, err = data.LabelsOf(m.Inputs.Labels)
 	}
 	if err != nil {
@@ -199,7 +204,9 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 			set()
 		}
 	}
-	if f.outside != "" && form.Pixels == "" && (m.Inputs.Mapped == nil || m.Inputs.Mapped.Low == nil) {
+	if t := m.Inputs.Target; t != nil && f.outside != "" {
+		t.Refuse = f.outside == "refuse"
+	} else if f.outside != "" && form.Pixels == "" && (m.Inputs.Mapped == nil || m.Inputs.Mapped.Low == nil) {
 		return nil, false, cli.Usage(fmt.Errorf("--out-of-bounds = %s is for a model with bounds, and this one has none", f.outside))
 	}
 	if f.form.Image != "" && m.Inputs.Images == nil {
@@ -231,7 +238,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 	scaled := m.Inputs.Mapped != nil || form.Pixels != ""
 	switch kind {
 	case cli.NumPyFile, cli.ImageFile:
-		o := numpy.Options{Labels: labels, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Pixels: pixels,
+		o := numpy.Options{Labels: labels, Target: m.Inputs.Target, Features: m.Inputs.Features, Unlabelled: f.unlabelled, Pixels: pixels,
 			Saturate: scaled, Memory: most}
 		if form.Arrays != "" {
 			if o.Arrays, err = numpy.ParseArrays(form.Arrays); err != nil {
@@ -255,6 +262,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 				return nil, false, fmt.Errorf("the model's columns: %w", err)
 			}
 		}
+		o.Target = m.Inputs.Target
 		o.Label, o.Labels, o.Unlabelled, o.Named = f.column, labels, f.column == "", m.Inputs.Columns
 		o.Saturate, o.Memory, o.Progress = scaled, most, l.Progress
 		if len(kept.Names) > 0 {
@@ -269,9 +277,9 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		}
 		return d, f.column != "", err
 	}
-	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels,
+	d, err := libsvm.ParseFile(f.data, libsvm.Options{Features: m.Inputs.Features, Labels: labels, Target: m.Inputs.Target,
 		Unlabelled: f.unlabelled, ZeroBased: form.ZeroBased, Saturate: scaled, Memory: most, Progress: l.Progress})
-	if errors.Is(err, data.ErrLabel) {
+	if errors.Is(err, data.ErrLabel) || errors.Is(err, data.ErrTarget) {
 		err = fmt.Errorf("%w (--unlabelled does not read labels)", err)
 	}
 	return d, !f.unlabelled, err
@@ -282,6 +290,9 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	d, err := m.Normalised(d)
 	if err != nil {
 		return nil, err
+	}
+	if m.Inputs.Target != nil {
+		return f.regress(m, d, labelled)
 	}
 	labels := m.Inputs.Labels
 	if labelled && d.Classes != len(labels) {
@@ -303,11 +314,8 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 			}
 		}
 	}
-	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
-		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
-		start:     m.Spec.InitialNote(),
-		Threshold: f.threshold}
-	p.Same = p.DataSHA256 == p.TrainedOn
+	p := newPrediction(m, d)
+	p.Threshold = f.threshold
 	if f.threshold > 0 {
 		for i := range classes {
 			classes[i] = 0
@@ -334,6 +342,50 @@ func (f *predictFlags) predict(m *train.Saved, d *data.Dataset, labelled bool) (
 	}
 	for class, n := range counts {
 		p.Counts = append(p.Counts, labelCount{labels[class], n})
+	}
+	return p, nil
+}
+
+// newPrediction returns a prediction without labels.
+func newPrediction(m *train.Saved, d *data.Dataset) *prediction {
+	p := &prediction{Model: m.Spec.Model, Rows: d.Len(), DataSHA256: d.Hash(), TrainedOn: m.DataSHA256,
+		ParamsHash: m.ParamsSHA256, Privacy: m.Privacy, DataNote: m.DataNote, Notes: m.Notes, Statement: m.Statement,
+		start: m.Spec.InitialNote()}
+	p.Same = p.DataSHA256 == p.TrainedOn
+	return p
+}
+
+// fits returns an error for flags that the model does not have.
+func (f *predictFlags) fits(m *train.Saved) error {
+	if m.Inputs.Target == nil {
+		return nil
+	}
+	var errs []error
+	if f.scores {
+		errs = append(errs, errors.New("--scores is for a model of labels, and this one predicts numbers"))
+	}
+	if f.threshold > 0 {
+		errs = append(errs, errors.New("--threshold is for a model of labels, and this one predicts numbers"))
+	}
+	if slices.Contains(f.keep, valueColumn) {
+		errs = append(errs, fmt.Errorf("--keep = %q, which names a column of the output: rename it in the file", valueColumn))
+	}
+	return errors.Join(errs...)
+}
+
+// regress predicts a number for each record.
+func (f *predictFlags) regress(m *train.Saved, d *data.Dataset, labelled bool) (*prediction, error) {
+	if d.Targets == nil {
+		return nil, fmt.Errorf("%s has labels, and the model predicts numbers", f.data)
+	}
+	values, err := m.Values(d)
+	if err != nil {
+		return nil, err
+	}
+	p := newPrediction(m, d)
+	p.Predictions, p.Counts, p.Values = []string{}, []labelCount{}, values
+	if labelled {
+		p.Regression = models.EvaluateRegression(values, d.All().All())
 	}
 	return p, nil
 }
@@ -366,6 +418,7 @@ func (p *prediction) keep(kept table.Kept) {
 const (
 	rowColumn   = "row"
 	labelColumn = "label"
+	valueColumn = "prediction"      // of a model of regression, instead of the label
 	scoreColumn = "probability of " // followed by the label
 )
 
@@ -375,14 +428,21 @@ func (p *prediction) writeCSV(w io.Writer) error {
 	for _, c := range p.Kept {
 		header = append(header, c.Name)
 	}
-	header = append(header, labelColumn)
+	name, predictions := labelColumn, p.Predictions
+	if p.Values != nil {
+		name, predictions = valueColumn, make([]string, len(p.Values))
+		for i, v := range p.Values {
+			predictions[i] = strconv.FormatFloat(v, 'g', 9, 64)
+		}
+	}
+	header = append(header, name)
 	if p.Scores != nil {
 		for _, c := range p.Counts {
 			header = append(header, scoreColumn+c.Label)
 		}
 	}
 	rows := [][]string{header}
-	for i, label := range p.Predictions {
+	for i, label := range predictions {
 		row := []string{strconv.Itoa(i + 1)}
 		for _, c := range p.Kept {
 			row = append(row, c.Values[i])
@@ -401,6 +461,9 @@ func (p *prediction) writeCSV(w io.Writer) error {
 // WriteText writes a summary of the labels.
 func (p *prediction) WriteText(w io.Writer) error {
 	text := fmt.Sprintf("%s of %s labelled by %s:", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
+	if p.Values != nil {
+		text = fmt.Sprintf("numbers for %s of %s predicted by %s", decimal.Many(p.Rows, "row"), p.Data, train.ModelTitle(p.Model))
+	}
 	for i, c := range p.Counts {
 		if i > 0 {
 			text += ","
@@ -418,7 +481,16 @@ func (p *prediction) WriteText(w io.Writer) error {
 		}
 		text += out.String()
 	}
-	if p.Same {
+	if r := p.Regression; r != nil {
+		if r.R2 != nil {
+			text += fmt.Sprintf("R²              %.4f on the targets that they have\n", *r.R2)
+		}
+		text += fmt.Sprintf("errors          RMSE %.5g, mean absolute error %.5g; %.5g and %.5g by predicting the mean and the median\n",
+			r.RMSE, r.MAE, r.MeanRMSE, r.MedianMAE)
+	}
+	if p.Same && p.Values != nil {
+		text += "note            the model was trained on some of these records: their errors are no test\n"
+	} else if p.Same {
 		text += "note            the model was trained on some of these records: the accuracy is no test\n"
 	}
 	if _, err := io.WriteString(w, text); err != nil {

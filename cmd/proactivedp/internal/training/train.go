@@ -81,6 +81,7 @@ proactivedp host serves a training to clients on other machines.`,
 	}
 	f.serve.Add(cmd)
 	hide(cmd, machines.ServeFlagNames...) // these are flags of host, which was once part of this command
+	f.where.Own.AddTarget(cmd)
 	f.keep.add(cmd)
 	f.add(cmd, cli.EndFlags)
 	f.trace.add(cmd)
@@ -183,7 +184,7 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 	if f.from.setting == nil && !f.serve.Asked() {
 		usual = cli.OwnUsual(usual)
 	}
-	if err := f.train.Fill(cmd, usual); err != nil {
+	if err := f.train.Fill(cmd, f.regression(cmd, usual)); err != nil {
 		return err
 	}
 	if f.serve.Asked() {
@@ -201,6 +202,14 @@ func (f *trainFlags) fill(cmd *cobra.Command) error {
 		return nil
 	}
 	return train.CheckKeep(f.keep.path, f.keep.key)
+}
+
+// regression returns usual, but with linear regression if the flags give bounds of a target and no model.
+func (f *trainFlags) regression(cmd *cobra.Command, usual func(model, dataset string) train.Spec) func(string, string) train.Spec {
+	if cmd.Flags().Lookup(cli.TargetFlag) == nil || !cmd.Flags().Changed(cli.TargetFlag) || cmd.Flags().Changed("model") {
+		return usual
+	}
+	return func(_, dataset string) train.Spec { return usual(train.Linear, dataset) }
 }
 
 // checkEpochs returns an error for an invalid --epochs. The number of gradient computations is

@@ -1,0 +1,126 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Targets are real numbers that a model of regression learns to predict, one for each row, instead of
+// classes. A data set with targets has one class, which has no meaning.
+type Targets struct {
+	Value  []float32 // the target of each row on the scale of Bounds.Scaled, in [-1, 1]
+	Bounds TargetBounds
+}
+
+// TargetBounds are public bounds of targets. They must be given. They must not be computed from the
+// data, because they would then reveal something about it.
+type TargetBounds struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Refuse makes a target outside the bounds an error. Otherwise it counts as the nearer bound.
+	// Clamping looks at one record at a time, so it costs no privacy. Refusing a file because of one
+	// record reveals something about this record, and no (ε, δ) covers that.
+	Refuse bool `json:"refuse,omitempty"`
+}
+
+// ErrTarget is wrapped for a target that is not a finite number, or is outside of bounds that refuse it.
+var ErrTarget = errors.New("target")
+
+// ParseTargetBounds reads LOW,HIGH.
+func ParseTargetBounds(text string) (TargetBounds, error) {
+	low, high, err := ParseBounds(text)
+	b := TargetBounds{Low: low, High: high}
+	if err == nil {
+		err = b.Check()
+	}
+	return b, err
+}
+
+// Check returns an error unless both bounds are finite numbers in the range of float32, and Low is below High.
+func (b TargetBounds) Check() error {
+	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
+		b.half() == 0 || !finite(float32(1/b.half())) {
+		return fmt.Errorf("bounds of the target = %v,%v, must be LOW,HIGH in the range of float32 with LOW < HIGH", b.Low, b.High)
+	}
+	return nil
+}
+
+// String returns the bounds in the form that ParseTargetBounds reads.
+func (b TargetBounds) String() string { return fmt.Sprintf("%v,%v", b.Low, b.High) }
+
+func (b TargetBounds) half() float64 { return b.High/2 - b.Low/2 }
+
+// Scaled returns a target on the scale that models use: Low is −1 and High is 1. So a clipping norm and a
+// step size mean the same for every unit. The error never has the value.
+func (b TargetBounds) Scaled(v float64) (float32, error) {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%w must be a finite decimal number", ErrTarget)
+	case b.Refuse && !(v >= b.Low && v <= b.High):
+		return 0, fmt.Errorf("%w must be in the given bounds [%v, %v]", ErrTarget, b.Low, b.High)
+	}
+	v = min(max(v, b.Low), b.High)
+	return min(max(float32((v-b.Low/2-b.High/2)/b.half()), -1), 1), nil
+}
+
+// Parse returns the scaled target for a finite decimal number. Numbers beyond the range of float64 are outside
+// the bounds. The error never has the text.
+func (b TargetBounds) Parse(text string) (float32, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		v, err = math.Copysign(math.MaxFloat64, v), nil
+	}
+	if err != nil || strings.ContainsAny(text, "xX_") {
+		v = math.NaN()
+	}
+	return b.Scaled(v)
+}
+
+// Original returns the target for a number on the scale of Scaled. A number outside [-1, 1] gives the nearer
+// bound.
+func (b TargetBounds) Original(scaled float64) float64 {
+	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
+}
+
+// WithTargets returns the rows of d with targets instead of classes. values are in the original unit. The
+// error reports the first value that the bounds do not allow.
+func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error) {
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	if len(values) != d.Len() {
+		return nil, fmt.Errorf("%d targets for %d rows of %s", len(values), d.Len(), d.Name)
+	}
+	out := *d
+	out.Classes, out.Names, out.Label = 1, nil, make([]int32, d.Len())
+	out.Targets = &Targets{Value: make([]float32, len(values)), Bounds: b}
+	for i, v := range values {
+		var err error
+		if out.Targets.Value[i], err = b.Scaled(v); err != nil {
+			return nil, fmt.Errorf("%s: row %d: %w", d.Name, i+1, err)
+		}
+	}
+	return &out, nil
+}
+
+// validate calls fail for every problem of the targets of d.
+func (t *Targets) validate(d *Dataset, fail func(format string, args ...any)) {
+	if err := t.Bounds.Check(); err != nil {
+		fail("%w", err)
+	}
+	if len(t.Value) != d.Len() || d.Classes != 1 {
+		fail("%d targets for %d rows in %d classes, must be one for each row, in 1 class", len(t.Value), d.Len(), d.Classes)
+	}
+	if d.Images != nil {
+		fail("targets of images, must be of rows")
+	}
+	for i, v := range t.Value {
+		if !(v >= -1 && v <= 1) {
+			fail("row %d: scaled target %v, must be in [-1, 1]", i, v)
+			return
+		}
+	}
+}
