@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
 )
 
@@ -94,7 +95,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
 		return 0, 0, p.badIndex(text, at)
 	}
-	value, ok := parseShort(text[i+1:])
+	value, ok := decimal.Float32(text[i+1:])
 	if !ok {
 		if value, err = parseFloat(text[i+1:]); err != nil && !(p.saturate && err == errRange) {
 			return 0, 0, p.fault(at+i+1, "the value %w", err)
