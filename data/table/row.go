@@ -2,7 +2,6 @@ package table
 
 import (
 	"io"
-	"strings"
 
 	"proactivedp/data"
 	"proactivedp/internal/memory"
@@ -10,7 +9,7 @@ import (
 
 // row adds a row.
 func (p *parser) row() error {
-	if n := len(p.header); p.ending && len(p.fields) == n+1 && p.fields[n] == "" {
+	if n := len(p.header); p.ending && len(p.fields) == n+1 && len(p.fields[n]) == 0 {
 		p.fields = p.fields[:n]
 	}
 	if len(p.fields) != len(p.header) {
@@ -28,11 +27,11 @@ func (p *parser) row() error {
 		field := p.fields[i]
 		var err error
 		if i == p.label && p.Target != nil {
-			target, err = p.target(field)
+			target, err = p.target(string(field))
 		} else if i == p.label {
-			class, err = p.class(field)
+			class, err = p.class(string(field))
 		} else if i == p.person {
-			if field == "" {
+			if len(field) == 0 {
 				err = p.fault("column %q: the field is empty, must say whose record it is: records without a name may all be "+
 					"of one person", p.header[i])
 			}
@@ -55,12 +54,12 @@ func (p *parser) row() error {
 			p.set.Targets.Value = append(p.set.Targets.Value, target)
 		}
 		if p.person >= 0 {
-			p.set.Person = append(p.set.Person, data.PersonOf(p.fields[p.person]))
+			p.set.Person = append(p.set.Person, data.PersonOf(string(p.fields[p.person])))
 		}
 		if p.Kept != nil {
 			row := make([]string, len(p.keeps))
 			for j, i := range p.keeps {
-				row[j] = strings.Clone(p.fields[i]) // not the whole line
+				row[j] = string(p.fields[i])
 				p.text += int64(len(row[j])) + bytesOfField
 			}
 			p.Kept.Rows = append(p.Kept.Rows, row)
