@@ -378,6 +378,29 @@ func TestNumbersAreRoundedOnce(t *testing.T) {
 	}
 }
 
+// The entries of a large file are in memory once: their number is estimated from the part of the file that was
+// read. The estimate does not count the entries of an earlier file.
+func TestEntriesAreInMemoryOnce(t *testing.T) {
+	const rows, columns = 20_000, 40
+	line := ""
+	for i := range columns {
+		line += fmt.Sprintf(" %d:-0.125", i+1)
+	}
+	path := filepath.Join(t.TempDir(), "large.libsvm")
+	if err := os.WriteFile(path, []byte(strings.Repeat("0"+line+"\n1"+line+"\n", rows/2)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []string{"", path} {
+		d, err := ParseFile(path, Options{Test: test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(d.Index); n != d.Len()*columns || float64(cap(d.Index)) > 1.1*float64(n) || cap(d.Value) != cap(d.Index) {
+			t.Errorf("%d entries, room for %d and %d", n, cap(d.Index), cap(d.Value))
+		}
+	}
+}
+
 func TestWriteKeepsTheHash(t *testing.T) {
 	for _, text := range []string{
 		small,

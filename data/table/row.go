@@ -1,10 +1,9 @@
 package table
 
 import (
-	"io"
-
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/unpack"
 )
 
 // row adds a row.
@@ -89,13 +88,6 @@ func (p *parser) within(need int64) error {
 	return nil
 }
 
-// The memory for the numbers of a file exceeds their estimated number by the part spare. The estimate is made
-// when enoughRead bytes were read: some of them are still in buffers.
-const (
-	spare      = 0.05
-	enoughRead = 4 << 20
-)
-
 // grow makes room for the numbers of a row. While the numbers move, they are in memory twice, so they should
 // move while they are few. The part of the file that was read shows how many there will be; memory that is
 // never used takes no space. If the size of the file is not known, there is room for a quarter more,
@@ -106,14 +98,9 @@ func (p *parser) grow() error {
 		return nil
 	}
 	room := have + have/4 + 16*row
-	if info, err := p.open.Stat(); err == nil && info.Mode().IsRegular() {
-		if read, err := p.open.Seek(0, io.SeekCurrent); err == nil && read >= enoughRead {
-			kept := p.set.Train * row // the numbers of an earlier file
-			all := float64(have-kept) * float64(info.Size()) / float64(read) * (1 + spare)
-			if all < float64(p.left)/4 {
-				room = max(room, kept+int(all))
-			}
-		}
+	kept := p.set.Train * row // the numbers of an earlier file
+	if all := unpack.Expected(p.open, have-kept); all < float64(p.left)/4 {
+		room = max(room, kept+int(all))
 	}
 	if err := p.within(int64(4 * (cap(p.value) + have + row))); err != nil {
 		return err
