@@ -23,6 +23,7 @@ func Float32[T string | []byte](text T) (v float32, ok bool) {
 	}
 	var mantissa uint64
 	const most = (math.MaxUint64 - 9) / 10 // with one more digit, a larger one may overflow
+	const mostBefore8 = (math.MaxUint64 - 99_999_999) / 100_000_000
 	start := i
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
 		if mantissa > most {
@@ -34,6 +35,14 @@ func Float32[T string | []byte](text T) (v float32, ok bool) {
 	if i < len(text) && text[i] == '.' {
 		i++
 		start = i
+		for len(text)-i >= 8 && mantissa <= mostBefore8 {
+			eight, ok := eightDigits(text[i : i+8])
+			if !ok {
+				break
+			}
+			mantissa = 1e8*mantissa + eight
+			i += 8
+		}
 		for ; i < len(text) && text[i]-'0' <= 9; i++ {
 			if mantissa > most {
 				return 0, false
@@ -79,6 +88,21 @@ func Float32[T string | []byte](text T) (v float32, ok bool) {
 		q = -q
 	}
 	return float32(q), true
+}
+
+// eightDigits reads eight digits at once, by D. Lemire, "Number parsing at a gigabyte per second", Software: Practice
+// and Experience 51(8), 2021: it adds neighbours to numbers of two, four and eight digits.
+func eightDigits[T string | []byte](t T) (v uint64, ok bool) {
+	v = uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 | uint64(t[4])<<32 | uint64(t[5])<<40 |
+		uint64(t[6])<<48 | uint64(t[7])<<56
+	const high, zeros = 0xf0f0f0f0f0f0f0f0, 0x3030303030303030
+	if v&high != zeros || (v+0x0606060606060606)&high != zeros {
+		return 0, false
+	}
+	v -= zeros
+	v = 10*v + v>>8
+	const twos = 0x000000ff000000ff
+	return (v&twos*(100+1_000_000<<32) + v>>16&twos*(1+10_000<<32)) >> 32, true
 }
 
 // exponentOf reads e or E, a sign or none, and one or two digits.

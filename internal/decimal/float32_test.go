@@ -36,7 +36,7 @@ func TestFloat32(t *testing.T) {
 		"3.4028235e38": false, "3.4028236e38": false, "1e39": false, "123456789012345678901234567890": false,
 		"": false, "+": false, ".": false, "-.e1": false, "e1": false, "1e": false, "1e+": false, "1e100": false, "1e1.": false,
 		"1 ": false, " 1": false, "--1": false, "1..": false, "1_0": false, "0x1p-2": false, "inf": false, "NaN": false,
-		"1,5": false, "1e-+1": false, "٣": false, "1\x00": false,
+		"1,5": false, "1e-+1": false, "0.1234567:": false, "0./2345678": false, "0.12345678": true, "0.1234567 1": false, "٣": false, "1\x00": false,
 	} {
 		if got := sameAsStrconv(t, text); got != short {
 			t.Errorf("%q: read %v, want %v", text, got, short)
@@ -78,4 +78,15 @@ func FuzzFloat32(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { sameAsStrconv(t, text) })
+}
+
+func BenchmarkFloat32(b *testing.B) {
+	for _, text := range []string{"7", "-0.123456", "0.13337460465860485", "1.25e-07"} {
+		b.Run(text, func(b *testing.B) {
+			field := []byte(text)
+			for b.Loop() {
+				Float32(field)
+			}
+		})
+	}
 }
