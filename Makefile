@@ -30,10 +30,11 @@ ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTh
 # signals, trains with workers or by hogwild, or runs grids. The other concurrent code that their
 # scripts run is in packages whose own tests run under the race detector.
 RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
-# Tests that run in one goroutine. They have no races and take long under the detector: explorations,
-# damaged and unfit states, redrawn pictures, what a training costs, and tests of an audit whose code
-# TestWorkersChangeNothing also runs.
-SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency)$$
+# Tests that take long under the race detector and have nothing that others lack: those that run in one
+# goroutine (explorations, damaged and unfit states, redrawn pictures, what a training costs, committed
+# results), tests of an audit whose code TestWorkersChangeNothing also runs, and whole trainings by
+# runners that the tests of sim run.
+SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.

@@ -619,7 +619,9 @@ func TestUsualSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := o.Points[0]
-	if want := train.UsualStep(task.Spec.Model, p.Config.Model.NumParams(), train.UsualClip, 2, 10, 100); o.Same ||
+	clipped := task.Spec
+	clipped.Clip = train.UsualClip
+	if want := train.UsualStep(clipped, p.Config.Model.NumParams(), 2, 10, 100); o.Same ||
 		first != (Point{Clip: train.UsualClip, Sigma: 2, Eta0: want}) {
 		t.Errorf("%+v, want a step of %v", first, want)
 	}

@@ -102,10 +102,10 @@ func UsualSteps(source *train.Source) Utility {
 		}
 		o := Outlook{Of: "the usual steps, for which no records were used", GradComps: q.SampleSize * q.Rounds}
 		for i := range rungs + 1 {
-			at := Point{Clip: cmp.Or(q.Task.Clip, train.UsualClip), Sigma: q.Least * math.Pow(rung, float64(i)), Eta0: q.Task.Eta0}
+			at := Point{Clip: cmp.Or(q.Task.Clip, spec.UsualClip()), Sigma: q.Least * math.Pow(rung, float64(i)), Eta0: q.Task.Eta0}
 			if at.Eta0 == 0 {
-				at.Eta0 = train.UsualStep(spec.Model, p.Config.Model.NumParams(), at.Clip, at.Sigma, float64(q.SampleSize),
-					q.Rounds*spec.Clients)
+				spec.Clip = at.Clip
+				at.Eta0 = train.UsualStep(spec, p.Config.Model.NumParams(), at.Sigma, float64(q.SampleSize), q.Rounds*spec.Clients)
 			}
 			o.Points = append(o.Points, at)
 		}
@@ -192,10 +192,6 @@ var (
 	networkLayout = []float64{0.0625, 0.25, 1, 4}
 )
 
-// ladderClips are the clipping norms that are tried for a model with long gradients. For a network, the
-// clipping norm has little influence compared with the step size.
-var ladderClips = []float64{0.1, 0.3, 1}
-
 // ladder finds the best step size and clipping norm at the least noise. Then it increases the noise,
 // and finds the best step size and its accuracy for each noise, until no client's target is reached.
 func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
@@ -214,7 +210,7 @@ func (p Probe) ladder(ctx context.Context, q Question) ([]Point, error) {
 	if !train.IsNetwork(p.Spec.Model) {
 		multiples = layout
 		if q.Task.Strategy == Tight {
-			clips = ladderClips
+			clips = p.Spec.TriedClips()
 		}
 	}
 	if q.Task.Clip != 0 {

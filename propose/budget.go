@@ -22,6 +22,9 @@ import (
 // fewer gradients and gives less signal, and a larger σ needs more gradients for the same signal.
 var triedNoise = []float64{1, 2, 4}
 
+// enoughNoise is the noise multiplier above which the value of a step only depends on s√T/σ.
+const enoughNoise = 2
+
 // outlay is a way to spend a budget: sample size, rounds and noise multiplier.
 type outlay struct {
 	size, rounds int     // of each client
@@ -106,6 +109,26 @@ func (s *searcher) layOut(ctx context.Context, epsilon float64, k kind) (outlay,
 	}
 	l.size, l.sigma = size, c.Sigma
 	return l, nil
+}
+
+// layOutEnough is layOut for a noise multiplier of at least enoughNoise. The size is 0 if ε needs less
+// noise even for samples of all records.
+func (s *searcher) layOutEnough(ctx context.Context, epsilon float64, rounds int) (outlay, error) {
+	l, err := s.layOut(ctx, epsilon, kind{rounds, enoughNoise})
+	for err == nil && l.size > 0 && l.sigma < enoughNoise { // the size was rounded down
+		if l.size == s.records {
+			return outlay{}, nil
+		}
+		l.size++
+		c, err := s.calibrate(ctx, plan.Target{
+			Epsilon: epsilon, SampleRate: float64(l.size) / float64(s.records), Steps: rounds * s.copies,
+		})
+		if c == nil {
+			return outlay{}, err
+		}
+		l.sigma = c.Sigma
+	}
+	return l, err
 }
 
 // calibrate solves for the unknown of the target with a certified accountant. It returns nil if nothing

@@ -14,6 +14,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,8 +57,11 @@ const (
 // DefaultRequest asks for the best settings of base at ε.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
-	if train.IsNetwork(base.Model) {
+	if slow(base) {
 		r.Rounds, r.Seeds, r.Count = []int{250, 1000, 4000}, MinSeeds, 3
+	}
+	if base.Scattered() {
+		r.Rounds = r.Rounds[:2] // enough rounds for a linear model with so small steps
 	}
 	return r
 }
@@ -146,7 +150,9 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if epsilon == 0 {
 		searches = 2
 	}
-	s.plan(searches)
+	if err := s.plan(ctx, cmp.Or(epsilon, scoutedEpsilon), searches); err != nil {
+		return nil, err
+	}
 	if epsilon == 0 {
 		if epsilon, known, err = s.leastEpsilon(ctx); err != nil {
 			return nil, err
@@ -165,7 +171,15 @@ func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 		return nil, s.tooAccurate(epsilon, best, points)
 	}
 	found = slices.DeleteFunc(found, func(c *candidate) bool { return c.accuracy < r.TargetAccuracy })
-	return s.report(ctx, epsilon, found[:min(r.Count, len(found))], points)
+	found, note, err := s.listed(ctx, epsilon, found)
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.report(ctx, epsilon, found, points)
+	if err == nil && note != "" {
+		report.Notes = append(report.Notes, note)
+	}
+	return report, err
 }
 
 // Drawing says how pictures of a report are drawn. The zero value is this program's own style, as PNG.

@@ -80,8 +80,11 @@ type Report struct {
 	Probe          Probe        `json:"probe"`
 	Proposals      []Proposal   `json:"proposals"` // best first
 	Frontier       []Point      `json:"frontier"`
-	DataNote       string       `json:"data_note,omitempty"`
-	Notes          []string     `json:"notes,omitempty"`
+	// Compared are the models and features from which those of the proposals were chosen by [Compare], the
+	// best first, if there was a choice.
+	Compared []Compared `json:"compared,omitempty"`
+	DataNote string     `json:"data_note,omitempty"`
+	Notes    []string   `json:"notes,omitempty"`
 	// Work is the work of all proxies, as train.Prepared.Work counts it.
 	Work float64 `json:"-"`
 }
@@ -194,6 +197,9 @@ func (r *Report) WriteText(w io.Writer) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
+	}
+	if len(r.Compared) > 0 {
+		fmt.Fprintf(&text, "\n%s\n", ComparedText(r.Metric, r.Compared))
 	}
 	fmt.Fprintf(&text, "\nprobes: %s\n", r.Probe.Statement)
 	if r.DataNote != "" {

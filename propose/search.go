@@ -130,27 +130,59 @@ type effort struct {
 	farthest                float64 // largest ε of a frontier, divided by the target epsilon
 }
 
-// A network's proxies take seconds rather than fractions of a second, and more for larger ε: with less
+// Slow proxies take seconds rather than fractions of a second, and more for larger ε: with less
 // added noise, less sampling noise is allowed.
 var (
-	convexEffort  = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
-	networkEffort = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
+	convexEffort = effort{few: 4, scouted: 6, refined: 3, finalists: 8, first: 4, middle: 4, frontier: 4, farthest: 4}
+	slowEffort   = effort{few: 1, scouted: 2, refined: 1, first: 16, middle: 8, frontier: 16, farthest: 2}
 )
 
+// slow reports whether proxies of a model take seconds: those of networks, and those of linear models
+// on the many features of package scatter.
+func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || base.Scattered() }
+
+// lot is a number of proxies of a coarseness.
+type lot struct{ number, coarse float64 }
+
 // plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
-// candidates is that of the rungs, of which frugal ones may be fewer.
-func (s *searcher) plan(searches int) {
+// candidates is that of the rungs, of which frugal ones may be fewer. For slow proxies it first says how long
+// they take at most.
+func (s *searcher) plan(ctx context.Context, epsilon float64, searches int) error {
 	e := s.effort()
-	few, scouts, kinds := float64(e.few)/e.first, len(s.views())*len(s.strides()), len(s.kinds())
+	few, seeds, scouts, kinds := float64(e.few), float64(s.Seeds), len(s.views())*len(s.strides()), len(s.kinds())
 	kept := 2*e.finalists + mostFrugal
-	one := few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined))
-	one += float64(s.Seeds) * (float64(kept)/e.middle + float64(e.finalists+mostFrugal))
-	if !train.IsNetwork(s.base.Model) {
-		one += float64(s.Seeds*e.finalists*mostDoubled) / 4 // some of the doublings of settled
+	calls := float64(searches)
+	lots := []lot{
+		{calls * few * float64(scouts+min(scouts, e.scouted+mostFrugal)*kinds+kept*(1+e.refined)), e.first},
+		{calls * seeds * float64(kept), e.middle},
+		{calls * seeds * float64(e.finalists+mostFrugal), 1},
+		{float64(len(ladder)*len(triedNoise)) * float64(3*e.few+s.Seeds), e.frontier},
 	}
-	points := len(ladder) * len(triedNoise)
-	s.planned = float64(searches)*one + float64(points)*float64(3*e.few+s.Seeds)/e.frontier
+	if !slow(s.base) {
+		lots = append(lots, lot{calls * seeds * float64(e.finalists*mostDoubled) / 4, 1}) // some of the doublings of settled
+	}
+	s.planned = 0
+	for _, l := range lots {
+		s.planned += l.number / l.coarse
+	}
+	if w := s.Options.Trials.Progress; w != nil && slow(s.base) {
+		laid, err := s.outlays(ctx, epsilon, s.kinds())
+		if err != nil {
+			return err
+		}
+		number, seconds := 0.0, 0.0
+		for _, l := range lots {
+			one, _, err := s.expected(s.candidate(laid[len(laid)/2], s.strides()[0], s.plain()), l.coarse)
+			if err != nil {
+				return err
+			}
+			number, seconds = number+l.number, seconds+l.number*one
+		}
+		fmt.Fprintf(w, "proxies: at most about %.0f, which take about %s\n", number,
+			report.Duration(seconds/float64(max(s.Options.Trials.Workers, 1))))
+	}
 	s.bar = report.NewLines(s.Options.Trials.Progress, "proxies", int64(1000*s.planned))
+	return nil
 }
 
 // advance adds work that was done. The whole is not shown as done before the search has ended.
@@ -167,8 +199,8 @@ func (s *searcher) finish() { s.bar.Set(int64(1000 * s.planned)) }
 // effort returns the effort for the model.
 func (s *searcher) effort() effort {
 	e := convexEffort
-	if train.IsNetwork(s.base.Model) {
-		e = networkEffort
+	if slow(s.base) {
+		e = slowEffort
 	}
 	e.finalists = max(e.finalists, s.Count)
 	return e
@@ -227,7 +259,7 @@ func (s *searcher) settled(ctx context.Context, all []*candidate) ([]*candidate,
 	var rest []*candidate
 	for range mostDoubled {
 		if stat.StdDev(left[0].each, nil)/math.Sqrt(float64(seeds)) < rankStep/2 || len(left) < 2 ||
-			train.IsNetwork(s.base.Model) {
+			slow(s.base) {
 			break
 		}
 		half := (len(left) + 1) / 2
@@ -319,23 +351,11 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		return err
 	}
 	for _, c := range all {
-		size := float64(c.outlay.size)
-		most := min(1, float64(probed)/size) // a proxy cannot sample more records than it has
-		largest, err := c.spec.Proxy(most)
+		small, part, err := s.shrink(c, probed, coarse)
 		if err != nil {
 			return err
 		}
-		p, err := s.Probe.Prepare(s.probeOf(largest, 0))
-		if err != nil {
-			return err
-		}
-		part := p.ProxyFraction(most*size, coarse)
-		c.fraction = most * part
-		work += part * p.Work() * float64(seeds)
-		small, err := c.spec.Proxy(c.fraction)
-		if err != nil {
-			return err
-		}
+		work += part * float64(seeds)
 		for seed := range seeds {
 			specs = append(specs, s.probeOf(small, seed))
 		}
@@ -349,6 +369,25 @@ func (s *searcher) try(ctx context.Context, all []*candidate, seeds int, coarse 
 		c.enter(trials[i*seeds : (i+1)*seeds])
 	}
 	return nil
+}
+
+// shrink sets the fraction of a candidate's proxies, and returns their spec and their work. probed is the
+// number of records of a client of the proxies.
+func (s *searcher) shrink(c *candidate, probed int, coarse float64) (small train.Spec, work float64, err error) {
+	size := float64(c.outlay.size)
+	most := min(1, float64(probed)/size) // a proxy cannot sample more records than it has
+	largest, err := c.spec.Proxy(most)
+	if err != nil {
+		return train.Spec{}, 0, err
+	}
+	p, err := s.Probe.Prepare(s.probeOf(largest, 0))
+	if err != nil {
+		return train.Spec{}, 0, err
+	}
+	part := p.ProxyFraction(most*size, coarse)
+	c.fraction = most * part
+	small, err = c.spec.Proxy(c.fraction)
+	return small, part * p.Work(), err
 }
 
 // probed returns the smallest number of records of a client among the proxies of the given number of

@@ -16,21 +16,13 @@ import (
 // here.
 var triedWalks = []float64{1.5, 3, 6, 12, 24, 48, 96, 192}
 
-// The clipping norms that are tried for models whose gradients are often shorter than the clipping
-// norm. For networks only η₀C matters, so they keep the clipping norm of the base.
-var triedClips = []float64{0.1, 0.3, 1}
-
 // stride determines the step sizes of a setting for any outlay.
 type stride struct{ clip, walk float64 }
 
 // strides returns the strides that are tried.
 func (s *searcher) strides() []stride {
-	clips := triedClips
-	if train.IsNetwork(s.base.Model) {
-		clips = []float64{s.base.Clip}
-	}
 	var all []stride
-	for _, clip := range clips {
+	for _, clip := range s.base.TriedClips() {
 		for _, walk := range triedWalks {
 			all = append(all, stride{clip, walk})
 		}

@@ -136,7 +136,7 @@ func TestPersonsFitTheirMechanism(t *testing.T) {
 	}
 	for want, change := range map[string]func(c *Config, d *data.Dataset){
 		"": func(*Config, *data.Dataset) {},
-		"client 0: a person has more than 2 records":           func(c *Config, d *data.Dataset) {
+		"client 0: a person has more than 2 records": func(c *Config, d *data.Dataset) {
 			for _, i := range c.Rows[0].Rows[:3] {
 				d.Person[i] = data.PersonOf("one")
 			}

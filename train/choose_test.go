@@ -79,6 +79,27 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// The step sizes on features of package scatter are those of the settings in results/mnist-scatter and
+// results/cifar10-scatter, within a factor of 1.7. A factor of 2 costs up to a point of accuracy.
+func TestUsualStepsOnScatter(t *testing.T) {
+	s := Spec{Model: Softmax, FeatureMap: "scatter:fold=no"}
+	s.Clip = s.UsualClip()
+	for _, c := range []struct {
+		features, size, rounds int
+		sigma, eta0            float64
+	}{{3969, 2048, 250, 2.230651, 0.830078}, {3969, 4096, 250, 1.737421, 0.976562},
+		{7776, 2048, 366, 3.089489, 0.683594}, {7776, 4096, 366, 2.359756, 0.683594}} {
+		eta0 := UsualStep(s, 10*c.features, c.sigma, float64(c.size), c.rounds)
+		if s.Clip != 0.01 || eta0 > 1.7*c.eta0 || eta0 < c.eta0/1.7 {
+			t.Errorf("%+v: C = %v, η₀ = %v", c, s.Clip, eta0)
+		}
+	}
+	plain := Spec{Model: Softmax}
+	if plain.UsualClip() != UsualClip || len(plain.TriedClips()) != 3 || len(s.TriedClips()) != 1 {
+		t.Error("pixels have other clipping norms")
+	}
+}
+
 func chosenFrom(clients int) Spec {
 	s := DefaultSpec()
 	s.Data, s.Clients, s.SampleSize, s.GradComps = "synth-drawn", clients, "1", 1000

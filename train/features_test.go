@@ -33,7 +33,8 @@ func TestOneLargeViewAtATime(t *testing.T) {
 	}
 }
 
-// A saved model computes the features of the records that it labels.
+// A saved model computes the features of the records that it labels. Its recipe has all options, so that
+// the model means the same after a default has changed.
 func TestASavedModelHasItsFeatures(t *testing.T) {
 	spec := smallLeNet()
 	spec.Model, spec.FeatureMap, spec.InputScale = Softmax, "scatter:ridge=0.2", 0.5
@@ -55,7 +56,7 @@ func TestASavedModelHasItsFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	logits, err := m.Logits(digits(350))
-	if err != nil || len(logits) != 3500 || m.Spec.FeatureMap != "scatter:ridge=0.2" {
+	if err != nil || len(logits) != 3500 || m.Spec.FeatureMap != "scatter:root=no:fold=no:ridge=0.2" {
 		t.Errorf("%d logits with %q (%v)", len(logits), m.Spec.FeatureMap, err)
 	}
 	right := 0

@@ -63,7 +63,7 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	if err := p.made(); err != nil {
 		return nil, err
 	}
-	gradient, rest, err := p.probe()
+	gradient, rest, err := p.Rates()
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +90,36 @@ func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, erro
 	}
 	f.TotalFLOPs = f.FLOPs * float64(run.Computed) * float64(n)
 	f.MemoryBytes = total(f.Memory)
-	speed := 1.0
-	if parallel := min(f.Computing, runtime.GOMAXPROCS(0)); parallel > 1 {
-		speed = sharing * float64(parallel)
-	}
-	f.Seconds = float64(n) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
+	f.Seconds = p.seconds(perf, gradient, rest)
 	return f, nil
 }
 
-// probe measures the seconds of one gradient, and of the rest of a client round: its noise and the
+// seconds returns the expected time of the training loop for the rates that Rates measures.
+func (p *Prepared) seconds(perf sim.Perf, gradient, rest float64) float64 {
+	speed := 1.0
+	if parallel := min(p.computing(perf), runtime.GOMAXPROCS(0)); parallel > 1 {
+		speed = sharing * float64(parallel)
+	}
+	run := p.Config.Run()
+	return float64(p.Config.Clients()) * (float64(run.Computed)*gradient + float64(run.Rounds)*rest) / speed
+}
+
+// Seconds measures a gradient and returns the expected time of the training loop.
+func (p *Prepared) Seconds(perf sim.Perf) (float64, error) {
+	gradient, rest, err := p.Rates()
+	if err != nil {
+		return 0, err
+	}
+	return p.seconds(perf, gradient, rest), nil
+}
+
+// Rates measures the seconds of one gradient, and of the rest of a client round: its noise and the
 // updates of both models. It draws samples like a round of the mean size, because networks always
 // compute whole blocks of examples.
-func (p *Prepared) probe() (gradient, rest float64, err error) {
+func (p *Prepared) Rates() (gradient, rest float64, err error) {
+	if err := p.made(); err != nil {
+		return 0, 0, err
+	}
 	m, mech, run := p.Config.Model, p.Config.Mechanism, p.Config.Run()
 	mech.Sizes = dp.ConstantSizes(math.Round(float64(run.Computed) / float64(run.Rounds)))
 	if mech.Sampling == dp.Allocation { // Poisson samples of this size take as long

@@ -91,7 +91,7 @@ const mostKept = 1 << 29
 // makeRoom checks that the memory suffices for a new view. Before, it drops the others if all would take
 // too much, or if there is no memory for it beside them. A run that still uses one of them keeps it.
 func (s *Source) makeRoom(need int64, what string) error {
-	if s.rowBytes()+need > mostKept || memory.Known().Check(need) != nil {
+	if need > 0 && (s.rowBytes()+need > mostKept || memory.Known().Check(need) != nil) {
 		for in, d := range s.views {
 			if d.Images == nil {
 				s.drop(in)

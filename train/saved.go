@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"proactivedp/data"
+	"proactivedp/data/scatter"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
 	"proactivedp/internal/bounded"
@@ -165,11 +166,33 @@ func (s Saved) Write(path string, params []float32) error {
 	if s.Spec.Model == Ridge {
 		s.Lambda = s.Spec.lambda(s.Privacy.PerClient.DatasetSize)
 	}
+	var err error
+	if s.Spec.FeatureMap, err = s.recipe(); err != nil {
+		return fmt.Errorf("save: %w", err)
+	}
 	header, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)
 	}
 	return writeHeader(path, header, params)
+}
+
+// recipe returns the model's features with all options, also those that have their defaults. A model
+// then means the same after a default has changed.
+func (s Saved) recipe() (string, error) {
+	if !s.Spec.Scattered() {
+		return s.Spec.FeatureMap, nil
+	}
+	m, err := scatter.Parse(s.Spec.FeatureMap)
+	if err != nil {
+		return "", err
+	}
+	d, err := s.read()
+	if err != nil {
+		return "", err
+	}
+	m, err = m.For(d)
+	return m.String(), err
 }
 
 // writeHeader writes the file of a model.
@@ -291,6 +314,15 @@ func (s *Saved) check(size int64) error {
 
 // like returns an empty data set with the shape of the model's inputs.
 func (s *Saved) like() (*data.Dataset, error) {
+	d, err := s.read()
+	if err != nil || s.Spec.FeatureMap == "" {
+		return d, err
+	}
+	return NewSource(d).shown(inputs{features: s.Spec.FeatureMap})
+}
+
+// read returns an empty data set with the shape of the records, before features are computed.
+func (s *Saved) read() (*data.Dataset, error) {
 	in := s.Inputs
 	d := &data.Dataset{Name: s.Spec.Data, Features: in.Features, Classes: len(in.Labels), Start: []int{0}}
 	if in.Target != nil {
@@ -306,10 +338,7 @@ func (s *Saved) like() (*data.Dataset, error) {
 				in.Features)
 		}
 	}
-	if s.Spec.FeatureMap == "" {
-		return d, nil
-	}
-	return NewSource(d).shown(inputs{features: s.Spec.FeatureMap})
+	return d, nil
 }
 
 // maxSide is the largest side of an image.

@@ -279,8 +279,8 @@ func writeJSON(path string, v any) error {
 	})
 }
 
-// writeTask writes the task to a file for the script. remove removes it, unless it is in a folder that
-// the user named: there it stays, so that the user can run the script on it.
+// writeTask writes the task to a file for the script, and remove removes it. That of a public training
+// stays in a folder that the user named, so that the user can run the script on it.
 func (t *Trainer) writeTask(task Task, name string) (path string, remove func(), err error) {
 	dir, remove := filepath.Join(t.o.Dir, TrialsFolder), func() {}
 	if t.o.Dir == "" {
@@ -295,6 +295,9 @@ func (t *Trainer) writeTask(task Task, name string) (path string, remove func(),
 	text, err := json.MarshalIndent(task, "", " ")
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o666)
+	}
+	if task.Role == Private && t.o.Dir != "" { // it must not run again without the ledger
+		remove = func() { _ = os.Remove(path) }
 	}
 	if err != nil {
 		remove()

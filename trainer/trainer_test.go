@@ -1,7 +1,6 @@
 package trainer
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -122,29 +121,6 @@ func TestProxiesAreKept(t *testing.T) {
 		if run("crash-at-once") == nil {
 			t.Errorf("a damaged result was used: %s", damaged)
 		}
-	}
-}
-
-// An interrupt ends the script and the processes that it started, and the training counts.
-func TestInterruptEndsTheScript(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		defer cancel()
-		for range 2000 { // until the script has started: its task is there
-			if tasks, _ := filepath.Glob(filepath.Join(dir, TrialsFolder, "*.task.json")); len(tasks) > 0 {
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	start := time.Now()
-	_, err := trainerWith("hang", Options{Dir: dir}).Private(ctx, privateTask(), "key", testBudget)
-	if !errors.Is(err, context.Canceled) || time.Since(start) > 30*time.Second {
-		t.Errorf("after %v: %v", time.Since(start), err)
-	}
-	if l, err := ReadLedger(dir); err != nil || len(l.Stages) != 1 || l.Stages[0].State != Failed {
-		t.Errorf("%+v, %v", l, err)
 	}
 }
 

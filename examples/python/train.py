@@ -76,20 +76,19 @@ def main(path):
     # A private task has no seed: then samples and noise come from the operating system.
     draw = random.SystemRandom() if task["seed"] is None else random.Random(task["seed"])
     w = [0.0] * FEATURES
-    for step in range(1, plan["steps"] + 1):
-        batch = [row for row in rows if draw.random() < plan["sample_rate"]]
+    noise, rate, taken = plan["noise_multiplier"], plan["sample_rate"], 0
+    while taken < plan["steps"]:
+        batch = [row for row in rows if draw.random() < rate]
         total = clipped_sum(w, batch, clip)
         for j, g in enumerate(total):
-            noised = g + draw.gauss(0, plan["noise_multiplier"] * clip)
+            noised = g + draw.gauss(0, noise * clip)
             # Divide by the planned size, not by that of the batch, which is private.
             w[j] -= task["learning_rate"] * noised / plan["batch_size"]
-        if step % 100 == 0 and task["role"] == "public":
-            print(json.dumps({"curve": {"step": step, "metric": accuracy(w, held_out)}}))
-    print(json.dumps({"rounds": {
-        "noise_multiplier": plan["noise_multiplier"],
-        "sample_rate": plan["sample_rate"],
-        "steps": plan["steps"],
-    }}))
+        taken += 1
+        if taken % 100 == 0 and task["role"] == "public":
+            print(json.dumps({"curve": {"step": taken, "metric": accuracy(w, held_out)}}))
+    # The rounds that were really run.
+    print(json.dumps({"rounds": {"noise_multiplier": noise, "sample_rate": rate, "steps": taken}}))
     if not all(map(math.isfinite, w)):
         print(json.dumps({"metric": 0}))
         return

@@ -37,7 +37,8 @@ const (
 //	SelfComposedDpEvent(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.1)), 1000)
 //
 // It covers Gaussian noise, Poisson samples, samples without replacement, full batches, random
-// allocation of each record to one round, and their repetition and composition. The text is parsed and never executed.
+// allocation of each record to one round, and their repetition and composition; without sampling also Laplace noise and
+// (ε, δ). The text is parsed and never executed.
 func readDpEvent(text []byte) ([]dp.Event, error) {
 	var v pyValue
 	var err error
@@ -223,16 +224,17 @@ var shape = map[string][]string{
 	"SelfComposedDpEvent":              {"event", "count"},
 	"ComposedDpEvent":                  {"events"},
 	"NoOpDpEvent":                      {},
+	"LaplaceDpEvent":                   {"noise_multiplier"},
+	"EpsilonDeltaDpEvent":              {"epsilon", "delta"},
 }
 
 // covers says for events that no accountant here knows what would cover them. Sums of ε and δ are basic
 // composition for one adjacency (C. Dwork and A. Roth, The Algorithmic Foundations of Differential Privacy, 2014, theorem 3.16).
 var covers = map[string]string{
-	"LaplaceDpEvent": "; without sampling it is ε-DP with ε = 1/noise_multiplier: give the other events here and add it " +
-		"to their ε",
+	"LaplaceDpEvent": "; without sampling it is covered",
 	"DiscreteLaplaceDpEvent": "; without sampling it is ε-DP with ε = noise_parameter·sensitivity: give the other events " +
 		"here and add it to their ε",
-	"EpsilonDeltaDpEvent": "; give the other events here, and add its ε and δ to theirs",
+	"EpsilonDeltaDpEvent": "; without sampling it is covered",
 	"RandomizedResponseDpEvent": "; its ε is ln(1 + k·(1 − p)/p) for k = num_buckets and p = noise_parameter: give the " +
 		"other events here and add it to their ε",
 	"SampledWithReplacementDpEvent": "; samples without replacement and Poisson samples are covered",
@@ -348,6 +350,11 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 		}
 		return all, nil
 	}
+	if v.name == "LaplaceDpEvent" || v.name == "EpsilonDeltaDpEvent" {
+		e, err := v.other(args)
+		e.Count = times
+		return []dp.Event{e}, err
+	}
 	e, err := v.round(args)
 	e.Count = times
 	if e.Sampling == dp.Allocation { // every repetition is an epoch with a separate draw
@@ -359,6 +366,23 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 		e.Count, e.Rate, e.Redraw = times*steps, 1/float64(max(steps, 1)), dp.EachEpoch
 	}
 	return []dp.Event{e}, err
+}
+
+// other returns a release that is not a round of training.
+func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
+	e.Sampling = dp.Unsampled
+	if v.name == "LaplaceDpEvent" {
+		e.Other = dp.LaplaceNoise
+		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
+		return e, err
+	}
+	var deltaErr error
+	e.Epsilon, err = args["epsilon"].plain("epsilon")
+	e.Delta, deltaErr = args["delta"].plain("delta")
+	if e.Other = dp.ApproximateDP; e.Delta == 0 {
+		e.Other = dp.PureDP
+	}
+	return e, errors.Join(err, deltaErr)
 }
 
 // round returns one round: its noise and its sampling.

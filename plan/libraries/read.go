@@ -74,12 +74,39 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 	}
 	var errs []error
 	for i, e := range h.Events {
+		if e.Other != "" {
+			var err error
+			if e.Adjacency, err = adjacencyOf(e, h.Events, adjacency); err != nil {
+				errs = append(errs, fmt.Errorf("rounds %d: %w", i, err))
+				continue
+			}
+		}
 		h.Events[i] = plan.Complete(e, sampling, adjacency)
 		if err := h.Events[i].Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("rounds %d: %w", i, err))
 		}
 	}
 	return h, errors.Join(errs...)
+}
+
+// adjacencyOf returns the adjacency of a release that is not a round: the given one or, if none is given,
+// add-or-remove, unless there are rounds with another usual one. dp_accounting divides the noise of LaplaceDpEvent by the
+// norm of what one record adds, so it is read for add-or-remove only.
+func adjacencyOf(e dp.Event, all []dp.Event, given dp.Adjacency) (dp.Adjacency, error) {
+	if given == "" {
+		given = dp.AddOrRemove
+		for _, o := range all {
+			if usual := dp.NaturalAdjacency(o.Sampling); o.Other == "" && o.Sampling != "" && usual != given {
+				return "", fmt.Errorf("adjacency is missing: what a release with mechanism %s costs depends on it, and %s sampling "+
+					"implies %s", e.Other, o.Sampling, usual)
+			}
+		}
+	}
+	if e.Other == dp.LaplaceNoise && given != dp.AddOrRemove {
+		return "", fmt.Errorf("LaplaceDpEvent under %s adjacency, must be under %s: its noise is given relative to what one "+
+			"record adds: %w", given, dp.AddOrRemove, dp.ErrNotCovered)
+	}
+	return given, nil
 }
 
 // mechanisms are the names of the accountants of Opacus. They have the same history.

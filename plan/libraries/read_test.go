@@ -4,10 +4,12 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 )
 
 func poisson(sigma, rate float64, count int) dp.Event {
@@ -83,12 +85,18 @@ func TestRatesOfOpacusAreTheDrawnOnes(t *testing.T) {
 // What is not covered is refused by its name; what is damaged, with where and why.
 func TestRecordsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"LaplaceDpEvent(noise_multiplier=1)": "LaplaceDpEvent is not covered",
+		"DiscreteLaplaceDpEvent(1, 1)": "DiscreteLaplaceDpEvent is not covered",
+		"ComposedDpEvent([SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(1)), LaplaceDpEvent(1)])": "adjacency is missing",
+		"ComposedDpEvent([SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(1)), EpsilonDeltaDpEvent(1, 0)])": "adjacency is " +
+			"missing",
+		"LaplaceDpEvent(0)":         "noise multiplier = 0, must be in",
+		"EpsilonDeltaDpEvent(0, 0)": "epsilon = 0, must be in",
+		"EpsilonDeltaDpEvent(1, 1)": "delta = 1, must be in",
+		"EpsilonDeltaDpEvent(1)":    "has no delta",
 		"RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=10, num_steps=100)": "num_selected " +
 			"= 10 is not covered",
 		"RandomAllocationDpEvent(event=LaplaceDpEvent(1), num_selected=1, num_steps=9)": "of LaplaceDpEvent is not covered",
 		"NonPrivateDpEvent()": "NonPrivateDpEvent is not covered",
-		"ComposedDpEvent([GaussianDpEvent(1), EpsilonDeltaDpEvent(1, 1e-5)])": "EpsilonDeltaDpEvent is not covered",
 		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(1))": "PoissonSampledDpEvent of " +
 			"LaplaceDpEvent is not covered",
 		"PoissonSampledDpEvent(0.1, ComposedDpEvent([GaussianDpEvent(1)]))": "of ComposedDpEvent is not covered",
@@ -218,10 +226,8 @@ func TestFromPython(t *testing.T) {
 // An event that nothing covers is named with what would cover it.
 func TestUncoveredEventsSayWhatCovers(t *testing.T) {
 	for text, want := range map[string]string{
-		"LaplaceDpEvent(10)":                                         "ε = 1/noise_multiplier",
-		`["m", "LaplaceDpEvent", 10]`:                                "ε = 1/noise_multiplier",
 		"PoissonSampledDpEvent(0.1, LaplaceDpEvent(10))":             "only that of GaussianDpEvent is",
-		"EpsilonDeltaDpEvent(1, 1e-5)":                               "add its ε and δ to theirs",
+		"PoissonSampledDpEvent(0.1, EpsilonDeltaDpEvent(1, 0))":      "without sampling it is covered",
 		"ComposedDpEvent([GaussianDpEvent(2), NonPrivateDpEvent()])": "ε is infinite",
 		"SampledWithReplacementDpEvent(10, 1, GaussianDpEvent(1))":   "samples without replacement and Poisson samples are covered",
 	} {
@@ -229,5 +235,37 @@ func TestUncoveredEventsSayWhatCovers(t *testing.T) {
 		if !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", text, err, want)
 		}
+	}
+}
+
+// Laplace noise and (ε, δ) are read as releases that compose with rounds, under the adjacency of add-or-remove or the
+// given one. LaplaceDpEvent of dp_accounting has the scale over the 1-norm of what a record adds (dp_event.py), so it
+// is (1/noise_multiplier)-private if the record is added or removed.
+func TestOtherReleases(t *testing.T) {
+	const rounds = "SelfComposedDpEvent(PoissonSampledDpEvent(0.01, GaussianDpEvent(1.1)), 100)"
+	h, err := Read([]byte("ComposedDpEvent(["+rounds+", SelfComposedDpEvent(LaplaceDpEvent(noise_multiplier=2), 3), "+
+		"EpsilonDeltaDpEvent(0.5, 1e-6), EpsilonDeltaDpEvent(epsilon=0.25, delta=0)])"), dp.Poisson, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []dp.Event{
+		{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: 1.1, Rate: 0.01, Count: 100},
+		{Other: dp.LaplaceNoise, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Count: 3},
+		{Other: dp.ApproximateDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 0.5, Delta: 1e-6, Count: 1},
+		{Other: dp.PureDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: 0.25, Count: 1},
+	}
+	if !slices.Equal(h.Events, want) {
+		t.Errorf("%+v, want %+v", h.Events, want)
+	}
+	b, err := pld.Accountant{}.Epsilon(t.Context(), h.Events, 1e-5)
+	alone, aloneErr := pld.Accountant{}.Epsilon(t.Context(), want[:1], 1e-6)
+	if err != nil || aloneErr != nil || !(b.EpsilonUpper <= alone.EpsilonUpper+3*0.5+0.5+0.25 && b.EpsilonUpper > alone.EpsilonLower) {
+		t.Errorf("ε ≤ %v, and %v for the rounds alone: %v, %v", b.EpsilonUpper, alone.EpsilonUpper, err, aloneErr)
+	}
+	if _, err := Read([]byte("LaplaceDpEvent(2)"), dp.Poisson, dp.ReplaceOne); !errors.Is(err, dp.ErrNotCovered) {
+		t.Errorf("a replaced record: %v", err)
+	}
+	if h, err := Read([]byte("EpsilonDeltaDpEvent(1, 0)"), dp.Poisson, dp.ReplaceOne); err != nil || h.Events[0].Adjacency != dp.ReplaceOne {
+		t.Errorf("(ε, δ) under a given adjacency: %+v, %v", h.Events, err)
 	}
 }

@@ -25,14 +25,18 @@ func OwnUsual(paper func(model, dataset string) train.Spec) func(model, dataset 
 	}
 }
 
-// OwnModel sets the model to softmax regression if a user's file has more than two classes and no
-// model was given. The number of classes is public: --label-map states it.
+// OwnModel sets the model to softmax regression if a user's file has images or more than two classes, and
+// no model was given. The number of classes is public: --label-map states it.
 func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
-	if OwnFile(t.Spec.Data) && !cmd.Flags().Changed("model") && d.Classes > 2 {
-		t.Spec.Model = train.Softmax
-		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %d classes, so the model is %s (--model)\n", t.Spec.Data, d.Classes,
-			t.Spec.Model)
+	if !OwnFile(t.Spec.Data) || cmd.Flags().Changed("model") || d.Images == nil && d.Classes <= 2 {
+		return
 	}
+	t.Spec.Model = train.Softmax
+	why := fmt.Sprintf("%d classes", d.Classes)
+	if d.Images != nil {
+		why = "images"
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %s, so the model is %s (--model)\n", t.Spec.Data, why, t.Spec.Model)
 }
 
 // SayWithoutNoise warns that a command trains on a user's file without noise.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -160,6 +161,10 @@ Another task on the same data spends what is left of the budget. Do not delete t
 or restore an older copy. Without --dir every call has the whole budget: that is only for
 simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
+On images proxies compare softmax regression on --features scatter with the usual network
+of the data set, unless --model or --features says which to use. The strategy paper has the
+paper's network. Proxies do not look at your own file, which has softmax and scatter.
+
 The whole budget is spent in one stage, unless --stages asks for more or the utility graph
 of a named set says that less is enough. The utility graph sees its data without noise, so
 those must be public. Your own file has none unless --probe names other data: its clipping
@@ -213,6 +218,9 @@ func (f *autoFlags) run(cmd *cobra.Command, _ []string) error {
 		if err := f.chooseOwn(cmd, source, &task); err != nil {
 			return cli.Usage(err)
 		}
+	}
+	if err := f.chooseHead(cmd, source, &task); err != nil {
+		return err
 	}
 	r, err := f.loop(cmd, source, task, graph)
 	if errors.Is(err, auto.ErrRefused) && f.out.IsJSON() {
@@ -289,6 +297,39 @@ func (f *autoFlags) check(cmd *cobra.Command, task auto.Task) []error {
 		cli.CheckWorkers(f.perf.Workers))
 }
 
+// chooseHead sets the model and the features of a task on images, as far as they were not given. The
+// strategy paper keeps the paper's.
+func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *auto.Task) error {
+	if task.Strategy == auto.Paper {
+		return nil
+	}
+	_, probing, err := probeFor(task.Spec.Data, f.probe)
+	if err != nil {
+		return err
+	}
+	base, epsilon := task.Spec, math.Inf(1)
+	for _, c := range task.Clients {
+		epsilon, base.Delta = min(epsilon, c.Epsilon), c.Delta
+	}
+	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
+	trials := f.trials(cmd)
+	trials.Folder = "" // the folder is not locked yet
+	head, _, err := chooseHead(cmd, base, epsilon, propose.Options{Data: source, Probe: source, Probing: probing, Trials: trials})
+	if err == nil {
+		task.Spec.Model, task.Spec.FeatureMap = head.Model, head.Features
+	}
+	return err
+}
+
+// trials says how proxies run, and where finished ones are kept.
+func (f *autoFlags) trials(cmd *cobra.Command) pool.Options {
+	o := pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
+	if f.dir != "" {
+		o.Folder = filepath.Join(f.dir, pool.Folder)
+	}
+	return o
+}
+
 // loop runs the task on the data.
 func (f *autoFlags) loop(
 	cmd *cobra.Command, source *train.Source, task auto.Task, graph auto.Graph,
@@ -304,10 +345,7 @@ func (f *autoFlags) loop(
 			return nil, err
 		}
 		probe.Graph = graph
-		probe.Trials = pool.Options{Workers: f.perf.Workers, Progress: cmd.ErrOrStderr(), Memory: int64(f.where.Memory)}
-		if f.dir != "" {
-			probe.Trials.Folder = filepath.Join(f.dir, pool.Folder)
-		}
+		probe.Trials = f.trials(cmd)
 		utility = probe.Utility
 	}
 	return auto.Run(cmd.Context(), task, auto.Options{

@@ -62,6 +62,10 @@ Accuracy is predicted by proxies: cheap trainings with a fraction f of the batch
 of the noise, and step size η₀/f, in the same number of steps. They are judged by held-out
 training rows, never by the test set.
 
+On images proxies first compare softmax regression on --features scatter with the usual
+network of the data set, unless --model or --features says which to use. What takes too
+long to compare is named. At least one listed setting has σ ≥ 2, if there is more than one.
+
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
 are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
@@ -178,6 +182,12 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
 		return err
 	}
+	head, compared, err := chooseHead(cmd, f.request.Base, f.request.Epsilon, o)
+	if err != nil {
+		return err
+	}
+	f.request.Base.Model, f.request.Base.FeatureMap = head.Model, head.Features
+	fillUsual(cmd, &f.request)
 	var answer answered
 	err = f.inFolder(func() (err error) {
 		answer, err = f.search(cmd, o)
@@ -188,6 +198,9 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r, ok := answer.(*propose.Report); ok {
+		r.Compared = compared
 	}
 	if f.out != "" {
 		sources := []*train.Source{o.Data}
