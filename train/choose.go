@@ -284,17 +284,17 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 // clipping norm of a spec, a number of parameters, a noise multiplier, a mean sample size and the number of
 // rounds of all clients, with a schedule that falls to 0. It has three digits.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
-	longest, most := float64(chosenWalk), float64(mostStep)
+	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {
 	case IsRegression(spec.Model):
-		longest, most = linearWalk, mostLinearStep/math.Sqrt(float64(params))
+		furthest, most = linearWalk, mostLinearStep/math.Sqrt(float64(params))
 	case IsNetwork(spec.Model):
 		most = mostNetworkStep
 	case spec.Scattered():
-		longest = scatterWalk
+		furthest = scatterWalk
 	}
 	walk := sigma * math.Sqrt(float64(max(rounds, 1))*float64(params)/3)
-	return digitsOf(min(longest*size/walk, most)/(spec.Clip*size), 3)
+	return digitsOf(min(furthest*size/walk, most)/(spec.Clip*size), 3)
 }
 
 // enoughHeldOut is how many held-out records a client needs to judge a model. The standard deviation of

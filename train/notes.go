@@ -43,9 +43,9 @@ func (s Spec) Notes() []string {
 	whom := "a record"
 	if s.AtMost > 0 {
 		whom = "a person"
-		notes = append(notes, fmt.Sprintf("(ε, δ) is for a person: at most %s of each person are used, which ones is decided by "+
-			"a keyed hash of the person and the record. Names that differ in any character are different persons. The number "+
-			"of records is not covered, and that of persons is used nowhere", decimal.Many(s.AtMost, "record")))
+		notes = append(notes, fmt.Sprintf("(ε, δ) is for a person: at most %s of each person are used. "+
+			"A keyed hash of the person and the record picks them. Names that differ in any character are different persons. ε does not "+
+			"cover the number of records; the number of persons is not used", decimal.Many(s.AtMost, "record")))
 	}
 	if s.Initial != "" {
 		notes = append(notes, "the training began with "+s.InitialNote())

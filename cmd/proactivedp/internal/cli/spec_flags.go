@@ -164,8 +164,8 @@ var specFlags = []specFlag{
 		"private:EPS finds bounds of the numeric columns of your own file with noise, instead of --normalise with public " +
 			"ones; a record pays EPS, in [1e-4, 100], more, which --target-epsilon includes"},
 	{atMostFlag, RunFlags, func(s *train.Spec) any { return &s.AtMost },
-		"use at most so many records of a person, in [1, 1000], with --person; which ones, a keyed hash decides; ε is then for " +
-			"a person"},
+		"use at most so many records of a person, in [1, 1000], with --person; a keyed hash picks them; ε is then for a " +
+			"person"},
 	{"exact", RunFlags, func(s *train.Spec) any { return &s.Exact },
 		"draw samples and noise exactly, by integer arithmetic, so that low bits of a release reveal nothing; slower " +
 			"(default: on with --seed-from-os)"},
