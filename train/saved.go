@@ -386,6 +386,9 @@ func (s *Saved) Predict(d *data.Dataset) ([]int32, error) {
 	if err := s.opened(); err != nil {
 		return nil, err
 	}
+	if s.Inputs.Target != nil {
+		return nil, fmt.Errorf("predict: the model %s predicts numbers and no labels, see Saved.Values", s.Spec.Model)
+	}
 	labels := make([]int32, d.Len())
 	err := s.each(d, func(from, to int, b data.Batch, scratch models.Scratch) {
 		s.model.Predict(labels[from:to], s.params, b, scratch)

@@ -213,6 +213,11 @@ func TestContradictingModelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Saved){
+		"labels and bounds of targets": func(s *Saved) { s.Inputs.Target = &data.TargetBounds{High: 1} },
+		"as the model linear needs":    func(s *Saved) { s.Spec.Model = Linear },
+		"bounds of the target = 0,0": func(s *Saved) {
+			s.Spec.Model, s.Inputs.Labels, s.Inputs.Map, s.Inputs.Target = Linear, nil, "", new(data.TargetBounds)
+		},
 		"model = \"other\"":                    func(s *Saved) { s.Spec.Model = "other" },
 		"must be four bytes for each":          func(s *Saved) { s.Params++ },
 		"must be 22":                           func(s *Saved) { s.Inputs.Features++ },

@@ -141,7 +141,11 @@ func (l *Ledger) events() ([]dp.Event, error) {
 	return dp.Compose(lists...)
 }
 
-// Bound returns the certified ε of a record for all stages together. There must be at least one.
+// Bound returns the certified ε of a record for all stages together. There must be at least one. For a single
+// stage it is the interval of pld. A later stage is decided by results of earlier ones, which pld of all rounds
+// would not cover. So ε of several is the sum of ε_i(δ/2^i), of stage i = 1, 2, … by itself. This is basic
+// composition, which holds for parameters that depend on earlier results (R. Rogers, A. Roth, J. Ullman and S.
+// Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NeurIPS 2016).
 func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if l == nil || len(l.Stages) == 0 {
 		return dp.Bound{}, errors.New("the ledger is empty: it has no ε")
@@ -150,7 +154,25 @@ func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if err != nil {
 		return dp.Bound{}, err
 	}
-	return pld.Accountant{}.Epsilon(ctx, events, delta)
+	if len(l.Stages) == 1 {
+		return pld.Accountant{}.Epsilon(ctx, events, delta)
+	}
+	sum, b, err := l.charges(ctx, delta)
+	b.EpsilonLower, b.Epsilon, b.EpsilonUpper = 0, sum, sum
+	b.DeltaLower, b.Delta, b.DeltaUpper, b.Kind = delta, delta, delta, dp.Upper
+	return b, err
+}
+
+// charges returns the sum of ε_i(δ/2^i) over the stages, and the bound of the last.
+func (l *Ledger) charges(ctx context.Context, delta float64) (sum float64, last dp.Bound, err error) {
+	for _, r := range l.Releases {
+		delta /= 2
+		if last, err = (pld.Accountant{UpperEnd: true}).Epsilon(ctx, r.Events, delta); err != nil {
+			return 0, dp.Bound{}, err
+		}
+		sum = math.Nextafter(sum+last.EpsilonUpper, math.Inf(1))
+	}
+	return sum, last, nil
 }
 
 // Statement returns the privacy statement for all stages together.
@@ -160,7 +182,12 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 		return "", err
 	}
 	events, err := l.events()
-	return claim.Noted(claim.Statement(claim.PerRecord, b, events...), l.Notes), err
+	text := claim.Statement(claim.PerRecord, b, events...)
+	if n := len(l.Stages); n > 1 {
+		text += fmt.Sprintf(" This ε is the sum over %d private trainings, of which training i = 1, 2, … has its ε at δ/2^i. So it "+
+			"also holds if a training was decided by the results of those before it, and its own rounds were not.", n)
+	}
+	return claim.Noted(text, l.Notes), err
 }
 
 // Finished returns the finished stage of a request, if there is one.
@@ -178,9 +205,9 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 // Budget is the (ε, δ) that all stages of a ledger may cost a record together.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns what a further stage may cost. The first may cost the whole budget. For a later one, δ is
-// split in halves: the sum of the ε at δ/2 of the stages before it and of its own bounds the ε of all
-// at δ, by basic composition. If nothing is left, the error is a *SpentError.
+// Left returns what a further stage may cost. The first may cost the whole budget. Stage i after it gets
+// δ/2^i, and what the charges of the stages before it leave of ε, see [Ledger.Bound]. If nothing is left,
+// the error is a *SpentError.
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -188,16 +215,17 @@ func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if l == nil || len(l.Stages) == 0 {
 		return b, nil
 	}
-	spent, err := l.Bound(ctx, b.Delta/2)
+	spent, _, err := l.charges(ctx, b.Delta)
 	if errors.Is(err, dp.ErrNotCovered) { // a script reported rounds with hardly any noise
-		spent.EpsilonUpper, err = math.Inf(1), nil
+		spent, err = math.Inf(1), nil
 	}
 	if err != nil {
 		return Budget{}, err
 	}
-	left := Budget{b.Epsilon - spent.EpsilonUpper, b.Delta / 2}
+	// The last bits are left for the rounding of the sum.
+	left := Budget{(b.Epsilon - spent) * (1 - 1e-12), math.Ldexp(b.Delta, -len(l.Stages)-1)}
 	if !(left.Epsilon > 0) {
-		return Budget{}, &SpentError{Budget: b, Spent: spent.EpsilonUpper, Stages: len(l.Stages), Unfinished: l.unfinished()}
+		return Budget{}, &SpentError{Budget: b, Spent: spent, Stages: len(l.Stages), Unfinished: l.unfinished()}
 	}
 	return left, nil
 }
@@ -216,14 +244,17 @@ func (l *Ledger) unfinished() int {
 // SpentError reports that a ledger leaves nothing of the budget.
 type SpentError struct {
 	Budget     Budget
-	Spent      float64 // ε of all stages, at half of the budget's δ
+	Spent      float64 // the sum of the charges of all stages
 	Stages     int
 	Unfinished int // how many of the stages did not finish
 }
 
 // Error returns what was spent.
 func (e *SpentError) Error() string {
-	cost := "ε ≤ " + decimal.Up(e.Spent, 6) + " at half of this δ"
+	cost := "ε ≤ " + decimal.Up(e.Spent, 6) + " at δ/2, δ/4, …, which leaves δ for another one"
+	if e.Stages == 1 {
+		cost = "ε ≤ " + decimal.Up(e.Spent, 6) + " at δ/2, which leaves δ for another one"
+	}
 	if math.IsInf(e.Spent, 1) {
 		cost = "more than any ε, because of what the script reported"
 	}

@@ -34,7 +34,7 @@ func (t *Trainer) run(ctx context.Context, task Task, name string, rounds func([
 		cmd.Stderr = &limitedWriter{w: t.o.Stderr, left: MaxStderr}
 	}
 	if err := cmd.Start(); err != nil {
-		return Result{}, fmt.Errorf("trainer: %w", err)
+		return Result{}, fmt.Errorf("the command of the trainer: %w", err)
 	}
 	err = cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {

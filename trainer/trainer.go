@@ -181,7 +181,7 @@ func New(command string, o Options) (*Trainer, error) {
 		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
 			text, err := bounded.File(word, maxScript)
 			if err != nil {
-				return nil, fmt.Errorf("trainer: %w", err)
+				return nil, fmt.Errorf("the command of the trainer: %w", err)
 			}
 			fmt.Fprintf(h, "%x\n", sha256.Sum256(text))
 		}
@@ -199,7 +199,7 @@ func (t *Trainer) Digest() string {
 	return t.digest
 }
 
-var errNoTrainer = errors.New("trainer: not usable, make it with New")
+var errNoTrainer = errors.New("this Trainer is not usable: make it with New")
 
 // kept is the file of a finished public training.
 type kept struct {

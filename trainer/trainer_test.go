@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"proactivedp/dp"
+	"proactivedp/dp/pld"
 	"proactivedp/internal/testkit"
 )
 
@@ -155,22 +156,31 @@ func TestBudgetOfALedger(t *testing.T) {
 	if _, err := made.Private(t.Context(), privateTask(), "a", budget); err == nil {
 		t.Error("a second training fitted into the budget of one")
 	}
-	// Basic composition: what is left, at half of δ each, is certified for all together.
-	budget.Epsilon *= 2.2
+	// Basic composition: what is left at δ/4, and the first at δ/2, are certified for both together.
+	budget.Epsilon *= 2.4
 	left, err := l.Left(t.Context(), budget)
-	if err != nil || !(left.Epsilon > one.EpsilonUpper) || left.Delta != budget.Delta/2 {
+	if err != nil || !(left.Epsilon > one.EpsilonUpper) || left.Delta != budget.Delta/4 {
 		t.Fatalf("%+v, %v", left, err)
 	}
 	l, err = made.Private(t.Context(), privateTask(), "b", budget)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := l.Bound(t.Context(), 1e-5); err != nil || !(all.EpsilonUpper <= budget.Epsilon) ||
-		!(all.EpsilonLower > one.EpsilonUpper) {
-		t.Errorf("%+v, %v", all, err)
+	sum := 0.0
+	for _, share := range []float64{0.5e-5, 0.25e-5} {
+		b, err := pld.Accountant{}.Epsilon(t.Context(), l.Releases[0].Events, share)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += b.EpsilonUpper
+	}
+	if all, err := l.Bound(t.Context(), 1e-5); err != nil || all.Kind != dp.Upper || all.EpsilonUpper < sum ||
+		all.EpsilonUpper > sum*(1+1e-3) || !(all.EpsilonUpper <= budget.Epsilon) || all.DeltaUpper != 1e-5 {
+		t.Errorf("%+v, want ε ≤ %v; %v", all, sum, err)
 	}
 	statement, err := l.Statement(t.Context(), 1e-5)
-	if err != nil || !strings.Contains(statement, "as reported by the script that trained, which this program cannot verify") {
+	if err != nil || !strings.Contains(statement, "as reported by the script that trained, which this program cannot verify") ||
+		!strings.Contains(statement, "the sum over 2 private trainings") {
 		t.Errorf("%s, %v", statement, err)
 	}
 }

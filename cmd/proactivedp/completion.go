@@ -33,8 +33,8 @@ var (
 // numbers and switches are missing, because nothing is offered for them.
 func completions() map[string]cobra.CompletionFunc {
 	return map[string]cobra.CompletionFunc{
-		"model":        oneOf(train.ModelNames()...),
-		"models":       listOf(train.ModelNames()...),
+		"model":        modelsOf,
+		"models":       listOf(classifiers()...),
 		"data":         orFile(cli.AllDataNames()...),
 		"partition":    oneOf(string(data.Replicate), string(data.Shard), "dirichlet:"),
 		"init":         filesOf("npz", "safetensors"),
@@ -205,6 +205,17 @@ func outputs(cmd *cobra.Command, args []string, typed string) ([]cobra.Completio
 		return filesOf()(cmd, args, typed)
 	}
 	return folders(cmd, args, typed)
+}
+
+// classifiers returns the models that learn classes.
+func classifiers() []string { return slices.DeleteFunc(train.ModelNames(), train.IsRegression) }
+
+// modelsOf offers models. Only train learns numbers.
+func modelsOf(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if cmd.Name() == "train" {
+		return oneOf(train.ModelNames()...)(cmd, args, typed)
+	}
+	return oneOf(classifiers()...)(cmd, args, typed)
 }
 
 // probes offers the data sets that may be searched instead of the private data. Only propose

@@ -33,8 +33,9 @@ func TestValuesAreOffered(t *testing.T) {
 		want      string
 		directive string
 	}{
-		{"train --model ", "logreg logreg-plain softmax lenet lenet-relu alexnet alexnet-dropout convnet mlp " +
+		{"train --model ", "logreg logreg-plain linear softmax lenet lenet-relu alexnet alexnet-dropout convnet mlp " +
 			"mlp-relu", none},
+		{"auto --model l", "logreg logreg-plain lenet lenet-relu", none},
 		{"train --model=len", "lenet lenet-relu", none},
 		{"search --models lenet,", "lenet,logreg lenet,logreg-plain lenet,softmax lenet,lenet-relu lenet,alexnet " +
 			"lenet,alexnet-dropout lenet,convnet lenet,mlp lenet,mlp-relu", noSpace},

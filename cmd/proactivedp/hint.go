@@ -38,7 +38,7 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 	case errors.Is(err, fetch.ErrDamaged) && has("data-dir"):
 		return "proactivedp data verify lists the damaged files; data fetch downloads those of the cache again"
 	case errors.Is(err, trainer.ErrFailed):
-		return "the same command trains again within what is left of --target-epsilon; if that is nothing, allow more"
+		return "the training counts in full; another one needs a larger --target-epsilon for both, about twice as large"
 	case interrupted:
 		return goOn(cmd)
 	}

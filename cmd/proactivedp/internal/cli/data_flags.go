@@ -162,7 +162,7 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 		what = append(what, "how many records there are, N, which the sample rate and the defaults of δ and λ go by")
 	}
 	if d.Person != nil && d.Train > 0 {
-		what = append(what, "that no person of --test has records in --data, which is refused")
+		what = append(what, "whether a person has records in both --test and --data, which is refused")
 	}
 	switch {
 	case d.Train > 0:

@@ -120,9 +120,9 @@ A client waits for a server that is not up yet or away. If it hears nothing for 
 	j.brokerFlags.add(cmd)
 	j.where.AddWithin(cmd)
 	j.where.Own.Add(cmd)
-	for _, rare := range []string{"out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
+	for _, rare := range []string{"person", "out-of-bounds", "no-header", "header-line", "number-format", "zero-based", "arrays",
 		"image"} {
-		f.Lookup(rare).Hidden = true // they have the same meaning as in train
+		f.Lookup(rare).Hidden = true // they mean the same as in train, or are refused
 	}
 	return cmd
 }
