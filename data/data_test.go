@@ -1,6 +1,9 @@
 package data
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"slices"
 	"strings"
@@ -215,6 +218,42 @@ func TestHashIsOfTheContent(t *testing.T) {
 		change(d)
 		if d.Hash() == base.Hash() {
 			t.Errorf("a changed %s left the hash as it was", what)
+		}
+	}
+}
+
+// Blocks give the digest of the numbers one after another, whatever their sizes.
+func TestHashOfBlocks(t *testing.T) {
+	for _, features := range []int{1, 7, blockBytes/8 - 1, blockBytes / 8, blockBytes/8 + 1, 3 * blockBytes / 8, 5000} {
+		d := tiny(9)
+		d = d.WithDense(features, make([]float32, 9*features))
+		d.Targets, d.Person = &Targets{Value: make([]float32, 9), Bounds: TargetBounds{Low: -1, High: 2}}, make([]PersonKey, 9)
+		for i := range d.Value {
+			d.Value[i] = float32(i) - 3.5
+		}
+		h := sha256.New()
+		put := func(v any) {
+			if err := binary.Write(h, binary.LittleEndian, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put([]uint64{uint64(features), 2, 9})
+		for i := range 9 {
+			d.Targets.Value[i], d.Person[i][2] = float32(i), byte(i)
+			put(d.Label[i])
+			put(d.Targets.Value[i])
+			put(int32(features))
+			entries := make([]uint32, 0, 2*features)
+			for j, v := range d.Row(i).Value {
+				entries = append(entries, uint32(j), math.Float32bits(v))
+			}
+			put(entries)
+		}
+		put(d.Targets.Bounds.Low)
+		put(d.Targets.Bounds.High)
+		put(d.Person)
+		if got, want := d.Hash(), hex.EncodeToString(h.Sum(nil)); got != want {
+			t.Errorf("%d features: %s, want %s", features, got, want)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"math"
+	"slices"
 
 	"proactivedp/internal/decimal"
 )
@@ -208,29 +209,37 @@ func (d *Dataset) hashRow(put *hasher, i int) {
 		put.float32s(d.Targets.Value[i : i+1])
 	}
 	put.uint32(uint32(len(r.Index)))
-	for j, c := range r.Index {
-		put.uint32(uint32(c))
-		put.uint32(math.Float32bits(r.Value[j]))
+	for len(r.Index) > 0 {
+		n := min(len(r.Index), blockBytes/8)
+		block := put.block(8 * n)
+		for j, c := range r.Index[:n] {
+			binary.LittleEndian.PutUint64(block[8*j:8*j+8], uint64(uint32(c))|uint64(math.Float32bits(r.Value[j]))<<32)
+		}
+		r.Index, r.Value = r.Index[n:], r.Value[n:]
 	}
 }
 
-// hasher feeds integers to a hash through a buffer.
+// hasher feeds integers to a hash, in blocks of up to blockBytes that stay in the processor's cache.
 type hasher struct {
 	h   hash.Hash
 	buf []byte
 	sum []byte // of the last record, see recordHash
 }
 
-func (p *hasher) uint32(v uint32) {
-	if p.buf = binary.LittleEndian.AppendUint32(p.buf, v); len(p.buf) >= 1<<16 {
+const blockBytes = 1 << 14
+
+// block returns the next n ≤ blockBytes bytes to be hashed. The caller fills them before it calls p again.
+func (p *hasher) block(n int) []byte {
+	if len(p.buf)+n > blockBytes {
 		p.flush()
 	}
+	p.buf = slices.Grow(p.buf, n)[:len(p.buf)+n]
+	return p.buf[len(p.buf)-n:]
 }
 
-func (p *hasher) uint64(v uint64) {
-	p.uint32(uint32(v))
-	p.uint32(uint32(v >> 32))
-}
+func (p *hasher) uint32(v uint32) { binary.LittleEndian.PutUint32(p.block(4), v) }
+
+func (p *hasher) uint64(v uint64) { binary.LittleEndian.PutUint64(p.block(8), v) }
 
 func (p *hasher) float32s(v []float32) {
 	for _, x := range v {

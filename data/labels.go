@@ -194,7 +194,10 @@ var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows
 // the label only if that is short and printable, and not binary content.
 func (l *Labels) Class(label string) (int32, error) {
-	class, ok := l.class[canonical(label)]
+	class, ok := l.class[label] // a key is its own canonical form
+	if !ok {
+		class, ok = l.class[canonical(label)]
+	}
 	if ok {
 		return class, nil
 	}

@@ -137,7 +137,7 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		}
 		p.file, p.line = file, 0
 		before := p.set.Len()
-		p.set.Train = before
+		p.set.Train, p.kept = before, len(p.set.Index)
 		if err := p.parseFile(); err != nil {
 			return nil, err
 		}
@@ -156,6 +156,7 @@ func (p *parser) parseFile() error {
 		return err
 	}
 	defer f.Close()
+	p.open = f
 	watched, finish := report.Reading(p.progress, f)
 	defer finish()
 	in, err := unpacked(p.file, f, watched)
@@ -199,7 +200,9 @@ type parser struct {
 	saturate  bool
 	progress  io.Writer
 
-	spill []byte // holds a line that is longer than the reader's buffer
+	open  *os.File // the file that is read, or nil
+	kept  int      // number of entries of an earlier file
+	spill []byte   // holds a line that is longer than the reader's buffer
 	limit memory.Limit
 	left  int64 // remaining bytes that the rows may use
 }

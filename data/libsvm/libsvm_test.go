@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -363,45 +362,42 @@ func TestParseFile(t *testing.T) {
 	}
 }
 
-// The short parser, where it answers, is strconv's.
+// Numbers are rounded once, whether decimal.Float32 reads them or leaves them to strconv.
 func TestNumbersAreRoundedOnce(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	texts := []string{
-		"0", "-0", "+0.0", "1", "0.18257", "16777217", "16777219", "33554433.0", // half-way
-		"1.00000005960464", "1.00000017881393", "0.000000000000001", "999999999999999",
-		"9007199254740993", "123456789012345678901234567890", "1e-45", "1e-46", "3.4028235e38",
-		"1.17549435e-38", "0.1e-37", "1e10", "1E+2",
-	}
-	for range 20_000 {
-		v := math.Float32frombits(random.Uint32())
-		if v != v || math.IsInf(float64(v), 0) {
-			continue
-		}
-		next := math.Nextafter32(v, 0)
-		texts = append(texts,
-			strconv.FormatFloat(float64(v), 'g', -1, 32),
-			strconv.FormatFloat((float64(v)+float64(next))/2, 'g', 9+random.IntN(9), 64),
-			strconv.FormatFloat(random.NormFloat64(), 'f', random.IntN(15), 64),
-			strconv.FormatFloat(float64(1<<24+random.IntN(1<<24))+0.5, 'f', 1+random.IntN(6), 64))
-	}
-	short := 0
-	for _, text := range texts {
+	for _, text := range []string{
+		"0.18257", "16777217", "16777219", "33554433.0", "1.00000005960464", "1.00000017881393", // half-way
+		"9007199254740993", "123456789012345678901234567890", "1e-45", "3.4028235e38", "1.17549435e-38", "0.1e-37", "1E+2",
+	} {
 		want, err := strconv.ParseFloat(text, 32)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := parseShort([]byte(text))
-		if ok {
-			short++
-		} else if got, err = parseFloat([]byte(text)); err != nil {
-			t.Error(err)
-		}
-		if math.Float32bits(got) != math.Float32bits(float32(want)) {
-			t.Errorf("%s is read as %v (short: %v), want %v", text, got, ok, float32(want))
+		if got := mustParse(t, "0 1:"+text+"\n1 1:-"+text+"\n").Value; got[0] != float32(want) || got[1] != -float32(want) {
+			t.Errorf("%s is read as %v, want %v", text, got, float32(want))
 		}
 	}
-	if short < len(texts)/4 {
-		t.Errorf("only %d of %d numbers took the short way", short, len(texts))
+}
+
+// The entries of a large file are in memory once: their number is estimated from the part of the file that was
+// read. The estimate does not count the entries of an earlier file.
+func TestEntriesAreInMemoryOnce(t *testing.T) {
+	const rows, columns = 20_000, 40
+	line := ""
+	for i := range columns {
+		line += fmt.Sprintf(" %d:-0.125", i+1)
+	}
+	path := filepath.Join(t.TempDir(), "large.libsvm")
+	if err := os.WriteFile(path, []byte(strings.Repeat("0"+line+"\n1"+line+"\n", rows/2)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []string{"", path} {
+		d, err := ParseFile(path, Options{Test: test})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(d.Index); n != d.Len()*columns || float64(cap(d.Index)) > 1.1*float64(n) || cap(d.Value) != cap(d.Index) {
+			t.Errorf("%d entries, room for %d and %d", n, cap(d.Index), cap(d.Value))
+		}
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/unpack"
 )
 
 // row parses a line and appends its row, if there is one, to the data set.
@@ -34,6 +36,9 @@ func (p *parser) row(line []byte) error {
 			return p.fault(start, "index %d after %d: indices must increase", p.shown(index), p.shown(prev))
 		}
 		if prev = index; value != 0 {
+			if len(d.Index) == cap(d.Index) {
+				p.grow()
+			}
 			d.Index = append(d.Index, int32(index-1))
 			d.Value = append(d.Value, value)
 		}
@@ -45,6 +50,21 @@ func (p *parser) row(line []byte) error {
 	}
 	return p.fits()
 }
+
+// grow makes room for further entries. While entries move to a larger slice, they are in memory twice, so they
+// should move while they are few.
+func (p *parser) grow() {
+	d := p.set
+	have := len(d.Index)
+	room := 256 + have/4
+	if all := unpack.Expected(p.open, have-p.kept); all < float64(p.left)/(4*entryBytes) {
+		room = max(room, p.kept+int(all)-have)
+	}
+	d.Index, d.Value = grown(d.Index, room), grown(d.Value, room)
+}
+
+// grown returns s with exactly so much room for further elements.
+func grown[E any](s []E, room int) []E { return append(make([]E, 0, len(s)+room), s...) }
 
 // The bytes of a row (label and offset) and of an entry.
 const rowBytes, entryBytes = 12, 8
@@ -94,7 +114,7 @@ func (p *parser) entry(text []byte, at int) (index int, value float32, err error
 	if i == 0 || i == len(text) || text[i] != ':' || index < 1 || index > p.maxIndex {
 		return 0, 0, p.badIndex(text, at)
 	}
-	value, ok := parseShort(text[i+1:])
+	value, ok := decimal.Float32(text[i+1:])
 	if !ok {
 		if value, err = parseFloat(text[i+1:]); err != nil && !(p.saturate && err == errRange) {
 			return 0, 0, p.fault(at+i+1, "the value %w", err)

@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/decimal"
 	"proactivedp/internal/message"
 	"proactivedp/internal/unpack"
 )
@@ -383,12 +384,13 @@ var ErrNoNumber = errors.New("must be a finite decimal number in the range of fl
 
 // take appends the features of a field. Its errors do not show the field, because it belongs to a
 // record.
-func (k column) take(to []float32, field string) ([]float32, error) {
+func (k *column) take(to []float32, field []byte) ([]float32, error) {
+	isField := func(text string) bool { return text == string(field) } // without a copy
 	switch k.kind {
 	case ignored:
 		return to, nil
 	case oneOf, ordered:
-		at := slices.Index(k.values, field)
+		at := slices.IndexFunc(k.values, isField)
 		if at < 0 {
 			at = k.others
 		}
@@ -404,27 +406,33 @@ func (k column) take(to []float32, field string) ([]float32, error) {
 		to[whole+at] = 1
 		return to, nil
 	}
-	if k.filled && (field == "" || slices.Contains(k.values, field)) {
+	if k.filled && (len(field) == 0 || slices.ContainsFunc(k.values, isField)) {
 		return append(to, k.missing), nil
 	}
+	if k.kind != date && k.numbers == "" {
+		if v, ok := decimal.Float32(field); ok {
+			return append(to, k.scaled(v)), nil
+		}
+	}
+	text := string(field)
 	var v float32
 	var ok bool
 	if k.kind == date {
-		v, ok = k.days(field, k.layout)
+		v, ok = k.days(text, k.layout)
 	} else {
-		v, ok = k.number(field)
+		v, ok = k.number(text)
 	}
 	switch {
 	case ok:
 		return append(to, v), nil
 	case k.others >= 0:
 		return append(to, k.missing), nil
-	case field == "":
+	case text == "":
 		return to, fmt.Errorf("is empty, %w", ErrNoNumber)
 	case k.kind == date:
 		return to, fmt.Errorf("must be a date written like %s", k.since.Format(k.layout))
 	}
-	return to, fmt.Errorf("%w%s", ErrNoNumber, k.numbers.hint(field))
+	return to, fmt.Errorf("%w%s", ErrNoNumber, k.numbers.hint(text))
 }
 
 // number reads a number as a feature.
@@ -442,8 +450,13 @@ func (k column) number(field string) (float32, bool) {
 	if err != nil || v-v != 0 || strings.ContainsAny(field, "xX_") {
 		return 0, false
 	}
+	return k.scaled(float32(v)), true
+}
+
+// scaled returns the feature that a number becomes.
+func (k *column) scaled(v float32) float32 {
 	if k.kind == logged {
-		v = symmetricLog(v)
+		return float32(symmetricLog(float64(v)))
 	}
-	return float32(v), true
+	return v
 }

@@ -216,7 +216,7 @@ func FuzzColumns(f *testing.F) {
 		}
 		for name, k := range c.kinds {
 			for _, value := range k.values {
-				if to, err := k.take(nil, value); err != nil || len(to) != len(k.features(name)) {
+				if to, err := k.take(nil, []byte(value)); err != nil || len(to) != len(k.features(name)) {
 					t.Errorf("value %q of %q: %v, %v", value, name, to, err)
 				}
 			}

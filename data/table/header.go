@@ -17,12 +17,15 @@ func (p *parser) names(in *bufio.Reader) error {
 	if err := p.validHeader(); err != nil {
 		return err
 	}
-	if last := len(p.fields) - 1; last > 0 && p.fields[last] == "" {
+	if last := len(p.fields) - 1; last > 0 && len(p.fields[last]) == 0 {
 		p.fields, p.ending = p.fields[:last], true
 	} else {
 		p.ending = false
 	}
-	p.header = slices.Clone(p.fields)
+	p.header = make([]string, len(p.fields))
+	for i, name := range p.fields {
+		p.header[i] = string(name)
+	}
 	if !p.NoHeader && p.HeaderLine == 0 && !slices.ContainsFunc(p.header, func(name string) bool { return !p.isNumber(name) }) {
 		return p.fault("the first line has only numbers, must name the columns: if it is a record, --no-header names the " +
 			"columns 1, 2, …; if these are names, --header-line 1 says so")
@@ -92,7 +95,7 @@ func (p *parser) number() {
 			skipped = true
 			n++
 		}
-		p.fields[i] = strconv.Itoa(n)
+		p.fields[i] = strconv.AppendInt(nil, int64(n), 10)
 	}
 }
 
@@ -154,14 +157,14 @@ func (p *parser) maybeRecord() bool {
 
 // labelLine returns the number of one of the next lines that has the name of the labels, or 0.
 func (p *parser) labelLine(in *bufio.Reader) int {
-	header, at := p.header, p.line
-	defer func() { p.fields, p.line = header, at }()
+	at := p.line
+	defer func() { p.line = at }()
 	const lines = 10
 	for range lines {
 		if p.record(in) != nil {
 			return 0
 		}
-		if p.Label != "" && slices.Contains(p.fields, p.Label) {
+		if p.Label != "" && slices.ContainsFunc(p.fields, func(name []byte) bool { return string(name) == p.Label }) {
 			return p.line
 		}
 	}

@@ -138,15 +138,20 @@ func separator(text []byte) (line string, comma rune) {
 	return line, ','
 }
 
-// split splits a record into fields.
+// split splits a record, which is in p.spill, into fields.
 func (p *parser) split(text []byte, quotes int) error {
 	p.fields = p.fields[:0]
 	switch {
 	case quotes == 0 && p.comma == ' ':
-		p.fields = append(p.fields, strings.Fields(string(text))...)
+		for field := range bytes.FieldsSeq(text) {
+			p.fields = append(p.fields, field)
+		}
 	case quotes == 0:
-		for field := range strings.SplitSeq(string(text), string(p.comma)) {
-			p.fields = append(p.fields, strings.TrimSpace(field))
+		comma := []byte(string(p.comma))
+		for more := true; more; {
+			var field []byte
+			field, text, more = bytes.Cut(text, comma)
+			p.fields = append(p.fields, bytes.TrimSpace(field))
 		}
 	default:
 		r := csv.NewReader(bytes.NewReader(text))
@@ -159,9 +164,12 @@ func (p *parser) split(text []byte, quotes int) error {
 			return p.fault("%w (a double quote in a field must be written twice, and the field must be in double quotes)",
 				err)
 		}
+		p.spill = p.spill[:0] // the fields are not longer than the record
 		for i, field := range fields {
 			if p.comma != ' ' || field != "" || i < len(fields)-1 { // blanks may end a line
-				p.fields = append(p.fields, strings.TrimSpace(field))
+				whole := len(p.spill)
+				p.spill = append(p.spill, strings.TrimSpace(field)...)
+				p.fields = append(p.fields, p.spill[whole:])
 			}
 		}
 	}
@@ -189,7 +197,7 @@ func headed(text string) (*csv.Reader, []string, error) {
 // validHeader returns an error if a name is not UTF-8.
 func (p *parser) validHeader() error {
 	for i, name := range p.fields {
-		if !utf8.ValidString(name) {
+		if !utf8.Valid(name) {
 			return p.fault("the name of column %d is not UTF-8, must be", i+1)
 		}
 	}

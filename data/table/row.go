@@ -1,16 +1,14 @@
 package table
 
 import (
-	"io"
-	"strings"
-
 	"proactivedp/data"
 	"proactivedp/internal/memory"
+	"proactivedp/internal/unpack"
 )
 
 // row adds a row.
 func (p *parser) row() error {
-	if n := len(p.header); p.ending && len(p.fields) == n+1 && p.fields[n] == "" {
+	if n := len(p.header); p.ending && len(p.fields) == n+1 && len(p.fields[n]) == 0 {
 		p.fields = p.fields[:n]
 	}
 	if len(p.fields) != len(p.header) {
@@ -28,11 +26,11 @@ func (p *parser) row() error {
 		field := p.fields[i]
 		var err error
 		if i == p.label && p.Target != nil {
-			target, err = p.target(field)
+			target, err = p.target(string(field))
 		} else if i == p.label {
-			class, err = p.class(field)
+			class, err = p.class(string(field))
 		} else if i == p.person {
-			if field == "" {
+			if len(field) == 0 {
 				err = p.fault("column %q: the field is empty, must say whose record it is: records without a name may all be "+
 					"of one person", p.header[i])
 			}
@@ -55,12 +53,12 @@ func (p *parser) row() error {
 			p.set.Targets.Value = append(p.set.Targets.Value, target)
 		}
 		if p.person >= 0 {
-			p.set.Person = append(p.set.Person, data.PersonOf(p.fields[p.person]))
+			p.set.Person = append(p.set.Person, data.PersonOf(string(p.fields[p.person])))
 		}
 		if p.Kept != nil {
 			row := make([]string, len(p.keeps))
 			for j, i := range p.keeps {
-				row[j] = strings.Clone(p.fields[i]) // not the whole line
+				row[j] = string(p.fields[i])
 				p.text += int64(len(row[j])) + bytesOfField
 			}
 			p.Kept.Rows = append(p.Kept.Rows, row)
@@ -90,13 +88,6 @@ func (p *parser) within(need int64) error {
 	return nil
 }
 
-// The memory for the numbers of a file exceeds their estimated number by the part spare. The estimate is made
-// when enoughRead bytes were read: some of them are still in buffers.
-const (
-	spare      = 0.05
-	enoughRead = 4 << 20
-)
-
 // grow makes room for the numbers of a row. While the numbers move, they are in memory twice, so they should
 // move while they are few. The part of the file that was read shows how many there will be; memory that is
 // never used takes no space. If the size of the file is not known, there is room for a quarter more,
@@ -107,14 +98,9 @@ func (p *parser) grow() error {
 		return nil
 	}
 	room := have + have/4 + 16*row
-	if info, err := p.open.Stat(); err == nil && info.Mode().IsRegular() {
-		if read, err := p.open.Seek(0, io.SeekCurrent); err == nil && read >= enoughRead {
-			kept := p.set.Train * row // the numbers of an earlier file
-			all := float64(have-kept) * float64(info.Size()) / float64(read) * (1 + spare)
-			if all < float64(p.left)/4 {
-				room = max(room, kept+int(all))
-			}
-		}
+	kept := p.set.Train * row // the numbers of an earlier file
+	if all := unpack.Expected(p.open, have-kept); all < float64(p.left)/4 {
+		room = max(room, kept+int(all))
 	}
 	if err := p.within(int64(4 * (cap(p.value) + have + row))); err != nil {
 		return err

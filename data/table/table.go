@@ -181,7 +181,7 @@ type parser struct {
 	unkept int      // number of rows that were read only for errors
 	set    *data.Dataset
 	value  []float32
-	fields []string
+	fields [][]byte // of the current record, in spill
 	spill  []byte
 	limit  memory.Limit
 	left   int64
