@@ -226,7 +226,11 @@ func learningEpsilon(r claim.Report) string {
 }
 
 func (l *LearningCurve) table() [][]string {
-	rows := [][]string{{"data", "model", "seed", "grad_computations", "accuracy"}}
+	value := "accuracy" // also of other metrics of classes, as programs know it
+	if train.IsRegression(l.Spec.Model) {
+		value = l.Spec.MetricName()
+	}
+	rows := [][]string{{"data", "model", "seed", "grad_computations", value}}
 	for i := range l.Seeds {
 		for _, at := range l.Points {
 			rows = append(rows, []string{l.Spec.Data, l.Spec.Model, strconv.FormatUint(l.Spec.Seed+uint64(i), 10),

@@ -209,11 +209,16 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 		float64(p.Test.Len())*gradient/3, work, nil // a forward pass is about a third of a gradient
 }
 
-// evidence says why scatter is the first head.
+// evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
 // ByEvidence says that a head is chosen by the committed results and not by proxies.
-func (h Head) ByEvidence() string { return fmt.Sprintf("the model is %v, %s", h, evidence) }
+func (h Head) ByEvidence() string {
+	if h.Model != train.Softmax {
+		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)
+	}
+	return fmt.Sprintf("the model is %v, %s", h, evidence)
+}
 
 // ComparedText says which head was chosen, and why. metric is the metric of the accuracies, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {

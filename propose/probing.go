@@ -66,7 +66,7 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 		what = "the synthetic data set " + probe
 	}
 	return fmt.Sprintf("proxies used %s, not %s: of the latter only the number of records, features and classes "+
-		"was used. Accuracies are those of %s: a good step size carries over to another set, an "+
+		"was used, and how long its gradients take. Accuracies are those of %s: a good step size carries over to another set, an "+
 		"accuracy does not",
 		what, data, probe)
 }

@@ -147,11 +147,11 @@ func TestOwnMechanismsAreChecked(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Own = []dp.Mechanism{c.Mechanism} }, "number of own mechanisms = 1, must be 4, one for each client"},
-		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes, batches, sampling, adjacency and"},
-		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, batches, sampling, adjacency and exactness must"},
-		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, batches, sampling, adjacency and"},
-		{own(func(c *Config) { c.Own[1].Batches = 2 }), "client 1: sizes, batches, sampling, adjacency and exactness must"},
-		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: sizes, batches, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[2].Sizes = dp.ConstantSizes(7) }), "client 2: sizes, batches, group, sampling, adjacency and"},
+		{own(func(c *Config) { c.Own[1].Sizes = nil }), "client 1: sizes, batches, group, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[0].Sampling = dp.FixedSize }), "client 0: sizes, batches, group, sampling, adjacency and"},
+		{own(func(c *Config) { c.Own[1].Batches = 2 }), "client 1: sizes, batches, group, sampling, adjacency and exactness must"},
+		{own(func(c *Config) { c.Own[2].Exact = true }), "client 2: sizes, batches, group, sampling, adjacency and exactness must"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 7 }), "client 3: sample size = 8"},
 		{own(func(c *Config) { c.Own[3].DatasetSize = 77 }), "client 3 holds 480 records, its mechanism accounts for " +
 			"N = 77"},

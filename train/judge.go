@@ -140,7 +140,8 @@ type Regression struct {
 func (r *Regression) beats() bool { return r.R2 != nil && *r.R2 > 0 }
 
 // RegressionWarning is the warning about a model of regression that has learnt nothing.
-const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows"
+const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows; narrower " +
+	"--target-bounds or a smaller --learning-rate may help"
 
 // writeText writes the errors, those of the best constants, and a warning if the model is not better.
 func (r *Regression) writeText(w io.Writer) error {

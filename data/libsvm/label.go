@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map"
+const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map; a number to learn needs --model linear"
 
 // label stores a row's label as it is in the file. finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {

@@ -207,8 +207,12 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, fmt.Errorf("--%s is missing, must give LOW,HIGH, the bounds of the numbers to learn: they are public, "+
 			"and not found in the data", TargetFlag))
 	case kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil:
-		errs = append(errs, fmt.Errorf("--label-map is missing, must say which labels this %s file has, such as no,yes "+
-			"or 0..9: that is public, and not found in the data", kind))
+		text := fmt.Sprintf("--label-map is missing, must say which labels this %s file has, such as no,yes or 0..9: that is "+
+			"public, and not found in the data", kind)
+		if cmd.Flags().Lookup(TargetFlag) != nil {
+			text += "; to learn a number, such as a price, give --model linear and --" + TargetFlag + " LOW,HIGH"
+		}
+		errs = append(errs, errors.New(text))
 	}
 	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
 	if o.outside != "" && o.normalise == "" && o.target == "" {

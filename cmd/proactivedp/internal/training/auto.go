@@ -163,7 +163,8 @@ simulations, and --seed-from-os needs a folder. --save writes the model, for pre
 
 On images proxies compare softmax regression on --features scatter with the usual network
 of the data set, unless --model or --features says which to use. The strategy paper has the
-paper's network. Proxies do not look at your own file, which has softmax and scatter.
+paper's network. Proxies do not look at your own file, which gets scatter, with softmax
+unless --model says otherwise.
 
 The whole budget is spent in one stage, unless --stages asks for more or the utility graph
 of a named set says that less is enough. The utility graph sees its data without noise, so
