@@ -1,6 +1,8 @@
 package table
 
 import (
+	"encoding/csv"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -87,6 +89,34 @@ func TestQuotedLines(t *testing.T) {
 		if _, err := ParseFile(written(t, "f.csv", text+more), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %s", more, err, want)
 		}
+	}
+}
+
+// Records that splitQuoted splits have the fields that package csv reads.
+func TestSplitQuoted(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	tokens := []string{`"`, `""`, ",", ",", ",", " ", "\t", "\u00a0", "1", `"x"`, `"a,b"`, "\"a\nb\"", "\xff"}
+	split := 0
+	for range 20_000 {
+		text := ""
+		for range 1 + random.IntN(9) {
+			text += tokens[random.IntN(len(tokens))]
+		}
+		p := &parser{comma: []rune{',', '\t'}[random.IntN(2)]}
+		if !strings.Contains(text, `"`) || !p.splitQuoted([]byte(text)) {
+			continue
+		}
+		split++
+		r := csv.NewReader(strings.NewReader(text))
+		r.Comma, r.TrimLeadingSpace = p.comma, p.comma == ','
+		want, err := r.Read()
+		trim(want)
+		if err != nil || !slices.EqualFunc(p.fields, want, func(a []byte, b string) bool { return string(a) == b }) {
+			t.Errorf("%q is %q, want %q, %v", text, p.fields, want, err)
+		}
+	}
+	if split < 1000 {
+		t.Errorf("%d records were split", split)
 	}
 }
 

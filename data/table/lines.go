@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"proactivedp/internal/unpack"
@@ -153,8 +154,14 @@ func (p *parser) split(text []byte, quotes int) error {
 			field, text, more = bytes.Cut(text, comma)
 			p.fields = append(p.fields, bytes.TrimSpace(field))
 		}
+	case p.comma != ' ' && p.splitQuoted(text):
 	default:
-		r := csv.NewReader(bytes.NewReader(text))
+		p.fields = p.fields[:0]
+		if p.quoted == nil {
+			p.quoted = bufio.NewReader(nil)
+		}
+		p.quoted.Reset(bytes.NewReader(text))
+		r := csv.NewReader(p.quoted)                           // which would make a buffer for each record
 		r.Comma, r.TrimLeadingSpace = p.comma, p.comma != '\t' // which is a space, too
 		fields, err := r.Read()
 		if err != nil {
@@ -177,6 +184,30 @@ func (p *parser) split(text []byte, quotes int) error {
 		return p.fault("%d columns, must be at most %d", len(p.fields), MaxColumns)
 	}
 	return nil
+}
+
+// splitQuoted splits a record in which each quoted field is a whole field without a double quote in it. It returns
+// false for others, which package csv reads or refuses.
+func (p *parser) splitQuoted(text []byte) bool {
+	comma := []byte(string(p.comma))
+	for more := true; more; {
+		if p.comma != '\t' { // which is a space, too
+			text = bytes.TrimLeftFunc(text, unicode.IsSpace)
+		}
+		var field []byte
+		if bytes.HasPrefix(text, quote) {
+			if field, text, more = bytes.Cut(text[1:], quote); !more {
+				return false
+			}
+			if text, more = bytes.CutPrefix(text, comma); !more && len(text) > 0 {
+				return false
+			}
+		} else if field, text, more = bytes.Cut(text, comma); bytes.IndexByte(field, quote[0]) >= 0 {
+			return false
+		}
+		p.fields = append(p.fields, bytes.TrimSpace(field))
+	}
+	return true
 }
 
 // headed returns the header of a CSV text, whose fields may be separated as in [ParseFile], and a

@@ -22,6 +22,7 @@
 package table
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -183,6 +184,7 @@ type parser struct {
 	value  []float32
 	fields [][]byte // of the current record, in spill
 	spill  []byte
+	quoted *bufio.Reader // of a record with fields in quotes
 	limit  memory.Limit
 	left   int64
 }
