@@ -44,9 +44,9 @@ func oneRunSetting() setting {
 	}
 }
 
-// oneRun trains once and guesses for each canary whether it was in the data. In the bound, δ counts
-// once for every canary (see guesses.pValue). Therefore δ is so small that it takes at most a tenth
-// of the level.
+// oneRun trains once and guesses for each canary whether it was in the data. The p-value of the
+// guesses has a term of at most 2·canaries·δ (see guesses.pValue). So δ is chosen so small that this term is
+// at most a tenth of the significance level.
 func oneRun(ctx context.Context, o *Options, level float64) (Finding, error) {
 	start := time.Now()
 	s := oneRunSetting()

@@ -11,7 +11,7 @@
 // pdp.RUN.up.CLIENT.ROUND.CHUNK. A stream keeps these messages in files, and refuses a second
 // message of a subject while it has the first.
 //
-// Short updates are sent twice: directly to the server, as pdp.RUN.early.CLIENT.ROUND.0, and a
+// Updates of at most 16 KiB are sent twice: directly to the server, as pdp.RUN.early.CLIENT.ROUND.0, and a
 // little later to the stream, many in one message.
 //
 // The server publishes v̂_k as pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in
@@ -29,11 +29,13 @@
 //     compute in the meantime share the next flush, and also the next message if they are short.
 //  2. It sends the update. After a restart it sends the same bytes again and computes the next
 //     round, never one that is in the journal.
-//  3. The server folds the update, that is, reads and applies it. It takes an update of one message
-//     directly, before the stream has it. It takes other updates from the stream, and also those
-//     that came while it was away. sim.Server drops an update that it already has.
+//  3. The server folds the update, that is, reads and applies it. An update that fits into one
+//     message reaches it at once, before the stream has stored it. The server reads all others from
+//     the stream, and also those that were sent while it was away. sim.Server drops an update that
+//     it already has.
 //  4. From time to time the server saves its state and flushes it to disk.
-//  5. It sends clients the rounds that the saved state covers. Their journals forget these rounds.
+//  5. It tells each client how many of its first rounds are in the saved state. The client's journal
+//     then forgets them.
 //  6. It deletes the messages of these rounds from the stream.
 //
 // So nobody needs the broker to keep the messages that it has acknowledged. A server that starts

@@ -199,9 +199,9 @@ type Partition string
 
 // The partitions.
 const (
-	// Replicate gives every client the whole training set, as the paper does: it replaces each
-	// client's own data set of N_c rows. Every client then uses each record, and its privacy pays
-	// for the rounds of all clients.
+	// Replicate gives every client the whole training set, as in the paper's experiments, instead of a
+	// separate part for each client. So every client uses every record, and the ε of a record counts
+	// the rounds of all clients.
 	Replicate Partition = "replicate"
 	// Shard deals the rows at random into disjoint parts of equal size. Up to clients-1 remaining
 	// rows are not used.

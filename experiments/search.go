@@ -1,5 +1,5 @@
-// This file finds the settings of networks that the paper does not give, the model's variant and the
-// step size. Its trainings are judged by records held out of the training set.
+// This file searches a grid for two settings of networks that the paper leaves open: the variant of the
+// model and the step size (η₀ and β). Each training is judged by records held out of the training set.
 //
 //	spec := experiments.PaperSearch("", "mnist")
 //	…

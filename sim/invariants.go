@@ -111,7 +111,7 @@ func (v *Virtual) assertAwake(c *Client) {
 	assert(!c.CanBegin(), InvariantWakeUp, "client %d waits at round %d with v̂_%d", c.id, c.state.i, c.state.k)
 }
 
-// assertLetGo checks a vector after one reader has released it. It overwrites a free one, so that
+// assertLetGo checks a vector after one reader has released it. It overwrites a vector that no reader has any more, so that
 // nobody can take its content for a model.
 func (v *Vector) assertLetGo(left int32) {
 	assert(left >= 0, InvariantReaders, "a vector was released %d times too often", -left)

@@ -76,8 +76,8 @@ type ownRow struct {
 	Auto     []float64
 }
 
-// difference returns by how many points auto is more accurate than the plain stage: the mean over seeds,
-// the least and the largest value.
+// difference returns the test accuracy of auto minus that of one training with the whole budget (Plain), in
+// percentage points: the mean, the least and the largest over the seeds.
 func (r ownRow) difference() (mean, least, most float64) {
 	var d []float64
 	for i := range r.Plain {

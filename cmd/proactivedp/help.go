@@ -50,8 +50,9 @@ func groupCommands(root *cobra.Command) {
 // lists those of shortHelp, and --help-all lists all of them in groups.
 const manyFlags = 25
 
-// shortHelp has, by the name of a command with many flags, the flags that its help lists, in this
-// order. Flags that the command does not have are skipped.
+// shortHelp maps the name of each command with more than manyFlags flags to the flags that its --help lists, in
+// this order. The shared lists ownData and trained may name flags that a command does not have. Those are
+// skipped.
 var shortHelp = map[string]string{
 	"train":   trained + " seed seeds out save checkpoint resume plan dry-run json statement help",
 	"host":    trained + " seed plan dry-run listen broker dir keys creds json help",

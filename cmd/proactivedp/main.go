@@ -129,8 +129,8 @@ func statusOf(err error) int {
 // waiting lists the commands that wait for other processes. They print themselves what they wait for.
 var waiting = []string{"serve", "ask", "host", "join", "worker", "status"}
 
-// checkedWriter remembers the first error of writing. It clears the screen's line, which may be on the same
-// terminal.
+// checkedWriter remembers the first error of writing. Before each write it removes the line by which screen
+// shows on stderr that the command works, because both may go to the same terminal.
 type checkedWriter struct {
 	w      io.Writer
 	err    error

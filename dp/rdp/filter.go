@@ -259,7 +259,7 @@ func (f *Filter) Remaining(ctx context.Context, e dp.Event) (int, error) {
 	return n, context.Cause(ctx)
 }
 
-// with returns the sums of divergences, by order, after the events are added to those that were let
+// with returns the sum of divergences for each Rényi order after the events are added to those that were let
 // through.
 func (f *Filter) with(ctx context.Context, events []dp.Event) ([]float64, error) {
 	r, b, err := Accountant{}.release(events, nil)

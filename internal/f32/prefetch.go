@@ -8,7 +8,7 @@ import (
 	"proactivedp/internal/cpu"
 )
 
-// prefetch asks the processor to load rows of x into the cache. Rows are row elements apart and
+// prefetch asks the processor to load rows of x into the cache. Consecutive rows begin row elements apart and
 // width elements long. It changes nothing.
 func prefetch[T float32 | float64](x []T, row, rows, width int) {
 	if class > cpu.Portable {

@@ -37,7 +37,7 @@ type Row struct {
 	Epsilon             float64
 }
 
-// Accountants returns the results of every library for every setting.
+// Accountants returns the rows of accountants.csv: for each setting, the ε that each public library computes.
 func Accountants() ([]Row, error) {
 	var rows []Row
 	err := each(accountants, func(f fields) {
@@ -58,7 +58,7 @@ type Noise struct {
 	Sigma, Achieved   float64
 }
 
-// Noises returns the results of every library for every budget.
+// Noises returns the rows of calibrate.csv: for each budget, the noise multiplier that each public library found.
 func Noises() ([]Noise, error) {
 	var rows []Noise
 	err := each(calibrate, func(f fields) {

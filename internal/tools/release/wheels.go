@@ -179,7 +179,8 @@ func (t target) parts(dir, version string, program []byte) ([]part, error) {
 	return parts, nil
 }
 
-// zipped returns an archive of the files, whose bytes depend only on them.
+// zipped returns a ZIP archive of the files. The same files in the same order give the same bytes: the archive
+// has a fixed date.
 func zipped(parts []part) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
