@@ -97,7 +97,7 @@ explore: ## Check small runs in every order of their events, and count the state
 	$(GO) run ./cmd/explore
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
-	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
+	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
 	$(RACE) ./propose -run '^TestInfeasible$$'
 	$(RACE) ./cmd/proactivedp -run '$(RACED)'
 
