@@ -273,7 +273,7 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 		}
 		d, err := table.ParseFile(f.data, o)
 		if f.column == "" && errors.Is(err, table.ErrOtherColumns) {
-			err = fmt.Errorf("%w (--label-column names the column that has the labels, if there is one)", err)
+			err = fmt.Errorf("%w (--label-column names the column that has the labels, if there is one; --keep carries any other column over)", err)
 		}
 		return d, f.column != "", err
 	}
