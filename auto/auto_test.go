@@ -297,7 +297,7 @@ func TestOutOfReachIsRefusedFirst(t *testing.T) {
 		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, must be refused with %q", err, c.want)
 		}
-		if _, err := os.Stat(filepath.Join(dir, journalFile)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, JournalFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("there is a journal: %v", err)
 		}
 	}
@@ -352,7 +352,7 @@ func TestStoppedLoopGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, journalFile))
+		text, err := os.ReadFile(filepath.Join(dir, JournalFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,9 +42,9 @@ type JournalTask struct {
 	End string `json:"end,omitempty"`
 }
 
-// journalFile is the name of the journal's file. maxJournal is its largest size in bytes.
+// JournalFile is the name of the journal's file. maxJournal is its largest size in bytes.
 const (
-	journalFile = "journal.json"
+	JournalFile = "journal.json"
 	maxJournal  = 64 << 20
 )
 
@@ -60,8 +60,8 @@ const journalVersion = 2
 
 // readJournal reads the journal of a folder. It returns nil if nothing was run there.
 func readJournal(dir string) (*Journal, error) {
-	path := filepath.Join(dir, journalFile)
-	text, err := bounded.Within(dir, journalFile, maxJournal)
+	path := filepath.Join(dir, JournalFile)
+	text, err := bounded.Within(dir, JournalFile, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, checkNew(dir)
 	}
@@ -82,7 +82,7 @@ func checkNew(dir string) error {
 	if err != nil || len(models) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s is missing, which records what %s has cost: restore it, or give another folder", filepath.Join(dir, journalFile), models[0])
+	return fmt.Errorf("%s is missing, which records what %s has cost: restore it, or give another folder", filepath.Join(dir, JournalFile), models[0])
 }
 
 // parseJournal reads a journal. It refuses one that is damaged or contradicts itself.
@@ -125,7 +125,7 @@ func (j *Journal) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, journalFile), func(w io.Writer) error {
+	return files.Write(filepath.Join(dir, JournalFile), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})

@@ -22,7 +22,7 @@ func TestFoldersOfLoopsHaveNoLinks(t *testing.T) {
 	}
 	model := fmt.Sprintf(modelFile, 0)
 	for name, read := range map[string]func(dir string) error{
-		journalFile: func(dir string) error { _, err := readJournal(dir); return err },
+		JournalFile: func(dir string) error { _, err := readJournal(dir); return err },
 		secretFile:  func(dir string) error { _, err := readSecret(dir, "root"); return err },
 		model:       func(dir string) error { _, err := readModel(filepath.Join(dir, model)); return err },
 	} {

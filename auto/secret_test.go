@@ -78,7 +78,7 @@ func TestSecretOfAStage(t *testing.T) {
 			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("the secret has mode %v (%v), must be for its owner alone", info.Mode(), err)
 			}
-			journal, err := os.ReadFile(filepath.Join(o.Dir, journalFile))
+			journal, err := os.ReadFile(filepath.Join(o.Dir, JournalFile))
 			if err != nil || bytes.Contains(journal, bytes.TrimSpace(text)) {
 				t.Errorf("the journal holds the secret (%v)", err)
 			}

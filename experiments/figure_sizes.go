@@ -141,7 +141,10 @@ func sizesAdvice(fixed, equal []priced, rows int) string {
 	}
 	text := fmt.Sprintf("With the same σ, the costs differ by a factor of %s in ε. With the same ε, the mean of %s is between "+
 		"%s and %s. ", report.Fixed(most/least, 1), spec.MetricName(), report.Fixed(worst, 4), report.Fixed(best, 4))
-	if rows < 1 || seeds == 1 && !spec.IsAccuracy() {
+	if rows < 1 {
+		return text + "The rows that judge are not known, so no size is recommended."
+	}
+	if seeds == 1 && !spec.IsAccuracy() {
 		return text + "One seed does not show which differences are chance, so no size is recommended: use --seeds."
 	}
 	chosen := 0

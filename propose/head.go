@@ -92,6 +92,9 @@ func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compare
 	for i, h := range heads {
 		all[i].Head = h
 		c, err := newComparison(ctx, r, h, o)
+		if err == nil {
+			err = context.Cause(ctx) // measuring does not look at the context
+		}
 		if _, infeasible := isInfeasible(err); infeasible || ctx.Err() != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ type Report struct {
 	Confidence     float64      `json:"confidence"` // nominal, of the intervals
 	Spread         float64      `json:"spread"`     // standard deviation over trainings of one setting
 	Probe          Probe        `json:"probe"`
-	Proposals      []Proposal   `json:"proposals"` // best first
+	Proposals      []Proposal   `json:"proposals"` // best first; one that is listed only for its σ may be last
 	Frontier       []Point      `json:"frontier"`
 	// Compared are the models and features from which those of the proposals were chosen by [Compare], the
 	// best first, if there was a choice.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/stat"
+
 	"proactivedp/dp"
 	"proactivedp/dp/pld"
 	"proactivedp/internal/decimal"
@@ -234,10 +236,7 @@ func (p *proxies) try(ctx context.Context, all []*candidate, seeds int) error {
 func (s *searcher) trainerReport(ctx context.Context, p *proxies, found []*candidate) (*TrainerReport, error) {
 	variance := 0.0
 	for _, c := range found {
-		m := c.accuracy
-		for _, v := range c.each {
-			variance += (v - m) * (v - m) / float64((len(c.each)-1)*len(found))
-		}
+		variance += stat.Variance(c.each, nil) / float64(len(found))
 	}
 	r := &TrainerReport{Request: p.r, Trainings: len(p.results), Spread: math.Sqrt(variance), Statement: trainerStatement}
 	for _, c := range found {
@@ -252,7 +251,11 @@ func (s *searcher) trainerReport(ctx context.Context, p *proxies, found []*candi
 		if !(bound.EpsilonUpper <= p.r.Epsilon) {
 			return nil, errors.New("a setting is not certified within the target epsilon")
 		}
-		half := models.Quantile * math.Sqrt(variance*(1+1/float64(len(c.each)))+proxyBias*proxyBias)
+		bias := 0.0
+		if c.fraction < 1 {
+			bias = proxyBias
+		}
+		half := models.Quantile * math.Sqrt(variance*(1+1/float64(len(c.each)))+bias*bias)
 		r.Proposals = append(r.Proposals, TrainerProposal{
 			Rank: len(r.Proposals) + 1, Task: task, Scale: c.fraction, Seeds: c.each, Certified: bound,
 			Prediction: Prediction{Accuracy: c.accuracy, Low: max(0, c.accuracy-half), High: min(1, c.accuracy+half)},
@@ -283,7 +286,7 @@ func (r *TrainerReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\ninterval: the spread over seeds, %.4f, and the error of a proxy, without the sampling error of the "+
+	fmt.Fprintf(&text, "\ninterval: the spread over seeds, %.4f, and the error of proxies of this program's own models, without the sampling error of the "+
 		"script's held-out records\nprobes: %s (%s)\n", r.Spread, r.Statement, decimal.Many(r.Trainings, "training"))
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -7,7 +7,7 @@ import (
 	"proactivedp/trainer"
 )
 
-// A script that does not run its plan is an error, and the ledger keeps the whole cost of the plan.
+// A script that does not speak the protocol is an error.
 func Example() {
 	seed := uint64(1)
 	task := trainer.Task{
@@ -20,6 +20,6 @@ func Example() {
 		return
 	}
 	_, err = t.Public(context.Background(), task)
-	fmt.Println(err != nil)
-	// Output: true
+	fmt.Println(task.Validate(), err != nil)
+	// Output: <nil> true
 }

@@ -67,6 +67,8 @@ type Stage struct {
 const (
 	noteReported = "noise, samples, clipping norm and steps are as reported by the script that trained, which this program " +
 		"cannot verify"
+	noteSeveral = "an ε of all rounds together does not hold if a training was decided by results of earlier ones; the sum of " +
+		"their ε does, see auto --statement"
 	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
 )
 
@@ -184,8 +186,8 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	events, err := l.events()
 	text := claim.Statement(claim.PerRecord, b, events...)
 	if n := len(l.Stages); n > 1 {
-		text += fmt.Sprintf(" This ε is the sum over %d private trainings, of which training i = 1, 2, … has its ε at δ/2^i. So it "+
-			"also holds if a training was decided by the results of those before it, and its own rounds were not.", n)
+		text += fmt.Sprintf(" The assumption is only needed within each training: this ε is the sum over %d private trainings, of which training i = 1, 2, … has its ε at δ/2^i. So it "+
+			"also holds if the plan of a training was decided by the results of earlier ones.", n)
 	}
 	return claim.Noted(text, l.Notes), err
 }
@@ -355,6 +357,9 @@ func (l *Ledger) begin(task Task, key string) error {
 // note sets the notes.
 func (l *Ledger) note() {
 	l.Notes = []string{noteReported}
+	if len(l.Stages) > 1 {
+		l.Notes = append(l.Notes, noteSeveral)
+	}
 	if l.unfinished() > 0 {
 		l.Notes = append(l.Notes, noteUnfinished)
 	}

@@ -190,7 +190,7 @@ func (o *output) line() {
 		return
 	}
 	if o.lines++; o.lines > MaxLines {
-		o.fail(fmt.Errorf("must be the last: a script prints at most %d lines", MaxLines))
+		o.fail(fmt.Errorf("it is one too many: a script prints at most %d lines", MaxLines))
 		return
 	}
 	l, err := parseLine(text)

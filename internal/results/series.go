@@ -171,7 +171,7 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
 
 // sizesAtOneEpsilon returns the lowest and the highest mean accuracy in a figure of equal budgets, of the
-// sample sizes, each with the noise for one ε, and the number of seeds.
+// sample sizes, each with the noise for one ε, and the least number of seeds of one.
 func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) {
 	ends := map[string][]float64{}
 	for _, row := range t.rows {
@@ -187,9 +187,9 @@ func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) 
 	if len(ends) == 0 {
 		return 0, 0, 0, fmt.Errorf("%s: %w %s", t.figure, errNoSeries, OneEpsilon)
 	}
-	least = math.Inf(1)
+	least, seeds = math.Inf(1), math.MaxInt
 	for _, all := range ends {
-		least, most, seeds = min(least, mean(all)), max(most, mean(all)), len(all)
+		least, most, seeds = min(least, mean(all)), max(most, mean(all)), min(seeds, len(all))
 	}
 	return least, most, seeds, nil
 }

@@ -310,7 +310,9 @@ func (f *autoFlags) chooseHead(cmd *cobra.Command, source *train.Source, task *a
 	}
 	base, epsilon := task.Spec, math.Inf(1)
 	for _, c := range task.Clients {
-		epsilon, base.Delta = min(epsilon, c.Epsilon), c.Delta
+		if c.Epsilon < epsilon {
+			epsilon, base.Delta = c.Epsilon, c.Delta
+		}
 	}
 	base.Holdout, base.SeedFromOS, base.Exact = 0, false, false // proxies of public data hold out their own records
 	trials := f.trials(cmd)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
 	"proactivedp/dp"
 	"proactivedp/dp/claim"
@@ -174,16 +176,15 @@ func (t *trained) WriteText(w io.Writer) error {
 	return err
 }
 
-// journalFile is the journal of auto without a trainer.
-const journalFile = "journal.json"
-
 // checkFolder refuses the folder of the other kind of auto, whose ledger would not be counted.
 func checkFolder(dir, other, is string) error {
 	if dir == "" {
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(dir, other)); err != nil {
+	if _, err := os.Lstat(filepath.Join(dir, other)); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err != nil {
+		return err
 	}
 	return fmt.Errorf("--dir = %q has the ledger of auto %s --trainer: it would not be counted here; name another folder, "+
 		"and add up the ε of both if they use the same records", dir, is)
@@ -220,7 +221,7 @@ func (f *autoFlags) runTrainer(cmd *cobra.Command) error {
 // trainerTask returns what the flags ask for.
 func (f *autoFlags) trainerTask(cmd *cobra.Command) (propose.TrainerRequest, *trainer.Trainer, error) {
 	wrong := errors.Join(f.trainer.check(cmd, "dir", "statement"), f.out.Check(),
-		checkFolder(f.dir, journalFile, "without"))
+		checkFolder(f.dir, auto.JournalFile, "without"))
 	if f.dir == "" {
 		wrong = errors.Join(wrong, errors.New("--dir is missing, must name a folder with --trainer: the cost of the private "+
 			"training is recorded there before it starts"))
