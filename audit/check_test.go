@@ -284,8 +284,8 @@ func TestSizesOfFaultsFall(t *testing.T) {
 	}
 }
 
-// The faults of random allocation and of persons are found by the check that was made for them, at smaller sizes than a
-// survey begins with.
+// The faults of random allocation and of persons are found by the checks that were made for them, most at smaller
+// sizes than a survey begins with.
 func TestFaultsOfAllocationAndPersons(t *testing.T) {
 	for _, c := range []struct {
 		fault       Fault

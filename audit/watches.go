@@ -32,7 +32,7 @@ func watches() ([]watch, error) {
 			setting: crowd(32, 224, setting{clients: 3, rounds: 4, size: 8, sigma: 1, sampling: dp.FixedSize}),
 			share:   50, least: 40,
 		},
-		{ // two clients, two epochs of four rounds, in one of which each of 64 records is
+		{ // two clients; in each of two epochs, every one of 64 records is in one of four rounds
 			name: "allocated",
 			setting: crowd(64, 192, setting{clients: 2, rounds: 8, size: 16, sigma: 0.5, sampling: dp.Allocation,
 				batches: 4}),

@@ -43,7 +43,7 @@ func ParseTargetBounds(text string) (TargetBounds, error) {
 func (b TargetBounds) Check() error {
 	if !(math.Abs(b.Low) <= math.MaxFloat32 && math.Abs(b.High) <= math.MaxFloat32 && b.Low < b.High) ||
 		b.half() == 0 || !finite(float32(1/b.half())) {
-		return fmt.Errorf("bounds of the target = %v,%v, must be LOW,HIGH in the range of float32 with LOW < HIGH", b.Low, b.High)
+		return fmt.Errorf("bounds of the target = %v,%v, must be LOW,HIGH in the range of float32 with LOW < HIGH, and not closer than 6e-39", b.Low, b.High)
 	}
 	return nil
 }

@@ -41,15 +41,15 @@ func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	return clip / (float64(norm*ClipMargin) + AutomaticGamma), true
 }
 
-// clipsAutomatically reports whether m clips automatically.
-func clipsAutomatically(m Model) bool {
+// ClipsAutomatically reports whether m clips automatically.
+func ClipsAutomatically(m Model) bool {
 	a, ok := m.(AutomaticClipper)
 	return ok && a.ClipsAutomatically()
 }
 
 // clippedTo describes how gradients are clipped, for a model that reserves a share of C for rounding.
 func clippedTo(m Bounded) string {
-	if clipsAutomatically(m) {
+	if ClipsAutomatically(m) {
 		return fmt.Sprintf("gradients g are multiplied by C/(1 + %s)/(‖g‖ + %v)", decimal.Up(m.Shade(), 2), AutomaticGamma)
 	}
 	return fmt.Sprintf("gradients are clipped to C/(1 + %s)", decimal.Up(m.Shade(), 2))

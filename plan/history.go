@@ -158,14 +158,14 @@ func (r report) checkBounds(events []dp.Event) error {
 	if !there {
 		return nil
 	}
-	var spent float64
-	if err := json.Unmarshal(epsilon, &spent); err != nil {
+	var spent *float64
+	if err := json.Unmarshal(epsilon, &spent); err != nil || spent == nil {
 		return fmt.Errorf("bounds_epsilon = %.40s, must be a number", epsilon)
 	}
 	listed := func(e dp.Event) bool {
-		return e.Other == dp.PureDP && e.Adjacency == dp.AddOrRemove && e.Epsilon >= spent
+		return e.Other == dp.PureDP && e.Adjacency == dp.AddOrRemove && e.Epsilon >= *spent
 	}
-	if spent == 0 || slices.ContainsFunc(events, listed) {
+	if *spent == 0 || slices.ContainsFunc(events, listed) {
 		return nil
 	}
 	return fmt.Errorf("bounds_epsilon = %.40s: the bounds of the columns cost this ε, which is not among the rounds: give the "+

@@ -208,3 +208,13 @@ func TestReportsListPrivateBounds(t *testing.T) {
 		}
 	}
 }
+
+// An unknown ε of private bounds is not taken for none.
+func TestBoundsEpsilonIsANumber(t *testing.T) {
+	for _, epsilon := range []string{"null", `"1"`} {
+		r := report{Config: []byte(`{"bounds_epsilon": ` + epsilon + `}`)}
+		if err := r.checkBounds(nil); err == nil || !strings.Contains(err.Error(), "bounds_epsilon = "+epsilon) {
+			t.Errorf("%s: %v", epsilon, err)
+		}
+	}
+}

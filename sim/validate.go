@@ -168,7 +168,7 @@ func (c *Config) checkPersons(client, group int) error {
 		return errors.New("group = 0, must be the largest number of records of a person: the data set has persons")
 	case group == 0:
 		return nil
-	case client > 0 && rows.Data == c.Rows[0].Data && rows.Len() == c.Rows[0].Len() && &rows.Rows[0] == &c.Rows[0].Rows[0]:
+	case client > 0 && rows.Len() > 0 && rows.Data == c.Rows[0].Data && rows.Len() == c.Rows[0].Len() && &rows.Rows[0] == &c.Rows[0].Rows[0]:
 		return nil // the rows that were checked for client 0
 	}
 	return rows.CheckPersons(group)

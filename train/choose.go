@@ -39,9 +39,7 @@ const UsualEpsilon = 1
 // For linear regression, weights must be of the right length and not only of the right direction, so m is
 // smaller: the noise of all rounds moves the model by about linearWalk, and m is at most
 // mostLinearStep/√d for d parameters. If features are in [-1, 1], an example has a norm of at most √d, so one
-// step moves no prediction by more than mostLinearStep, the range of scaled targets. On generated tables of
-// 6, 30 and 100 features, at ε of 0.5 and 3, R² was then within 0.02 of the best of 20 combinations of C and
-// m.
+// step moves no prediction by more than mostLinearStep, the range of scaled targets.
 const (
 	UsualClip       = 0.3
 	chosenWalk      = 12
@@ -230,7 +228,7 @@ func (p *Prepared) size(ctx context.Context, spec *Spec, open Open, epsilon floa
 	// A plan is for a record. A person with K records costs about K times its ε, so that the same batch sizes are good.
 	of, whom := epsilon/float64(max(spec.AtMost, 1)), ""
 	if spec.AtMost > 1 {
-		whom = fmt.Sprintf(" for a record, 1/%d of that for a person", spec.AtMost)
+		whom = fmt.Sprintf(" for a record, which is that for a person divided by %d", spec.AtMost)
 	}
 	planned, err := plan.Solve(ctx, plan.Request{N: n, Epochs: epochs, Epsilon: of, Delta: delta,
 		Clients: spec.Clients, Shared: !p.Config.Partition.Disjoint()})

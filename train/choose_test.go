@@ -80,7 +80,7 @@ func TestChoose(t *testing.T) {
 }
 
 // The step sizes on features of package scatter are those of the settings in results/mnist-scatter and
-// results/cifar10-scatter, within a factor of 1.7. A factor of 2 costs up to a point of accuracy.
+// results/cifar10-scatter, within a factor of 1.7.
 func TestUsualStepsOnScatter(t *testing.T) {
 	s := Spec{Model: Softmax, FeatureMap: "scatter:fold=no"}
 	s.Clip = s.UsualClip()

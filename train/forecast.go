@@ -60,9 +60,6 @@ const programBytes = 32 << 20
 // Forecast measures a gradient and returns the expected time and memory of Train. It does not
 // train.
 func (p *Prepared) Forecast(ctx context.Context, perf sim.Perf) (*Forecast, error) {
-	if err := p.made(); err != nil {
-		return nil, err
-	}
 	gradient, rest, err := p.Rates()
 	if err != nil {
 		return nil, err
@@ -171,6 +168,7 @@ func dataBytes(d *data.Dataset) int64 {
 	if d.Targets != nil {
 		words += len(d.Targets.Value)
 	}
+	words += len(data.PersonKey{}) / 4 * len(d.Person)
 	if d.Images != nil {
 		return 4*int64(words) + int64(len(d.Images.Pixels))
 	}

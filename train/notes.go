@@ -43,7 +43,7 @@ func (s Spec) Notes() []string {
 	whom := "a record"
 	if s.AtMost > 0 {
 		whom = "a person"
-		notes = append(notes, fmt.Sprintf("(ε, δ) is for a person: at most %s of each person are used. "+
+		notes = append(notes, fmt.Sprintf("(ε, δ) is for a person: the training uses at most %s of each person. "+
 			"A keyed hash of the person and the record picks them. Names that differ in any character are different persons. ε does not "+
 			"cover the number of records; the number of persons is not used", decimal.Many(s.AtMost, "record")))
 	}

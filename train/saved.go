@@ -273,8 +273,8 @@ func (s *Saved) check(size int64) error {
 		return err
 	}
 	if IsRegression(s.Spec.Model) != (in.Target != nil) || in.Target != nil && (len(in.Labels) > 0 || in.Map != "") {
-		return fmt.Errorf("inputs have %d labels and bounds of targets = %v, must have one of these, as the model %s needs",
-			len(in.Labels), in.Target, s.Spec.Model)
+		return fmt.Errorf("inputs have %d labels, label map = %q and bounds of targets = %v, must have labels or bounds, as the "+
+			"model %s needs", len(in.Labels), in.Map, in.Target, s.Spec.Model)
 	}
 	if in.Target != nil {
 		if err := in.Target.Check(); err != nil {

@@ -213,8 +213,8 @@ func TestContradictingModelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Saved){
-		"labels and bounds of targets": func(s *Saved) { s.Inputs.Target = &data.TargetBounds{High: 1} },
-		"as the model linear needs":    func(s *Saved) { s.Spec.Model = Linear },
+		"and bounds of targets = ":  func(s *Saved) { s.Inputs.Target = &data.TargetBounds{High: 1} },
+		"as the model linear needs": func(s *Saved) { s.Spec.Model = Linear },
 		"bounds of the target = 0,0": func(s *Saved) {
 			s.Spec.Model, s.Inputs.Labels, s.Inputs.Map, s.Inputs.Target = Linear, nil, "", new(data.TargetBounds)
 		},

@@ -413,7 +413,7 @@ func (s Spec) checkMetric() error {
 	case regression && s.Metric != "" && !metric.Regression():
 		errs = append(errs, fmt.Errorf("metric = %s is for classes, must be r2, rmse or mae with model = %q", metric, s.Model))
 	case !regression && metric.Regression():
-		errs = append(errs, fmt.Errorf("metric = %s is for model = %q, and model = %q has classes", metric, Linear, s.Model))
+		return fmt.Errorf("metric = %s is for model = %q, and model = %q has classes", metric, Linear, s.Model)
 	case !regression:
 		return nil
 	}

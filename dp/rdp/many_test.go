@@ -32,11 +32,11 @@ func TestMergedRoundsCostAtLeastTheirSum(t *testing.T) {
 			}
 			for _, alpha := range []float64{1.001, 4, 16, 400} {
 				got, want := few.divergence(t.Context(), alpha), all.divergence(t.Context(), alpha)
-				most := want * 1.36
+				limit := want * 1.36
 				if k.adjacency == dp.AddOrRemove || k.sampling == dp.FixedSize && alpha < 4 {
-					most = want * 1.03
+					limit = want * 1.03
 				}
-				if got < want*(1-1e-12) || got > most && alpha < 10 {
+				if got < want*(1-1e-12) || got > limit && alpha < 10 {
 					t.Errorf("%v, %v, span %v, order %v: %v merged, %v one by one", k.sampling, k.adjacency, span, alpha,
 						got, want)
 				}

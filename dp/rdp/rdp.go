@@ -50,7 +50,7 @@ const (
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
 // under replace-one. More than 768 different rounds cost more than their sum, see merged. At orders
-// below 10, that was at most 3 % under add-or-remove and a third under replace-one, for rates and noise
+// below 10, that was at most 3 % under add-or-remove and 36 % under replace-one, for rates and noise
 // that change by a factor of 16 and 4. All events must have the same sampling and adjacency; rates and noise may
 // differ. The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of
 // different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.

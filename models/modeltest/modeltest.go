@@ -53,7 +53,7 @@ func Conform(t *testing.T, c Case) {
 	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
 	t.Run("SameBitsInAnyOrder", c.sameBits)
 	t.Run("LayersHaveAllParameters", c.layers)
-	if _, ok := c.Model.(models.AutomaticClipper); ok && !clipsAutomatically(c.Model) {
+	if _, ok := c.Model.(models.AutomaticClipper); ok && !models.ClipsAutomatically(c.Model) {
 		t.Run("AutomaticClipping", c.automatic)
 	}
 }
@@ -66,7 +66,7 @@ func (c Case) automatic(t *testing.T) {
 	want := c.grad(t, p, b, math.Inf(1))
 	c.Model = plain.WithAutomaticClipping()
 	c.scratch = c.Model.NewScratch()
-	if !clipsAutomatically(c.Model) || clipsAutomatically(plain) || c.Model.Name() != plain.Name() {
+	if !models.ClipsAutomatically(c.Model) || models.ClipsAutomatically(plain) || c.Model.Name() != plain.Name() {
 		t.Error("WithAutomaticClipping must return another model of the same name, which clips automatically")
 	}
 	if got := c.grad(t, p, b, math.Inf(1)); !slices.Equal(got, want) {
@@ -78,11 +78,6 @@ func (c Case) automatic(t *testing.T) {
 	c.oneClass = c.Model.NumParams() > fewParams // the kernels add the same vectors as with other clipping
 	t.Run("SensitivityOfTheSumAsComputed", c.sensitivity)
 	t.Run("SameBitsInAnyOrder", c.sameBits)
-}
-
-func clipsAutomatically(m models.Model) bool {
-	a, ok := m.(models.AutomaticClipper)
-	return ok && a.ClipsAutomatically()
 }
 
 // layers checks that the tensors of a model that describes its layers are all of its parameters.
@@ -225,7 +220,7 @@ func (c Case) clipBound(t *testing.T) {
 // allows a relative error of twice the model's Shade, because norms may be upper bounds. Automatic clipping gives the
 // norm C·n/(n + γ) instead.
 func (c Case) clipDirection(t *testing.T) {
-	tolerance, automatic := 1e-5, clipsAutomatically(c.Model)
+	tolerance, automatic := 1e-5, models.ClipsAutomatically(c.Model)
 	if m, ok := c.Model.(models.Bounded); ok {
 		tolerance += 2 * m.Shade()
 	}
