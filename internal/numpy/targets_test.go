@@ -37,7 +37,7 @@ func TestTargets(t *testing.T) {
 		{zeroOne(3), Options{Target: bounds, Labels: labels(t, "0,1")}, "must be one of them"},
 		{zeroOne(3), Options{Target: &data.TargetBounds{}}, "LOW < HIGH"},
 	} {
-		if _, err := read(c.y, c.o); err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "123") {
+		if _, err := read(c.y, c.o); err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "123.5") {
 			t.Errorf("%v, want %q", err, c.wants)
 		}
 	}
