@@ -6,8 +6,8 @@ import (
 )
 
 // Section "(ε,δ)-Differential Privacy" says that (ε, δ)-DP bounds the absolute loss by ε with probability 1-δ. A
-// Gaussian mechanism is (ε, Delta(μ, ε))-DP, but its loss is above ε more often: Tail(ε/μ-μ/2), of which δ is only a
-// part.
+// Gaussian mechanism is (ε, Delta(μ, ε))-DP, but its loss is above ε more often: δ is only a
+// part of Tail(ε/μ-μ/2).
 func TestLossIsAboveEpsilonMoreOftenThanDelta(t *testing.T) {
 	for _, mu := range []float64{0.1, 1, 3} {
 		for _, eps := range []float64{0.1, 1, 3} {

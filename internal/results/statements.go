@@ -148,7 +148,7 @@ func (s *Statement) byTables(cells []map[string]string) (string, error) {
 		}
 	}
 	if sum := count[follows] + count[another] + count[not] + count[given]; all == 0 || sum != all {
-		return "", fmt.Errorf("%s: %d numbers, of which %d have a known verdict", s.Tables, all, sum)
+		return "", fmt.Errorf("%s: %d numbers, and %d have a known verdict", s.Tables, all, sum)
 	}
 	s.Verdict = Reproduced
 	switch {
@@ -158,6 +158,6 @@ func (s *Statement) byTables(cells []map[string]string) (string, error) {
 	case count[another] > 0:
 		s.Why = "partly by another procedure than the paper describes"
 	}
-	return fmt.Sprintf("[%s](%[1]s/%s): %d numbers, of which %d as described, %d by another procedure, %d not at all, %d inputs",
+	return fmt.Sprintf("[%s](%[1]s/%s): %d numbers: %d as described, %d by another procedure, %d not at all, %d inputs",
 		tablesFolder, PageFile, all, count[follows], count[another], count[not], count[given]), nil
 }

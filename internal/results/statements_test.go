@@ -31,7 +31,7 @@ func TestCommittedStatements(t *testing.T) {
 	if err != nil || !bytes.Equal(page.Bytes(), committed) {
 		t.Errorf("results/%s is not up to date (%v)", StatementsFile, err)
 	}
-	// A figure that is not there is an error, and so are tables of which a verdict is unknown.
+	// A figure that is not there is an error, and so is an unknown verdict in a table.
 	if err := WriteStatements(&page, "../../results", findings[1:]); err != nil {
 		t.Errorf("one of several findings on a statement is missing: %v", err)
 	}
