@@ -20,7 +20,12 @@ func (c calculator) most(v int) float64 {
 
 func (c calculator) limit() limit { return limitOf(c.target, c.p.Delta, c.p.Adjacency) }
 
-func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / float64(c.p.N) }
+func (c calculator) rateOf(s int) float64 {
+	if c.p.Sampling == dp.Allocation {
+		return 1 / float64(c.p.batchesOf(s))
+	}
+	return float64(c.p.largest(s)) / float64(c.p.N)
+}
 
 // noise returns the least σ for T rounds of size s. For the closed form this is σ_eq, unless Theorem
 // simpleF requires a smaller ε.
@@ -94,7 +99,17 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
 	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
-	return d.turn(ctx, c.target)
+	found, err := d.turn(ctx, c.target)
+	return c.inBatches(found), err
+}
+
+// inBatches returns s with the size N/t of its t batches by allocation, rounded up. Sizes with the same t
+// cost the same.
+func (c calculator) inBatches(s stop) stop {
+	if c.p.Sampling == dp.Allocation && s.value >= 1 {
+		s.value = float64(sizeIn(c.p.N, sizeIn(c.p.N, int(s.value))))
+	}
+	return s
 }
 
 // sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
@@ -109,6 +124,9 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	most := min(c.largestMean(), k)
 	if most < 1 {
 		return c.tooUneven(), nil
+	}
+	if c.p.Sampling == dp.Allocation {
+		return c.largestOf(ctx, sigma, k, most)
 	}
 	end := func(s int) int { return min(largestIn(k, roundsOf(k, s)), most) }
 	q := c.limit().rateOf(sigma, float64(c.p.copies()*k)/float64(c.p.N))
@@ -130,6 +148,21 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 		return s, err
 	}
 	return last, nil
+}
+
+// largestOf does the same as sizeFor by allocation, where a larger size never costs less: it has fewer batches in
+// as many epochs.
+func (c calculator) largestOf(ctx context.Context, sigma float64, k, most int) (stop, error) {
+	q := c.limit().rateOf(sigma, float64(c.p.copies())*c.p.Epochs)
+	by := func(price pricing) func(v float64) (dp.Bound, error) {
+		return func(v float64) (dp.Bound, error) { return price(sigma, int(v), c.p.roundsOf(k, int(v))) }
+	}
+	d := dial{
+		price: by(c.price), safe: math.Floor, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5,
+		tol: tolerance,
+	}
+	found, err := c.begin(ctx, d, by(c.rough)).turn(ctx, c.target)
+	return c.inBatches(found), err
 }
 
 // tooUneven returns the result for a θ that does not even allow samples of one record on average.
