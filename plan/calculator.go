@@ -84,7 +84,7 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	case k != 0 && a.s != 0:
 		a.rounds = c.p.roundsOf(k, a.s)
 	case k != 0 && a.rounds != 0 && c.p.Sampling == dp.Allocation:
-		a.s = sizeIn(c.p.N, c.p.Batches)
+		a.s = sizeIn(c.p.N, c.p.batches)
 	case k != 0 && a.rounds != 0:
 		a.s = k / a.rounds
 	}

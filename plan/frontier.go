@@ -88,7 +88,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	sizes := append(geometric(max(own/smallest, 1), most, points), min(own, most))
 	if p.Sampling == dp.Allocation {
 		for i, s := range sizes {
-			if t := p.batchesOf(s); t == p.Batches && p.Run != nil {
+			if t := p.batchesOf(s); t == p.batches && p.Run != nil {
 				sizes[i] = own
 			} else {
 				sizes[i] = sizeIn(p.N, t)

@@ -118,8 +118,8 @@ func (p *Plan) events(sigma float64, s, rounds, copies int) ([]dp.Event, error) 
 
 // batchesOf returns t of allocation for a sample size: the plan's own t for its own size, and ⌈N/s⌉ for others.
 func (p *Plan) batchesOf(s int) int {
-	if p.Batches != 0 && s == sizeIn(p.N, p.Batches) {
-		return p.Batches
+	if p.batches != 0 && s == sizeIn(p.N, p.batches) {
+		return p.batches
 	}
 	return sizeIn(p.N, s)
 }

@@ -73,9 +73,8 @@ type Plan struct {
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
-	Redraw     dp.Redraw    `json:"redraw,omitempty"`  // of Allocation
-	Batches    int          `json:"batches,omitempty"` // t of Allocation; 0 if not found
-	Group      int          `json:"group,omitempty"`   // records of one person, if ε is for a person
+	Redraw     dp.Redraw    `json:"redraw,omitempty"` // of Allocation
+	Group      int          `json:"group,omitempty"`  // records of one person, if ε is for a person
 	Method     Method       `json:"method"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
@@ -118,6 +117,8 @@ type Plan struct {
 
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
 	Tight *Tight `json:"tight,omitempty"`
+
+	batches int // t of Allocation; 0 if it is not known yet
 }
 
 // Theorem is the answer of Theorem simpleF, for comparison with a plan by another method. A field
@@ -133,6 +134,7 @@ type Theorem struct {
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
+	Batches       int     `json:"batches,omitempty"` // t of Allocation
 	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
 	Remainder     int     `json:"remainder"`         // K - K', the computations that are left out; 0 if whole rounds compute more than K
@@ -212,8 +214,8 @@ func (p *Plan) runs(s, rounds, k int) {
 		Remainder: max(k-s*rounds, 0), SampleRate: float64(s) / float64(p.N),
 	}
 	if p.Sampling == dp.Allocation {
-		p.Batches = p.batchesOf(s)
-		p.Run.SampleRate = 1 / float64(p.Batches)
+		p.batches = p.batchesOf(s)
+		p.Run.Batches, p.Run.SampleRate = p.batches, 1/float64(p.batches)
 	}
 }
 

@@ -306,7 +306,7 @@ func (r Request) plan() *Plan {
 	p := &Plan{
 		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
 		Sigma:     r.Sigma,
-		Adjacency: r.Adjacency, Sampling: cmp.Or(r.Sampling, dp.Poisson), Redraw: r.Redraw, Batches: r.Batches,
+		Adjacency: r.Adjacency, Sampling: cmp.Or(r.Sampling, dp.Poisson), Redraw: r.Redraw, batches: r.Batches,
 		Method: m, Accountant: string(m), Kind: m.kind(),
 		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root},
 		Conditions: []closedform.Condition{},
@@ -321,7 +321,7 @@ func (r Request) plan() *Plan {
 		p.Group = r.Group
 	}
 	if p.Sampling == dp.Allocation && r.Epochs != 0 && r.Rounds != 0 { // T = kt, and T ≤ ⌈kN⌉
-		p.Batches = int(min(math.Ceil(float64(r.Rounds)/r.Epochs*(1-1e-12)), float64(r.N)))
+		p.batches = int(min(math.Ceil(float64(r.Rounds)/r.Epochs*(1-1e-12)), float64(r.N)))
 	}
 	return p
 }

@@ -85,7 +85,7 @@ func (p *Plan) planned() string {
 	if p.Sampling == dp.Allocation {
 		e := p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds)
 		return fmt.Sprintf("%s in %s of t = %d batches", rounds(p.Run.Rounds), decimal.Many(e.Epochs(), "epoch"),
-			p.Batches)
+			p.batches)
 	}
 	return fmt.Sprintf("%s of s = %d%s", rounds(p.Run.Rounds), p.Run.SampleSize, p.mean())
 }
@@ -207,7 +207,7 @@ func (p *Plan) writeRun(t *page) {
 		return
 	}
 	if p.Sampling == dp.Allocation {
-		t.row("run", "%s, each of N/t = %.6g records on average", p.planned(), float64(p.N)/float64(p.Batches))
+		t.row("run", "%s, each of N/t = %.6g records on average", p.planned(), float64(p.N)/float64(p.batches))
 	} else {
 		t.row("run", "%s, rate %s: %s%s", p.planned(), down(r.SampleRate, 6), computations(r.Computations),
 			leftOver(r, epochsCount(p.Epochs, p.N)))
