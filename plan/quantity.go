@@ -82,6 +82,10 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 		safe:  math.Floor, least: 1, most: min(maxSteps, c.most(s)), slope: 0.5, tol: 2 * tolerance,
 		start: c.limit().rounds(sigma, c.rateOf(s)) / float64(c.p.copies()),
 	}
+	if c.p.Sampling == dp.Allocation { // an epoch costs the same from its first round on
+		t := float64(c.p.batchesOf(s))
+		d.safe, d.least = func(v float64) float64 { return t * math.Floor(v/t) }, t
+	}
 	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, s, int(v)) })
 	return d.turn(ctx, c.target)
 }
@@ -95,21 +99,21 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	q := c.limit().rate(sigma, float64(c.p.copies()*rounds))
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), rounds) },
-		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
+		safe:  c.safeSize, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
 	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
-	found, err := d.turn(ctx, c.target)
-	return c.inBatches(found), err
+	return d.turn(ctx, c.target)
 }
 
-// inBatches returns s with the size N/t of its t batches by allocation, rounded up. Sizes with the same t
-// cost the same.
-func (c calculator) inBatches(s stop) stop {
-	if c.p.Sampling == dp.Allocation && s.value >= 1 {
-		s.value = float64(sizeIn(c.p.N, sizeIn(c.p.N, int(s.value))))
+// safeSize rounds a size down. By allocation, sizes with the same t cost the same, and the result is the least of
+// them.
+func (c calculator) safeSize(v float64) float64 {
+	s := max(int(v), 1)
+	if c.p.Sampling == dp.Allocation {
+		s = sizeIn(c.p.N, sizeIn(c.p.N, s))
 	}
-	return s
+	return float64(s)
 }
 
 // sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
@@ -158,11 +162,10 @@ func (c calculator) largestOf(ctx context.Context, sigma float64, k, most int) (
 		return func(v float64) (dp.Bound, error) { return price(sigma, int(v), c.p.roundsOf(k, int(v))) }
 	}
 	d := dial{
-		price: by(c.price), safe: math.Floor, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5,
+		price: by(c.price), safe: c.safeSize, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5,
 		tol: tolerance,
 	}
-	found, err := c.begin(ctx, d, by(c.rough)).turn(ctx, c.target)
-	return c.inBatches(found), err
+	return c.begin(ctx, d, by(c.rough)).turn(ctx, c.target)
 }
 
 // tooUneven returns the result for a θ that does not even allow samples of one record on average.
