@@ -244,7 +244,7 @@ func (f *planFlags) drawn(cmd *cobra.Command) error {
 		f.req.Redraw, err = dp.ParseRedraw(f.redraw)
 		errs = append(errs, err)
 	case f.req.Sampling == dp.Allocation:
-		errs = append(errs, noRedraw)
+		errs = append(errs, errNoRedraw)
 		f.req.Redraw = dp.EachEpoch // a valid value, so that the rest is checked
 	}
 	if f.legs.record != "" && (f.req.Sampling == dp.Allocation || f.req.Group > 1) {

@@ -115,7 +115,7 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 		int(dp.MaxRounds))
 }
 
-var noRedraw = errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, once if one draw is " +
+var errNoRedraw = errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, once if one draw is " +
 	"kept for all epochs, which costs far more")
 
 // event returns the event of the flags, or an error. The quantity with the name free must not be
@@ -150,7 +150,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			e.Rate, e.SampleSize, e.DatasetSize = cmp.Or(e.Rate, 1), 0, 0
 		}
 		if !cmd.Flags().Changed("redraw") {
-			errs = append(errs, noRedraw)
+			errs = append(errs, errNoRedraw)
 		}
 		e.Redraw = dp.EachEpoch // a valid value if it is not given, so that the rest is checked
 	}
