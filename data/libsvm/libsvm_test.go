@@ -390,6 +390,17 @@ func TestEntriesAreInMemoryOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("0"+line+"\n1"+line+"\n", rows/2)), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	limited := func(part float64) error {
+		p := newParser(path, path, Options{Memory: 1 << 40})
+		p.left = int64(part * rows * columns * entryBytes)
+		return p.parseFile()
+	}
+	if err := limited(1.75); err != nil { // of which 0.5 are of the half that was read before the estimate
+		t.Error(err)
+	}
+	if err := limited(1.4); !errors.Is(err, memory.ErrTooLittle) {
+		t.Errorf("read within less memory than the entries take: %v", err)
+	}
 	for _, test := range []string{"", path} {
 		d, err := ParseFile(path, Options{Test: test})
 		if err != nil {

@@ -121,19 +121,9 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	}
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
-	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
-	if o.Target != nil {
-		if err := errors.Join(o.Target.Check(), onlyTargets(o.Labels)); err != nil {
-			return nil, err
-		}
-		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
-	} else if o.Labels == nil {
-		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
-			"from the data")
-	}
-	if o.Labels != nil {
-		p.set.Names = o.Labels.Names()
-		p.set.Classes = len(p.set.Names)
+	p.set = &data.Dataset{Name: filepath.Base(path)}
+	if err := p.set.Expect(o.Labels, o.Target); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
@@ -152,14 +142,6 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		p.Named = slices.Clone(p.set.Columns)
 	}
 	return p.set.WithDense(p.set.Features, p.value), nil
-}
-
-// onlyTargets returns an error if there are labels as well.
-func onlyTargets(l *data.Labels) error {
-	if l != nil {
-		return errors.New("labels and bounds of targets, must be one of them")
-	}
-	return nil
 }
 
 type parser struct {
