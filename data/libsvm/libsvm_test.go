@@ -565,3 +565,42 @@ func TestZeroBased(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
+
+// Targets are numbers of any form, scaled by their bounds. Errors do not show them.
+func TestTargets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	read := func(text string, o Options) (*data.Dataset, error) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return ParseFile(path, o)
+	}
+	bounds, refuse := &data.TargetBounds{Low: 0, High: 8}, &data.TargetBounds{Low: 0, High: 8, Refuse: true}
+	for _, text := range []string{"4 1:1\n-1e300 2:1\n6.0 1:2\n", "+4e0 1:1\n-7 2:1\n6 1:2\n"} {
+		d, err := read(text, Options{Target: bounds})
+		if err != nil || !slices.Equal(d.Targets.Value, []float32{0, -1, 0.5}) || d.Classes != 1 || d.Validate() != nil {
+			t.Errorf("%q: %+v, %v", text, d, err)
+		}
+	}
+	labels, err := data.ParseLabels("0,1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text, wants string
+		o           Options
+	}{
+		{"1 1:1\nNaN 1:1\n", "f:2:1: the target must be a finite", Options{Target: bounds}},
+		{"1 1:1\n1:1\n", "f:2:1: the target must be a finite", Options{Target: bounds}},
+		{"1 1:1\n123.5 1:1\n", "f:2:1: the target must be in the given bounds [0, 8]", Options{Target: refuse}},
+		{"1 1:1\n", "must be one of them", Options{Target: bounds, Labels: labels}},
+		{"1 1:1\n", "LOW < HIGH", Options{Target: &data.TargetBounds{}}},
+	} {
+		if _, err := read(c.text, c.o); err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "123.5") {
+			t.Errorf("%v, want %q", err, c.wants)
+		}
+	}
+	if d, err := read("? 1:1\n", Options{Target: bounds, Unlabelled: true}); err != nil || d.Validate() != nil {
+		t.Errorf("without targets: %v", err)
+	}
+}

@@ -26,7 +26,7 @@ import (
 // OwnFlags are the flags that say how to read a user's file. None of their values is derived from
 // the records, because that would reveal something about them.
 type OwnFlags struct {
-	labelColumn, LabelMap, normalise, test, columns, person string
+	LabelColumn, LabelMap, normalise, test, columns, person string
 
 	target string // bounds of the target of a regression; "" means classes
 
@@ -55,7 +55,7 @@ const (
 // Add adds the flags to cmd.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
+	f.StringVar(&o.LabelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
 	f.StringVar(&o.LabelMap, "label-map", "", "labels of your own file: those of classes 0, 1 and so on, such as "+
 		"no,yes or 0..9, or LABEL=CLASS,…; put a label with a comma or = in double quotes (default for a LIBSVM "+
 		"file: -1 and 1, 0 and 1, or 1 and 2)")
@@ -191,13 +191,13 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	}
 	kind := KindOf(name)
 	switch {
-	case kind == CSVFile && o.labelColumn == "" && o.target != "":
+	case kind == CSVFile && o.LabelColumn == "" && o.target != "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the targets of %s", name))
-	case kind == CSVFile && o.labelColumn == "":
+	case kind == CSVFile && o.LabelColumn == "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
-	case kind != CSVFile && o.labelColumn != "":
+	case kind != CSVFile && o.LabelColumn != "":
 		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
-			o.labelColumn, name))
+			o.LabelColumn, name))
 	}
 	regression := cmd.Flags().Lookup(TargetFlag) != nil && train.IsRegression(cmd.Flags().Lookup("model").Value.String())
 	switch {
@@ -273,7 +273,7 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 		return fmt.Errorf("--%s is for train: %s", personFlag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
 	case o.person != "" && KindOf(name) != CSVFile:
 		return fmt.Errorf("--%s = %q is for a CSV file, which %s is not by its name", personFlag, o.person, name)
-	case o.person == o.labelColumn && o.person != "":
+	case o.person == o.LabelColumn && o.person != "":
 		return fmt.Errorf("--%s = %q, must not be the column of the labels", personFlag, o.person)
 	case o.person == "":
 		return fmt.Errorf("--%s is missing, must name the column that says whose record a row is: --%s = %d", personFlag,
@@ -292,7 +292,7 @@ func (o *OwnFlags) Text() string {
 	if o.Form.HeaderLine > 0 {
 		line = strconv.Itoa(o.Form.HeaderLine)
 	}
-	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
+	for i, value := range []string{o.LabelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
 		o.Form.Numbers} {
 		if value != "" {
 			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
@@ -363,7 +363,7 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 			return nil, Usage(err)
 		}
 		t.Target = o.targets()
-		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.LabelColumn, labels, columns, features, o.test, limit
 		t.Person = o.person
 		t.Progress = l.Progress
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
