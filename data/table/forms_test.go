@@ -329,3 +329,45 @@ func BenchmarkParseFile(b *testing.B) {
 		}
 	}
 }
+
+// Text is LIBSVM's format if index:value follows the label, and otherwise a table.
+func TestIsText(t *testing.T) {
+	for text, want := range map[string]bool{
+		"39, State-gov, 77516\n":              true,
+		"5.1,3.5,1.4,0.2,Iris-setosa\n":       true,
+		" 0.00632  18.00   2.310  0\n":        true,
+		"A11 6 A34 A43 1169\n":                true,
+		"16/12/2006;17:24:00;4.216\n":         true,
+		"2015-02-04 17:51:00,23.18,1\n":       true,
+		"|1x3 Cross validator\n25, Private\n": true,
+		"\ufeffsep=;\na;b\n":                  true,
+		"area\trooms\n1\t2\n":                 true,
+		"1\n1,2\n":                            true,
+		"+1 3:1 10:-0.5\n":                    false,
+		"1\n-1\n\n+1 2:1\n":                   false,
+		"# made by x, y\n1 1:1\n":             false,
+		"1:0.5 2:1\n":                         false, // without a label
+		"1,3 2:1\n":                           false, // with two labels
+		"1 # 3,4\n0\n":                        false,
+		"":                                    false,
+		"1":                                   false,
+	} {
+		if got := IsText([]byte(text)); got != want {
+			t.Errorf("%.40q is a table: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// The first line of a file without a header may be a comment of C4.5.
+func TestCommentWithoutHeader(t *testing.T) {
+	const records = "25, 1\n|, 0\n"
+	o := Options{Label: "2", Labels: labels(t, "0,1"), NoHeader: true}
+	if _, err := ParseFile(written(t, "adult.test", "|1x3 Cross validator\n"+records), o); err == nil ||
+		!strings.Contains(err.Error(), `adult.test:3: column "1"`) {
+		t.Errorf("%v: only the first line is a comment", err)
+	}
+	d, err := ParseFile(written(t, "adult.test", "|1x3 Cross validator\n25, 1\n"), o)
+	if err != nil || d.Len() != 1 {
+		t.Errorf("%v, %v", d, err)
+	}
+}

@@ -78,7 +78,8 @@ func (p *parser) begin(in *bufio.Reader) error {
 	}
 	first, _, _ := bytes.Cut(start, []byte{'\n'})
 	given := separatorLine(string(first))
-	for skipped := 1; skipped < p.HeaderLine || given != 0 && skipped == 1; skipped++ {
+	above := given != 0 || p.NoHeader && bytes.HasPrefix(first, []byte("|"))
+	for skipped := 1; skipped < p.HeaderLine || above && skipped == 1; skipped++ {
 		p.spill = p.spill[:0]
 		if err := p.read(in); err == io.EOF {
 			return nil

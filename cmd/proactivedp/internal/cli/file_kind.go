@@ -21,7 +21,7 @@ const (
 )
 
 // KindOf returns the kind of a file. It looks at the first bytes and, for a text, at the suffix of
-// the name.
+// the name, and then at the first line: published tables have names such as adult.data.
 func KindOf(path string) FileKind {
 	switch k := unpack.KindOf(path); {
 	case k == unpack.IDX, numpy.IsRecords(path), isFolder(path):
@@ -32,6 +32,8 @@ func KindOf(path string) FileKind {
 		return CSVFile
 	case numpy.Is(path):
 		return NumPyFile
+	case table.IsText(unpack.Start(path)):
+		return CSVFile
 	}
 	return LIBSVMFile
 }
