@@ -18,8 +18,8 @@ import (
 	"proactivedp/internal/testkit"
 )
 
-// TestPublishedDataSets runs every command of docs/datasets.md, as it is there except for a few steps only, on files
-// that have the format of the published ones and drawn content.
+// TestPublishedDataSets runs every command of docs/datasets.md on files that have the format of the published ones
+// and drawn content. Flags for a few steps with much noise follow, which is faster than to look for the noise.
 func TestPublishedDataSets(t *testing.T) {
 	page, err := os.ReadFile("../../docs/datasets.md")
 	if err != nil {
@@ -48,11 +48,11 @@ func TestPublishedDataSets(t *testing.T) {
 				}
 			}
 			var out, errs bytes.Buffer
-			few := append(args, "--batch-size", "4", "--steps", "2", "--delta", "1e-5", "--seed", "3")
+			few := append(args, "--batch-size", "4", "--steps", "2", "--noise-multiplier", "20", "--delta", "1e-5")
 			if status := run(context.Background(), few, &out, &errs); status != 0 {
 				t.Errorf("exit status %d of %s:\n%s", status, row[2], errs.String())
 			}
-			if !strings.Contains(out.String(), "ε ≤ 1 at δ = 1e-05") && !strings.Contains(out.String(), "ε ≤ 0.999") {
+			if !strings.Contains(out.String(), "ε ≤ 0.") || !strings.Contains(out.String(), " at δ = 1e-05 for a record (") {
 				t.Errorf("%s:\n%s", row[2], out.String())
 			}
 			if large := "as they stand"; strings.Contains(errs.String(), large) {
@@ -147,7 +147,7 @@ var published = map[string]func(r *rand.Rand, name string) contents{
 		return slices.Concat(ints(r, 1, 8670, 911320502), drawn(r, "M B"), reals(r, 30, "%.4g", 100))
 	}, ","),
 	"housing.csv": records("longitude,latitude,housing_median_age,total_rooms,total_bedrooms,population,households,median_income,"+
-		"median_house_value,ocean_proximity\n", 60, "", func(r *rand.Rand, i int) []string {
+		"median_house_value,ocean_proximity\n", 2000, "", func(r *rand.Rand, i int) []string {
 		row := slices.Concat([]string{fmt.Sprintf("-%.2f", 114+10*r.Float64()), fmt.Sprintf("%.2f", 32+10*r.Float64())},
 			[]string{"41.0"}, reals(r, 4, "%.1f", 5000), reals(r, 1, "%.4f", 15), []string{"452600.0"}, drawn(r, "INLAND,NEAR BAY,<1H OCEAN"))
 		if i%10 == 5 {
