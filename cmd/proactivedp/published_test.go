@@ -119,6 +119,15 @@ var published = map[string]func(r *rand.Rand, name string) contents{
 	}, ","),
 	"adult.data": records("", 60, "\n", adult("<=50K >50K"), ", "),
 	"adult.test": records("|1x3 Cross validator\n", 20, "\n", adult("<=50K. >50K."), ", "),
+	"auto-mpg.data": func(r *rand.Rand, name string) contents {
+		text := "18.0   8   307.0      130.0      3504.      12.0   70  1\t\"chevrolet chevelle malibu\"\n" +
+			"25.0   4   98.00      ?          2046.      19.0   71  1\t\"ford pinto\"\n"
+		for range 60 {
+			text += fmt.Sprintf("%.1f   %d   %.1f      %.2f      %d.      %.1f   %d  %d\t\"drawn car\"\n", 9+37*r.Float64(), 4+2*r.IntN(3),
+				68+300*r.Float64(), 46+100*r.Float64(), 1613+r.IntN(3000), 8+16*r.Float64(), 70+r.IntN(13), 1+r.IntN(3))
+		}
+		return contents{name: []byte(text)}
+	},
 	"bank-full.csv": records(`"age";"job";"marital";"education";"default";"balance";"housing";"loan";"contact";"day";"month";`+
 		`"duration";"campaign";"pdays";"previous";"poutcome";"y"`+"\n", 60, "", func(r *rand.Rand, _ int) []string {
 		return slices.Concat(ints(r, 1, 18, 95), quoted(drawn(r, "admin. blue-collar management unknown")),

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/data"
 )
 
 // The same table as different programs write it gives the same data set. The forms are those of
@@ -369,5 +371,32 @@ func TestCommentWithoutHeader(t *testing.T) {
 	d, err := ParseFile(written(t, "adult.test", "|1x3 Cross validator\n25, 1\n"), o)
 	if err != nil || d.Len() != 1 {
 		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// Blanks divide numbers in columns, also if a tab and a text in quotes follow. Doubled tabs are refused with the way
+// out.
+func TestBlanksAndTabs(t *testing.T) {
+	const mpg = "18.0   8   307.0\t\"chevrolet chevelle malibu\"\n25.0   4   98.00\t\"ford pinto\" \n26.0   4   97.00\t\"\"\n"
+	columns, err := ParseColumns("column,kind,values\n4,one-of,ford pinto|*\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Label: "1", Target: &data.TargetBounds{Low: 0, High: 50}, NoHeader: true, Columns: columns}
+	d, err := ParseFile(written(t, "auto-mpg.data", mpg), o)
+	if err != nil || !slices.Equal(d.Value, []float32{8, 307, 0, 1, 4, 98, 1, 0, 4, 97, 0, 1}) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for text, want := range map[string]string{
+		"1  2  3\t\"a\"b\n":       "double quote",
+		"1  2  3\t\"a\n":          "double quote",
+		"1  2  a\"b\"\n":          "double quote",
+		"1  2  3\ta b\n1  2  3\n": "auto-mpg.data:2: 3 fields, must be 5 as in the first record",
+		"1\t2\t3\n1\t\t2\t3\n":    "4 fields, must be 3 as in the first record (without empty fields it has as many: tr -s '\\t'",
+	} {
+		if _, err := ParseFile(written(t, "auto-mpg.data", text), Options{Label: "1", Target: o.Target, NoHeader: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
 	}
 }

@@ -38,6 +38,14 @@ func KindOf(path string) FileKind {
 	return LIBSVMFile
 }
 
+// withArticle returns the kind with its article.
+func (k FileKind) withArticle() string {
+	if k == ImageFile {
+		return "an " + string(k)
+	}
+	return "a " + string(k)
+}
+
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
