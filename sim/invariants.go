@@ -27,7 +27,7 @@ const (
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation reports an invariant that does not hold.
+// Violation is the error if a state of a run breaks an invariant of the protocol.
 type Violation struct {
 	Invariant Invariant
 	Detail    string

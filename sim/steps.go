@@ -33,7 +33,8 @@ func Decays() []Decay { return []Decay{LinearDecay, SqrtDecay, NoDecay, ZeroDeca
 // Ends reports whether the step size falls to 0 at t = K. Such a schedule depends on K and not on β.
 func (d Decay) Ends() bool { return d == ZeroDecay || d == CosineDecay }
 
-// StepSize is the diminishing step size sequence η̄_i.
+// StepSize determines the step size η̄_i of each round i: it starts at Eta0 and falls as Decay says. It
+// multiplies the sum of a batch's gradients, not their mean.
 type StepSize struct {
 	Eta0  float64 // η₀ > 0
 	Beta  float64 // β ≥ 0; must be 0 if Decay.Ends

@@ -134,11 +134,11 @@ func (v *Virtual) Next() (Time, bool) {
 // Model returns the current global model v. The caller must not keep or change it.
 func (v *Virtual) Model() []float32 { return v.server.Model() }
 
-// Updates returns how many updates the server has applied.
+// Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that all clients wait and nothing is under way: the permissible delay Υ(k, i)
-// is false for some k ≥ i.
+// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. The
+// cause is a permissible delay Υ(k, i) that is false for some k ≥ i, which no Delay may be.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {
