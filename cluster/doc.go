@@ -38,7 +38,7 @@
 //     then forgets them.
 //  6. It deletes the messages of these rounds from the stream.
 //
-// So nobody needs the broker to keep the messages that it has acknowledged. A server that starts
+// So no update is lost if the broker loses messages that it has acknowledged. A server that starts
 // again folds the whole stream from its beginning. A client sends again what the server does not
 // have. If a broker loses its last minutes, or everything, this only costs time.
 //
@@ -51,9 +51,9 @@
 // the client releases them again. Samples and noise of a life are independent of those of earlier
 // lives.
 //
-// A client's number belongs to the journal that used it first. See replace.go for how another
-// journal can take it over. If neither the server nor a journal has a round, the run ends, see
-// ErrLost.
+// A client's number belongs to the journal that used it first. JoinOptions.Replace lets another journal
+// take the number over (the protocol is described in replace.go). If neither the server nor the
+// client's journal has a round, the run ends with ErrLost.
 //
 // # Who learns what
 //
