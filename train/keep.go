@@ -16,7 +16,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep has the file to which a training run writes its checkpoints, and the checkpoint from which
+// Keep says to which file a training run writes its checkpoints, how often, and from which checkpoint
 // it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints

@@ -150,7 +150,8 @@ const (
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
 
-// AutomaticClipping is a value of Spec.Clipping.
+// AutomaticClipping is the value of Spec.Clipping that scales every gradient to about the clipping
+// norm, also the short ones, see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
 // DefaultSpec is the paper's strongly convex setting on phishing.

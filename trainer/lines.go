@@ -26,14 +26,16 @@ type Point struct {
 	Metric float64 `json:"metric"`
 }
 
-// Rounds are rounds that the script says it ran.
+// Rounds is a number of equal steps that the script reports as run, with their noise multiplier and
+// sample rate.
 type Rounds struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	SampleRate      float64 `json:"sample_rate"`
 	Steps           int     `json:"steps"`
 }
 
-// Result is what a script reported.
+// Result is what a script reported about one training: the metric at the end, points of the curve, and
+// the rounds that it ran.
 type Result struct {
 	Metric float64  `json:"metric"`
 	Curve  []Point  `json:"curve,omitempty"`

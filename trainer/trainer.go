@@ -42,7 +42,8 @@ const Protocol = 1
 // Role says which records a training may use.
 type Role string
 
-// The roles. A public training is a proxy: it has almost no noise, so it must not use private records.
+// These are the roles. A public training is a proxy, a cheap training that predicts the metric of a
+// private one. It has almost no noise, so it must not use private records.
 const (
 	Public  Role = "public"
 	Private Role = "private"
@@ -125,7 +126,7 @@ func (t Task) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Options say how scripts run.
+// Options says how a script is run: its time limit, and where its results and messages are kept.
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration

@@ -24,7 +24,7 @@ type trialSpec struct {
 	Data  string     `json:"data_sha256"`
 }
 
-// OfTrial returns the cell of a training that is evaluated at its end.
+// OfTrial returns the cell whose result is a Trial: the accuracy at the end of a training.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
 	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
