@@ -25,7 +25,8 @@ import (
 	"strings"
 )
 
-// Adjacency says when two data sets are neighbours.
+// Adjacency is the neighbouring relation of differential privacy: it says which two data sets the
+// guarantee compares.
 type Adjacency string
 
 // The neighbouring relations.
@@ -74,7 +75,7 @@ func Redraws() []Redraw { return []Redraw{EachEpoch, Once} }
 // ParseRedraw returns the Redraw with the given name. The error lists all names.
 func ParseRedraw(name string) (Redraw, error) { return parse("redraw", name, Redraws()) }
 
-// MaxGroup is the largest number of records in the Group of an [Event].
+// MaxGroup is the largest value of [Event].Group, the number of records that one person may have.
 const MaxGroup = 1000
 
 // Samplings lists the names that [ParseSampling] knows.
@@ -134,7 +135,7 @@ type Event struct {
 	Noise Noise `json:"-"`
 }
 
-// SampleRate returns q, the probability that a given record is used.
+// SampleRate returns q, the probability that a given record is used in a given round.
 func (e Event) SampleRate() float64 {
 	if e.Other != "" {
 		return 1
@@ -155,8 +156,8 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o are rounds of one mechanism on one data set, that is, whether they
-// are equal except for sample size, count and noise.
+// Alike reports whether e and o can be rounds of one mechanism on one data set. They can if they are
+// equal except for sample size, count and the name of their noise.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o

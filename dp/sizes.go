@@ -18,7 +18,7 @@ type Sizes interface {
 	String() string
 }
 
-// ConstantSizes is the sequence s_i = s.
+// ConstantSizes is the sequence of sample sizes in which every round has the same size s.
 type ConstantSizes int
 
 // At returns s.
@@ -50,7 +50,8 @@ func (s PolynomialSizes) String() string {
 	return "poly:" + f(s.First) + "," + f(s.Slope) + "," + f(s.Power)
 }
 
-// ListSizes lists the sizes one by one. The last one repeats.
+// ListSizes is a sequence of sample sizes that lists the size of each round. After its end, the last
+// size repeats.
 type ListSizes []int
 
 // At returns the i-th size. For an empty list it returns 0, which mechanisms refuse.
@@ -120,8 +121,8 @@ func ParseSizes(text string) (Sizes, error) {
 // round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
-// Run describes the rounds of a sequence of sample sizes that fit into K gradient computations.
-// [Cut] makes it.
+// Run says how many rounds of a sequence of sample sizes s_0, s_1, … fit into K gradient computations,
+// and what is left over. [Cut] computes it.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}

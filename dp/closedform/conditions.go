@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The names of the theorems in a Condition.
+// These are the values of Condition.Theorem for conditions of the paper's Theorems Main and simpleF.
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"
@@ -40,7 +40,8 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting is a run and the guarantee that is wanted for it. In a real run, Rounds, Computed and
+// Setting describes a client's run and the (ε, δ) that it is meant to satisfy. In a real run, Rounds,
+// Computed and
 // MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // size of the data set, in [1, MaxN]

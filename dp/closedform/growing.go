@@ -56,7 +56,7 @@ func (g Growing) Run(k int) dp.Run {
 	return r
 }
 
-// Growth is a plan that [Grow] makes.
+// Growth is the result of [Grow]: a plan with growing sample sizes that keeps (ε, δ).
 type Growth struct {
 	Sizes      Growing
 	Run        dp.Run      // the rounds of Sizes, and what is left of K

@@ -24,7 +24,7 @@ type Moments struct {
 // Epochs returns k = T·Ŝ₁ = Σq_i.
 func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 
-// Theta returns θ = max q_i/Ŝ₁.
+// Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
 // Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least value that Theorem thm1 allows.

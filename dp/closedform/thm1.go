@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Thm1 is the name of Theorem thm1 in a Condition.
+// Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
 const Thm1 = "thm1"
 
 // C returns c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} of Theorem thm1, without cancellation, for r,

@@ -203,7 +203,7 @@ func (r release) totalVariation() float64 {
 // largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder returns an error unless 1 < α ≤ 1 + 1e10.
+// CheckOrder returns an error unless α can be a Rényi order here: 1 < α ≤ 1 + 1e10.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))

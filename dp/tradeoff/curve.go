@@ -44,7 +44,7 @@ type Curve struct {
 	Points []Point `json:"points"`
 }
 
-// Sample returns f at the given α as a curve.
+// Sample returns the curve with the points (α, f(α)) for the given type I errors α.
 func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve {
 	points := make([]Point, len(alphas))
 	for i, a := range alphas {
