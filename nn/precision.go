@@ -6,8 +6,9 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Precision says from which numbers matrix tiles compute a network's products. It matters only on
-// machines with tiles and for networks that are Tiled.
+// Precision says how exactly matrix tiles (the AMX instructions of some processors) multiply the
+// numbers of a network. It matters only on machines that have them, and for networks that use them
+// (Net.Tiled).
 type Precision string
 
 const (
