@@ -41,7 +41,7 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// The kinds of a Problem: why a question has no answer.
+// These are the values of Problem.Kind, the reasons for which a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
 	NotCovered  = "not-covered" // no accountant covers the question

@@ -18,7 +18,8 @@ type CalibrateQuestion struct {
 	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
 }
 
-// Calibration is the answer to a CalibrateQuestion.
+// Calibration is the answer to a CalibrateQuestion: the number that was asked for, what it costs, and
+// the privacy statement.
 type Calibration struct {
 	*plan.Calibration
 	Statement string `json:"statement"`

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight is the information that a check needs.
+// Sight says what a check must know: only what the adversary sees, or also the seeds.
 type Sight string
 
 // The values of Sight.

@@ -9,10 +9,10 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names the runner of the trainings.
+// Runner names what runs the clients and the server of a training: a virtual clock or goroutines.
 type Runner string
 
-// The runners of package sim.
+// These are the runners of package sim: sim.Virtual and sim.Hogwild.
 const (
 	Virtual Runner = "virtual"
 	Hogwild Runner = "hogwild"
@@ -50,7 +50,7 @@ func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// The range of Options.Runs.
+// MinRuns and MaxRuns are the limits of Options.Runs, the number of trainings in each world.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000

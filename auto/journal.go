@@ -42,7 +42,8 @@ type JournalTask struct {
 	End string `json:"end,omitempty"`
 }
 
-// JournalFile is the name of the journal's file. maxJournal is its largest size in bytes.
+// JournalFile is the name of the file in Options.Dir that holds the Journal of a loop. maxJournal is
+// its largest size in bytes.
 const (
 	JournalFile = "journal.json"
 	maxJournal  = 64 << 20

@@ -92,7 +92,8 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger reports a release whose cost would be forgotten.
+// ErrNoLedger reports a task that takes its randomness from the operating system, but has no folder.
+// What it spends of the budget would be forgotten.
 var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
 	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
 	"folder)")
