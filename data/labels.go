@@ -188,7 +188,7 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel is wrapped for a label that is not one of the given labels.
+// ErrLabel is wrapped by the error for a label that is not one of the labels that the user has listed.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows

@@ -16,7 +16,8 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Facts about the database.
+// These constants describe MNIST as it was published: its name here, the numbers of its training and
+// test images, its source and its licence.
 const (
 	Name     = "mnist"
 	Train    = 60_000
