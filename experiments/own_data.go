@@ -16,7 +16,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnEpsilons are the default certified ε, per record, of a sweep on custom data.
+// OwnEpsilons are the privacy budgets (certified ε of a record) that OwnFigures compares if none are
+// given.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
 // OwnFigures returns the figures of custom data with n records per client: utility graph, sample sizes,

@@ -26,8 +26,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase is a base with budgets, noise multipliers and walks. Predictions for all their
-// combinations are compared with trainings.
+// PredictionCase describes settings for which predicted accuracies are compared with those of
+// trainings: a base, and every combination of the listed budgets, noise multipliers and walks.
 type PredictionCase struct {
 	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`
@@ -38,7 +38,8 @@ type PredictionCase struct {
 	Clip    float64    `json:"clip"`
 }
 
-// PredictionCases returns the cases of the figure.
+// PredictionCases returns the settings of the figure "predictions", which compares predicted and real
+// accuracies.
 func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
@@ -62,9 +63,10 @@ func PredictionCases() []PredictionCase {
 	}
 }
 
-// FreshPredictionCases draws cases by a seed, with other seeds, numbers of clients, budgets, rounds, noise,
-// walks and clipping norms than [PredictionCases]. Nothing here was chosen by their results: the ranges
-// were fixed before any of them was trained.
+// FreshPredictionCases draws random cases by a seed. Their seeds, numbers of clients, budgets, rounds,
+// noise, walks and clipping norms differ from those of [PredictionCases]. So they test the predictions
+// fairly: nothing was chosen by their results, because the ranges were fixed before any of them was
+// trained.
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -183,7 +185,8 @@ func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds i
 	return out, nil
 }
 
-// PredictionScore has the errors of the predictors in one case, or in all cases.
+// PredictionScore says how well three ways of predicting accuracies work, in one case or in all cases:
+// proxies, the utility graph, and short runs.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`
@@ -194,7 +197,8 @@ type PredictionScore struct {
 	Short     PredictionFit `json:"short_run"`
 }
 
-// PredictionFit is the error of a predictor, and Spearman's rank correlation with the real accuracies.
+// PredictionFit says how well one way of predicting accuracies works: its median error, and Spearman's
+// rank correlation between predicted and real accuracies.
 type PredictionFit struct {
 	Median float64  `json:"median_error"`     // of |predicted − real|
 	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal

@@ -109,7 +109,8 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is a sequence of equal rounds that meets a Target.
+// Calibration is the result of Calibrate: equal rounds that cost at most the ε of a Target, with the
+// number that was solved for.
 //
 // A Calibration is made by Calibrate. On any other Calibration, methods return an error, or may panic
 // if they return no error.

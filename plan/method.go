@@ -116,8 +116,9 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the intervals of pld in a plan. Coarse is the width with which its
-// search starts. A calibration with the same two finds the same numbers.
+// Accuracy is the relative width of the certified intervals of ε by which plans are made (see
+// pld.Accountant), and Coarse the width with which the search for a plan begins. Calibrate finds the
+// same numbers if its two accountants have these widths.
 const Accuracy, Coarse = 1e-4, 3e-2
 
 // Accountant returns the accountant of the method. For Printed and Paper, which have none, it returns

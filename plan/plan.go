@@ -117,15 +117,16 @@ type Plan struct {
 	Tight *Tight `json:"tight,omitempty"`
 }
 
-// Theorem is the answer of Theorem simpleF, for comparison with a plan by another method. A field
-// is nil if the theorem does not cover the question.
+// Theorem is what the paper's Theorem simpleF would allow for the same budget, to compare it with a
+// plan by another method. A field is nil if the theorem does not cover the question.
 type Theorem struct {
 	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }
 
-// Run is the actual run: an integer number of rounds of an integer size, see [Rounds].
+// Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T
+// follows from the epochs.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋

@@ -140,8 +140,9 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg. Every ε counts all rounds, past and next, of all clients that hold a record,
-// except for the ε that are said to be those of the past.
+// Next is the plan of a next leg: further rounds of a training some of whose rounds already ran. Unless
+// a field says that its ε is that of the past, every ε counts all rounds, past and next, of all clients
+// that hold a record.
 //
 // A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no
 // error.
@@ -207,7 +208,8 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is a possible sample size of the next leg.
+// Choice is a possible sample size of the next leg (the further rounds that Replan plans), with the ε
+// that it would cost.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client

@@ -16,8 +16,9 @@ type Tight struct {
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed is the answer of a tight accountant under one adjacency. A field is nil if there is no answer
-// or no such run. Reason says why the accountant gives no answer.
+// Allowed says what a tight accountant allows instead of a plan, under one adjacency: the ε of the
+// plan's run, a larger sample, and less noise. A field is nil if there is no answer or no such run.
+// Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
@@ -31,7 +32,8 @@ type Allowed struct {
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that is within the plan's budget by a tight accountant.
+// Setting is a run that differs from the plan in one number and is still within the plan's budget, as a
+// tight accountant computes it.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // the mean if θ > 1

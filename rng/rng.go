@@ -76,7 +76,7 @@ func New(seed uint64) *Root {
 	return newRoot(origin, origin, Name{Root: seedName(seed)})
 }
 
-// Limits of a secret, in bytes.
+// MinSecret and MaxSecret limit the length of a secret for NewFromSecret, in bytes.
 const (
 	MinSecret = 32
 	MaxSecret = 1 << 10
@@ -207,7 +207,8 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes, which Peek must have returned. n must be a whole number of draws.
+// Skip removes the next n bytes of the stream, which Peek must have returned. The bytes must be those
+// of complete draws, so that the next draw begins at the same bits as without Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never

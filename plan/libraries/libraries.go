@@ -31,7 +31,7 @@ const (
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 )
 
-// Formats lists all formats, code first.
+// Formats lists all formats: first those that are code, then LaTeX.
 func Formats() []Format { return []Format{Opacus, TFPrivacy, JAXPrivacy, Flower, LaTeX} }
 
 // ParseFormat turns a name into a Format.
@@ -46,7 +46,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is a sequence of equal rounds and its cost.
+// Release has the rounds that are written as code, all with the same settings, and what they cost a
+// record.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
 	Bound dp.Bound // cost to a record of all rounds that use it

@@ -25,7 +25,8 @@ const (
 	NotRecognised Recorded = ""
 )
 
-// Recognise guesses the kind of a text from its beginning. Only Read checks the whole text.
+// Recognise returns which kind of record a text seems to be, judged by its beginning. Only Read checks
+// the whole text.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {
