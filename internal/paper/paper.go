@@ -63,21 +63,22 @@ type Case struct {
 	}
 }
 
-// Stated is an accuracy that the paper's text gives.
+// Stated is an accuracy that the paper's text states, with the data set and the ε it is for.
 type Stated struct {
 	Data              string // name of the data set
 	Accuracy, Epsilon Number // a fraction; Epsilon is "" for a training without noise
 	Where             string // words next to it in the text, by which it can be found
 }
 
-// Budget is a row of a table of budgets. Epsilon is either the ε of the run or, if not Exact, a round
-// number near it.
+// Budget is a row of one of the paper's tables of privacy budgets. Epsilon is either the ε of the run
+// or, if Exact is false, a round number near it.
 type Budget struct {
 	Epsilon, Sigma, Size Number
 	Exact                bool // whether ε is that of the run
 }
 
-// Column is a column of a comparison of ε_target with ε_f-DP.
+// Column is a column of the paper's tables that compare ε_target with ε_f-DP, the ε that its f-DP
+// analysis gives.
 type Column struct{ Size, FDP, Factor Number }
 
 // Epochs returns k = K/N.

@@ -3,8 +3,8 @@ package timeline
 
 import "proactivedp/sim"
 
-// Kept limits how far a window follows a client that runs ahead: to Kept times the rounds that the
-// window shows.
+// Kept limits how many rounds a window records of a client that runs ahead of the others: at most Kept
+// times the number of rounds that the window is for.
 const Kept = 4
 
 // Window has the rounds, absences and broadcasts of a run until the server had the updates of each
