@@ -23,7 +23,8 @@ import (
 // MaxQuestionBytes is the largest size of a question in JSON, in bytes.
 const MaxQuestionBytes = 256 << 10
 
-// Question is one question. Exactly one of its fields is set.
+// Question is one planning question: for a plan, an accounting, a calibration or a trade-off curve.
+// Exactly one of its fields is set.
 type Question struct {
 	Plan      *PlanQuestion      `json:"plan,omitempty"`
 	Account   *AccountQuestion   `json:"account,omitempty"`

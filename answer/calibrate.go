@@ -25,7 +25,8 @@ type Calibration struct {
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the default accuracy of pld in a calibration.
+// CalibrationAccuracy is the default of CalibrateQuestion.Accuracy: the relative width of the certified
+// interval of ε.
 const CalibrationAccuracy = plan.Accuracy
 
 // Validate reports every field that is outside its range.

@@ -79,7 +79,7 @@ type CurveSummary struct {
 	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
 }
 
-// LeftOut names a curve that is left out, and the reason.
+// LeftOut names a trade-off curve that is not among the answers, and says why.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

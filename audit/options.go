@@ -45,7 +45,8 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions returns the options to audit the correct mechanism on the virtual clock.
+// DefaultOptions returns the options with which Run audits the correct mechanism, without a planted
+// fault, on the virtual clock.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }

@@ -43,7 +43,7 @@ import (
 // Strategy says how the noise, the batch size and the number of rounds of a stage are chosen.
 type Strategy string
 
-// The strategies.
+// These are the strategies.
 const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
 	// It uses the budget of the closed form.

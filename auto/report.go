@@ -18,7 +18,8 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the result of a finished task.
+// Report is the result of a finished task: which clients are satisfied, the accuracies, the stages, and
+// what they cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
 	Tested                    // the lowest of the clients' test accuracies; test records decide no stage

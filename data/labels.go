@@ -111,7 +111,7 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
-// LabelsOf returns a map in which names[i] is the only label of class i.
+// LabelsOf returns Labels in which names[i] is the only label of class i.
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {

@@ -199,7 +199,7 @@ func sequence(n int) []int32 {
 // Partition says how the training rows are divided among the clients.
 type Partition string
 
-// The partitions.
+// These are the partitions without a parameter; see also Dirichlet.
 const (
 	// Replicate gives every client the whole training set, as in the paper's experiments, instead of a
 	// separate part for each client. So every client uses every record, and the ε of a record counts

@@ -11,7 +11,7 @@ import (
 // contains it, an upper bound, or an approximation without a guarantee.
 type Kind string
 
-// The kinds of statement.
+// These are the kinds of bounds.
 const (
 	Exact         Kind = "exact"         // the true ε, to rounding
 	Interval      Kind = "interval"      // the true ε lies in [lower, upper]

@@ -29,7 +29,7 @@ import (
 // guarantee compares.
 type Adjacency string
 
-// The neighbouring relations.
+// These are the neighbouring relations.
 const (
 	// AddOrRemove means that one data set has one record more than the other. N is the larger size.
 	AddOrRemove Adjacency = "add-or-remove"
@@ -43,7 +43,7 @@ const (
 // Sampling says how a round chooses its records.
 type Sampling string
 
-// The sampling schemes.
+// These are the ways in which a Mechanism, or another program, draws batches.
 const (
 	// Poisson takes each record independently with probability q = s/N.
 	Poisson Sampling = "poisson"
@@ -63,7 +63,7 @@ const (
 // empty, which means that it is not known.
 type Redraw string
 
-// The values of Redraw.
+// These are the values of Redraw.
 const (
 	EachEpoch Redraw = "epoch" // each epoch draws anew
 	Once      Redraw = "once"  // one draw is kept for all epochs

@@ -128,11 +128,11 @@ func isConstant(s Sizes) bool {
 	return ok
 }
 
-// Event returns what round i releases.
+// Event returns the release of round i as accountants count it.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf returns what a round with size sampled records releases. [Mechanism.SampleOf] draws such
-// a sample.
+// EventOf returns the release of a round with sample size size as accountants count it.
+// [Mechanism.SampleOf] draws such a sample.
 func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
@@ -151,7 +151,7 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns what the given number of rounds release, beginning with round 0.
+// Events returns the releases of the first rounds, from round 0 on, as accountants count them.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {

@@ -26,7 +26,8 @@ type DelaySpec struct {
 	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
 }
 
-// DefaultDelays are the delays that are compared by default.
+// DefaultDelays are the permissible delays that DefaultDelaySpec compares, as sim.ParseDelay reads
+// them.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns the comparison for a model on a data set. It has the paper's parameters, and

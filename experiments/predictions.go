@@ -109,7 +109,7 @@ type PredictionCheck struct {
 	Short   float64 `json:"short_run"`     // accuracy after the fraction 1/shortPart of the rounds
 }
 
-// Within reports whether the test accuracy is in the interval.
+// Within reports whether the test accuracy of the training is in the predicted interval.
 func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
 // A short run has the fraction 1/shortPart of the rounds. A utility graph has utilityDraws draws of
@@ -210,7 +210,7 @@ type PredictionReport struct {
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all
 }
 
-// NewPredictionReport computes the scores of the checks.
+// NewPredictionReport returns a report of the checks, with a score for each case and for all cases.
 func NewPredictionReport(all []PredictionCheck) *PredictionReport {
 	r := &PredictionReport{Checked: all}
 	for _, c := range all {

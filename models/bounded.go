@@ -98,7 +98,7 @@ type Sums struct {
 	narrow  []float32 // for models that are not Bounded
 }
 
-// NewSums returns Sums for the model. Its memory grows with use.
+// NewSums returns a Sums for the model. It allocates its working memory when it is first needed.
 func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)

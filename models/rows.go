@@ -147,7 +147,8 @@ type RowCache struct {
 	next atomic.Uint32
 }
 
-// Of returns the rows of a data set, which must not have images.
+// Of returns the Rows of a data set, from the cache if they are there. The data set must not have
+// images.
 func (c *RowCache) Of(d *data.Dataset) *Rows {
 	for i := range c.kept {
 		if r := c.kept[i].Load(); r != nil && r.of(d) {

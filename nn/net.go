@@ -76,7 +76,8 @@ type learner interface {
 	finish(s *Scratch)
 }
 
-// LayerInfo describes a layer, with its cost for one example.
+// LayerInfo describes a layer of a network: its output, the number of its parameters, and what it costs
+// to compute for one example.
 type LayerInfo struct {
 	Layer  Layer
 	Out    Shape

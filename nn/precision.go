@@ -21,7 +21,7 @@ const (
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns the network with the given precision of products.
+// WithPrecision returns a network like n whose products matrix tiles compute with the given precision.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	parts := map[Precision]int{Float32: f32.ThreeParts, BF16x3: f32.TwoParts}[p]
 	if parts == 0 {

@@ -14,7 +14,8 @@ import (
 // Method says by which theorem or accountant the cost of a plan is computed.
 type Method string
 
-// The methods. Printed and Paper exist to compare with the paper. Their ε may be below the true
+// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below
+// the true
 // one: it is of kind dp.Approximation, and its upper bound is +Inf.
 //
 // RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the largest
@@ -27,7 +28,7 @@ const (
 	PLD        Method = "pld"                 // certified interval from privacy loss distributions
 )
 
-// ParseMethod turns a name into a Method.
+// ParseMethod returns the Method with the given name. The error lists all names.
 func ParseMethod(name string) (Method, error) {
 	switch m := Method(name); m {
 	case ClosedForm, Printed, Paper, RDP, PLD:

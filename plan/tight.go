@@ -42,9 +42,9 @@ type Setting struct {
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten sets p.Tight by acc, for the plan's N, k, ε, δ and θ. If θ > 1, every round counts at the
-// largest size. Tighten does nothing if there is nothing to account for: no ε, or less than one
-// gradient computation.
+// Tighten computes what the accountant acc would allow for the plan's budget, records and epochs, and
+// stores it in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had the largest size.
+// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

@@ -55,7 +55,7 @@ const (
 	maxCount               = 100
 )
 
-// DefaultRequest asks for the best settings of base at ε.
+// DefaultRequest returns a request for the most accurate settings within ε that have base in common.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {

@@ -31,7 +31,8 @@ func (p Prediction) interval() string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting with its prediction, guarantees and costs.
+// Proposal is a setting for training, with its predicted accuracy, its certified ε, and how much work
+// it is.
 type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training

@@ -109,7 +109,8 @@ func (s *clientState) w() []float32 {
 // Done reports whether the client has finished its T rounds.
 func (c *Client) Done() bool { return c.state.i == c.rounds }
 
-// CanBegin reports whether Υ(k, i) lets the client start its next round now.
+// CanBegin reports whether the permissible delay lets the client start its next round i now, with the
+// newest broadcast v̂_k that it has.
 func (c *Client) CanBegin() bool {
 	return !c.state.busy && !c.Done() && c.delay.Permits(c.state.k, c.state.i)
 }

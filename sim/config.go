@@ -116,10 +116,11 @@ const (
 	MaxClientParams = 1 << 30
 )
 
-// InitStream returns the stream that draws the default global model v̂_0.
+// InitStream returns the random stream from which the model's default parameters, the global model
+// v̂_0, are drawn.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is called with every broadcast.
+// Observer is a function that a runner calls with every broadcast of the server.
 type Observer func(Broadcast)
 
 // Broadcast is a message of the server to its clients: the global model v̂_k, which has the updates of

@@ -9,7 +9,7 @@ import (
 // Invariant is a promise of the protocol that must hold in every state.
 type Invariant string
 
-// The invariants.
+// These are the invariants that an exploration checks in every state.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"

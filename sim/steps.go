@@ -14,7 +14,7 @@ import (
 // client.
 type Decay string
 
-// The step size schedules of the paper's parameter tables.
+// These are the step size schedules of the paper's parameter tables, as functions of t.
 const (
 	LinearDecay Decay = "linear"   // η₀/(1+βt), the strongly convex case
 	SqrtDecay   Decay = "sqrt"     // η₀/(1+β√t), the plain convex and the non-convex case

@@ -45,7 +45,8 @@ type Virtual struct {
 	crew       *crew         // computes rounds; if nil, the caller's goroutine does
 }
 
-// NewVirtual prepares a run. observe may be nil.
+// NewVirtual prepares a run of the configuration on the virtual clock. It reports everything that is
+// wrong with the configuration at once. observe is called with every broadcast; it may be nil.
 func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

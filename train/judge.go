@@ -41,7 +41,8 @@ func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 // MetricName returns the name of the spec's metric.
 func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
-// MetricValue is the metric of the spec, with the value of guessing.
+// MetricValue is the value of the spec's metric for a model, and its baseline: the value that is
+// possible without looking at the features.
 type MetricValue struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -83,7 +84,7 @@ type JudgedRows struct {
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf computes the JudgedRows of rows.
+// RowsOf returns how many rows there are, and how many of them are distinct.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}

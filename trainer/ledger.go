@@ -250,7 +250,7 @@ func (l *Ledger) unfinished() int {
 	return n
 }
 
-// SpentError reports that a ledger leaves nothing of the budget.
+// SpentError is the error for a budget of which earlier private trainings have left nothing.
 type SpentError struct {
 	Budget     Budget
 	Spent      float64 // the sum of the charges of all stages

@@ -20,7 +20,7 @@ type Line struct {
 	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; several lines add up
 }
 
-// Point is a point of the curve of a training.
+// Point is a point of a learning curve that the script reports: the metric after some steps.
 type Point struct {
 	Step   int     `json:"step"`
 	Metric float64 `json:"metric"`

@@ -78,7 +78,8 @@ type Plan struct {
 	Steps           int          `json:"steps"`
 }
 
-// NewPlan returns the plan of rounds with Poisson sampling under add-or-remove adjacency.
+// NewPlan returns a plan of equal rounds with Poisson sampling under add-or-remove adjacency: the noise
+// multiplier, the expected batch size, the number of records and the number of steps.
 func NewPlan(noise float64, batch, records, steps int) Plan {
 	return Plan{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: noise, BatchSize: batch, DatasetSize: records,
@@ -137,7 +138,7 @@ type Options struct {
 	Stderr io.Writer
 }
 
-// The range of Options.Limit.
+// MinLimit and MaxLimit are the limits of Options.Limit, the longest time of one run of the script.
 const (
 	MinLimit = time.Second
 	MaxLimit = 30 * 24 * time.Hour

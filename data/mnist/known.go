@@ -28,7 +28,7 @@ const (
 	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
-// The other data sets in this format that can be loaded by name.
+// Fashion and Kuzushiji are the names of the other data sets in this format that LoadNamed can load.
 const (
 	Fashion   = "fashion-mnist"
 	Kuzushiji = "kmnist"

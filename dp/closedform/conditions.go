@@ -53,10 +53,11 @@ type Setting struct {
 	Delta    float64 // in [MinDelta, 1)
 }
 
-// Epochs returns k = K/N.
+// Epochs returns the number of epochs k = K/N.
 func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
 
-// Theta returns θ = s_max/s̄. A result below 1, which rounding can cause, becomes 1.
+// Theta returns θ, the largest sample size divided by the mean: s_max/s̄. A result below 1, which
+// rounding can cause, becomes 1.
 func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
 
 // Validate reports every field of s that is outside its range.

@@ -44,7 +44,7 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 // budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is one learning task on the data set of a Budget.
+// Task is a training that a Budget has recorded, with its epochs and its part of the budget.
 type Task struct {
 	Name   string
 	Epochs float64 // k = Σq_i

@@ -11,7 +11,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// The ranges of [Epsilon] and [Mu], ends included.
+// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu], ends included.
 const (
 	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1

@@ -150,7 +150,7 @@ func NewFilter(l Limits) (*Filter, error) {
 	return &Filter{limits: l, spent: make([]float64, len(l.Orders)), runs: map[rng.Name]dp.Event{}}, nil
 }
 
-// Limits returns the limits of the filter.
+// Limits returns the limits with which the filter was made.
 func (f *Filter) Limits() Limits {
 	l := f.limits
 	l.Orders = slices.Clone(l.Orders)

@@ -34,7 +34,8 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of the accountant. Outside of them it returns dp.ErrNotCovered.
+// These are the limits of the noise multiplier and the sample rate for which the Accountant has an
+// answer. Outside of them it returns dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q

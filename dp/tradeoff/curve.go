@@ -12,7 +12,7 @@ import (
 // Side says where a curve lies, compared with the true trade-off curve of a release.
 type Side string
 
-// The values of Side.
+// These are the values of Side.
 const (
 	Exact         Side = "exact"         // the true curve, to rounding
 	Lower         Side = "lower"         // nowhere above the true curve: safe

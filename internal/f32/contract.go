@@ -32,7 +32,8 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
-// Slice returns the terms [from, to). They keep the bounds of all terms.
+// Slice returns the terms with numbers in [from, to), without a copy. Slices that the kernels read must
+// still be long enough for all terms.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
 // Patch holds the columns of a tile and the terms of their sums, like Cols, ColB and ColC of Tile
@@ -75,7 +76,8 @@ func NewPatches(list []Patch) *Patches {
 	return p
 }
 
-// The largest tiles whose sums fit the registers.
+// These are the largest numbers of rows and columns of a tile whose sums fit into the processor's
+// registers.
 const (
 	TileRows, TileCols         = 6, 4
 	LaneTileRows, LaneTileCols = 5, 5

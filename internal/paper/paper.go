@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Number is a number with the digits that a table of the paper shows.
+// Number is a number of the paper as text, with exactly the digits that the paper prints.
 type Number string
 
 // Value returns the number as a float64.
@@ -81,10 +81,10 @@ type Budget struct {
 // analysis gives.
 type Column struct{ Size, FDP, Factor Number }
 
-// Epochs returns k = K/N.
+// Epochs returns the number of epochs of the setting, k = K/N.
 func (p Case) Epochs() float64 { return float64(p.GradComps) / float64(p.N) }
 
-// Delta returns δ = 1/N.
+// Delta returns the δ of the setting, 1/N.
 func (p Case) Delta() float64 { return 1 / float64(p.N) }
 
 // Cases returns the paper's three settings with the printed numbers, digit by digit. Only powers of

@@ -76,14 +76,14 @@ func newBar(w io.Writer, columns int, what string, work int64, options ...progre
 	return b
 }
 
-// Add adds work that was done. A negative amount removes it.
+// Add adds to the amount of work that is done. A negative amount is subtracted.
 func (b *Bar) Add(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.set(b.done + work)
 }
 
-// Set sets the amount of work that was done.
+// Set sets how much of the work is done, in the unit of the bar's total.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -48,7 +48,7 @@ func ReadTable(dir, folder, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// Table is the data of a figure, or of one training in it.
+// Table is a table of a figure's data: that of all its trainings, or of one.
 type Table struct {
 	Header []string
 	Rows   [][]string

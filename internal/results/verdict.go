@@ -21,7 +21,7 @@ import (
 // Verdict says whether a folder of results confirms a statement.
 type Verdict string
 
-// The verdicts on a statement.
+// These are the verdicts on a statement.
 const (
 	Reproduced Verdict = "reproduced"
 	// Exceeded means that our value is better than the stated one.

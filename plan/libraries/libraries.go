@@ -22,7 +22,7 @@ import (
 // Format is a target of the code, a library or LaTeX.
 type Format string
 
-// The formats.
+// These are the formats.
 const (
 	Opacus     Format = "opacus"      // Python with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
@@ -136,7 +136,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a Release written in one Format.
+// Code is a Release written in one Format, with what a user must know before running it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version

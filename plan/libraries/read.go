@@ -18,7 +18,7 @@ import (
 // Recorded names a kind of record that another library saves.
 type Recorded string
 
-// The kinds of records that Read accepts.
+// These are the kinds of records that Read accepts, and NotRecognised for any other text.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"

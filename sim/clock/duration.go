@@ -46,7 +46,7 @@ type Distribution interface {
 // Family names a family of distributions.
 type Family string
 
-// The families, with the text that ParseDuration reads.
+// These are the families, each with the text from which ParseDuration reads a distribution of it.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN

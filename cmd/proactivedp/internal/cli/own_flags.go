@@ -97,7 +97,7 @@ func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 		usual+")")
 }
 
-// Check returns an error for an unknown value.
+// Check returns an error if o is neither "", clamp nor refuse.
 func (o Outside) Check() error {
 	if o != "" && o != "clamp" && o != refuse {
 		return fmt.Errorf("--%s = %q, must be clamp or refuse", outsideFlag, string(o))

@@ -192,7 +192,7 @@ func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	t.units.add(cmd, groups)
 }
 
-// AddNamed adds the flags with these names to cmd.
+// AddNamed adds those flags of a training that have the given names to cmd.
 func (t *TrainFlags) AddNamed(cmd *cobra.Command, names ...string) {
 	for _, f := range specFlags {
 		if slices.Contains(names, f.name) {
