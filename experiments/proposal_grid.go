@@ -41,8 +41,8 @@ func ProposalGrid(r propose.Request) propose.Grid {
 	return g
 }
 
-// GridReport is the result of AgainstGrid: the accuracy of a proposal, and that of the best setting of
-// a grid.
+// GridReport is the result of AgainstGrid: the accuracies of a proposal and of the best setting of a
+// grid.
 type GridReport struct {
 	Data      string       `json:"data"`
 	Model     string       `json:"model"`

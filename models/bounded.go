@@ -116,8 +116,8 @@ func (s *Sums) Wide() []float64 {
 	return s.wide
 }
 
-// Ahead tells the model which batch the next call of GradSum or AddGradSum will use, so that it can
-// load the data in advance.
+// Ahead announces the batch of the next call of GradSum or AddGradSum, so that the model can load its
+// data in advance.
 func (s *Sums) Ahead(b data.Batch) {
 	if s.reader != nil {
 		s.reader.Ahead(b)

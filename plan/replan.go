@@ -141,7 +141,7 @@ func (r NextRequest) n() int {
 }
 
 // Next is the plan of a next leg: further rounds of a training some of whose rounds already ran. Unless
-// a field says that its ε is that of the past, every ε counts all rounds, past and next, of all clients
+// a field says that it is about the past only, every ε counts all rounds, past and next, of all clients
 // that hold a record.
 //
 // A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no

@@ -229,8 +229,8 @@ func (c *Client) InRound() bool { return c.state.busy }
 // 0, the number of the initial model.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns the lag i − k of the newest round: i is its number, and k is that of the newest broadcast
-// that the client had when it began the round.
+// Lag returns the lag i − k of the newest round i, where v̂_k was the newest broadcast that the client
+// had when it began the round.
 func (c *Client) Lag() int { return c.state.lag }
 
 // Ledger returns a copy of the client's ledger: the sampling and noise of all its finished rounds, as

@@ -7,8 +7,8 @@ import (
 	"proactivedp/sim/clock"
 )
 
-// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. What says what they
-// hold.
+// Part is a part of the memory that a run needs: Count pieces of Bytes bytes each. The field What names
+// their content.
 type Part struct {
 	What  string `json:"what"`
 	Count int    `json:"count"`

@@ -178,7 +178,8 @@ func (s *Server) Has(client, round int) bool {
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied,
-// or −1 if there is none. Updates of rounds between Next and Highest may be missing: see Has.
+// or −1 if it has applied no update. Updates of rounds between Next and Highest may be missing: see
+// Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
 // Updates returns the number of updates that were applied to v, of all clients together.

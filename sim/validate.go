@@ -230,7 +230,7 @@ func (c *Config) checkClock(run dp.Run) error {
 }
 
 // CheckFreeRunning returns an error that lists every field that Hogwild does not support, because the
-// field needs the virtual clock. It returns nil if there is none.
+// field needs the virtual clock.
 func (c *Config) CheckFreeRunning() error {
 	if err := c.made(); err != nil {
 		return err

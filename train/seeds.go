@@ -67,7 +67,7 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 }
 
 // PlannedOfSeeds returns the guarantee that each of several runs of the spec will have, with
-// consecutive seeds from its own on. It is that of the run that costs a record most, see
+// consecutive seeds from its own on. It is the guarantee of the run that costs a record most, see
 // [Source.Costliest].
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)

@@ -199,7 +199,7 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 }
 
 // Finished returns the finished private training that was started for the request with this key. It
-// returns false if there is none.
+// returns false if no such training has finished.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {
 		return Stage{}, false
@@ -250,7 +250,7 @@ func (l *Ledger) unfinished() int {
 	return n
 }
 
-// SpentError is the error for a budget of which earlier private trainings have left nothing.
+// SpentError is the error if earlier private trainings have spent the whole budget.
 type SpentError struct {
 	Budget     Budget
 	Spent      float64 // the sum of the charges of all stages

@@ -40,7 +40,7 @@ func NewBar(w io.Writer, what string, work int64) *Bar {
 }
 
 // NewLines returns a Bar that prints lines, as in a log, also on a terminal. It is for a search whose
-// parts may show bars of their own. It prints nothing if the work is soon done.
+// parts may show bars, too. It prints nothing if the work is soon done.
 func NewLines(w io.Writer, what string, work int64) *Bar {
 	b := newBar(w, 0, what, max(work, 1))
 	b.late = true

@@ -195,7 +195,7 @@ func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) 
 }
 
 // OneEpsilon is the name of a series in the figures that compare sample sizes: in it, each sample size
-// has the noise with which its certified ε is the same as that of the others.
+// has its own noise, so that all have the same certified ε.
 const OneEpsilon = "the same ε for every s"
 
 // fraction is the fraction of the accuracy that is left at one σ.

@@ -58,7 +58,7 @@ func (h Hidden) String() string {
 	return text
 }
 
-// Named reports whether name is that of a perceptron, such as "mlp" or "mlp-relu:64:32".
+// Named reports whether name names a perceptron, such as "mlp" or "mlp-relu:64:32".
 func Named(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base == Tanh || base == ReLU

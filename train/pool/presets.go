@@ -172,9 +172,8 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK returns a text for captions of figures. It says whether K, the number of gradients of a
-// client, is the paper's or that of the settings. It is the paper's if the paper has an experiment on
-// the data set.
+// WhoseK returns a text for captions of figures. It says where K, the number of gradients of a client,
+// comes from: from the paper if it has an experiment on the data set, and otherwise from the settings.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"

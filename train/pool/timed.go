@@ -174,8 +174,8 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy that the model had at the time now: that of the last evaluation
-// before it or at it.
+// AccuracyAt returns the accuracy that the model had at the time now, as the last evaluation until then
+// measured it.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {

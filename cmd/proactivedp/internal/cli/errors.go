@@ -138,8 +138,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
 }
 
-// NoArgs returns an error if a command that takes no arguments is given some. It is for commands with
-// and without commands of their own.
+// NoArgs returns an error if a command that takes no arguments is given some. It serves commands with
+// and without subcommands.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
