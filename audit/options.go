@@ -51,7 +51,8 @@ func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// MinRuns and MaxRuns are the limits of Options.Runs, the number of trainings in each world.
+// MinRuns and MaxRuns are the limits of Options.Runs, the number of trainings with the canary, and of
+// those without it.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000

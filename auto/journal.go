@@ -32,7 +32,8 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task of the journal, with the utility graph that was made before it.
+// JournalTask is a task in a Journal, with the accuracies that were expected for it before its first
+// stage (Outlook), and how it ended.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`

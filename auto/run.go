@@ -38,8 +38,8 @@ type Options struct {
 // feasible.
 var ErrRefused = errors.New("refused before any record was used")
 
-// Refusal is the error for a target accuracy that the task's own utility graph does not reach. It wraps
-// [ErrRefused].
+// Refusal is the error for a target accuracy that cannot be expected within the budgets: the utility
+// graph of the task's own data (see Outlook) does not reach it. It wraps [ErrRefused].
 type Refusal struct {
 	Metric   string  // name of the metric of both accuracies
 	Target   float64 // lowest target accuracy of a client, which is met first

@@ -118,8 +118,7 @@ func (s Scheme) Sensitivity() float64 {
 // Under Poisson sampling and allocation, each record is drawn independently of the others, so a record
 // may be added or removed. Fixed-size sampling takes exactly s of N records, so N must stay the same,
 // and a record is replaced. With shuffled batches the record keeps its place, and its gradient becomes
-// 0. For an unknown sampling NaturalAdjacency returns "", which
-// [Event.Validate] and [SchemeOf] refuse.
+// 0. For an unknown sampling NaturalAdjacency returns "", which [Event.Validate] and [SchemeOf] refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson, Allocation:

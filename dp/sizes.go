@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Sizes is a sequence of sample sizes s_0, s_1, …: a client of Algorithm LocalSGDwithDP samples s_i
-// records in round i. Implementations are immutable.
+// Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
+// on average. Implementations are immutable.
 type Sizes interface {
 	// At returns s_i ≥ 1 for a round i ≥ 0.
 	At(i int) int

@@ -27,7 +27,8 @@ import (
 )
 
 // PredictionCase describes settings for which predicted accuracies are compared with those of
-// trainings: a base, and every combination of the listed budgets, noise multipliers and walks.
+// trainings: a base, and every combination of the listed budgets, noise multipliers and walks. A walk
+// is the distance by which noise without gradients would move the model; it determines the step size.
 type PredictionCase struct {
 	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`
@@ -116,8 +117,8 @@ func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.H
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check predicts the accuracies of the case's settings with the given number of matched seeds, and
-// compares the predictions with trainings on the source.
+// Check predicts the accuracies of the case's settings by proxies, cheap trainings with the given
+// number of seeds. It then trains each setting in full on the source, and returns both accuracies.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
 ) {

@@ -15,8 +15,7 @@ import (
 type Method string
 
 // These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below
-// the true
-// one: it is of kind dp.Approximation, and its upper bound is +Inf.
+// the true one: it is of kind dp.Approximation, and its upper bound is +Inf.
 //
 // RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the largest
 // size ⌊θs⌋, which is on the safe side.

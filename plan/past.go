@@ -104,8 +104,7 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 }
 
 // Complete returns e with the given sampling and adjacency if e has no sampling or adjacency. If
-// adjacency is "",
-// Complete uses the usual one of the sampling, see dp.NaturalAdjacency.
+// adjacency is "", Complete uses the usual one of the sampling, see dp.NaturalAdjacency.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

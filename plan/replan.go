@@ -15,8 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest asks for the next leg: further rounds of a training some of whose rounds already ran. See
-// the paper's appendix "DP Calculator", the steps for j > 0.
+// NextRequest is what Replan is asked for: the next leg, which means further rounds of a training some
+// of whose rounds already ran. The paper plans it in its appendix "DP Calculator", in the steps for j >
+// 0.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -219,10 +220,12 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan returns the next leg for r, with the largest sample size within ε_target, which means the
+// Replan plans the next leg for r: further rounds of a training some of whose rounds already ran. It
+// chooses the largest sample size s_j with which all rounds stay within ε_target, which means the
 // fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
-// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ =
-// s_max²/s̄ grows where s_j is small compared with the past's sizes.
+// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: it
+// grows with θ²s̄ = s_max²/s̄, and this number is large if s_j is small compared with earlier sample
+// sizes.
 //
 // Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
 // answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is
@@ -284,8 +287,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns the rounds of the next leg that use a record, of all clients that hold it. p.Run must
-// not be nil.
+// Event returns the rounds of the next leg that a record pays for, as accountants count them: those of
+// all clients that hold it. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

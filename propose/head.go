@@ -79,8 +79,7 @@ const mostCompared = 3e12
 // Compare returns the heads (models with their features) with the accuracy of their best proxies, the
 // best first. Heads that take too much work or cannot be trained are last, with the reason. If only one
 // head can be compared, it is not tried and has no accuracy. It is an error if no head can be used. The
-// expected time is written to the progress of the
-// options, and does not affect the result.
+// expected time is written to the progress of the options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {

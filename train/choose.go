@@ -75,9 +75,8 @@ func (s Spec) UsualClip() float64 {
 
 // TriedClips returns the clipping norms that searches try for the spec's model. For a linear model
 // there are usually several, because its gradients are often shorter than the clipping norm C. For a
-// network
-// nearly all gradients are clipped, so only the product of step size and clipping norm matters, and
-// only the spec's own clipping norm is tried.
+// network nearly all gradients are clipped, so only the product of step size and clipping norm matters,
+// and only the spec's own clipping norm is tried.
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):

@@ -146,9 +146,8 @@ func (r Report) Current() Report {
 
 // Within returns the report of a training whose rounds were chosen by earlier results, under a budget b
 // that was fixed before the first round (see rdp.Filter). b is an upper bound on the ε of a record,
-// both for one client's
-// rounds and for all rounds. The reported noise multiplier is the least of the events. There must
-// be at least one event.
+// both for one client's rounds and for all rounds. The reported noise multiplier is the least of the
+// events. There must be at least one event.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

@@ -41,8 +41,7 @@ func Holds(cs []Condition, theorem string) bool {
 }
 
 // Setting describes a client's run and the (ε, δ) that it is meant to satisfy. In a real run, Rounds,
-// Computed and
-// MaxSize are whole numbers. A planner may use other numbers.
+// Computed and MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // size of the data set, in [1, MaxN]
 	Rounds   float64 // T > 0

@@ -116,8 +116,7 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 }
 
 // Gamma returns the constant γ of Theorems Main and simpleF for (ε, δ) and k epochs, that is γ(σ_eq(ε,
-// δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1)
-// and k in [1e-20, 1e20].
+// δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {

@@ -322,11 +322,10 @@ func (f *Filter) needs(spent []float64) float64 {
 }
 
 // PlannedOrder returns the best Rényi order, to six digits, for a filter of (ε, δ) that uses a single
-// order.
-// It is the order at which the filter admits the plan most often, one time after the other. So it
-// is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
-// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors
-// are those of [Accountant].
+// order. It is the order at which the filter admits the plan most often, one time after the other. So
+// it is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
+// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors are
+// those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {

@@ -41,8 +41,8 @@ type Screen struct {
 }
 
 // Event is a line of JSON on stderr: a message or the progress of some work. Text is the line of a
-// message. For progress, What is the work, Done the fraction of
-// it that is done, Seconds how long it has taken, and Left an estimate of the seconds that are left.
+// message. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
+// has taken, and Left an estimate of the seconds that are left.
 type Event struct {
 	Event   string   `json:"event"` // message or progress
 	Text    string   `json:"text,omitempty"`

@@ -66,7 +66,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns the cost of a run of the spec with the given numbers of evaluations and workers.
+// CostOf returns the work and the memory that a training of the spec needs, if it is evaluated the
+// given number of times and computed by the given number of workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {

@@ -60,7 +60,8 @@ func (f *DataFlags) Add(cmd *cobra.Command) {
 			"file there is an error (default: $"+DataEnv+", else the cache, else a download)")
 }
 
-// Locator returns where to look for data sets. Messages and progress go to stderr.
+// Locator returns the Locator for the data sets that a command loads, as its flags say. Messages and
+// progress go to stderr.
 func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
 	if !cmd.Flags().Changed("data-dir") {
