@@ -14,7 +14,8 @@
 // Updates of at most 16 KiB are sent twice: directly to the server, as pdp.RUN.early.CLIENT.ROUND.0, and a
 // little later to the stream, many in one message.
 //
-// The server publishes v̂_k as pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in
+// The server publishes the global model v̂_k, which has all rounds below k of all clients, as
+// pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in
 // memory keeps the newest message of each of these subjects.
 //
 // All other messages are questions to the server: pdp.find (which runs exist?), pdp.RUN.hello.CLIENT
@@ -25,8 +26,9 @@
 //
 // An update goes through these steps, in this order:
 //
-//  1. The client writes the release to its journal and flushes it to disk. Rounds that Υ lets it
-//     compute in the meantime share the next flush, and also the next message if they are short.
+//  1. The client writes the release to its journal and flushes it to disk. If the permissible delay
+//     lets it compute more rounds in the meantime, these share the next flush, and also the next
+//     message if they are short.
 //  2. It sends the update. After a restart it sends the same bytes again and computes the next
 //     round, never one that is in the journal.
 //  3. The server folds the update, that is, reads and applies it. An update that fits into one

@@ -292,9 +292,10 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 // relative to the norms of its parts.
 const roundingOfRelease = 1e-6
 
-// CheckRelease returns an error if u cannot be the release of a round that sampled the given number
-// of records, with noise from s. It subtracts the noise; the rest must have at most norm C for each
-// record. So it detects a wrong σ if the error in the noise is larger than gradients can be.
+// CheckRelease returns an error if u cannot be the release of a round that sampled the given number of
+// records and drew its noise from the stream s. It subtracts the noise. What remains is the sum of the
+// clipped gradients, so its norm must be at most C times the number of records. A wrong σ is detected
+// if it changes the noise by more than gradients can be.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")

@@ -160,8 +160,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ = s_max/s̄ ≥ 1 of the run, as in Theorem Main. It is exactly 1 for constant sizes
-// and for a run without rounds.
+// Theta returns θ ≥ 1 of the run, its largest sample size divided by its mean sample size, which the
+// paper's theorems depend on. It is exactly 1 for constant sizes and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

@@ -1,10 +1,11 @@
-// Package plan is the DP calculator. It turns a privacy budget into the rounds, sample sizes and noise
-// of a client before training starts.
+// Package plan turns a privacy budget into the number of rounds, the batch size and the noise of a
+// client before training starts. (It is the paper's "DP calculator".)
 //
 // A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
-// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. Its
-// default [Method] is the tight accountant pld; [ClosedForm] is Theorem simpleF, solved exactly and with
-// the corrected γ (see package closedform). Without a batch size it recommends one, see
+// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By
+// default, the tight accountant of package dp/pld computes ε; the [Method] [ClosedForm] uses the
+// paper's Theorem simpleF instead (see package dp/closedform). Without a batch size it recommends one,
+// see
 // [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
 // [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
 // plans further rounds after rounds that already ran.

@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Form says whether a formula is the paper's printed one or the corrected one.
+// Form says whether a formula is used as the paper prints it, or as corrected here.
 //
 // In Theorems Main and simpleF, the forms differ in the right-hand side that defines γ. The paper
 // substitutes r₀ = ασ into 1/(1-u₀) with u₀ = 2√(r₀σ)/(σ-r₀), which gives (1-α)/(1-α-2√α). It
@@ -25,7 +25,8 @@ import (
 //     (minK), (minT) and ε < ½.
 type Form string
 
-// The two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed serves only to
+// These are the two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed
+// serves only to
 // compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"

@@ -51,8 +51,8 @@ type Task struct {
 	Cost   float64 // Σ q_i²/(1-q_i), as a part of ε/2
 }
 
-// Budget is the ledger of one data set that several learning tasks use, one after another or
-// simultaneously, under one (ε, δ) for everything that they release.
+// Budget keeps account of several trainings (tasks) on one data set, one after another or
+// simultaneously, so that everything they release together stays within one (ε, δ).
 //
 // All rounds of all tasks form one sequence. Theorem thm1 in its corrected form applies to it,
 // whatever its order and its θ. Every task must use at least the noise σ_eq(ε, δ). At that noise,
@@ -98,7 +98,8 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	return b, nil
 }
 
-// Sigma returns σ_eq(ε, δ), the least noise multiplier of every task.
+// Sigma returns the least noise multiplier that every task must use: σ_eq(ε, δ), see the function
+// Sigma.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
 // MaxSize returns the largest sample size that a round of any task may have, ⌊N/(e·σ_eq)⌋. It may be 0.

@@ -8,9 +8,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Paper is the setting of the paper's Appendix "Interpreting Theorem Main in the f-DP Framework":
-// rounds of constant size (θ = 1), Poisson sampling, add-or-remove adjacency, and at most K = kN
-// gradient computations.
+// Paper describes a training for which the paper's Theorem Main gives trade-off curves, as in its
+// Appendix "Interpreting Theorem Main in the f-DP Framework": rounds of constant size, Poisson
+// sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
 type Paper struct {
 	N     int     // size of the data set, at least 2
 	K     float64 // gradient computations, at least 1
