@@ -15,8 +15,8 @@
 // little later to the stream, many in one message.
 //
 // The server publishes the global model v̂_k, which has all rounds below k of all clients, as
-// pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in
-// memory keeps the newest message of each of these subjects.
+// pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in memory keeps the newest message of
+// each of these subjects.
 //
 // All other messages are questions to the server: pdp.find (which runs exist?), pdp.RUN.hello.CLIENT
 // (I am here; which of my rounds do you have?), pdp.RUN.status and pdp.RUN.expel. With pdp.RUN.call

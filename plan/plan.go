@@ -5,8 +5,7 @@
 // turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By
 // default, the tight accountant of package dp/pld computes ε; the [Method] [ClosedForm] uses the
 // paper's Theorem simpleF instead (see package dp/closedform). Without a batch size it recommends one,
-// see
-// [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
+// see [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
 // [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
 // plans further rounds after rounds that already ran.
 package plan

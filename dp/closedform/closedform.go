@@ -100,6 +100,5 @@ func rootH(x float64) float64 {
 }
 
 // G returns the function g(x) = min{1/(ex), h(x)} in the paper's Theorem simpleF, for x > 0; for h see
-// H. It is h(x) for x < 2.467 and
-// 1/(ex) for larger x.
+// H. It is h(x) for x < 2.467 and 1/(ex) for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

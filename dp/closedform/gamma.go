@@ -26,8 +26,7 @@ import (
 type Form string
 
 // These are the two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed
-// serves only to
-// compare with the paper's numbers.
+// serves only to compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
