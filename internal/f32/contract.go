@@ -10,11 +10,12 @@ import (
 // the width of the machine's registers.
 const Lanes = 16
 
-// Term is one term of a contraction: the offsets of its factors, in floats.
+// Term is one product in the sum that a tile computes (see Tile): the offsets of its two factors in A
+// and B, in floats.
 type Term struct{ A, B int32 }
 
-// Terms is a list of terms that is checked once, so that kernels need not check it. It is read-only
-// and may be shared.
+// Terms lists the terms that a kernel adds up. The list is checked once, when it is made, so that
+// kernels need not check it. It is read-only and may be shared.
 type Terms struct {
 	list       []Term
 	maxA, maxB int
@@ -44,8 +45,8 @@ type Patch struct {
 	ColB, ColC [LaneTileCols]int
 }
 
-// Patches is a list of patches that is checked once, so that kernels need not check it. It is
-// read-only and may be shared.
+// Patches is a list of Patch for MulPatches. It is checked once, when it is made, so that kernels need
+// not check it. It is read-only and may be shared.
 type Patches struct {
 	list             []Patch
 	columns          int  // largest number of columns
