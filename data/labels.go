@@ -123,7 +123,7 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
-// LabelsOf returns a map in which names[i] is the only label of class i.
+// LabelsOf returns Labels in which names[i] is the only label of class i.
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -205,7 +205,7 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel is wrapped for a label that is not one of the given labels.
+// ErrLabel is wrapped by the error for a label that is not one of the labels that the user has listed.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows

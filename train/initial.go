@@ -17,8 +17,9 @@ import (
 // maxInitialHead is how much a file of weights may have besides twice its float32 numbers, in bytes.
 const maxInitialHead = 1 << 20
 
-// InitialNote says with which weights from a file the training begins, and that they are not covered. It
-// returns "" if there is no file.
+// InitialNote returns a sentence for reports. It says which file the initial weights come from, and
+// that ε does not cover how these weights were made. It returns "" if the training begins with the
+// default model.
 func (s Spec) InitialNote() string {
 	if s.Initial == "" {
 		return ""

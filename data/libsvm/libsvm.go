@@ -90,7 +90,7 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	return p.finish()
 }
 
-// Options say how files are read.
+// Options says how a file is read: its features, its labels and its test set.
 type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
 	// largest index.

@@ -51,7 +51,8 @@ const (
 // maxFaults is the number of columns with an error after which the rest of a file is not read.
 const maxFaults = 50
 
-// Options say how a file is read.
+// Options says how a CSV file is read: which column has the labels, what the other columns hold, and
+// how the text is written.
 type Options struct {
 	Label  string       // name of the column of the labels
 	Labels *data.Labels // the labels and their classes

@@ -10,7 +10,7 @@ import (
 // Kind is the kind of a file, in the words of messages.
 type Kind string
 
-// The kinds that this program tells apart. Unknown includes text.
+// These are the kinds that this program distinguishes. Unknown includes text.
 const (
 	Unknown Kind = ""
 	Array   Kind = "an array of NumPy (.npy)"

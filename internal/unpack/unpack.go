@@ -33,7 +33,7 @@ func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 // otherwise r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
 
-// Mark is the byte order mark with which some programs begin a text in UTF-8.
+// Mark is the byte order mark, with which some programs begin a text in UTF-8.
 const Mark = "\uFEFF"
 
 // SkipMark skips a byte order mark at the beginning of a text. It refuses UTF-16. An error of reading is

@@ -22,7 +22,7 @@ import (
 // Format is a target of the code, a library or LaTeX.
 type Format string
 
-// The formats.
+// These are the formats.
 const (
 	Opacus     Format = "opacus"      // Python with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
@@ -36,7 +36,7 @@ const (
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists all formats, code first.
+// Formats lists all formats: first those that are code, then LaTeX.
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
@@ -53,7 +53,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is a sequence of equal rounds and its cost.
+// Release has the rounds that are written as code, all with the same settings, and what they cost a
+// record.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
 	Bound dp.Bound // cost to a record of all rounds that use it
@@ -140,7 +141,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a Release written in one Format.
+// Code is a Release written in one Format, with what a user must know before running it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version

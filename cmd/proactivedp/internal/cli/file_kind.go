@@ -12,7 +12,7 @@ import (
 // FileKind is the kind of a user's file.
 type FileKind string
 
-// The kinds, by the words that messages use for them.
+// These are the kinds of files, by the words that messages use for them.
 const (
 	LIBSVMFile FileKind = "LIBSVM"
 	CSVFile    FileKind = "CSV"

@@ -21,7 +21,7 @@ type OutputFlags struct {
 	Format          string // "", "json", or one of package libraries
 }
 
-// FormatNames lists the values of --format.
+// FormatNames returns the values that the flag --format accepts.
 func FormatNames() []string {
 	names := []string{jsonFormat}
 	for _, f := range libraries.Formats() {
@@ -103,7 +103,8 @@ func StatementVar(f *pflag.FlagSet) {
 	f.Bool("statement", false, "print only the privacy statement, in full")
 }
 
-// CheckForm returns an error if --json and --statement are both given.
+// CheckForm returns an error if --json and --statement are both given, because a command prints its
+// answer in one form only.
 func CheckForm(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("json") && cmd.Flags().Changed("statement") {
 		return Usage(errors.New("--json and --statement contradict each other: give one (JSON has the key \"privacy\")"))

@@ -41,7 +41,7 @@ type OwnFlags struct {
 	unscaled []string   // columns of the last file with large numbers that were not normalised
 }
 
-// OwnFlagNames lists these flags.
+// OwnFlagNames lists the names of the flags that OwnFlags adds, which say how to read a user's file.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
 	"number-format", "no-header", "zero-based", arraysFlag, imageFlag, personFlag}
 
@@ -80,7 +80,8 @@ func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
 		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
 }
 
-// TargetFlag is the name of the flag of AddTarget.
+// TargetFlag is the name of the flag with the bounds of regression targets, which OwnFlags.AddTarget
+// adds.
 const TargetFlag = "target-bounds"
 
 const outsideFlag = "out-of-bounds"
@@ -88,14 +89,15 @@ const outsideFlag = "out-of-bounds"
 // Outside says what happens to a value outside its bounds.
 type Outside string
 
-// OutsideVar adds the flag for Outside to f.
+// OutsideVar adds the flag --out-of-bounds to f, which says what happens to values outside their
+// bounds.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise, or a target outside its own: clamp "+
 		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
 		usual+")")
 }
 
-// Check returns an error for an unknown value.
+// Check returns an error if o is neither "", clamp nor refuse.
 func (o Outside) Check() error {
 	if o != "" && o != "clamp" && o != refuse {
 		return fmt.Errorf("--%s = %q, must be clamp or refuse", outsideFlag, string(o))
@@ -105,7 +107,8 @@ func (o Outside) Check() error {
 
 const refuse = "refuse"
 
-// Set applies o to a map, unless the flag was not given.
+// Set makes the map m clamp or refuse values outside its bounds, as o says. If the flag was not given,
+// m does not change.
 func (o Outside) Set(m *data.Affine) {
 	if o != "" && m != nil {
 		m.Refuse = o == refuse
