@@ -94,7 +94,7 @@ test-invariants: ## Run the tests of sim with the protocol's invariants asserted
 	$(TEST) -tags invariants ./sim -run '$(INVARIANTS)'
 
 explore: ## Check small runs in every order of their events, and count the states.
-	$(GO) run ./cmd/explore
+	$(TEST) -count 1 -v ./sim -run '^TestExploration$$' -explore
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
 	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
