@@ -14,7 +14,6 @@ FUZZED      ?= .
 FUZZBUILD   ?= -fuzz .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
-TORTURE     ?= 20m
 PYTHON      ?= python3
 # Packages whose tests an emulator passes in some seconds: seeds, rounding, closed forms, files, the
 # kernels, and whole gradients computed with them. Left out are statistics of noise whose bits are
@@ -51,7 +50,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture network kills audit bench scale auto-against-plain results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 network kills audit bench scale auto-against-plain results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,9 +153,6 @@ test-arm64: ## Run the core tests for arm64 under an emulator, if one is install
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
 	GOARCH=arm64 $(TEST) -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
 	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
-
-torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile command lines and files, full disks, two processes at once.
-	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
 network: build ## Measure a training over networks that lose and delay packets, and cut each part off (Linux, as root; some minutes).
 	$(GO) build -o out/nats-server github.com/nats-io/nats-server/v2
