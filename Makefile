@@ -115,7 +115,7 @@ lint: ## Check the format, vet, staticcheck, the rules about the source, and vet
 	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 
-mutants: ## Plant the listed faults in the source, one at a time; the tests must fail (half an hour).
+mutants: ## Plant the listed faults in the source, one at a time; the tests must fail (some minutes).
 	$(GO) run ./internal/tools/mutants
 
 generate: ## Generate the assembly of all packages.
