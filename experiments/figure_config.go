@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -29,12 +28,7 @@ func (out *content) write(dir string, m Manifest) (err error) {
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
-	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
-}
-
-// asPicture converts a picture to the type that package results writes.
-func asPicture(p plots.Picture) results.Picture {
-	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
+	return m.Drawing.Write(dir, out.picture.Write, out.table, m)
 }
 
 // figureConfig has the settings for making the figures of one data set: the data, the number of
