@@ -33,7 +33,7 @@ RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|S
 # goroutine (explorations, damaged and unfit states, redrawn pictures, what a training costs, committed
 # results), tests of an audit whose code TestWorkersChangeNothing also runs, and whole trainings by
 # runners that the tests of sim run.
-SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets)$$
+SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
@@ -205,7 +205,7 @@ search: build ## Search the networks' step sizes again (an hour or less).
 examples: ## Vet and test the programs in examples/, a separate module that uses the library.
 	cd examples && $(GO) vet ./... && $(TEST) ./...
 
-site: ## Make the home page in out/site, and follow every link in it.
+site: ## Make the home page in out/site.
 	$(GO) run -buildvcs=auto ./internal/tools/site -out out/site
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,10 +124,7 @@ func (j *Journal) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, JournalFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return files.Write(filepath.Join(dir, JournalFile), files.Text(append(text, '\n')))
 }
 
 // validate reports contradictions in the journal. It does not check the ledgers.

@@ -68,10 +68,7 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
 	err = files.WriteSet([]files.Output{
-		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
-			_, err := io.WriteString(w, mark+s.readme(all, source.Data(), o))
-			return err
-		}},
+		{Path: filepath.Join(o.Out, readmeFile), Write: files.Text(mark + s.readme(all, source.Data(), o))},
 		{Path: filepath.Join(o.Out, tableFile),
 			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
 	}, files.Output{

@@ -38,7 +38,6 @@ func permitted(d Delay, client int, before []int) Delay {
 // training. The paper uses 1.
 type AtMost int
 
-// Permits reports k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
@@ -46,7 +45,6 @@ func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 // Unlimited is Υ ≡ true.
 type Unlimited struct{}
 
-// Permits reports true.
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
@@ -65,7 +63,6 @@ func (taus ByClient) String() string { return "clients:" + joined(taus) }
 // ByRound is AtMost with a separate τ ≥ 0 for each round i. The last one repeats.
 type ByRound []int
 
-// Permits reports k ≥ i − τ_i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
@@ -81,7 +78,6 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 // large s training stays synchronous for a long time.
 type SquareRoot struct{}
 
-// Permits reports k ≥ i.
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
 // For returns the delay for these sample sizes.

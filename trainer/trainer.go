@@ -23,7 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -236,9 +235,6 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 				return found.Result, nil
 			}
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return Result{}, err
-		}
 	}
 	result, err := t.run(ctx, task, name, nil)
 	if err == nil {
@@ -250,7 +246,7 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t.o.Dir == "" {
 		return result, nil
 	}
-	return result, writeJSON(path, kept{task, result})
+	return result, files.Write(path, files.JSON(kept{task, result}))
 }
 
 // name returns the name of the task's files.
@@ -269,16 +265,6 @@ func sameTask(a, b Task) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// writeJSON writes a value to a file, whole or not at all.
-func writeJSON(path string, v any) error {
-	return files.Write(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", " ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(v)
-	})
-}
-
 // writeTask writes the task to a file for the script, and remove removes it. That of a public training
 // stays in a folder that the user named, so that the user can run the script on it.
 func (t *Trainer) writeTask(task Task, name string) (path string, remove func(), err error) {
@@ -288,7 +274,7 @@ func (t *Trainer) writeTask(task Task, name string) (path string, remove func(),
 			return "", nil, err
 		}
 		remove = func() { _ = os.RemoveAll(dir) }
-	} else if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	} else if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, name+".task.json")

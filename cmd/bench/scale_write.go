@@ -3,65 +3,41 @@
 package main
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
 
 	"proactivedp/internal/cpu"
-	"proactivedp/internal/files"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/internal/version"
 	"proactivedp/train"
 )
 
-// The folder has these files.
+// The folder has these files, the data and the manifest.
 const (
-	scalePicture  = "figure.png"
-	scaleMemory   = "memory.png"
-	scaleTable    = "data.csv"
-	scaleManifest = "manifest.json"
-	scaleReadme   = "README.md"
+	scalePicture = results.PictureFile
+	scaleMemory  = "memory.png"
+	scaleReadme  = "README.md"
 )
 
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	caption := scaleCaption(law, runs)
-	for _, f := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{scalePicture, func(w io.Writer) error { return timeCost.draw(w, points, law, caption) }},
-		{scaleMemory, func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) }},
-		{scaleTable, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(scaleRecords(points, law)) }},
-		{scaleManifest, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			enc.SetEscapeHTML(false)
-			return enc.Encode(map[string]any{
-				"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
-				"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
-				"runs": runs, "law": law, "configurations": scaleRuns(),
-				"files": []string{scalePicture, scaleMemory, scaleTable, scaleReadme},
-			})
-		}},
-		{scaleReadme, func(w io.Writer) error {
+	return results.WriteFiles(dir, map[string]func(io.Writer) error{
+		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
+		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
+		scaleReadme: func(w io.Writer) error {
 			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) })
-		}},
-	} {
-		if err := files.Write(filepath.Join(dir, f.name), f.write); err != nil {
-			return err
-		}
-	}
-	return nil
+		},
+	}, scaleRecords(points, law), map[string]any{
+		"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
+		"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
+		"runs": runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
+		"files": []string{scalePicture, scaleMemory, results.TableFile, scaleReadme},
+	})
 }
 
 // scaleCaption returns the caption of both pictures.

@@ -25,7 +25,6 @@ type series struct {
 
 type seriesList []series
 
-// setting returns the setting of a row.
 func setting(row map[string]string) (series, error) {
 	var s series
 	for column, value := range row {
