@@ -25,11 +25,6 @@ type Course struct {
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// run audits the course with its share of the runs.
-func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, error) {
-	return c.Audit(ctx, o, max(MinRuns, o.Runs/max(1, c.Share)), level)
-}
-
 // Audit makes the given number of runs of the course in each world, in [MinRuns, MaxRuns], and tests
 // the statistic in both directions. Seed and workers are those of the options. Each bound is wrong with
 // a probability of at most level, in (0, 0.5]. A statistic that is NaN is an error. Infinite statistics

@@ -116,16 +116,13 @@ func (o SearchOptions) winner(f found) string {
 	return o.TrainCommand(f.spec)
 }
 
-// paper returns the default training of the search.
-func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
-
 // part returns text about the fraction of the paper's K that a training computes. It returns "" for data that the
 // paper does not use.
 func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
 	}
-	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
+	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
 }
 
 // records returns every run as rows of CSV, after a header.

@@ -13,7 +13,7 @@ func TestZeroValues(t *testing.T) {
 		Exported: []any{
 			new(Adapt), new(Checkpoint), new(Client), new(Config), new(Server), new(StepSize),
 			new(Virtual), CheckMomentum, Hogwild, NewClient, NewServer, NewVirtual, OpenCheckpoint,
-			OpenKeyedCheckpoint, ParseDelay,
+			ParseDelay,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

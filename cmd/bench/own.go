@@ -256,8 +256,3 @@ after a first run on these tables and seeds.
 	}
 	return b.String()
 }
-
-// own runs the comparison into a folder that nobody else writes meanwhile.
-func own(dir string) error {
-	return files.InFolder(dir, func() error { return compareOwn(context.Background(), dir, os.Stderr) })
-}

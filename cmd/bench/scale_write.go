@@ -53,14 +53,11 @@ const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, 
 // lawText returns the law, and how well it fits, in words.
 func lawText(l *scaleLaw) string {
 	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
-		"where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
+		"where m = log2 max(1, 4(n+3)d/%v KiB), within %.0f %% (root mean square %.0f %%); "+
 		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
-		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
+		l.A, l.B, l.C, l.E, l.F, l.Cache/1024, 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
 		100*l.Memory.Worst)
 }
-
-// kib formats a number of bytes in kibibytes.
-func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
 
 // scaleRecords returns the table of all points. The first record is the header.
 func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {

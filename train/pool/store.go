@@ -162,7 +162,7 @@ func (s store) keep(key string) train.Keep {
 		return train.Keep{}
 	}
 	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
-	if from, err := train.OpenCheckpoint(k.Path); err == nil {
+	if from, err := train.OpenCheckpoint(k.Path, nil); err == nil {
 		k.From = from
 	}
 	return k
