@@ -56,7 +56,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		}
 		one.TargetEpsilon = 0 // its σ is known now
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
-		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
+		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), spec: one})
 	}
 	figures := []Figure{s.utilityFigure(), s.equalSizesFigure(),
 		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members })}
