@@ -120,11 +120,7 @@ func (j *Journal) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(sealed{journalVersion, digest(compact), compact}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return files.Write(filepath.Join(dir, JournalFile), files.Text(append(text, '\n')))
+	return files.Write(filepath.Join(dir, JournalFile), files.JSON(sealed{journalVersion, digest(compact), compact}))
 }
 
 // validate reports contradictions in the journal. It does not check the ledgers.

@@ -26,6 +26,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -230,7 +231,7 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 		if text, err := bounded.File(path, maxLedger); err == nil {
 			var found kept
 			// A damaged file costs only another run: no private record is used.
-			if strictjson.DecodeWhole(text, &found, maxText) == nil && sameTask(found.Task, task) &&
+			if strictjson.DecodeWhole(text, &found, maxText) == nil && reflect.DeepEqual(found.Task, task) &&
 				found.Result.check(task.Plan) == nil {
 				return found.Result, nil
 			}
@@ -259,12 +260,6 @@ func (t *Trainer) name(task Task) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-func sameTask(a, b Task) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
-}
-
 // writeTask writes the task to a file for the script, and remove removes it. That of a public training
 // stays in a folder that the user named, so that the user can run the script on it.
 func (t *Trainer) writeTask(task Task, name string) (path string, remove func(), err error) {
@@ -278,10 +273,7 @@ func (t *Trainer) writeTask(task Task, name string) (path string, remove func(),
 		return "", nil, err
 	}
 	path = filepath.Join(dir, name+".task.json")
-	text, err := json.MarshalIndent(task, "", " ")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o666)
-	}
+	err = files.Write(path, files.JSON(task))
 	if task.Role == Private && t.o.Dir != "" { // it must not run again without the ledger
 		remove = func() { _ = os.Remove(path) }
 	}
