@@ -39,7 +39,6 @@ func permitted(d Delay, client int, before []int) Delay {
 // may compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
-// Permits reports whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
@@ -48,7 +47,6 @@ func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 // true.
 type Unlimited struct{}
 
-// Permits reports true.
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
@@ -67,7 +65,6 @@ func (taus ByClient) String() string { return "clients:" + joined(taus) }
 // ByRound is AtMost with a separate τ ≥ 0 for each round i. The last one repeats.
 type ByRound []int
 
-// Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
@@ -83,7 +80,6 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 // large s training stays synchronous for a long time.
 type SquareRoot struct{}
 
-// Permits reports k ≥ i.
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
 // For returns the delay for the sample sizes whose sums are before: before[i] is Σ_{j<i} s_j. All

@@ -232,7 +232,6 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	return d, labelled, nil
 }
 
-// loadFile reads a file of the given kind and form.
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
 	pixels data.PixelRange, l fetch.Locator, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
 	most := l.Memory
