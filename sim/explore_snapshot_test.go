@@ -10,7 +10,7 @@ type Snapshot struct {
 	failed error
 }
 
-// Snapshot returns the run's state.
+// Snapshot returns a copy of the whole state of the run, for Restore.
 func (v *Virtual) Snapshot() *Snapshot {
 	s := v.state()
 	return &Snapshot{s.clone(), v.failed}
