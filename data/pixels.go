@@ -20,13 +20,14 @@ type PixelRange struct {
 	Whole bool
 }
 
-// ParseBounds reads a range that is written LOW,HIGH, such as 0,100.
+// ParseBounds reads a range that is written LOW,HIGH, such as 0,100: two different numbers in the range
+// of float32.
 func ParseBounds(text string) (low, high float64, err error) {
 	first, second, _ := strings.Cut(text, ",")
 	low, err = strconv.ParseFloat(strings.TrimSpace(first), 64)
 	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
-	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
-		return 0, 0, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH", text)
+	if err != nil || err2 != nil || !(high > low && low >= -math.MaxFloat32 && high <= math.MaxFloat32) {
+		return 0, 0, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH in the range of float32", text)
 	}
 	return low, high, nil
 }

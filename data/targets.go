@@ -107,6 +107,27 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
+// Expect prepares an empty data set for what a reader finds in a file. With labels, its classes are theirs; with
+// bounds, it has targets. It is an error if both are given, or neither: what a file may contain is public, and
+// not taken from the records.
+func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
+	switch {
+	case l != nil && b != nil:
+		return errors.New("labels and bounds of targets, must be one of them")
+	case b != nil:
+		if err := b.Check(); err != nil {
+			return err
+		}
+		d.Classes, d.Targets = 1, &Targets{Bounds: *b}
+	case l != nil:
+		d.Names = l.Names()
+		d.Classes = len(d.Names)
+	default:
+		return errors.New("labels are missing, must be given: the list of labels is public and not taken from the data")
+	}
+	return nil
+}
+
 // validate calls fail for every problem of the targets of d.
 func (t *Targets) validate(d *Dataset, fail func(format string, args ...any)) {
 	if err := t.Bounds.Check(); err != nil {

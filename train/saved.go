@@ -44,6 +44,9 @@ type Inputs struct {
 	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
 	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
+	// LabelColumn is the name of the column of a CSV file that had the labels or targets. Files to be labelled
+	// may have it.
+	LabelColumn string `json:"label_column,omitempty"`
 	// Form is the form in which the file had the records. Other files to be labelled are read in the
 	// same form, unless an option says otherwise.
 	Form FileForm `json:"form,omitzero"`

@@ -29,10 +29,17 @@ const (
 	JAXPrivacy Format = "jax-privacy" // Python with JAX
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
+
+	// Lines for a training that exists and keeps its optimizer.
+	OpacusShort     Format = "opacus-short"
+	TFPrivacyShort  Format = "tf-privacy-short"
+	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
 // Formats lists all formats: first those that are code, then LaTeX.
-func Formats() []Format { return []Format{Opacus, TFPrivacy, JAXPrivacy, Flower, LaTeX} }
+func Formats() []Format {
+	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
+}
 
 // ParseFormat turns a name into a Format.
 func ParseFormat(name string) (Format, error) {
@@ -160,10 +167,13 @@ func Write(f Format, r Release) (Code, error) {
 	return w.write(f, r)
 }
 
-// All returns r in every format that can express it.
+// All returns r in every format that can express it, without the short ones.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {
+		if writers[f].complete != "" {
+			continue
+		}
 		c, err := Write(f, r)
 		if errors.Is(err, dp.ErrNotCovered) {
 			continue

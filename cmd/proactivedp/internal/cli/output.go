@@ -35,7 +35,8 @@ const jsonFormat = "json"
 // AddFormat adds the flag --format to cmd.
 func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
-		"jax-privacy or flower (ready code with its caveats), latex, or json, which is --json")
+		"jax-privacy or flower (ready code with its caveats), the first three with -short (lines for a training that keeps its "+
+		"optimizer), latex, or json, which is --json")
 }
 
 // Add adds the flags --json and --statement to cmd.
