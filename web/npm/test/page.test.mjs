@@ -278,6 +278,25 @@ test("the page says what the program says", patient, async () => {
   await own.close();
 });
 
+test("batches may be drawn by random allocation", patient, async () => {
+  const q = { question: "batch", n: 10_000, sample_size: 500, epochs: 2, epsilon: 1, delta: "1e-5", sampling: "epoch" };
+  const page = await opened(`file://${file}`);
+  await reached(page, "planned");
+  await compares(page, q, "planned");
+  assert.match(await page.textContent("#answer-body .sentence"), /40 rounds in epochs of 20 batches, of which each record picks one/);
+  // Another adjacency is not covered, and Poisson sampling is. Allocation brings its own method back.
+  await page.selectOption("#field-adjacency", "replace-one");
+  assert.equal(await page.inputValue("#field-sampling"), "poisson");
+  await page.selectOption("#field-sampling", "once");
+  assert.equal(await page.inputValue("#field-adjacency"), "add-or-remove");
+  await reached(page, "planned");
+  assert.match(page.url(), /sampling=once/);
+  await asks(page, "question=budget&n=10000&epochs=2&epsilon=1&sampling=epoch", "answered");
+  assert.match(await page.textContent("#answer-body"), /How batches are drawn must be poisson for this question/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
 // The browser reports a new address a little later. A late answer that wrote the address of its own
 // question in between would undo the new one: the page would ask the old question again.
 test("an answer does not change the address", patient, async () => {
