@@ -164,6 +164,7 @@ function choiceView(name) {
 function choose(name) {
   if (questionOf(state).methods?.length === 1) state.method = starting.method; // it had no choice
   state.question = name;
+  if (!questionOf(state).sampling) state.sampling = starting.sampling;
   if (questionOf(state).file) state.delta ||= "1e-5"; // to be seen and changed: without N, δ has no default
   buildForm();
   changed("question");
@@ -199,6 +200,7 @@ function buildForm() {
     const allowed = Object.fromEntries(Object.entries(methods).filter(([m]) => !q.methods || q.methods.includes(m)));
     parts.push(
       q.fields.map(fieldView),
+      q.sampling ? selectField("sampling", choices.sampling.label, samplings) : [],
       selectField("adjacency", choices.adjacency.label, adjacencies),
       selectField("method", choices.method.label, allowed),
     );
@@ -258,9 +260,10 @@ function carryOver() {
 // ---- what changes
 
 function changed(name) {
-  const before = state.method + state.adjacency;
+  const chosen = () => state.method + state.adjacency + state.sampling;
+  const before = chosen();
   lawful(state, name);
-  if (before !== state.method + state.adjacency) {
+  if (before !== chosen()) {
     buildForm();
     $(`field-${name}`)?.focus(); // keep the focus
   }
@@ -295,6 +298,7 @@ function applyRemedy(remedy) {
 function applySetting(setting) {
   Object.assign(state, {
     question: "run",
+    sampling: starting.sampling,
     sample_size: String(setting.sample_size),
     rounds: String(setting.rounds),
     sigma: String(setting.sigma),
@@ -359,9 +363,9 @@ async function answer() {
     later(quick.plan, own, request);
     return;
   }
-  const event = quick.plan.releases[0].events[0];
+  const { events } = quick.plan.releases[0];
   const accounts = await timed("account", lanes.quick, {
-    account: { events: [event], delta: quick.plan.delta, accuracy: planAccuracy },
+    account: { events, delta: quick.plan.delta, accuracy: planAccuracy },
   });
   if (accounts === superseded || own !== asked) return;
   showCosts(quick.plan, accounts);
@@ -382,9 +386,9 @@ async function later(plan, own, request, accounts) {
   }
   document.body.dataset.state = "certified";
   if (plan.feasible) {
-    const event = plan.releases[0].events[0];
+    const { events } = plan.releases[0];
     const curve = await timed("curve", lanes.slow, {
-      tradeoff: { events: [event], delta: plan.delta, points: 81, epsilons: 60 },
+      tradeoff: { events, delta: plan.delta, points: 81, epsilons: 60 },
     });
     if (curve === superseded || own !== asked) return;
     showTradeoff(curve);
@@ -394,7 +398,7 @@ async function later(plan, own, request, accounts) {
     }
   }
   if (plan.epsilon > 0 && plan.epochs > 0) {
-    const front = await timed("frontier", lanes.slow, { plan: { ...request, points: 25 } });
+    const front = await timed("frontier", lanes.slow, { plan: { ...request, points: plan.run?.batches ? 9 : 25 } });
     if (front === superseded || own !== asked) return;
     showFrontier(plan, front);
   } else hide("frontier");

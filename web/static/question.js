@@ -28,6 +28,7 @@ const questions = {
     title: "Batch and budget → least noise",
     about: "Solves for the least noise with which these rounds stay within ε.",
     fields: ["n", "sample_size", "epochs", "epsilon", "delta"],
+    sampling: true,
   },
   both: {
     title: "Budget and noise → largest batch",
@@ -68,11 +69,19 @@ const methods = { pld: "certified (pld)", rdp: "Rényi (rdp)", "closed-form": "c
 
 const adjacencies = { "add-or-remove": "one record added or removed", "replace-one": "one record replaced" };
 
+// samplings are how batches are drawn: by Poisson sampling, or by random allocation with a redraw.
+const samplings = {
+  poisson: "each record joins each batch by chance (Poisson)",
+  epoch: "each record picks one batch of each epoch (allocation)",
+  once: "each record keeps one batch for all epochs (allocation, once)",
+};
+
 // choices are the fields with fixed values, and their names on the page.
 const choices = {
   question: { label: "Your question", options: questions },
   method: { label: "Plan by", options: methods },
   adjacency: { label: "Neighbouring data sets", options: adjacencies },
+  sampling: { label: "How batches are drawn", options: samplings },
 };
 
 const starting = {
@@ -87,6 +96,7 @@ const starting = {
   delta: "",
   adjacency: "add-or-remove",
   method: "pld",
+  sampling: "poisson",
   clients: "1",
   shared: "",
   theta: "1",
@@ -107,6 +117,10 @@ const examples = [
   [
     "Batches of 256, ε = 1: which noise?",
     { question: "batch", n: "60000", sample_size: "256", epochs: "15", epsilon: "1", delta: "1e-5" },
+  ],
+  [
+    "Batches of 512 by random allocation",
+    { question: "batch", n: "50000", sample_size: "512", epochs: "20", epsilon: "3", delta: "1e-5", sampling: "epoch" },
   ],
   [
     "What did my Opacus run cost?",
@@ -175,11 +189,14 @@ function requestOf(state) {
   if (!questionOf(state).server && !questionOf(state).file) {
     for (const [name, { options }] of Object.entries(choices))
       if (!Object.hasOwn(options, state[name])) wrong[name] = oneOf(Object.keys(options));
+    if (!questionOf(state).sampling && state.sampling !== starting.sampling)
+      wrong.sampling = `must be ${starting.sampling} for this question`;
   }
   if (request.clients === 1) delete request.clients;
   if (request.theta === 1) delete request.theta;
   if (state.shared === "1" && request.clients > 1) request.shared = true;
   request.method = state.method;
+  if (state.sampling !== starting.sampling) Object.assign(request, { sampling: "allocation", redraw: state.sampling });
   if (state.adjacency !== "add-or-remove") request.adjacency = state.adjacency;
   return { request, wrong };
 }
@@ -193,13 +210,19 @@ function lawful(state, changed) {
     if (changed === "method") state.adjacency = "add-or-remove";
     else state.method = "pld";
   }
+  if (Object.hasOwn(samplings, state.sampling) && state.sampling !== starting.sampling) {
+    // allocation is proved by pld for a record that is added or removed
+    if (changed === "method" || changed === "adjacency") {
+      if (state.method !== "pld" || state.adjacency !== "add-or-remove") state.sampling = starting.sampling;
+    } else if (changed === "sampling") Object.assign(state, { method: "pld", adjacency: "add-or-remove" });
+  }
 }
 
 // addressOf writes a state as the address after #, without defaults. It always has the method, so that
 // a link keeps its answer if another method becomes the default.
 function addressOf(state) {
   const out = new URLSearchParams();
-  const used = new Set(["question", "adjacency", "method", "shared", "tab", ...fieldsOf(state)]);
+  const used = new Set(["question", "adjacency", "method", "sampling", "shared", "tab", ...fieldsOf(state)]);
   if (state.question === "accuracy") used.add("data");
   for (const name of used) {
     if (name === "question" || name === "method" || state[name] !== starting[name]) out.set(name, state[name]);

@@ -91,10 +91,15 @@ function sentence(state, plan) {
   return [
     state.question === "run" ? "You run " : "Run ",
     b(rounds),
-    " that ",
-    plan.run.rounds === 1 ? "samples " : "sample ",
-    b(records),
-    plan.run.rounds === 1 ? " on average, with noise " : " each on average, with noise ",
+    ...(plan.run.batches
+      ? [" in epochs of ", b(plan.run.batches === 1 ? "1 batch" : `${count(plan.run.batches)} batches`),
+          ", of which each record picks one", plan.redraw === "once" ? " for all epochs" : "", ", with noise "]
+      : [
+          " that ",
+          plan.run.rounds === 1 ? "samples " : "sample ",
+          b(records),
+          plan.run.rounds === 1 ? " on average, with noise " : " each on average, with noise ",
+        ]),
     b(`σ = ${sigma}`),
     ".",
     clients,
@@ -152,11 +157,14 @@ function tilesOf(state, plan, isLate) {
       closed ? `at least ${up(plan.t_min_real, 6)}` : null,
     ),
   );
-  list.push(tile("sample_rate", "rate q = s/N", plan.run.sample_rate, down(plan.run.sample_rate, 5)));
+  if (plan.run.batches) list.push(tile("batches", "batches t", plan.run.batches, count(plan.run.batches), "of an epoch"));
+  list.push(
+    tile("sample_rate", plan.run.batches ? "rate q = 1/t" : "rate q = s/N", plan.run.sample_rate, down(plan.run.sample_rate, 5)),
+  );
   if (plan.gamma > 0)
     list.push(tile("gamma", "γ", plan.gamma, up(plan.gamma, 5), `printed ${up(plan.gamma_printed, 5)}`));
   const left = plan.run.remainder;
-  list.push(
+  if (!plan.run.batches) list.push(
     tile(
       "grad_computations",
       "gradients sT",
@@ -822,6 +830,7 @@ const compared = [
   ["recognised in 100, guessing 5", (p) => p.odds?.true_positive, (v) => inHundred(v), -1],
   ["planned by", (p) => p.method, (v) => methods[v] ?? v, 0],
   ["adjacency", (p) => p.adjacency, (v) => v, 0],
+  ["sampling", (p) => p.sampling, (v, p) => (p.redraw ? `${v}, ${p.redraw}` : v), 0],
 ];
 
 // lackOf says why a kept plan has no value: it is being computed, has no answer, or is not

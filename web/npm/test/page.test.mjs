@@ -101,6 +101,7 @@ function planArgs(q) {
   const asked = { ...(q.question === "noise" ? { method: "closed-form" } : {}), ...q };
   for (const [name, flag] of Object.entries(flagsOf)) if (asked[name] !== undefined) args.push(`${flag}=${asked[name]}`);
   if (q.shared) args.push("--shared");
+  if (q.sampling) args.push("--sampling=allocation", `--redraw=${q.sampling}`);
   return args;
 }
 
@@ -158,6 +159,8 @@ function cases() {
   all.push({ question: "budget", n: 8844, epochs: 5, epsilon: 0.25, clients: 5, shared: "1" });
   all.push({ question: "budget", n: 10_000, epochs: 5, epsilon: 0.5, clients: 3 });
   all.push({ question: "budget", n: 50_000, epochs: 20, epsilon: 3, delta: "1e-5", adjacency: "replace-one" });
+  all.push({ question: "batch", n: 10_000, sample_size: 500, epochs: 2, epsilon: 1, delta: "1e-5", sampling: "epoch" });
+  all.push({ question: "batch", n: 10_000, sample_size: 500, epochs: 2, epsilon: 1, delta: "1e-5", sampling: "once" });
   all.push({ question: "noise", n: 20_000, epochs: 5, sigma: 10, theta: 2 });
   all.push({ question: "budget", n: 1000, epochs: 20, epsilon: 0.01, method: "closed-form" });
   all.push({ question: "noise", n: 10_000, epochs: 5, sigma: 90_000 });
@@ -191,7 +194,7 @@ async function compares(page, q, stage) {
     sample_size: plan.run.sample_size,
     rounds: plan.run.rounds,
     sample_rate: plan.run.sample_rate,
-    grad_computations: plan.run.grad_computations,
+    ...(plan.run.batches ? { batches: plan.run.batches } : { grad_computations: plan.run.grad_computations }),
     ...(plan.signal ? { signal: plan.signal } : {}),
     ...(plan.recommended && (stage !== "planned" || q.question === "budget")
       ? { recommended: plan.recommended.sample_size }
@@ -220,8 +223,9 @@ async function compares(page, q, stage) {
   const accounts = await command([
     "account",
     `--sigma=${event.noise_multiplier}`,
-    `--sample-size=${event.sample_size}`,
-    `--n=${event.dataset_size}`,
+    ...(plan.run.batches
+      ? ["--sampling=allocation", `--batches=${plan.run.batches}`, `--redraw=${event.redraw}`]
+      : [`--sample-size=${event.sample_size}`, `--n=${event.dataset_size}`]),
     `--steps=${event.count}`,
     `--delta=${plan.delta}`,
     `--adjacency=${event.adjacency}`,
@@ -272,6 +276,25 @@ test("the page says what the program says", patient, async () => {
   assert.ok(all.length >= 60 && checked >= 600, `${all.length} questions, ${checked} numbers`);
   await page.close();
   await own.close();
+});
+
+test("batches may be drawn by random allocation", patient, async () => {
+  const q = { question: "batch", n: 10_000, sample_size: 500, epochs: 2, epsilon: 1, delta: "1e-5", sampling: "epoch" };
+  const page = await opened(`file://${file}`);
+  await reached(page, "planned");
+  await compares(page, q, "planned");
+  assert.match(await page.textContent("#answer-body .sentence"), /40 rounds in epochs of 20 batches, of which each record picks one/);
+  // Another adjacency is not covered, and Poisson sampling is. Allocation brings its own method back.
+  await page.selectOption("#field-adjacency", "replace-one");
+  assert.equal(await page.inputValue("#field-sampling"), "poisson");
+  await page.selectOption("#field-sampling", "once");
+  assert.equal(await page.inputValue("#field-adjacency"), "add-or-remove");
+  await reached(page, "planned");
+  assert.match(page.url(), /sampling=once/);
+  await asks(page, "question=budget&n=10000&epochs=2&epsilon=1&sampling=epoch", "answered");
+  assert.match(await page.textContent("#answer-body"), /How batches are drawn must be poisson for this question/);
+  assert.deepEqual(page.faults, []);
+  await page.close();
 });
 
 // The browser reports a new address a little later. A late answer that wrote the address of its own
