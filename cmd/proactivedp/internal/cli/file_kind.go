@@ -38,6 +38,15 @@ func KindOf(path string) FileKind {
 	return LIBSVMFile
 }
 
+// kindsOf returns the kinds of a file and of its test set, which may be "".
+func kindsOf(path, test string) []FileKind {
+	kinds := []FileKind{KindOf(path)}
+	if test != "" {
+		kinds = append(kinds, KindOf(test))
+	}
+	return kinds
+}
+
 // withArticle returns the kind with its article.
 func (k FileKind) withArticle() string {
 	if k == ImageFile {
