@@ -44,6 +44,10 @@ func (q PlanQuestion) planCommand() string {
 	flags.number("theta", q.Theta)
 	flags.text("method", string(q.Method))
 	flags.text("adjacency", string(q.Adjacency))
+	flags.text("sampling", string(q.Sampling))
+	flags.count("batches", q.Batches)
+	flags.text("redraw", string(q.Redraw))
+	flags.count("group", q.Group)
 	flags.count("clients", q.Clients)
 	if q.Shared {
 		flags.words = append(flags.words, "--shared")
@@ -57,9 +61,13 @@ func (q PlanQuestion) planCommand() string {
 func (q PlanQuestion) accountCommand(e dp.Event, delta float64) string {
 	var flags commandLine
 	flags.number("noise-multiplier", e.NoiseMultiplier)
-	flags.number("sample-rate", e.Rate)
-	flags.count("batch-size", e.SampleSize)
-	flags.count("n", e.DatasetSize)
+	if e.Sampling == dp.Allocation {
+		flags.count("batches", e.Batches())
+	} else {
+		flags.number("sample-rate", e.Rate)
+		flags.count("batch-size", e.SampleSize)
+		flags.count("n", e.DatasetSize)
+	}
 	flags.count("steps", e.Count)
 	flags.number("delta", delta)
 	if e.Sampling != dp.Poisson {

@@ -119,7 +119,7 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 // and judged.
 func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
-	return fmt.Sprintf("Lines have %s%s; accuracy on the test set. Chosen: σ is the "+
+	return fmt.Sprintf("Shown: %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
 		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
 		"does not cover it.\n"+

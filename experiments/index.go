@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/files"
+	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 )
@@ -242,7 +243,7 @@ func writeGroup(text *strings.Builder, title string, made []Manifest, findings [
 				verdicts = append(verdicts, fmt.Sprintf("%d %s", count[v], v))
 			}
 		}
-		row := results.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: results.Sets{m.Data},
+		row := results.Entry{Folder: m.Figure, Title: paper.Titled(m.Figure, m.Title), Command: m.Command, Data: results.Sets{m.Data},
 			Scale: m.Scale, Runner: m.Runner, Files: m.Files}
 		if err := row.WriteRow(text, strings.Join(verdicts, ", ")); err != nil {
 			return err

@@ -130,8 +130,8 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 // replace writes the pictures, and also the manifest if the style has changed.
 func (k *storedFigure) replace(dir string, d results.Drawing, out *content) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
-		return d.Redraw(dir, asPicture(out.picture), nil)
+		return d.Redraw(dir, out.titled(k.Figure), nil)
 	}
 	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // results.WriteManifest sets SHA256
-	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
+	return d.Redraw(dir, out.titled(k.Figure), k.Manifest)
 }

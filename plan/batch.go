@@ -24,8 +24,9 @@ const BytesPerParameter = 4
 // Batch is a batch size, with the least noise within the budget, and with the amounts of
 // computation and communication.
 type Batch struct {
-	SampleSize int `json:"sample_size"` // s, the mean if θ > 1
-	Rounds     int `json:"rounds"`      // T of one client
+	SampleSize int `json:"sample_size"`       // s, the mean if θ > 1
+	Batches    int `json:"batches,omitempty"` // t = ⌈N/s⌉ by allocation
+	Rounds     int `json:"rounds"`            // T of one client
 
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
@@ -43,8 +44,12 @@ type Batch struct {
 // batch returns the Batch of size s with everything but its noise.
 func (p *Plan) batch(s, rounds int) Batch {
 	messages := p.Clients * rounds
-	return Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
+	b := Batch{SampleSize: s, Rounds: rounds, Computations: s * rounds, Messages: messages,
 		Bytes: BytesPerParameter * messages}
+	if p.Sampling == dp.Allocation {
+		b.Batches = p.batchesOf(s)
+	}
+	return b
 }
 
 // signalAt returns s√T/σ of all rounds that use a record, divided by the signal of full batches at
@@ -58,7 +63,12 @@ func (p *Plan) signalAt(eps, sigma float64, s, rounds int) *float64 {
 	if p.Adjacency == dp.ReplaceOne { // a record moves the sum by up to 2C
 		mu /= 2
 	}
-	part := float64(s) * math.Sqrt(float64(p.copies())*float64(rounds)) / sigma / (float64(p.N) * mu)
+	mu /= float64(max(p.Group, 1)) // each record of a person moves the sum by up to C
+	size := float64(s)
+	if p.Sampling == dp.Allocation {
+		size = float64(p.N) / float64(p.batchesOf(s))
+	}
+	part := size * math.Sqrt(float64(p.copies())*float64(rounds)) / sigma / (float64(p.N) * mu)
 	return &part
 }
 
@@ -82,7 +92,7 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 	if most < 1 {
 		return c.p.batch(1, k), c.tooUneven(), nil
 	}
-	updates := func(s int) int { return c.p.Clients * roundsOf(k, s) }
+	updates := func(s int) int { return c.p.Clients * c.p.roundsOf(k, s) }
 	largest := 1
 	for 2*largest <= most && updates(2*largest) >= fewestUpdates {
 		largest *= 2
@@ -92,7 +102,7 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 		least *= 2
 	}
 	for s := least; ; s *= 2 {
-		b := c.p.batch(s, roundsOf(k, s))
+		b := c.p.batch(s, c.p.roundsOf(k, s))
 		found, err := c.priced(ctx, &b)
 		if err != nil {
 			return b, found, err
@@ -151,8 +161,8 @@ func (r Request) ValidateSizes(sizes []int) error {
 	if n := len(sizes); n < 1 || n > MaxSizes {
 		errs.fail("%d sample sizes, must be from 1 to %d", n, MaxSizes)
 	}
-	if r.SampleSize != 0 || r.Sigma != 0 || r.Epsilon == 0 {
-		errs.fail("several sample sizes are compared at one epsilon: it must be given, and sigma must not")
+	if r.SampleSize != 0 || r.Batches != 0 || r.Sigma != 0 || r.Epsilon == 0 {
+		errs.fail("several sample sizes are compared at one epsilon: it must be given, and sigma and batches must not")
 	}
 	for _, s := range sizes {
 		if r.SampleSize = s; s == 0 {

@@ -34,7 +34,7 @@ func (p *Plan) rough(ctx context.Context) pricing {
 	if p.Method != PLD {
 		return nil
 	}
-	return p.priceBy(ctx, pld.Accountant{Accuracy: Coarse}, p.copies())
+	return p.priceBy(ctx, p.searching(pld.Accountant{Accuracy: Coarse}), p.copies())
 }
 
 // calculate finds the plan for every combination of fields that solveJointly does not handle.
@@ -52,9 +52,13 @@ func (p *Plan) calculate(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	if known := r.SampleSize != 0 && r.Rounds != 0; k == 0 && (a.met || known) {
+	if known := r.sized().SampleSize != 0 && r.Rounds != 0; k == 0 && (a.met || known) {
 		k = a.s * a.rounds
 		p.Epochs = float64(k) / float64(p.N)
+		if p.Sampling == dp.Allocation {
+			p.Epochs = float64(a.rounds) / float64(p.batchesOf(a.s))
+			k = epochsCount(p.Epochs, p.N)
+		}
 	}
 	if !a.met {
 		return c.refuse(ctx, r, a)
@@ -75,10 +79,13 @@ type answer struct {
 // find solves for the quantity that is missing. k is the number K of gradient computations, or 0 if it
 // is not given.
 func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err error) {
-	a = answer{sigma: c.p.Sigma, s: r.SampleSize, rounds: r.Rounds}
-	if k != 0 && a.s != 0 {
-		a.rounds = roundsOf(k, a.s)
-	} else if k != 0 && a.rounds != 0 {
+	a = answer{sigma: c.p.Sigma, s: r.sized().SampleSize, rounds: r.Rounds}
+	switch {
+	case k != 0 && a.s != 0:
+		a.rounds = c.p.roundsOf(k, a.s)
+	case k != 0 && a.rounds != 0 && c.p.Sampling == dp.Allocation:
+		a.s = sizeIn(c.p.N, c.p.batches)
+	case k != 0 && a.rounds != 0:
 		a.s = k / a.rounds
 	}
 	switch {
@@ -110,7 +117,7 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 	default:
 		a.stop, err = c.sizeFor(ctx, a.sigma, k)
 		a.s = max(int(a.value), 1)
-		a.rounds = roundsOf(k, a.s)
+		a.rounds = c.p.roundsOf(k, a.s)
 		a.what, a.unknown = fmt.Sprintf("even s = 1 in %s, for k = %.6g epochs,", rounds(a.rounds),
 			r.Epochs), "sample_size"
 	}
@@ -123,19 +130,38 @@ func (p *Plan) pricing(ctx context.Context, copies int) (pricing, error) {
 		return p.priceByForm(p.Method.form(), copies), nil
 	}
 	acc, err := p.Method.Accountant()
-	return p.priceBy(ctx, acc, copies), err
+	return p.priceBy(ctx, p.searching(acc), copies), err
+}
+
+// interval returns the bound b of a search with its lower end, which is b itself unless the search left it out.
+func (p *Plan) interval(ctx context.Context, b dp.Bound, sigma float64, s, rounds, copies int) (dp.Bound, error) {
+	if p.Method != PLD || b.Kind != dp.Upper {
+		return b, nil
+	}
+	acc, err := p.Method.Accountant()
+	if err != nil {
+		return b, err
+	}
+	return p.priceBy(ctx, acc, copies)(sigma, s, rounds)
 }
 
 // accept sets the plan's run to the answer a, and all numbers that follow from the run.
 func (c calculator) accept(ctx context.Context, a answer, k int) error {
-	p, b, s, rounds := c.p, a.bound, a.s, a.rounds
+	p, s, rounds := c.p, a.s, a.rounds
+	b, err := p.interval(ctx, a.bound, p.Sigma, s, rounds, p.copies())
+	if err != nil {
+		return err
+	}
 	client := b
 	if p.copies() > 1 {
 		price, err := p.pricing(ctx, 1)
 		if err != nil {
 			return err
 		}
-		if client, err = price(p.Sigma, s, rounds); err != nil {
+		if client, err = price(p.Sigma, s, rounds); err == nil {
+			client, err = p.interval(ctx, client, p.Sigma, s, rounds, 1)
+		}
+		if err != nil {
 			return fmt.Errorf("the rounds of one client: %w", err)
 		}
 	}

@@ -27,7 +27,11 @@ type Frontier struct {
 	Epsilon    float64 `json:"epsilon"` // budget of a record
 	Delta      float64 `json:"delta"`
 	Accountant string  `json:"accountant"` // accountant of the columns AddOrRemove and ReplaceOne
-	Rows       []Row   `json:"rows"`
+
+	Sampling dp.Sampling `json:"sampling"`
+	Redraw   dp.Redraw   `json:"redraw,omitempty"` // of Allocation
+	Group    int         `json:"group,omitempty"`  // records of one person, if ε is for a person
+	Rows     []Row       `json:"rows"`
 }
 
 // Row is one sample size of a Frontier. Rows are in increasing order of size. A noise multiplier is nil
@@ -35,7 +39,7 @@ type Frontier struct {
 type Row struct {
 	SampleSize  int      `json:"sample_size"` // s; the mean size if θ > 1
 	Rounds      int      `json:"rounds"`      // T = ⌈K/s⌉
-	SampleRate  float64  `json:"sample_rate"` // s/N
+	SampleRate  float64  `json:"sample_rate"` // s/N, or 1/t by allocation
 	ClosedForm  *float64 `json:"sigma_closed_form"`
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
@@ -64,7 +68,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 		return nil, fmt.Errorf("points = %d, must be in [1, %d]", points, MaxPoints)
 	}
 	f := &Frontier{N: p.N, Epochs: p.Epochs, Theta: p.Theta, Epsilon: p.budget(), Delta: p.Delta,
-		Accountant: acc.Name()}
+		Accountant: acc.Name(), Sampling: p.Sampling, Redraw: p.Redraw, Group: p.Group}
 	k := epochsCount(p.Epochs, p.N)
 	if p.Epsilon == 0 || isTooLittle(p.Epochs, p.N) || p.Theta > float64(p.N) {
 		return nil, fmt.Errorf("epsilon = %v, K = %d and theta = %v, must be positive and θ at most N for a "+
@@ -82,13 +86,28 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 		own = p.Run.SampleSize
 	}
 	sizes := append(geometric(max(own/smallest, 1), most, points), min(own, most))
+	if p.Sampling == dp.Allocation {
+		for i, s := range sizes {
+			if t := p.batchesOf(s); t == p.batches && p.Run != nil {
+				sizes[i] = own
+			} else {
+				sizes[i] = sizeIn(p.N, t)
+			}
+		}
+	}
 	slices.Sort(sizes)
 	f.Rows = make([]Row, 0, len(sizes))
 	off := []float64{1, 1, 1} // for each column, the last σ found over its first guess
 	for _, s := range slices.Backward(slices.Compact(sizes)) {
-		row := Row{SampleSize: s, Rounds: roundsOf(k, s), SampleRate: float64(s) / float64(p.N)}
+		row := Row{SampleSize: s, Rounds: p.roundsOf(k, s), SampleRate: float64(s) / float64(p.N)}
+		if p.Sampling == dp.Allocation {
+			row.SampleRate = 1 / float64(p.batchesOf(s))
+		}
 		row.Computations = s * row.Rounds
 		for i, sigma := range []**float64{&row.ClosedForm, &row.AddOrRemove, &row.ReplaceOne} {
+			if _, err := columns[i].p.event(1, s, 1).Scheme(); err != nil || i == 0 && !theorem.hasTheorem() {
+				continue
+			}
 			guess := columns[i].startNoise(s, row.Rounds)
 			solve := func() (stop, error) {
 				return columns[i].noiseBy(ctx, columns[i].noiseDial(off[i]*guess, s, row.Rounds), s, row.Rounds)

@@ -74,15 +74,63 @@ type pricing func(sigma float64, s, rounds int) (dp.Bound, error)
 // priceBy returns the costs by acc, with copies times as many rounds, all of the largest size.
 func (p *Plan) priceBy(ctx context.Context, acc dp.Accountant, copies int) pricing {
 	return func(sigma float64, s, rounds int) (dp.Bound, error) {
-		return acc.Epsilon(ctx, []dp.Event{p.event(sigma, s, copies*rounds)}, p.Delta)
+		events, err := p.events(sigma, s, rounds, copies)
+		if err != nil {
+			return dp.Bound{}, err
+		}
+		return acc.Epsilon(ctx, events, p.Delta)
 	}
 }
 
-func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
-	return dp.Event{
-		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma,
-		SampleSize: p.largest(s), DatasetSize: p.N, Count: rounds, Noise: wholeRun(p.Noise),
+// searching returns the accountant with which a search by acc prices. It has no lower ends that take as long
+// as the upper ones: only the answer needs one.
+func (p *Plan) searching(acc dp.Accountant) dp.Accountant {
+	if a, ok := acc.(pld.Accountant); ok && p.hasLowerEnd() {
+		a.UpperEnd = true
+		return a
 	}
+	return acc
+}
+
+// hasLowerEnd reports whether pld computes the lower end of such rounds separately.
+func (p *Plan) hasLowerEnd() bool { return p.Sampling == dp.Allocation || p.Group > 1 }
+
+func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
+	e := dp.Event{
+		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: sigma, Redraw: p.Redraw, Group: p.Group,
+		DatasetSize: p.N, Count: rounds, Noise: wholeRun(p.Noise),
+	}
+	if p.Sampling == dp.Allocation {
+		e.Rate = 1 / float64(p.batchesOf(s))
+	} else {
+		e.SampleSize = p.largest(s)
+	}
+	return e
+}
+
+// events returns the given rounds of each of copies clients. Draws of different clients are not added up.
+func (p *Plan) events(sigma float64, s, rounds, copies int) ([]dp.Event, error) {
+	if p.Sampling == dp.Allocation {
+		return dp.Times([]dp.Event{p.event(sigma, s, rounds)}, copies)
+	}
+	return []dp.Event{p.event(sigma, s, copies*rounds)}, nil
+}
+
+// batchesOf returns t of allocation for a sample size: the plan's own t for its own size, and ⌈N/s⌉ for others.
+func (p *Plan) batchesOf(s int) int {
+	if p.batches != 0 && s == sizeIn(p.N, p.batches) {
+		return p.batches
+	}
+	return sizeIn(p.N, s)
+}
+
+// roundsOf returns the rounds of size s for the plan's epochs, which have k gradient computations.
+func (p *Plan) roundsOf(k, s int) int {
+	if p.Sampling != dp.Allocation {
+		return roundsOf(k, s)
+	}
+	rounds, _ := Rounds(p.Epochs, p.event(1, s, 1)) // kt ≤ kN, which Validate bounds
+	return rounds
 }
 
 // largest returns the largest size of a round if the mean is s.

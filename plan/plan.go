@@ -73,6 +73,8 @@ type Plan struct {
 
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
+	Redraw     dp.Redraw    `json:"redraw,omitempty"` // of Allocation
+	Group      int          `json:"group,omitempty"`  // records of one person, if ε is for a person
 	Method     Method       `json:"method"`
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
@@ -115,6 +117,8 @@ type Plan struct {
 
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
 	Tight *Tight `json:"tight,omitempty"`
+
+	batches int // t of Allocation; 0 if it is not known yet
 }
 
 // Theorem is the answer of Theorem simpleF, for comparison with a plan by another method. A field
@@ -125,14 +129,16 @@ type Theorem struct {
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }
 
-// Run is the actual run: an integer number of rounds of an integer size, see [Rounds].
+// Run is the actual run: an integer number of rounds of an integer size, see [Rounds]. By allocation, the mean
+// size is N/t, and s is at least that.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋
+	Batches       int     `json:"batches,omitempty"` // t of Allocation
 	Rounds        int     `json:"rounds"`            // T = ⌈K/s⌉ if epochs were given
 	Computations  int     `json:"grad_computations"` // K' = sT
 	Remainder     int     `json:"remainder"`         // K - K', the computations that are left out; 0 if whole rounds compute more than K
-	SampleRate    float64 `json:"sample_rate"`       // q = s/N
+	SampleRate    float64 `json:"sample_rate"`       // q = s/N, or 1/t by allocation
 }
 
 // Solve returns the plan for r. It finds the numbers that are not given such that the run costs at most
@@ -157,10 +163,15 @@ func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if p.Run != nil && p.budget() > 0 {
 		p.Signal = p.signalAt(p.budget(), p.Sigma, p.Run.SampleSize, p.Run.Rounds)
 	}
-	if !p.Method.isClosedForm() && p.Adjacency == dp.AddOrRemove {
+	if !p.Method.isClosedForm() && p.hasTheorem() {
 		p.Theorem = p.theorem(ctx, r)
 	}
 	return p, nil
+}
+
+// hasTheorem reports whether Theorem simpleF is about such rounds.
+func (p *Plan) hasTheorem() bool {
+	return p.Adjacency == dp.AddOrRemove && p.Sampling == dp.Poisson && p.Group <= 1
 }
 
 // theorem returns the numbers of Theorem simpleF for the same budget or run, or nil if the theorem
@@ -201,6 +212,10 @@ func (p *Plan) runs(s, rounds, k int) {
 	p.Run = &Run{
 		SampleSize: s, MaxSampleSize: p.largest(s), Rounds: rounds, Computations: s * rounds,
 		Remainder: max(k-s*rounds, 0), SampleRate: float64(s) / float64(p.N),
+	}
+	if p.Sampling == dp.Allocation {
+		p.batches = p.batchesOf(s)
+		p.Run.Batches, p.Run.SampleRate = p.batches, 1/float64(p.batches)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestSolvePaperSettings(t *testing.T) {
 			s-- // 800 in whole rounds computes too much for the theorem
 		}
 		rounds := roundsOf(k, s)
-		want := Run{s, s, rounds, rounds * s, 0, float64(s) / float64(tt.n)}
+		want := Run{s, s, 0, rounds, rounds * s, 0, float64(s) / float64(tt.n)}
 		if p.Run == nil || *p.Run != want {
 			t.Errorf("N = %d: run %+v, want %+v", tt.n, p.Run, want)
 		}

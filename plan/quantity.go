@@ -20,7 +20,12 @@ func (c calculator) most(v int) float64 {
 
 func (c calculator) limit() limit { return limitOf(c.target, c.p.Delta, c.p.Adjacency) }
 
-func (c calculator) rateOf(s int) float64 { return float64(c.p.largest(s)) / float64(c.p.N) }
+func (c calculator) rateOf(s int) float64 {
+	if c.p.Sampling == dp.Allocation {
+		return 1 / float64(c.p.batchesOf(s))
+	}
+	return float64(c.p.largest(s)) / float64(c.p.N)
+}
 
 // noise returns the least σ for T rounds of size s. For the closed form this is σ_eq, unless Theorem
 // simpleF requires a smaller ε.
@@ -77,6 +82,10 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 		safe:  math.Floor, least: 1, most: min(maxSteps, c.most(s)), slope: 0.5, tol: 2 * tolerance,
 		start: c.limit().rounds(sigma, c.rateOf(s)) / float64(c.p.copies()),
 	}
+	if c.p.Sampling == dp.Allocation { // an epoch costs the same from its first round on
+		t := float64(c.p.batchesOf(s))
+		d.safe, d.least = func(v float64) float64 { return t * math.Floor(v/t) }, t
+	}
 	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, s, int(v)) })
 	return d.turn(ctx, c.target)
 }
@@ -90,11 +99,21 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 	q := c.limit().rate(sigma, float64(c.p.copies()*rounds))
 	d := dial{
 		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), rounds) },
-		safe:  math.Floor, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
+		safe:  c.safeSize, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
 	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
 	return d.turn(ctx, c.target)
+}
+
+// safeSize rounds a size down. By allocation, sizes with the same t cost the same, and the result is the least of
+// them.
+func (c calculator) safeSize(v float64) float64 {
+	s := max(int(v), 1)
+	if c.p.Sampling == dp.Allocation {
+		s = sizeIn(c.p.N, sizeIn(c.p.N, s))
+	}
+	return float64(s)
 }
 
 // sizeFor returns a size that meets the budget in T = ⌈K/s⌉ rounds, while the next larger size does
@@ -109,6 +128,9 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 	most := min(c.largestMean(), k)
 	if most < 1 {
 		return c.tooUneven(), nil
+	}
+	if c.p.Sampling == dp.Allocation {
+		return c.largestOf(ctx, sigma, k, most)
 	}
 	end := func(s int) int { return min(largestIn(k, roundsOf(k, s)), most) }
 	q := c.limit().rateOf(sigma, float64(c.p.copies()*k)/float64(c.p.N))
@@ -130,6 +152,20 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 		return s, err
 	}
 	return last, nil
+}
+
+// largestOf does the same as sizeFor by allocation, where a larger size never costs less: it has fewer batches in
+// as many epochs.
+func (c calculator) largestOf(ctx context.Context, sigma float64, k, most int) (stop, error) {
+	q := c.limit().rateOf(sigma, float64(c.p.copies())*c.p.Epochs)
+	by := func(price pricing) func(v float64) (dp.Bound, error) {
+		return func(v float64) (dp.Bound, error) { return price(sigma, int(v), c.p.roundsOf(k, int(v))) }
+	}
+	d := dial{
+		price: by(c.price), safe: c.safeSize, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5,
+		tol: tolerance,
+	}
+	return c.begin(ctx, d, by(c.rough)).turn(ctx, c.target)
 }
 
 // tooUneven returns the result for a θ that does not even allow samples of one record on average.

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
@@ -23,6 +25,8 @@ import (
 //
 // The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
 // forms need a σ above √2, at least 1.4142136.
+//
+// By allocation, a sample size s stands for t = ⌈N/s⌉ batches, and T = ⌈kt⌉.
 type Request struct {
 	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
 	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations
@@ -35,6 +39,15 @@ type Request struct {
 
 	Method    Method       `json:"method,omitempty"`    // if not given, PLD
 	Adjacency dp.Adjacency `json:"adjacency,omitempty"` // if not given, add-or-remove, the only one of the closed form
+
+	// Sampling is Poisson if not given, or Allocation. Allocation needs Redraw and PLD. Batches are its t in
+	// [1, N], instead of SampleSize.
+	Sampling dp.Sampling `json:"sampling,omitempty"`
+	Batches  int         `json:"batches,omitempty"`
+	Redraw   dp.Redraw   `json:"redraw,omitempty"`
+	// Group is the largest number of records of one person, if ε is to hold for a person. It needs Poisson
+	// sampling and PLD.
+	Group int `json:"group,omitempty"`
 
 	// Clients is the number of clients, in [1, 1e6]; if not given, 1. If the data is Shared, all of
 	// them hold each record, and a record pays for the rounds of all.
@@ -75,11 +88,98 @@ func (r Request) Validate() error {
 	goodTheta := r.Theta == 0 || errs.within("theta", r.Theta, 1, maxTheta, "")
 	goodClients := errs.clients(r.Clients)
 	errs.add(checkRoot(r.Root))
-	if goodN && goodEpochs && goodTheta && goodClients {
-		r.validateSizes(&errs)
+	goodDraw := r.validateDraw(&errs)
+	if goodN && goodEpochs && goodTheta && goodClients && goodDraw {
+		r.sized().validateSizes(&errs)
 	}
 	return errs.join()
 }
+
+// validateDraw checks how records are drawn, and whether persons are covered. It reports whether the number
+// of batches is valid.
+func (r Request) validateDraw(errs *rangeErrors) bool {
+	sampling, m := cmp.Or(r.Sampling, dp.Poisson), r.method()
+	known := true
+	switch sampling {
+	case dp.Poisson:
+	case dp.Allocation:
+		if m != PLD {
+			errs.fail("method = %q, must be %q with %s sampling, which no other covers: %w", m, PLD, sampling, dp.ErrNotCovered)
+		}
+		if r.Theta != 0 && r.Theta != 1 {
+			errs.fail("theta = %v, must be 1 with %s sampling: its batches have no sizes that could grow", r.Theta, sampling)
+		}
+		if r.Adjacency != "" {
+			_, err := dp.SchemeOf(sampling, r.Adjacency)
+			errs.add(err)
+		}
+		if r.Redraw == "" {
+			errs.fail("redraw is missing with %s sampling: %q if each epoch draws anew, %q if one draw is kept for all epochs, "+
+				"which costs far more", sampling, dp.EachEpoch, dp.Once)
+		} else {
+			_, err := dp.ParseRedraw(string(r.Redraw))
+			errs.add(err)
+		}
+	default:
+		known = false
+		if _, err := dp.ParseSampling(string(sampling)); err != nil {
+			errs.add(err)
+		} else {
+			errs.fail("sampling = %q, must be %q or %q: no plan has another, a calibration may: %w", sampling, dp.Poisson,
+				dp.Allocation, dp.ErrNotCovered)
+		}
+	}
+	if known && sampling != dp.Allocation && r.Redraw != "" {
+		errs.fail("redraw = %q, must not be given with %s sampling: each round draws anew", r.Redraw, sampling)
+	}
+	r.validateGroup(errs, sampling)
+	switch {
+	case r.Batches == 0:
+		return true
+	case known && sampling != dp.Allocation:
+		errs.fail("batches = %d, must not be given with %s sampling: give a sample size", r.Batches, sampling)
+	case r.SampleSize != 0:
+		errs.fail("batches = %d and sample size = %d, only one may be given", r.Batches, r.SampleSize)
+	case r.Batches < 1 || r.Batches > max(r.N, 1):
+		errs.fail("batches = %d, must be in [1, N = %d]", r.Batches, r.N)
+	default:
+		return true
+	}
+	return false
+}
+
+// validateGroup checks persons with several records. That larger samples cost at least as much is proved for
+// a record only, and the records of a person may be at several clients.
+func (r Request) validateGroup(errs *rangeErrors, sampling dp.Sampling) {
+	if r.Group == 0 || !errs.counts("group", r.Group, 1, dp.MaxGroup) || r.Group == 1 {
+		return
+	}
+	if m := r.method(); m != PLD {
+		errs.fail("method = %q, must be %q with group = %d, which no other covers: %w", m, PLD, r.Group, dp.ErrNotCovered)
+	}
+	if e := (dp.Event{Sampling: sampling, Adjacency: cmp.Or(r.Adjacency, dp.AddOrRemove), Group: r.Group}); sampling.CheckDrawn() == nil {
+		_, err := e.Scheme()
+		errs.add(err)
+	}
+	if r.Theta != 0 && r.Theta != 1 {
+		errs.fail("theta = %v, must be 1 with group = %d", r.Theta, r.Group)
+	}
+	if r.Clients > 1 && !r.Shared {
+		errs.fail("clients = %d that hold different records, must be 1 with group = %d, or share all records: several of "+
+			"them could hold records of one person", r.Clients, r.Group)
+	}
+}
+
+// sized returns r with the sample size N/t, rounded up, if r has batches.
+func (r Request) sized() Request {
+	if r.Batches != 0 {
+		r.SampleSize = sizeIn(r.N, r.Batches)
+	}
+	return r
+}
+
+// sizeIn returns ⌈n/t⌉, the expected size of a batch of t, rounded up.
+func sizeIn(n, t int) int { return (n-1)/t + 1 }
 
 func (r Request) validateMethod(errs *rangeErrors) {
 	if r.Method != "" {
@@ -108,6 +208,9 @@ func given(values ...bool) int {
 
 func (r Request) validateCombination(errs *rangeErrors) {
 	m := r.method()
+	if r.Batches > 0 {
+		r = r.sized() // messages have this size
+	}
 	work := given(r.Epochs != 0, r.SampleSize != 0, r.Rounds != 0)
 	privacy := given(r.Sigma != 0, r.Epsilon != 0)
 	switch {
@@ -187,7 +290,7 @@ func (r Request) method() Method {
 
 // isJoint reports whether r asks for both s and T, and gives k and one of σ and ε.
 func (r Request) isJoint() bool {
-	return r.SampleSize == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
+	return r.SampleSize == 0 && r.Batches == 0 && r.Rounds == 0 && (r.Sigma == 0 || r.Epsilon == 0)
 }
 
 func (r Request) theta() float64 {
@@ -203,7 +306,8 @@ func (r Request) plan() *Plan {
 	p := &Plan{
 		N: r.N, Epochs: r.Epochs, Theta: r.theta(), TargetEpsilon: r.Epsilon, Epsilon: r.Epsilon, Delta: r.Delta,
 		Sigma:     r.Sigma,
-		Adjacency: r.Adjacency, Sampling: dp.Poisson, Method: m, Accountant: string(m), Kind: m.kind(),
+		Adjacency: r.Adjacency, Sampling: cmp.Or(r.Sampling, dp.Poisson), Redraw: r.Redraw, batches: r.Batches,
+		Method: m, Accountant: string(m), Kind: m.kind(),
 		Clients: max(r.Clients, 1), Shared: r.Shared, Noise: rng.Name{Root: r.Root},
 		Conditions: []closedform.Condition{},
 	}
@@ -212,6 +316,12 @@ func (r Request) plan() *Plan {
 	}
 	if p.Delta == 0 {
 		p.Delta = 1 / float64(r.N)
+	}
+	if r.Group > 1 {
+		p.Group = r.Group
+	}
+	if p.Sampling == dp.Allocation && r.Epochs != 0 && r.Rounds != 0 { // T = kt, and T ≤ ⌈kN⌉
+		p.batches = int(min(math.Ceil(float64(r.Rounds)/r.Epochs*(1-1e-12)), float64(r.N)))
 	}
 	return p
 }

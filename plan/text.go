@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -75,8 +76,18 @@ func (p *Plan) Verdict() string {
 	default:
 		costs = append(costs, fmt.Sprintf("ε ≤ %s (%s)", up(p.Epsilon, 5), p.Method))
 	}
-	return fmt.Sprintf("Feasible: %s of s = %d%s with σ = %s cost%s a record %s at δ = %s.", rounds(p.Run.Rounds),
-		p.Run.SampleSize, p.mean(), up(p.Sigma, digits), third(p.Run.Rounds), strings.Join(costs, ", "), up(p.Delta, 5))
+	return fmt.Sprintf("Feasible: %s with σ = %s cost%s %s %s at δ = %s.", p.planned(), up(p.Sigma, digits),
+		third(p.Run.Rounds), claim.Whom(p.Events()...), strings.Join(costs, ", "), up(p.Delta, 5))
+}
+
+// planned describes the rounds of the plan's run.
+func (p *Plan) planned() string {
+	if p.Sampling == dp.Allocation {
+		e := p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds)
+		return fmt.Sprintf("%s in %s of t = %d batches", rounds(p.Run.Rounds), decimal.Many(e.Epochs(), "epoch"),
+			p.batches)
+	}
+	return fmt.Sprintf("%s of s = %d%s", rounds(p.Run.Rounds), p.Run.SampleSize, p.mean())
 }
 
 func rounds(n int) string { return decimal.Many(n, "round") }
@@ -195,8 +206,15 @@ func (p *Plan) writeRun(t *page) {
 		t.row("run", "none: %s", p.Reason)
 		return
 	}
-	t.row("run", "%s of s = %d%s, rate %s: %s%s", rounds(r.Rounds), r.SampleSize,
-		p.mean(), down(r.SampleRate, 6), computations(r.Computations), leftOver(r, epochsCount(p.Epochs, p.N)))
+	if p.Sampling == dp.Allocation {
+		t.row("run", "%s, each of N/t = %.6g records on average", p.planned(), float64(p.N)/float64(p.batches))
+	} else {
+		t.row("run", "%s, rate %s: %s%s", p.planned(), down(r.SampleRate, 6), computations(r.Computations),
+			leftOver(r, epochsCount(p.Epochs, p.N)))
+	}
+	if p.hasLowerEnd() && p.copies() == 1 {
+		t.row("cost", "%s", claim.Short(p.PerRecord))
+	}
 	if p.Theta > 1 {
 		t.row("", "a round may sample up to θs = %d", r.MaxSampleSize)
 	}
@@ -229,11 +247,11 @@ func (p *Plan) writeSignal(t *page) {
 		if b.SampleSize == p.Run.SampleSize {
 			t.row("batch size", "s = %d is recommended: %s", b.SampleSize, b.Reason)
 		} else {
-			t.row("batch size", "recommended: s = %d, T = %d, σ = %s, %s of the signal: %s", b.SampleSize, b.Rounds,
-				up(*b.Sigma, digits), share(*b.Signal), b.Reason)
+			t.row("batch size", "recommended: s = %d%s, T = %d, σ = %s, %s of the signal: %s", b.SampleSize, b.batches(),
+				b.Rounds, up(*b.Sigma, digits), share(*b.Signal), b.Reason)
 		}
 	}
-	if p.Method.isClosedForm() || p.Adjacency != dp.AddOrRemove {
+	if p.Method.isClosedForm() || !p.hasTheorem() {
 		return
 	}
 	switch th := p.Theorem; {
@@ -253,20 +271,36 @@ func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
-	t.line("s\tT\tσ\tsignal\tgradients\tmessages\tbytes per parameter")
+	allocated := slices.ContainsFunc(rows, func(b Batch) bool { return b.Batches != 0 })
+	of := "" // the column of batches
+	if allocated {
+		of = "t\t"
+	}
+	t.line("s\t%sT\tσ\tsignal\tgradients\tmessages\tbytes per parameter", of)
 	for _, b := range rows {
 		if b.Sigma == nil {
 			t.line("%d\tnone: %s", b.SampleSize, b.Reason)
 			continue
 		}
+		if allocated {
+			of = fmt.Sprintf("%d\t", b.Batches)
+		}
 		signal := "-"
 		if b.Signal != nil {
 			signal = share(*b.Signal)
 		}
-		t.line("%d\t%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, b.Rounds, up(*b.Sigma, digits), signal, b.Computations,
+		t.line("%d\t%s%d\t%s\t%s\t%d\t%d\t%d", b.SampleSize, of, b.Rounds, up(*b.Sigma, digits), signal, b.Computations,
 			b.Messages, b.Bytes)
 	}
 	return t.writeTo(w)
+}
+
+// batches says how many batches an epoch has by allocation.
+func (b Batch) batches() string {
+	if b.Batches == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (t = %d)", b.Batches)
 }
 
 func (p *Plan) writeConditions(t *page) {
@@ -304,9 +338,11 @@ func (p *Plan) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: the plan is not feasible (%s).", p.Reason)
 	}
-	mean := p.Events()[0]
-	mean.SampleSize = p.Run.SampleSize
-	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.PerRecord, mean)
+	events := p.Events()
+	if p.Sampling != dp.Allocation {
+		events[0].SampleSize = p.Run.SampleSize // the mean
+	}
+	statement := "Privacy. " + claim.Statement(claim.PerRecord, *p.PerRecord, events...)
 	if p.Theta > 1 {
 		statement += fmt.Sprintf(" It holds for sample sizes with mean s = %d, none of which is above %d.",
 			p.Run.SampleSize, p.Run.MaxSampleSize)
@@ -321,7 +357,8 @@ func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
 		return nil
 	}
-	return []dp.Event{p.event(p.Sigma, p.Run.SampleSize, p.copies()*p.Run.Rounds)}
+	events, _ := p.events(p.Sigma, p.Run.SampleSize, p.Run.Rounds, p.copies()) // they were accounted for
+	return events
 }
 
 func (t *Tight) write(p *page) {
@@ -392,13 +429,29 @@ func (c *Calibration) Statement() string {
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
+// For says whom the frontier's ε is for.
+func (f *Frontier) For() string {
+	if f.Group == 0 {
+		return "per record"
+	}
+	return "for " + claim.Whom(dp.Event{Group: f.Group})
+}
+
+// drawn names a sampling other than Poisson.
+func (f *Frontier) drawn() string {
+	if f.Sampling != dp.Allocation {
+		return ""
+	}
+	return fmt.Sprintf(", %s sampling, redraw = %s", f.Sampling, f.Redraw)
+}
+
 // WriteText writes the rows as a table. A value that does not exist is "-".
 func (f *Frontier) WriteText(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err
 	}
-	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, per record: N = %d, k = %.6g epochs, θ = %g",
-		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.N, f.Epochs, f.Theta))
+	t := newPage(fmt.Sprintf("Least σ for ε = %s, δ = %s, %s: N = %d, k = %.6g epochs, θ = %g%s",
+		decimal.Exactly(f.Epsilon), up(f.Delta, 5), f.For(), f.N, f.Epochs, f.Theta, f.drawn()))
 	number := func(v *float64) string {
 		if v == nil {
 			return "-"

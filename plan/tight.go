@@ -42,12 +42,13 @@ type Setting struct {
 
 // Tighten sets p.Tight by acc, for the plan's N, k, ε, δ and θ. If θ > 1, every round counts at the
 // largest size. Tighten does nothing if there is nothing to account for: no ε, or less than one
-// gradient computation.
+// gradient computation. It also does nothing for allocation and for persons: their plans are by pld, and
+// no adjacency but their own is covered.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err
 	}
-	if p.Epsilon == 0 || p.Sigma == 0 || isTooLittle(p.Epochs, p.N) {
+	if p.Epsilon == 0 || p.Sigma == 0 || isTooLittle(p.Epochs, p.N) || p.hasLowerEnd() {
 		return nil
 	}
 	t := Tight{Accountant: acc.Name()}
@@ -101,5 +102,5 @@ func (p *Plan) allowed(ctx context.Context, acc dp.Accountant, a dp.Adjacency) (
 func (p *Plan) under(ctx context.Context, acc dp.Accountant, a dp.Adjacency) calculator {
 	other := *p
 	other.Adjacency, other.Method = a, Method(acc.Name())
-	return calculator{&other, other.priceBy(ctx, acc, p.copies()), p.budget(), other.rough(ctx)}
+	return calculator{&other, other.priceBy(ctx, other.searching(acc), p.copies()), p.budget(), other.rough(ctx)}
 }

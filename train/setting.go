@@ -114,6 +114,8 @@ type plannedRun struct {
 	Sigma     float64      `json:"sigma"`
 	Sampling  dp.Sampling  `json:"sampling"`
 	Adjacency dp.Adjacency `json:"adjacency"` // adjacency of the plan's ε
+	Redraw    dp.Redraw    `json:"redraw"`
+	Group     int          `json:"group"`
 	Feasible  bool         `json:"feasible"`
 	Run       *plan.Run    `json:"run"`
 	Clients   int          `json:"clients"`
@@ -124,7 +126,7 @@ type plannedRun struct {
 }
 
 // besidePlan lists the keys in the output of plan that plan.Plan does not have.
-var besidePlan = []string{"frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
+var besidePlan = []string{"batches", "frontier", "frontier_reason", "verdict", "odds", "releases", "statement", "code"}
 
 // ReadSetting reads the output of propose --json or plan --json. rank selects one of the proposals,
 // from 1 on. For a plan it must be 0. An unknown key of a plan or of a proposed spec is an error,
@@ -220,6 +222,12 @@ func (p *plannedRun) check() error {
 	case p.Run.SampleSize != p.Run.MaxSampleSize:
 		return fmt.Errorf("the plan has sample sizes with mean %d and maximum %d, must have one size: it does not contain the "+
 			"sequence of sizes", p.Run.SampleSize, p.Run.MaxSampleSize)
+	case p.Sampling == dp.Allocation && p.Redraw != dp.EachEpoch:
+		return fmt.Errorf("redraw = %q, must be %q: a training draws anew in each epoch, for which less noise is enough", p.Redraw,
+			dp.EachEpoch)
+	case (p.Sampling == dp.Allocation) != (p.Run.Batches != 0):
+		return fmt.Errorf("batches = %d with %s sampling, must be given with %s sampling only", p.Run.Batches, p.Sampling,
+			dp.Allocation)
 	case p.Run.SampleSize*p.Run.Rounds != p.Run.Computations:
 		return fmt.Errorf("%d rounds of %d records are not %d gradient computations", p.Run.Rounds,
 			p.Run.SampleSize, p.Run.Computations)
@@ -237,6 +245,7 @@ func (s *Setting) Over(usual Spec) Spec {
 	usual.NoiseMultiplier, usual.Delta, usual.Clients = p.Sigma, p.Delta, p.Clients
 	usual.SampleSize, usual.GradComps = strconv.Itoa(p.Run.SampleSize), p.Run.Computations
 	usual.Sampling, usual.Partition = string(p.Sampling), string(data.Shard)
+	usual.Batches, usual.AtMost = p.Run.Batches, p.Group
 	if p.Shared {
 		usual.Partition = string(data.Replicate)
 	}

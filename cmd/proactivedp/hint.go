@@ -15,6 +15,7 @@ import (
 	"proactivedp/internal/memory"
 	"proactivedp/internal/message"
 	"proactivedp/models"
+	"proactivedp/plan"
 	"proactivedp/sim"
 	"proactivedp/trainer"
 )
@@ -43,7 +44,8 @@ func hint(cmd *cobra.Command, err error, interrupted bool) string {
 		return goOn(cmd)
 	}
 	for _, h := range hints {
-		if errors.Is(err, h.err) && has(h.flag) {
+		byBest := h.flag == "method" && has(h.flag) && cmd.Flags().Lookup(h.flag).Value.String() == string(plan.PLD)
+		if errors.Is(err, h.err) && has(h.flag) && !byBest {
 			return h.text
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"proactivedp/answer"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
 	"proactivedp/plan"
 	"proactivedp/propose"
 )
@@ -132,8 +134,10 @@ func TestCommandsOfAnswersGiveThem(t *testing.T) {
 		{N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
 		{N: 50000, SampleSize: 500, Epochs: 10, Epsilon: 2, Delta: 1e-6, Method: plan.PLD, Adjacency: "replace-one"},
 		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2, Method: plan.ClosedForm},
+		{N: 1000, Batches: 7, Epochs: 2, Epsilon: 2, Delta: 1e-5, Sampling: dp.Allocation, Redraw: dp.EachEpoch},
+		{N: 1000, SampleSize: 50, Epochs: 2, Epsilon: 2, Delta: 1e-5, Group: 3},
 	} {
-		question := answer.PlanQuestion{Request: q, Tight: true, Code: true, Accuracy: []float64{0, 0.2}[i%2]}
+		question := answer.PlanQuestion{Request: q, Tight: true, Code: true, Accuracy: []float64{0, 0.2, 0, 0.2, 0, 0}[i]}
 		a, err := answer.Solve(t.Context(), question)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +155,7 @@ func TestCommandsOfAnswersGiveThem(t *testing.T) {
 		if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&accounts); err != nil {
 			t.Fatal(err)
 		}
-		got, b := accounts[0].EpsilonUpper, a.Certified()
+		got, b := accounts[0].EpsilonUpper, cmp.Or(a.Certified(), a.PerRecord)
 		if b == nil || got == nil || *got != b.EpsilonUpper {
 			t.Errorf("%s\ngives %.200s\nwant %+v", lines[1], out, b)
 		}

@@ -311,6 +311,9 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
+// Whom names whom the ε of the events is for: a record, or a person with several records.
+func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
+
 // ofWhom replaces "record" in unit if the events are for persons with several records.
 func ofWhom(unit string, events []dp.Event) string {
 	if len(events) == 0 || events[0].Group == 0 {

@@ -77,7 +77,7 @@ func rateOf(f Format, r Release) float64 {
 // batch size or noise from the length of a data set.
 func TestCodeHasTheNumbersOfThePlan(t *testing.T) {
 	harmless := regexp.MustCompile(`draws\.random\(len\(features\)\) < SAMPLE_RATE|` +
-		`batch_iterator\(len\(features\),|len\(chosen\) == 0|split\(round_key, len\(leaves\)\)`)
+		`batches\(len\(features\)\)|len\(chosen\) == 0|split\(round_key, len\(leaves\)\)`)
 	for name, r := range manyReleases(t) {
 		for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
 			c, err := Write(f, r)

@@ -54,9 +54,14 @@ func writeLaTeX(r Release) Code {
 		{"sample rate", "$q$", mathNumber(claim.Rate(e))},
 		{"rounds", "$T$", fmt.Sprint(e.Count)},
 	}
+	switch {
+	case e.Sampling == dp.Allocation:
+		rows = append(rows, [3]string{"batches of an epoch", "$t$", fmt.Sprint(e.Batches())})
+	case e.DatasetSize != 0:
+		rows = append(rows, [3]string{"sample size", "$s$", fmt.Sprint(e.SampleSize)})
+	}
 	if e.DatasetSize != 0 {
-		rows = append(rows, [3]string{"sample size", "$s$", fmt.Sprint(e.SampleSize)},
-			[3]string{"records", "$N$", fmt.Sprint(e.DatasetSize)})
+		rows = append(rows, [3]string{"records", "$N$", fmt.Sprint(e.DatasetSize)})
 	}
 	if r.Holders > 1 {
 		rows = append(rows, [3]string{"clients that hold a record", "", fmt.Sprint(r.Holders)})
@@ -73,6 +78,14 @@ func writeLaTeX(r Release) Code {
 }
 
 func sampledAs(e dp.Event) string {
+	if e.Sampling == dp.Allocation {
+		drawn := "anew in each epoch"
+		if e.Redraw == dp.Once {
+			drawn = "once for all epochs"
+		}
+		return fmt.Sprintf("uses the records of one of the $t = %d$ batches of an epoch (each record\nchooses its batch on its "+
+			"own, uniformly at random and %s)", e.Batches(), drawn)
+	}
 	rate := mathNumber(claim.Rate(e))
 	sizes := ""
 	if e.DatasetSize != 0 {

@@ -75,11 +75,14 @@ func OfPlan(p *plan.Plan) (Release, error) {
 			dp.ErrNotCovered)
 	}
 	e := p.Events()[0]
-	if e.SampleSize != p.Run.SampleSize {
+	if p.Run.MaxSampleSize != p.Run.SampleSize {
 		return Release{}, fmt.Errorf("theta = %v, must be 1: the code samples at one rate in all rounds: %w",
 			p.Theta, dp.ErrNotCovered)
 	}
-	holders := e.Count / p.Run.Rounds
+	holders := 1
+	if p.Shared {
+		holders = max(p.Clients, 1)
+	}
 	e.Count = p.Run.Rounds
 	r := Release{Event: e, Bound: *p.PerRecord, Holders: holders}
 	return r, r.check()
@@ -111,11 +114,6 @@ func (r Release) check() error {
 	}
 	if _, err := r.Event.Scheme(); errors.Is(err, dp.ErrNotCovered) { // Validate reports unknown names
 		errs = append(errs, err)
-	}
-	if r.Event.Sampling == dp.Allocation {
-		errs = append(errs, fmt.Errorf("code for %s sampling is %w: no library here draws it as its accountant counts it. "+
-			"BallsInBinsSampling of JAX Privacy keeps one draw for all epochs, which is redraw = %q; its "+
-			"RandomAllocationSampling uses a record in k of t rounds", dp.Allocation, dp.ErrNotCovered, dp.Once))
 	}
 	if r.Event.Group > 1 {
 		errs = append(errs, fmt.Errorf("group = %d, code is for single records: %w", r.Event.Group, dp.ErrNotCovered))

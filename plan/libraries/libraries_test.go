@@ -247,6 +247,69 @@ func TestReleasesWithoutCode(t *testing.T) {
 	}
 }
 
+// JAX Privacy and LaTeX have random allocation; the other libraries do not draw it. The code's batches use each
+// record once in an epoch, of one draw or of a new one for each epoch. What stands in for BallsInBinsSampling does
+// what its documentation promises (jax_privacy/batch_selection.py, revision 8967688).
+func TestAllocationCode(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	const check = `
+import random, sys, types
+class Bins:
+    def __init__(self, iterations, cycle_length):
+        self.iterations, self.cycle_length = iterations, cycle_length
+    def batch_iterator(self, count, rng):
+        drawn = random.Random(rng)
+        bins = [drawn.randrange(self.cycle_length) for _ in range(count)]
+        for i in range(self.iterations):
+            yield [record for record in range(count) if bins[record] == i % self.cycle_length]
+for name in ("jax", "jax.numpy", "numpy", "jax_privacy", "jax_privacy.batch_selection"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["jax"].numpy = sys.modules["jax.numpy"]
+sys.modules["jax_privacy"].batch_selection = sys.modules["jax_privacy.batch_selection"]
+sys.modules["jax_privacy"].batch_selection.BallsInBinsSampling = Bins
+code = {"__name__": "code"}
+exec(sys.stdin.read(), code)
+all = list(code["batches"](100))
+assert len(all) == 25, len(all)
+for begin in range(0, 21, 7):
+    assert sorted(sum(all[begin : begin + 7], [])) == list(range(100))
+print(all[:7] == all[7:14])
+`
+	for redraw, same := range map[dp.Redraw]string{dp.EachEpoch: "False\n", dp.Once: "True\n"} {
+		p, err := plan.Solve(t.Context(), plan.Request{N: 100, Batches: 7, Rounds: 25, Sigma: 4, Delta: 1e-5, Sampling: dp.Allocation,
+			Redraw: redraw, Clients: 2, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := OfPlan(p)
+		if err != nil || r.Holders != 2 {
+			t.Fatalf("%d holders, %v", r.Holders, err)
+		}
+		for f, want := range map[Format]string{JAXPrivacy: "BATCHES = 7  #", LaTeX: "$t = 7$ batches"} {
+			if c, err := Write(f, r); err != nil || !strings.Contains(c.Text, want) {
+				t.Errorf("%s: %v, no %q in\n%s", f, err, want, c.Text)
+			}
+		}
+		for _, f := range []Format{Opacus, TFPrivacy, Flower} {
+			if _, err := Write(f, r); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), string(JAXPrivacy)) {
+				t.Errorf("%s: %v, want that jax-privacy draws allocation", f, err)
+			}
+		}
+		c, err := Write(JAXPrivacy, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw := exec.CommandContext(t.Context(), python, "-c", check)
+		draw.Stdin = strings.NewReader(c.Text)
+		if out, err := draw.CombinedOutput(); err != nil || string(out) != same {
+			t.Errorf("redraw = %s: the epochs are equal: %s, %v, want %s", redraw, out, err, same)
+		}
+	}
+}
+
 // What a file says of rounds is in every format, and ends neither a docstring nor a comment,
 // whatever it is.
 func TestWhatIsReportedIsSaidAndNotRun(t *testing.T) {

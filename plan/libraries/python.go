@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +27,10 @@ var (
 	tfPrivacyCode string
 	//go:embed code/jaxprivacy.py
 	jaxPrivacyCode string
+	//go:embed code/jaxpoisson.py
+	jaxPoissonCode string
+	//go:embed code/jaxallocation.py
+	jaxAllocationCode string
 	//go:embed code/opacus_short.py
 	opacusShort string
 	//go:embed code/tfprivacy_short.py
@@ -39,6 +44,8 @@ type writer struct {
 	library string
 	tried   string
 	parts   []string
+	// allocation are the parts for random allocation, or nil if the library does not draw it.
+	allocation []string
 	// bits is the precision of the random numbers that the library compares with the sample rate. The
 	// rate is rounded down to a multiple of 2^-bits, so that no record is drawn with a larger
 	// probability than planned.
@@ -109,12 +116,13 @@ var writers = map[Format]writer{
 		},
 	},
 	JAXPrivacy: {
-		library: "JAX Privacy 2.2.0", parts: []string{jaxPrivacyCode},
-		tried: "syntax checked and compared with the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
+		library: "JAX Privacy 2.2.0", parts: []string{jaxPoissonCode, jaxPrivacyCode},
+		allocation: []string{jaxAllocationCode, jaxPrivacyCode},
+		tried:      "syntax checked and compared with the public source of JAX Privacy 2.3.0.dev0 (8967688); not run",
 		caveats: func(r Release) []string {
 			return append([]string{
-				"The execution plans of JAX Privacy are experimental and may change. The code uses its Poisson " +
-					"sampling and its clipped gradients, and adds the noise itself.",
+				"The execution plans of JAX Privacy are experimental and may change. The code uses its " + sampler(r.Event) +
+					" and its clipped gradients, and adds the noise itself.",
 				sums + "so does this code, with step_size = η.",
 				"JAX compiles every sample size once. If that takes too long, pad the samples.",
 			}, shared(r)...)
@@ -177,6 +185,14 @@ var writers = map[Format]writer{
 	},
 }
 
+// sampler names what JAX Privacy draws for the rounds.
+func sampler(e dp.Event) string {
+	if e.Sampling == dp.Allocation {
+		return "BallsInBinsSampling"
+	}
+	return "Poisson sampling"
+}
+
 // shared returns a caveat for the code of one client, if several clients hold each record.
 func shared(r Release) []string {
 	if r.Holders <= 1 {
@@ -197,7 +213,15 @@ func federated(r Release) string {
 }
 
 func (w writer) write(f Format, r Release) (Code, error) {
-	if r.Event.Sampling != dp.Poisson {
+	parts := w.parts
+	switch {
+	case r.Event.Sampling == dp.Poisson:
+	case r.Event.Sampling == dp.Allocation && w.allocation != nil:
+		parts = w.allocation
+	case r.Event.Sampling == dp.Allocation:
+		return Code{}, fmt.Errorf("sampling = %q, must be %q for %s, which does not draw it; --format %s does: %w",
+			r.Event.Sampling, dp.Poisson, w.library, JAXPrivacy, dp.ErrNotCovered)
+	default:
 		return Code{}, fmt.Errorf("sampling = %q, must be %q for %s: the code draws Poisson samples: %w",
 			r.Event.Sampling, dp.Poisson, w.library, dp.ErrNotCovered)
 	}
@@ -216,7 +240,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		title = "Lines that make your training private with "
 	}
 	fmt.Fprintf(&text, "\"\"\"%s%s, as planned by ProactiveDP.\n\n%s\n\n", title, w.library,
-		wrapped(escaped(claim.Noted(claim.Statement(claim.PerRecord, r.Bound, r.all()), r.Notes))))
+		wrapped(escaped(claim.Noted(claim.Statement(claim.PerRecord, r.Bound, r.all()...), r.Notes))))
 	fmt.Fprintf(&text, "%s\n\n%s\n\n%s\n", wrapped(holdsFor(r.Event)), wrapped(constantsOf(r.Event)),
 		wrapped("Tried: "+w.tried+"."))
 	for _, caveat := range c.Caveats {
@@ -227,7 +251,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	if f == Flower {
 		r.clients(&text)
 	}
-	for _, part := range w.parts {
+	for _, part := range parts {
 		// The imports and constants above the line "# ---" only help an editor. The code that is
 		// written has its own.
 		_, after, found := strings.Cut(part, "# ---\n")
@@ -241,15 +265,23 @@ func (w writer) write(f Format, r Release) (Code, error) {
 }
 
 // all returns the rounds that the bound counts, which are those of all holders of a record.
-func (r Release) all() dp.Event {
-	e := r.Event
-	e.Count *= max(r.Holders, 1)
-	return e
+func (r Release) all() []dp.Event {
+	all, _ := dp.Times([]dp.Event{r.Event}, max(r.Holders, 1)) // the bound counts them, and check their number
+	return all
 }
 
 // holdsFor returns a comment for the code about which batches the ε holds for, and which it does
 // not hold for.
 func holdsFor(e dp.Event) string {
+	if e.Sampling == dp.Allocation {
+		drawn := "chooses again in each epoch"
+		if e.Redraw == dp.Once {
+			drawn = "keeps its batch for all epochs"
+		}
+		return fmt.Sprintf("This ε holds if each record chooses one of %d batches on its own, uniformly at random, and %s. It does "+
+			"NOT hold for a DataLoader with shuffle=True, whose batches have equal sizes: they cost more, see `proactivedp "+
+			"account --sampling shuffle`.", e.Batches(), drawn)
+	}
 	if e.Sampling == dp.Shuffle && e.Redraw == dp.Once {
 		return "This ε holds for batches that are cut from one permutation of the records, which all epochs keep. A " +
 			"DataLoader with shuffle=True draws a new one in each epoch."
@@ -270,7 +302,11 @@ func holdsFor(e dp.Event) string {
 // constantsOf returns a comment for the code about its constants and about the numbers that the
 // plan assumes to be public.
 func constantsOf(e dp.Event) string {
-	text := "The sample rate, the expected batch size, the noise and the number of steps are constants of the " +
+	drawn := "sample rate, the expected batch size"
+	if e.Sampling == dp.Allocation {
+		drawn = "number of batches"
+	}
+	text := "The " + drawn + ", the noise and the number of steps are constants of the " +
 		"plan. The code never computes them from the data set, so one more or one less record changes none " +
 		"of them. "
 	if e.DatasetSize == 0 {
@@ -286,17 +322,23 @@ func (r Release) constants(w *strings.Builder, rate float64, used func(name stri
 	e := r.Event
 	size, records := "1", "None"
 	if e.DatasetSize != 0 {
-		size, records = fmt.Sprint(e.SampleSize), fmt.Sprint(e.DatasetSize)
+		size, records = fmt.Sprint(e.ExpectedSize()), fmt.Sprint(e.DatasetSize)
 	}
-	for _, c := range []struct{ name, value, is string }{
+	type constant struct{ name, value, is string }
+	draw := []constant{{"SAMPLE_RATE", decimal.Exactly(rate), "q: probability of each record to be in a batch"}}
+	if e.Sampling == dp.Allocation {
+		draw = []constant{{"BATCHES", fmt.Sprint(e.Batches()), "t: rounds of an epoch"},
+			{"REDRAW", fmt.Sprintf("%q", e.Redraw), `"epoch": each epoch draws anew; "once": one draw is kept`}}
+	}
+	for _, c := range slices.Concat([]constant{
 		{"NOISE_MULTIPLIER", decimal.Exactly(e.NoiseMultiplier), "σ: noise over clipping norm"},
 		{"MAX_GRAD_NORM", "1.0", "C: choose it, but not by looking at private data"},
-		{"SAMPLE_RATE", decimal.Exactly(rate), "q: probability of each record to be in a batch"},
+	}, draw, []constant{
 		{"EXPECTED_BATCH_SIZE", size, "s: expected number of records in a batch; 1 if the plan has only a rate"},
 		{"STEPS", fmt.Sprint(e.Count), "T: rounds"},
 		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
 		{"DATASET_SIZE", records, "N: only used for the random data at the end"},
-	} {
+	}) {
 		if used(c.name) {
 			fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
 		}

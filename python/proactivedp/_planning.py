@@ -28,15 +28,15 @@ class Steps:
     redraw: Optional[str] = None  #: of "shuffle" and "allocation": "epoch" or "once"
     group: Optional[int] = None  #: records of one person
 
-    def _event(self) -> Dict[str, Any]:
-        return given(noise_multiplier=self.noise_multiplier, count=self.steps, sample_rate=self.sample_rate,
-                     sample_size=self.batch_size, dataset_size=self.n, sampling=self.sampling,
-                     adjacency=self.adjacency, redraw=self.redraw, group=self.group)
+    def _events(self) -> List[Dict[str, Any]]:
+        return [given(noise_multiplier=self.noise_multiplier, count=self.steps, sample_rate=self.sample_rate,
+                      sample_size=self.batch_size, dataset_size=self.n, sampling=self.sampling,
+                      adjacency=self.adjacency, redraw=self.redraw, group=self.group)]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A training that keeps a budget. ε is that of a record, for all steps."""
+    """A training that keeps a budget. ε is that of a record, or of a person if group was given, for all steps."""
 
     n: int
     epochs: float
@@ -54,8 +54,13 @@ class Plan:
     statement: str = _aside()  #: what the guarantee says, ready to be quoted
     details: Mapping[str, Any] = _aside()  #: everything that `proactivedp plan --json` prints
 
-    def _event(self) -> Dict[str, Any]:
-        return self.details["releases"][0]["events"][0]  # type: ignore[no-any-return]
+    @property
+    def batches(self) -> Optional[int]:
+        """The batches of an epoch with sampling "allocation"."""
+        return self.details["run"].get("batches")  # type: ignore[no-any-return]
+
+    def _events(self) -> List[Dict[str, Any]]:
+        return self.details["releases"][0]["events"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,10 @@ class Calibration:
     statement: str = _aside()
     details: Mapping[str, Any] = _aside()  #: everything that `proactivedp calibrate --json` prints
 
-    def _event(self) -> Dict[str, Any]:
+    def _events(self) -> List[Dict[str, Any]]:
         rate = None if self.batch_size else self.sample_rate
         return Steps(self.noise_multiplier, self.steps, rate, self.batch_size, self.n if self.batch_size else None,
-                     self.sampling, self.adjacency, self.details.get("redraw"), self.details.get("group"))._event()
+                     self.sampling, self.adjacency, self.details.get("redraw"), self.details.get("group"))._events()
 
 
 @dataclass(frozen=True)
@@ -137,15 +142,21 @@ class Audit:
 def plan(*, n: int, epochs: Optional[float] = None, batch_size: Optional[int] = None, steps: Optional[int] = None,
          noise_multiplier: Optional[float] = None, target_epsilon: Optional[float] = None,
          delta: Optional[float] = None, adjacency: Optional[str] = None, method: Optional[str] = None,
-         clients: Optional[int] = None, shared: Optional[bool] = None) -> Plan:
+         clients: Optional[int] = None, shared: Optional[bool] = None, sampling: Optional[str] = None,
+         batches: Optional[int] = None, redraw: Optional[str] = None, group: Optional[int] = None) -> Plan:
     """Plans a training on n records: what is not given is solved for.
 
     Give epochs and target_epsilon, or two of epochs, batch_size and steps with target_epsilon or
     noise_multiplier. The number of records n and the answer are not secret.
+
+    sampling is "poisson" if not given, or "allocation": each record chooses one batch of an epoch, on its own. It
+    needs redraw ("epoch" or "once") and takes batches of an epoch instead of batch_size. With group, ε is for a
+    person who has up to so many records.
     """
     p = process.ask("plan", given(n=n, epochs=epochs, sample_size=batch_size, rounds=steps, sigma=noise_multiplier,
                                   epsilon=target_epsilon, delta=delta, adjacency=adjacency, method=method,
-                                  clients=clients, shared=shared))
+                                  clients=clients, shared=shared, sampling=sampling, batches=batches,
+                                  redraw=redraw, group=group))
     if not p["feasible"]:
         raise Infeasible(p.get("reason") or p["verdict"])
     r, bound = p["run"], p["per_record"]
@@ -160,7 +171,7 @@ def account(*runs: Union[Steps, Plan, Calibration], delta: Optional[float] = Non
 
     The runs must not depend on one another's results.
     """
-    events = [r._event() for r in runs]
+    events = [event for one in runs for event in one._events()]
     a = process.ask("account", given(events=events, delta=delta, epsilon=epsilon, accountant=accountant))
     if len(a) != 1:
         raise Wrong(f"accountant = {accountant!r}, must name one accountant")

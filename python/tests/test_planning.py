@@ -49,6 +49,25 @@ class TestPlanning(unittest.TestCase):
         self.assertLess(abs(least.noise_multiplier / plan.noise_multiplier - 1), 1e-3)
         self.assertLessEqual(proactivedp.account(least, delta=1e-5, accountant="pld").epsilon_upper, 1 + 1e-3)
 
+    def test_plans_by_allocation_and_for_persons(self) -> None:
+        budget = {"n": 1000, "epochs": 2, "target_epsilon": 2, "delta": 1e-5}
+        plan = proactivedp.plan(batch_size=90, sampling="allocation", redraw="epoch", **budget)
+        self.assertEqual((plan.batches, plan.steps, plan.sampling), (12, 24, "allocation"))
+        self.assertIn("random allocation", plan.statement)
+        self.assertLess(plan.noise_multiplier, proactivedp.plan(batch_size=90, **budget).noise_multiplier)
+        least = proactivedp.calibrate(target_epsilon=2, delta=1e-5, sample_rate=1 / 12, steps=24, sampling="allocation",
+                                      redraw="epoch")
+        self.assertEqual(plan.noise_multiplier, least.noise_multiplier)
+        shared = proactivedp.plan(batches=12, sampling="allocation", redraw="once", clients=2, shared=True, **budget)
+        self.assertLess(abs(proactivedp.account(shared, delta=1e-5).epsilon_upper - shared.epsilon_upper), 1e-2)
+        person = proactivedp.plan(batch_size=90, group=3, **budget)
+        self.assertIn("a person with up to 3 records", person.statement)
+        self.assertIsNone(person.batches)
+        with self.assertRaises(Wrong):
+            proactivedp.plan(batch_size=90, sampling="allocation", **budget)
+        with self.assertRaises(NotCovered):
+            proactivedp.plan(batch_size=90, sampling="allocation", redraw="epoch", group=3, **budget)
+
     def test_an_approximation_proves_no_bound(self) -> None:
         account = proactivedp.account(Steps(1.1, 10_000, sample_rate=0.004), delta=1e-5, accountant="gdp")
         self.assertEqual((account.kind, account.epsilon_upper), ("approximation", float("inf")))

@@ -1,14 +1,20 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
-NOISE_MULTIPLIER, MAX_GRAD_NORM, SAMPLE_RATE, STEPS = 1.0, 1.0, 0.5, 1
-DATASET_SIZE, EXPECTED_BATCH_SIZE = 1, 1
-# ---
-import secrets  # noqa: E402
+import secrets
 
+NOISE_MULTIPLIER, MAX_GRAD_NORM = 1.0, 1.0
+DATASET_SIZE, EXPECTED_BATCH_SIZE = 1, 1
+
+
+def batches(count):
+    """Yields the records of each round; see jaxpoisson.py and jaxallocation.py."""
+    yield range(count)
+
+
+# ---
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax_privacy  # noqa: E402
 import numpy as np  # noqa: E402
-from jax_privacy import batch_selection  # noqa: E402
 
 
 def train(params, features, labels, loss_of, step_size):
@@ -16,11 +22,6 @@ def train(params, features, labels, loss_of, step_size):
 
     loss_of(params, features, labels) is the mean loss of a batch.
     """
-    samples = batch_selection.CyclicPoissonSampling(
-        sampling_prob=SAMPLE_RATE,
-        iterations=STEPS,
-        partition_type=batch_selection.PartitionType.INDEPENDENT,
-    )
     clipped_sum = jax_privacy.clipped_grad(
         loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
     )
@@ -32,7 +33,7 @@ def train(params, features, labels, loss_of, step_size):
     def noise(leaf, leaf_key):
         return deviation * jax.random.normal(leaf_key, leaf.shape, leaf.dtype)
 
-    for chosen in samples.batch_iterator(len(features), rng=secrets.randbits(63)):
+    for chosen in batches(len(features)):
         key, round_key = jax.random.split(key)
         if len(chosen) == 0:  # a round without records releases its noise alone
             total = jax.tree.map(jnp.zeros_like, params)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"proactivedp/dp"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
 	"proactivedp/plan"
@@ -26,8 +27,8 @@ func Frontier(w io.Writer, f *plan.Frontier) error {
 			decimal.Up(f.Delta, 6)),
 		XLabel: "sample size s", YLabel: "noise multiplier σ",
 		Logarithmic: true, YMin: 1, YMax: 10,
-		Caption: fmt.Sprintf("N = %d, k = %.6g epochs in T = K/s rounds, θ = %g; Poisson sampling; ε per record. "+
-			"Every σ is within the budget by an upper bound of its accountant.", f.N, f.Epochs, f.Theta),
+		Caption: fmt.Sprintf("N = %d, k = %.6g epochs in T = K/s rounds, θ = %g; %s; ε %s. "+
+			"Every σ is within the budget by an upper bound of its accountant.", f.N, f.Epochs, f.Theta, sampled(f), f.For()),
 	}
 	for _, column := range []struct {
 		name  string
@@ -54,4 +55,12 @@ func Frontier(w io.Writer, f *plan.Frontier) error {
 		return fmt.Errorf("frontier of N = %d: no sample size has a σ, there is nothing to draw", f.N)
 	}
 	return p.WritePNG(w)
+}
+
+// sampled names how the records of a frontier are drawn.
+func sampled(f *plan.Frontier) string {
+	if f.Sampling == dp.Allocation {
+		return fmt.Sprintf("random allocation, redraw = %s", f.Redraw)
+	}
+	return "Poisson sampling"
 }

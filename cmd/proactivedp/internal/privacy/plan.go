@@ -30,6 +30,7 @@ type planFlags struct {
 	req               plan.Request
 	sizes             []int
 	method, adjacency string
+	sampling, redraw  string
 	legs              legFlags
 	tight, frontier   bool
 	points            int
@@ -64,6 +65,11 @@ solves for the largest s from --epochs and one of the two. Without options the p
 the paper's setting on LIBSVM data by that theorem; with any option but --json,
 --statement and --format, --n says how many records there are.
 
+With --sampling allocation, each record chooses one of the t = ⌈N/s⌉ batches of an epoch,
+on its own, which mostly needs less noise than Poisson sampling. --batches gives t instead
+of s, and T = ⌈kt⌉. --redraw says whether records choose again in each epoch, as in train
+--plan. --group K plans for the ε of a person who has up to K records.
+
 --after FILE plans the next leg of a training, after the rounds in FILE. FILE has the rounds
 of all clients that use the record, the first leg first. --target-epsilon is then for all
 rounds together. Adjacency, sampling and N (without --n) are those of FILE. Without
@@ -82,6 +88,7 @@ composition, which is a little tighter.
   proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --frontier --png frontier.png
   proactivedp plan --n 60000 --steps 4000 --batch-size 64 --target-epsilon 1 --adjacency replace-one --json
   proactivedp plan --n 10000 --epochs 5 --noise-multiplier 19.29962 --method closed-form
+  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5 --batches 98 --sampling allocation --redraw epoch
   proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --format opacus
   proactivedp plan --n 10000 --epochs 2 --target-epsilon 0.1 --record rounds.json --budget 0.3
   proactivedp plan --after rounds.json --epochs 2 --noise-multiplier 8`,
@@ -121,6 +128,14 @@ func (f *planFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.method, "method", string(plan.PLD),
 		"pld (interval), rdp, closed-form (upper bounds); closed-form-printed, paper (NO guarantee, to compare)")
 	fs.StringVar(&f.adjacency, "adjacency", "", "add-or-remove, or replace-one by rdp and pld (default add-or-remove)")
+	fs.StringVar(&f.sampling, "sampling", string(dp.Poisson), "poisson, or allocation (each record chooses one batch of an "+
+		"epoch, on its own)")
+	cli.CountVar(fs, &f.req.Batches, "batches", 0, "batches of an epoch, in [1, N]; only with --sampling allocation, "+
+		"instead of --batch-size")
+	fs.StringVar(&f.redraw, "redraw", "", "with --sampling allocation: epoch (each epoch draws anew) or once (one draw is "+
+		"kept for all epochs); no default")
+	cli.CountVar(fs, &f.req.Group, "group", 1, "a person has up to so many records, in [1, 1000]; only with Poisson sampling "+
+		"under add-or-remove adjacency")
 	cli.CountVar(fs, &f.req.Clients, "clients", 1, "number of clients, in [1, 1000000]")
 	fs.BoolVar(&f.req.Shared, "shared", false, "every client holds every record, which then pays for the rounds of all")
 	fs.StringVar(&f.req.Root, "root", "", "public `name` of the root that the noise will be from, such as seed:1: the "+
@@ -139,8 +154,8 @@ func (f *planFlags) add(cmd *cobra.Command) {
 // common fills in defaults, and returns an error for flags that are wrong for every kind of plan.
 func (f *planFlags) common(cmd *cobra.Command) error {
 	err := cli.RefuseZeros(cmd, "epochs", "batch-size", "steps", "noise-multiplier", "target-epsilon", "delta", "theta", "clients",
-		"accuracy", "points")
-	if !cli.AnyChanged(cmd, "epochs", "batch-size", "steps") {
+		"accuracy", "points", "batches", "group")
+	if !cli.AnyChanged(cmd, "epochs", "batch-size", "batches", "steps") {
 		f.req.Epochs = defaultEpochs
 	}
 	if len(f.sizes) == 1 {
@@ -168,6 +183,7 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		f.req.Adjacency, err = dp.ParseAdjacency(f.adjacency)
 		errs = append(errs, err)
 	}
+	errs = append(errs, f.drawn(cmd))
 	// A question that is not covered is valid. It only has no answer.
 	q := answer.PlanQuestion{Request: f.req, Sizes: f.sizes, Tight: f.tight, Accuracy: f.by.accuracy}
 	if f.frontier {
@@ -214,6 +230,28 @@ func (f *planFlags) plan(cmd *cobra.Command) error {
 		}
 		return printPlan(w, solved)
 	})
+}
+
+// drawn sets how records are drawn, and returns an error for what it excludes.
+func (f *planFlags) drawn(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("sampling") {
+		f.req.Sampling = dp.Sampling(f.sampling)
+	}
+	var errs []error
+	switch changed := cmd.Flags().Changed("redraw"); {
+	case changed:
+		var err error
+		f.req.Redraw, err = dp.ParseRedraw(f.redraw)
+		errs = append(errs, err)
+	case f.req.Sampling == dp.Allocation:
+		errs = append(errs, errNoRedraw)
+		f.req.Redraw = dp.EachEpoch // a valid value, so that the rest is checked
+	}
+	if f.legs.record != "" && (f.req.Sampling == dp.Allocation || f.req.Group > 1) {
+		errs = append(errs, errors.New("--record must not be given with --sampling allocation or --group: the Rényi filter of the "+
+			"next legs covers neither"))
+	}
+	return errors.Join(errs...)
 }
 
 // lessNoise prints, for code with the noise of a closed form, how little noise the tight accountant

@@ -115,6 +115,9 @@ func (r *releaseFlags) rounds(cmd *cobra.Command, e dp.Event, free string) (int,
 		int(dp.MaxRounds))
 }
 
+var errNoRedraw = errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, once if one draw is " +
+	"kept for all epochs, which costs far more")
+
 // event returns the event of the flags, or an error. The quantity with the name free must not be
 // given. A quantity that is free or missing has some valid value, so that the rest is checked.
 func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) {
@@ -147,8 +150,7 @@ func (r *releaseFlags) event(cmd *cobra.Command, free string) (dp.Event, error) 
 			e.Rate, e.SampleSize, e.DatasetSize = cmp.Or(e.Rate, 1), 0, 0
 		}
 		if !cmd.Flags().Changed("redraw") {
-			errs = append(errs, errors.New("--redraw is missing with --sampling allocation: epoch if each epoch draws anew, "+
-				"once if one draw is kept for all epochs, which costs far more"))
+			errs = append(errs, errNoRedraw)
 		}
 		e.Redraw = dp.EachEpoch // a valid value if it is not given, so that the rest is checked
 	}

@@ -147,7 +147,7 @@ type nextLeg struct {
 // replan plans the next leg after the rounds of a file.
 func (f *planFlags) replan(cmd *cobra.Command) error {
 	err := errors.Join(f.common(cmd), answer.CheckAccuracy(f.by.accuracy), cli.RefuseWith(cmd, "after",
-		"batch-size", "steps", "theta", "adjacency", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
+		"batch-size", "steps", "theta", "adjacency", "sampling", "batches", "redraw", "group", "tight", "frontier", "points", "csv", "png", "budget", "orders"))
 	if f.out.IsCode() {
 		err = errors.Join(err, fmt.Errorf("--format = %q must not be given with --after: the code is of one run from "+
 			"its beginning", f.out.Format))

@@ -44,7 +44,7 @@ func (p *planFileFlags) read(cmd *cobra.Command) error {
 		return nil
 	}
 	if err := cli.RefuseWith(cmd, "plan", "noise-multiplier", "delta", "batch-size", "grad-computations", "steps", "epochs", "clients",
-		"partition", "sampling", "adapt", "split", "holdout", "resume"); err != nil {
+		"partition", "sampling", "batches", "adapt", "split", "holdout", "resume"); err != nil {
 		return cli.Usage(err)
 	}
 	text, err := bounded.File(p.path, maxPlanBytes)
