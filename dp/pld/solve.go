@@ -19,7 +19,7 @@ const (
 	firstLook = 0.3
 	coarsest  = 0.1
 	// sketchAccuracy is the best accuracy that is asked of a sketch.
-	sketchAccuracy = 3e-3
+	sketchAccuracy = 1e-2
 )
 
 // composeEpsilon bounds the ε of all directions at δ.
@@ -276,11 +276,7 @@ func largest(d direction, specs []spec) (loss float64) {
 		if s.given != nil {
 			return math.Inf(1)
 		}
-		q := s.q
-		for _, c := range s.corners {
-			q = max(q, c.q)
-		}
-		loss -= s.count * math.Log1p(-q)
+		loss -= s.count * math.Log1p(-s.q)
 	}
 	return loss * (1 + 1e-12)
 }
@@ -314,7 +310,9 @@ func (r *release) work(s shape) float64 {
 			nodes += one.jump.nodes(one, s)
 		}
 	}
-	nodes *= float64(len(r.rounds)+len(r.corners)) / float64(max(1, len(planner.rounds)))
+	if r.sketch != nil {
+		nodes *= usualNodes / float64(max(1, len(planner.rounds)))
+	}
 	return nodes * float64(s.steps())
 }
 
@@ -345,7 +343,7 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 
 // chernoff returns an upper bound of ε from one tilt.
 func (r *release) chernoff(lambda, delta float64) float64 {
-	if r.peeled || delta <= r.out {
+	if r.gather(tolerances{lambda: lambda}); r.peeled || delta <= r.out {
 		return math.Inf(1)
 	}
 	k := r.tilt(lambda).certain(lambda, 0) + logChernoff(lambda)
