@@ -78,7 +78,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns the figures that exist in the folder out.
+// Made returns those of the given figures that were already made in the folder out.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))

@@ -42,13 +42,13 @@ type Picture struct {
 	OwnX  bool
 }
 
-// KeyEntry is a legend entry for marks of a colour.
+// KeyEntry is an entry in the legend of a picture that explains a colour.
 type KeyEntry struct {
 	Name   string
 	Colour color.Color
 }
 
-// Line is a curve with a band from lo to hi.
+// Line is a curve with a shaded band around it, from Lo to Hi at each point.
 type Line struct {
 	Name      string // the name in the legend; "" for no entry
 	X, Y      []float64
@@ -431,7 +431,7 @@ func (l *layout) captionStyle() text.Style {
 	return style
 }
 
-// Decade rounds x to a power of ten. round rounds its logarithm.
+// Decade rounds x to a power of ten: up, down or to the nearest one, as round rounds its logarithm.
 func Decade(round func(float64) float64, x float64) float64 {
 	return math.Pow(10, round(math.Log10(x)))
 }

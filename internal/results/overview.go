@@ -83,7 +83,8 @@ type revision struct {
 	Figures int
 }
 
-// Kinds returns the file name extensions of the files in a folder that ReadPage reads.
+// Kinds returns the file name extensions, such as .png, of the files that ReadPage reads from a folder
+// of results.
 func Kinds() []string {
 	kinds := []string{".md", ".json", ".csv"}
 	for _, format := range plots.Formats {
