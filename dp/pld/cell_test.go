@@ -148,6 +148,10 @@ func TestThousandsOfDifferentRounds(t *testing.T) {
 		if !sound(b) || b.EpsilonUpper > 1.001001*b.EpsilonLower || b.Kind != dp.Interval {
 			t.Errorf("%d rounds: [%v, %v]", c.n, b.EpsilonLower, b.EpsilonUpper)
 		}
+		d, err := Accountant{}.Delta(t.Context(), events, b.Epsilon)
+		if err != nil || !sound(d) || d.DeltaLower > 1.01e-5 || d.DeltaUpper < 0.99e-5 || d.DeltaUpper > 1.02*d.DeltaLower {
+			t.Errorf("%d rounds, ε = %v: %+v, %v", c.n, b.Epsilon, d, err)
+		}
 		if r := epsilon(t, rdp.Accountant{}, 1e-5, events...); r.EpsilonUpper < b.EpsilonUpper {
 			t.Errorf("%d rounds: %v, but Rényi accounting has %v", c.n, b.EpsilonUpper, r.EpsilonUpper)
 		}
