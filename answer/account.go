@@ -40,7 +40,8 @@ type Accounting struct {
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 
-// UnmarshalJSON also reads the bound, whose keys are written next to the others.
+// UnmarshalJSON reads the JSON of an Accounting, and also sets the field Bound from the keys of
+// BoundJSON.
 func (a *Accounting) UnmarshalJSON(text []byte) error {
 	type plain Accounting
 	if err := json.Unmarshal(text, (*plain)(a)); err != nil {

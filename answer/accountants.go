@@ -13,7 +13,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// The range of the relative width of the intervals of pld.
+// MinAccuracy and MaxAccuracy limit the accuracy that a question may ask for: the relative width of the
+// intervals that package dp/pld certifies.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
 // Accountants returns every accountant, from the sharpest guarantee to the one without a guarantee.

@@ -23,7 +23,8 @@ import (
 // MaxQuestionBytes is the largest size of a question in JSON, in bytes.
 const MaxQuestionBytes = 256 << 10
 
-// Question is one question. Exactly one of its fields is set.
+// Question is one planning question: for a plan, an accounting, a calibration or a trade-off curve.
+// Exactly one of its fields is set.
 type Question struct {
 	Plan      *PlanQuestion      `json:"plan,omitempty"`
 	Account   *AccountQuestion   `json:"account,omitempty"`
@@ -41,7 +42,7 @@ type Answer struct {
 	Error     *Problem     `json:"error,omitempty"`
 }
 
-// The kinds of a Problem: why a question has no answer.
+// These are the values of Problem.Kind, the reasons for which a question has no answer.
 const (
 	Wrong       = "wrong"       // the question is malformed, or a field is outside its range
 	NotCovered  = "not-covered" // no accountant covers the question

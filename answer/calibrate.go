@@ -18,13 +18,15 @@ type CalibrateQuestion struct {
 	Accuracy   float64 `json:"accuracy,omitempty"`   // relative width of the intervals of pld; CalibrationAccuracy if not given
 }
 
-// Calibration is the answer to a CalibrateQuestion.
+// Calibration is the answer to a CalibrateQuestion: the number that was asked for, what it costs, and
+// the privacy statement.
 type Calibration struct {
 	*plan.Calibration
 	Statement string `json:"statement"`
 }
 
-// CalibrationAccuracy is the default accuracy of pld in a calibration.
+// CalibrationAccuracy is the default of CalibrateQuestion.Accuracy: the relative width of the certified
+// interval of ε.
 const CalibrationAccuracy = plan.Accuracy
 
 // Validate reports every field that is outside its range.

@@ -12,7 +12,7 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command is the format of code that consists of proactivedp commands.
+// Command is a format in which a plan can be printed as code: as commands of proactivedp.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every

@@ -37,7 +37,8 @@ func (q PlanQuestion) Validate() error {
 	return errors.Join(append(errs, q.Request.Validate())...)
 }
 
-// Plan is a plan with the additional information that was asked for.
+// Plan is the answer to a PlanQuestion: a plan, its verdict and privacy statement, and the additional
+// information that was asked for.
 type Plan struct {
 	*plan.Plan
 	Batches    []plan.Batch     `json:"batches,omitempty"` // of PlanQuestion.Sizes

@@ -23,7 +23,8 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is the number of (ε, δ) pairs from which the paper's curve is made.
 const paperGuarantees = 400
 
-// TradeoffQuestion asks for the trade-off curves of rounds.
+// TradeoffQuestion asks for trade-off curves of rounds: how well an attacker can at best tell whether a
+// record was used.
 type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
@@ -58,7 +59,8 @@ type Tradeoff struct {
 	events []dp.Event
 }
 
-// Curves are a Tradeoff with the points of its curves, and the Odds of the certified curve.
+// Curves is the answer to a TradeoffQuestion in JSON: a Tradeoff, the points of its curves, and the
+// Odds that follow from the certified curve.
 type Curves struct {
 	*Tradeoff
 	Odds  *Odds           `json:"odds,omitempty"`
@@ -77,7 +79,7 @@ type CurveSummary struct {
 	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
 }
 
-// LeftOut names a curve that is left out, and the reason.
+// LeftOut names a trade-off curve that is not among the answers, and says why.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Attack measures how well scores tell members from other canaries. The ends of each interval hold
-// together with the confidence of the report if the scores of different canaries are independent.
+// Attack measures how well scores distinguish members from other canaries. If the scores of different
+// canaries are independent, both ends of an interval hold together with the confidence of the report.
 type Attack struct {
 	AUC     float64 `json:"auc"` // probability that a member has a higher score than a non-member, half of it for equal scores
 	AUCLow  float64 `json:"auc_low"`

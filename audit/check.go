@@ -9,10 +9,10 @@ import (
 	"proactivedp/dp"
 )
 
-// Sight is the information that a check needs.
+// Sight says what a check must know: only what the adversary sees, or also the seeds.
 type Sight string
 
-// The values of Sight.
+// These are the values of Sight.
 const (
 	Releases Sight = "releases" // what the adversary sees: everything that is sent, but not the seeds
 	Seeds    Sight = "seeds"    // also the seeds

@@ -30,10 +30,11 @@ func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, er
 	return c.Audit(ctx, o, max(MinRuns, o.Runs/max(1, c.Share)), level)
 }
 
-// Audit makes the given number of runs of the course in each world, in [MinRuns, MaxRuns], and tests
-// the statistic in both directions. Seed and workers are those of the options. Each bound is wrong with
-// a probability of at most level, in (0, 0.5]. A statistic that is NaN is an error. Infinite statistics
-// are allowed, and are the largest or smallest of all.
+// Audit runs the course many times with the canary and as many times without it; runs, in [MinRuns,
+// MaxRuns], is how many times each. It then computes lower bounds on ε from the statistic, in both
+// directions. Seed and workers are those of the options. Each bound is wrong with a probability of at
+// most level, in (0, 0.5]. A statistic that is NaN is an error. Infinite statistics are allowed, and
+// are the largest or smallest of all.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err

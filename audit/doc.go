@@ -11,12 +11,13 @@
 //
 // # Probes
 //
-// An adversary prepares a small training. He knows everything about it except whether one record, the
-// canary, is in the data. He chooses every gradient and sees every update that any client sends. (This
-// is a white-box adversary, against whom differential privacy protects.) If the canary is removed, its
-// place in the data stays empty, so the sample rate is the same. These are the neighbouring data sets
-// of add-or-remove adjacency under Poisson sampling. A probe runs the training many times in both
-// worlds, each time with new randomness. If an event has the probabilities p and p' in the two worlds,
+// A probe is a small training that an adversary prepares. The adversary knows everything about it
+// except whether one record, the canary, is in the data. The adversary chooses every gradient and sees
+// every update that any client sends. (Differential privacy protects against such a white-box
+// adversary.) If the canary is removed, its place in the data stays empty, so the sample rate is the
+// same. These are the neighbouring data sets of add-or-remove adjacency under Poisson sampling. The
+// training runs many times with the canary and many times without it, each time with new randomness.
+// These are the two worlds of a probe. If an event has the probabilities p and p' in the two worlds,
 // (ε, δ)-differential privacy requires
 //
 //	p ≤ e^ε·p' + δ, so ε ≥ ln((p − δ)/p').

@@ -123,8 +123,8 @@ func (f Fault) About() string { return f.described().about }
 // Unit returns the meaning of a size of the fault, or "" if it has no size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes that a survey tries, the most obvious first, which is the default of
-// Options.FaultSize. It returns nil if the fault has no size.
+// Sizes returns the sizes of the fault that are tried to measure what an audit finds. The first is the
+// easiest to find, and the default of Options.FaultSize. Sizes returns nil if the fault has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
 // Faults returns the names of all faults, beginning with NoFault, the correct mechanism.
@@ -152,6 +152,6 @@ func ParseFault(name string) (Fault, error) {
 // stay those of the correct mechanism.
 func (f Fault) plant(w *world, size float64) { f.described().plant(w, size) }
 
-// OnWire reports whether the fault concerns messages that are lost or duplicated, which the runner
-// Hogwild does not have.
+// OnWire reports whether the fault is in messages that are sent again or arrive twice. Such a fault
+// cannot be planted under the runner Hogwild, which never loses or duplicates messages.
 func (f Fault) OnWire() bool { return f == FreshResend || f == FreshDuplicate }

@@ -20,9 +20,10 @@ type OneRun struct {
 	Right    int `json:"right"`
 }
 
-// In the one-run probe, each canary has a separate direction and is in the data by the toss of a coin.
-// The canaries with the largest scores, which are the lengths of the releases along their directions,
-// are guessed to be in the data. Those with the smallest scores are guessed to be out.
+// The one-run probe trains once, with many canaries. Each canary has its own direction of the gradient,
+// and a coin decides whether it is in the data. Its score is the length of the releases along its
+// direction. The canaries with the largest scores are guessed to be in the data, and those with the
+// smallest scores to be out.
 const (
 	oneRunName     = "one-run"
 	oneRunCanaries = 10_000

@@ -9,10 +9,10 @@ import (
 	"proactivedp/dp"
 )
 
-// Runner names the runner of the trainings.
+// Runner names what runs the clients and the server of a training: a virtual clock or goroutines.
 type Runner string
 
-// The runners of package sim.
+// These are the runners of package sim: sim.Virtual and sim.Hogwild.
 const (
 	Virtual Runner = "virtual"
 	Hogwild Runner = "hogwild"
@@ -45,12 +45,14 @@ func (o *Options) size() float64 {
 	return o.FaultSize
 }
 
-// DefaultOptions returns the options to audit the correct mechanism on the virtual clock.
+// DefaultOptions returns the options with which Run audits the correct mechanism, without a planted
+// fault, on the virtual clock.
 func DefaultOptions() Options {
 	return Options{Fault: NoFault, Runner: Virtual, Seed: 1, Runs: 100_000, Delta: 1e-3, Confidence: 0.999, Workers: 1}
 }
 
-// The range of Options.Runs.
+// MinRuns and MaxRuns are the limits of Options.Runs, the number of trainings with the canary, and of
+// those without it.
 const (
 	MinRuns = 100
 	MaxRuns = 10_000_000

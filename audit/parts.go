@@ -12,8 +12,8 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the value of the key "kind" in the JSON of a part of an audit. It distinguishes these parts from
-// other work that a process is given.
+// PartKind is the value of the key "kind" in the JSON of a part of an audit that another process shall
+// compute, see Do. It distinguishes parts of audits from other work for such a process.
 const PartKind = "audit"
 
 // Elsewhere computes parts of audits in other processes, which call Do. It calls done with the result
@@ -66,9 +66,9 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes a part of an audit that Elsewhere was given, with the given number of trainings at the
-// same time. courses must contain the courses of the audit. Do refuses a part that another build of the
-// program made.
+// Do computes a part of an audit for another process: text is one of the parts that the audit gave to
+// its Elsewhere. It runs as many trainings at the same time as workers says. courses must contain the
+// courses of the audit. Do refuses a part that another build of the program made.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

@@ -27,7 +27,8 @@ type Scores struct {
 	Score  []float64
 }
 
-// Limits of scores.
+// MinCanaries and MaxCanaries limit how many canaries Scores may have, and MaxScoresBytes limits the
+// size of the file that ReadScores reads.
 const (
 	MinCanaries    = 20
 	MaxCanaries    = 100_000
@@ -299,8 +300,8 @@ type ScoresReport struct {
 	Attack            Attack       `json:"attack"`
 }
 
-// GaussianDP is a tighter bound. It assumes that the training is as private as a Gaussian mechanism with
-// some μ.
+// GaussianDP is a lower bound on ε that is tighter than the one without assumptions. It assumes that
+// the training is as private as a Gaussian mechanism with some parameter μ.
 type GaussianDP struct {
 	Mu                float64 `json:"mu_lower_bound"` // the training is not μ-GDP for any smaller μ
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`

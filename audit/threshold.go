@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Test is the result of one statistic in one direction. The event is that the statistic exceeds a
-// threshold.
+// Test is the lower bound on ε that one statistic of a probe gives in one direction. The event that is
+// counted is that the statistic exceeds a threshold. The direction says whether its probability with
+// the canary is compared with that without, or the reverse.
 type Test struct {
 	Statistic string  `json:"statistic"`
 	Over      string  `json:"over"` // "with over without" or the reverse: the worlds of the numerator and of the denominator

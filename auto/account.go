@@ -15,9 +15,9 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Account is the budget of the records of some clients, fixed before the first release. It belongs to
-// one client, or to all clients if they hold the same records, so that a record pays for the rounds of
-// all. In that case the strictest budget of any client applies.
+// Account is the privacy budget (ε, δ) of some clients' records, fixed before the first release. If
+// each client holds its own records, each has its own account. If all clients hold the same records,
+// one account counts the rounds of all of them, with the strictest budget that any client asked for.
 type Account struct {
 	Clients []int   `json:"clients"`
 	Records int     `json:"records"` // N_c of each client

@@ -40,10 +40,10 @@ import (
 	"proactivedp/train"
 )
 
-// Strategy says how a stage is planned.
+// Strategy says how the noise, the batch size and the number of rounds of a stage are chosen.
 type Strategy string
 
-// The strategies.
+// These are the strategies.
 const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
 	// It uses the budget of the closed form.
@@ -71,7 +71,8 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Client is the request of one client.
+// Client is what one client asks for: its privacy budget (ε, δ) and the accuracy that the model must
+// reach.
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
@@ -79,7 +80,8 @@ type Client struct {
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
-// Task is one learning task.
+// Task is what Run is asked to do: train a model until every client has its target accuracy or has
+// spent its budget.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run
 	// must be 0, because the loop finds the noise and numbers the releases. With SeedFromOS, a separate
@@ -191,7 +193,8 @@ func (c Client) check() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// Public holds what is public about the data. Computing it needs no record's content.
+// Public holds what the loop treats as public about the data: the numbers of records, the shape of a
+// record, and a digest. (ε, δ) does not cover them.
 type Public struct {
 	Data     string `json:"data_sha256"` // SHA-256 of the data set; only used to check that it is the same
 	Records  int    `json:"records"`     // N, the number of training records of each client
@@ -264,7 +267,7 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question is a question to a [Utility].
+// Question asks a [Utility] which accuracies a task can expect for several amounts of noise.
 type Question struct {
 	Task   Task
 	Public Public
@@ -274,7 +277,8 @@ type Question struct {
 	Least              float64
 }
 
-// Outlook answers a Question: the points of the utility graph.
+// Outlook is the utility graph, the answer to a Question: the accuracies that can be expected for
+// several clipping norms and noise multipliers.
 type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
@@ -284,5 +288,6 @@ type Outlook struct {
 	Same bool `json:"same"`
 }
 
-// Utility is the flow chart's "Utility Graph". It must use public records only.
+// Utility is a function that makes a utility graph: it estimates the accuracies that a task can expect
+// for several amounts of noise, before any private training. It must use public records only.
 type Utility func(ctx context.Context, q Question) (Outlook, error)

@@ -32,7 +32,8 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task of the journal, with the utility graph that was made before it.
+// JournalTask is a task in a Journal, with the accuracies that were expected for it before its first
+// stage (Outlook), and how it ended.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
@@ -42,7 +43,8 @@ type JournalTask struct {
 	End string `json:"end,omitempty"`
 }
 
-// JournalFile is the name of the journal's file. maxJournal is its largest size in bytes.
+// JournalFile is the name of the file in Options.Dir that holds the Journal of a loop. maxJournal is
+// its largest size in bytes.
 const (
 	JournalFile = "journal.json"
 	maxJournal  = 64 << 20

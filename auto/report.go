@@ -18,7 +18,8 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the result of a finished task.
+// Report is the result of a finished task: which clients are satisfied, the accuracies, the stages, and
+// what they cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
 	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
@@ -42,7 +43,8 @@ type Report struct {
 	records int          // number that each client holds
 }
 
-// ClientReport is the result of one client.
+// ClientReport says for one client whether it is satisfied, and the accuracies on its held-out and test
+// records.
 type ClientReport struct {
 	Client
 	// Satisfied reports that two conditions hold. On the client's held-out records, the model reaches
@@ -60,7 +62,7 @@ type ClientReport struct {
 	Refused  string   `json:"refused,omitempty"`  // why an unsatisfied client no longer takes part
 }
 
-// StageReport is a stage in a report.
+// StageReport describes a stage, what it cost, and how much of each budget is spent after it.
 type StageReport struct {
 	Number int `json:"stage"` // number among the stages of all tasks, from 0
 	Stage
@@ -69,8 +71,8 @@ type StageReport struct {
 	Used []float64 `json:"used"`
 }
 
-// Privacy is the guarantee for each record of everything that the ledgers admitted, in this task and
-// those before.
+// Privacy is the guarantee for each record, for everything that was released in this task and in
+// earlier tasks of the same folder.
 type Privacy struct {
 	EpsilonUpper float64         `json:"epsilon_upper"` // largest of any account
 	Delta        float64         `json:"delta"`         // largest of any account, so that it holds for all
@@ -91,7 +93,8 @@ type AccountReport struct {
 	Releases     []dp.Release `json:"releases"`
 }
 
-// HeldOutNote is the warning about the records that clients judge the model by.
+// HeldOutNote is the warning that held-out and test records, on which clients measure the model's
+// accuracy, are not protected.
 const HeldOutNote = "Held-out records are NOT protected: the accuracy on them decides which stage comes next and " +
 	"when a client stops, and (ε, δ) of the training does not cover that. Test records are not " +
 	"protected either."
@@ -411,8 +414,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Guarantee returns the claim about everything that the ledgers admitted. Privacy.Statement is its
-// statement in full.
+// Guarantee returns the privacy claim for everything that was released in this folder, in this task and
+// earlier ones. Privacy.Statement is its statement in full.
 func (r *Report) Guarantee() claim.Report { return r.within }
 
 // percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.

@@ -38,8 +38,8 @@ type Options struct {
 // feasible.
 var ErrRefused = errors.New("refused before any record was used")
 
-// Refusal is the error for a target accuracy that the task's own utility graph does not reach. It wraps
-// [ErrRefused].
+// Refusal is the error for a target accuracy that cannot be expected within the budgets: the utility
+// graph of the task's own data (see Outlook) does not reach it. It wraps [ErrRefused].
 type Refusal struct {
 	Metric   string  // name of the metric of both accuracies
 	Target   float64 // lowest target accuracy of a client, which is met first
@@ -92,7 +92,8 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger reports a release whose cost would be forgotten.
+// ErrNoLedger reports a task that takes its randomness from the operating system, but has no folder.
+// What it spends of the budget would be forgotten.
 var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
 	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
 	"folder)")

@@ -90,7 +90,7 @@ func (s *Stage) validate(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Spec returns the training of the stage, for [train.Source.PrepareStage].
+// Spec returns the spec with which the stage of task t is trained, for [train.Source.PrepareStage].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
 	spec.SeedFromOS = false // everything but the samples and the noise comes from the seed

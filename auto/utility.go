@@ -16,8 +16,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe makes a utility graph by training on public records: the task's own data, if they are public,
-// or similar data.
+// Probe estimates the accuracies that a task can expect for several amounts of noise (its utility
+// graph). It trains on public records: the task's own data, if they are public, or similar data.
 type Probe struct {
 	Source *train.Source
 	Spec   train.Spec // training on the source, with the data and features of the source
@@ -27,7 +27,8 @@ type Probe struct {
 	Trials pool.Options
 }
 
-// Graph says which points of the paper's utility graph are measured.
+// Graph says for which clipping norms and noise multipliers the paper's utility graph is measured: the
+// accuracy that a model keeps when noise is added to its parameters.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
@@ -69,9 +70,9 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility is the [Utility] of the probe. For strategy Paper it is the paper's utility graph, which adds
-// noise to a model that was trained without noise. For the other strategies it uses scaled-down
-// trainings with noise.
+// Utility makes the utility graph of a task by training on the probe's records. For strategy Paper it
+// is the paper's graph, which adds noise to a model that was trained without noise. For the other
+// strategies it trains proxies, which are scaled-down trainings with noise.
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
@@ -85,9 +86,9 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns the [Utility] that uses no records. It predicts no accuracies. The clipping
-// norm and the step sizes are those that [train.UsualStep] gives for the noise of a stage. source
-// has the task's data, from which only the number of the model's parameters is taken. UsualSteps
+// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. It
+// suggests the clipping norm and the step size that [train.UsualStep] gives for the noise of a stage.
+// source has the task's data, from which only the number of the model's parameters is taken. UsualSteps
 // does not support strategy Paper, which needs a graph.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {

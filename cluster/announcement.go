@@ -24,7 +24,8 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement describes a run. A client takes part only if it agrees to all of it.
+// Announcement describes a run, as its server sends it to clients: the model, the settings, and what
+// identifies data and program. A client takes part only if it accepts all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`
 	Run      string     `json:"run"` // the run's id, 16 hexadecimal digits

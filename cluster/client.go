@@ -74,7 +74,7 @@ const (
 )
 
 var (
-	// ErrExpelled reports that the client was expelled.
+	// ErrExpelled reports that an operator or the server removed the client from the run, for good.
 	ErrExpelled = errors.New("the client was expelled")
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.

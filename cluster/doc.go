@@ -14,8 +14,9 @@
 // Updates of at most 16 KiB are sent twice: directly to the server, as pdp.RUN.early.CLIENT.ROUND.0, and a
 // little later to the stream, many in one message.
 //
-// The server publishes v̂_k as pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in
-// memory keeps the newest message of each of these subjects.
+// The server publishes the global model v̂_k, which has all rounds below k of all clients, as
+// pdp.RUN.down.SLOT.CHUNK, where the slot is k mod 2. A stream in memory keeps the newest message of
+// each of these subjects.
 //
 // All other messages are questions to the server: pdp.find (which runs exist?), pdp.RUN.hello.CLIENT
 // (I am here; which of my rounds do you have?), pdp.RUN.status and pdp.RUN.expel. With pdp.RUN.call
@@ -25,8 +26,9 @@
 //
 // An update goes through these steps, in this order:
 //
-//  1. The client writes the release to its journal and flushes it to disk. Rounds that Υ lets it
-//     compute in the meantime share the next flush, and also the next message if they are short.
+//  1. The client writes the release to its journal and flushes it to disk. If the permissible delay
+//     lets it compute more rounds in the meantime, these share the next flush, and also the next
+//     message if they are short.
 //  2. It sends the update. After a restart it sends the same bytes again and computes the next
 //     round, never one that is in the journal.
 //  3. The server folds the update, that is, reads and applies it. An update that fits into one
@@ -38,7 +40,7 @@
 //     then forgets them.
 //  6. It deletes the messages of these rounds from the stream.
 //
-// So nobody needs the broker to keep the messages that it has acknowledged. A server that starts
+// So no update is lost if the broker loses messages that it has acknowledged. A server that starts
 // again folds the whole stream from its beginning. A client sends again what the server does not
 // have. If a broker loses its last minutes, or everything, this only costs time.
 //
@@ -51,9 +53,9 @@
 // the client releases them again. Samples and noise of a life are independent of those of earlier
 // lives.
 //
-// A client's number belongs to the journal that used it first. See replace.go for how another
-// journal can take it over. If neither the server nor a journal has a round, the run ends, see
-// ErrLost.
+// A client's number belongs to the journal that used it first. JoinOptions.Replace lets another journal
+// take the number over (the protocol is described in replace.go). If neither the server nor the
+// client's journal has a round, the run ends with ErrLost.
 //
 // # Who learns what
 //

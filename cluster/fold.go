@@ -15,11 +15,12 @@ import (
 	"proactivedp/models"
 )
 
-// Refusal says why a message was refused.
+// Refusal is the reason for which the server refused a message.
 type Refusal string
 
 // These are the reasons to refuse a message. No message of an honest client is refused, with one
-// exception: an update may be TooLong, with probability refusalTail for a whole run.
+// exception: its noise can make an update TooLong. In a whole run, this happens with probability at
+// most 10⁻¹² (refusalTail).
 const (
 	NoUpdate     Refusal = "no update"      // not of the format, damaged, or an answer of the broker
 	OtherRun     Refusal = "other run"      // an update of another run

@@ -15,9 +15,10 @@ import (
 //  2. The server's folder is replaced by an older copy, and the broker's messages are gone too.
 //  3. Nobody has the round.
 //
-// Each hello of a client names the oldest round that the client can still send. If the server lacks
-// an older one, the client asks again with First. The server answers when it has folded the whole
-// stream. If the round was not in the stream either, it is lost, and both sides know it.
+// Each hello message of a client names the oldest round that the client can still send. If the server
+// lacks an older round, the client asks again and sets the field First of the hello. The server answers
+// that question only after it has read the whole stream of updates. If the round was not in the stream
+// either, it is lost, and both sides know it.
 var ErrLost = errors.New("rounds are lost")
 
 // roundsText names the rounds from first to end − 1.

@@ -286,8 +286,8 @@ func (c *client) get(ctx context.Context, subject string) ([]byte, error) {
 	return m.Data, nil
 }
 
-// Find asks a broker which runs are served there, until a server answers. It returns the run with
-// the given id or, if run is "", the only run.
+// Find asks the servers at a broker which runs they serve, and repeats the question until one answers.
+// It returns the announcement of the run with the given id or, if run is "", of the only run.
 func Find(ctx context.Context, c *nats.Conn, run string) (*Announcement, error) {
 	for {
 		found, err := findAll(ctx, c, run)

@@ -64,7 +64,7 @@ type answer struct {
 // maxMissing is the largest number of rounds that an answer lists as missing.
 const maxMissing = 256
 
-// Status is the state of a run.
+// Status is the state of a distributed training, as its server knows it.
 type Status struct {
 	Run       string         `json:"run"`
 	K         int            `json:"k"`
@@ -80,7 +80,8 @@ type Status struct {
 	Clients   []ClientStatus `json:"clients"`
 }
 
-// ClientStatus is the state of a client, as the server knows it.
+// ClientStatus is the state of one client in a Status: how far it is, and when the server last heard
+// from it.
 type ClientStatus struct {
 	Client   int     `json:"client"`
 	Next     int     `json:"next"`    // the first round whose update the server does not have

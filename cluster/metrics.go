@@ -47,7 +47,7 @@ func ServeMetrics(address string) (*Exporter, error) {
 // Address returns the address of the metrics as HOST:PORT.
 func (m *Exporter) Address() string { return m.at }
 
-// Watch sets the status to show.
+// Watch sets the status that the exporter shows from now on.
 func (m *Exporter) Watch(s *Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

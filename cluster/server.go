@@ -21,7 +21,7 @@ import (
 	"proactivedp/train"
 )
 
-// MaxClients is how many clients a distributed run may have.
+// MaxClients is the largest number of clients of a distributed run.
 const MaxClients = 4096
 
 // ServeOptions are the options of a server.
@@ -69,7 +69,8 @@ func (o ServeOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// LeastSilence is the shortest silence after which a client or a server may be given up.
+// LeastSilence is the least value of ServeOptions.ExpelAfter and JoinOptions.GiveUpAfter, except 0: how
+// long a client or a server must be silent before the other side may give it up.
 const LeastSilence = 5 * beat
 
 // point is a place in the code at which a test stops a process.

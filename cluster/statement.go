@@ -19,9 +19,9 @@ import (
 	"proactivedp/train"
 )
 
-// Statement is the privacy guarantee for a client's records. Its per-client ε counts the client's
-// own ledger. Only the client knows that this ledger is complete. Its per-record ε also counts the
-// other clients that hold the record, each with all rounds of the run.
+// Statement is the privacy guarantee for a client's records. The per-client ε is for the rounds in the
+// client's own ledger. Only the client knows that this ledger is complete. The per-record ε also counts
+// the rounds of the other clients that hold the record: all rounds of the run for each of them.
 type Statement = claim.Report
 
 // planned returns the guarantee after all rounds of the run, for the records of a client whose

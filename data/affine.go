@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Affine is a public map of rows, column by column: x becomes (x − Shift)·Scale. Its constants must
-// be given. They must not be computed from the data, because they would then reveal something about
-// it.
+// Affine scales each column of a data set by public constants: a value x becomes (x − Shift)·Scale. The
+// user must give the constants. They must not be computed from the data, because they would then reveal
+// something about it.
 type Affine struct {
 	Shift []float64 `json:"shift"`
 	Scale []float64 `json:"scale"`
@@ -25,25 +25,26 @@ type Affine struct {
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// Clamps reports whether values outside of bounds count as the nearer bound.
+// Clamps reports whether m replaces a value outside its bounds by the nearer bound.
 func (m Affine) Clamps() bool {
 	return !m.Refuse && slices.ContainsFunc(m.Low, func(low float64) bool { return low > -math.MaxFloat32 })
 }
 
-// Dense reports whether mapped rows are dense: if a Shift is not 0, no entry stays 0.
+// Dense reports whether rows that m has mapped are dense. They are if a Shift is not 0, because the
+// zeros of that column then become other numbers.
 func (m Affine) Dense() bool {
 	return slices.ContainsFunc(m.Shift, func(x float64) bool { return x != 0 })
 }
 
-// Mapped returns the mapped rows of d, which are dense if m is. A result that is not finite is an
-// error, and so is a value outside its bounds if m.Refuse is set; for each column the first one is
-// reported. Errors do not have the value. Entries that are not stored are 0. In columns with a Shift
-// they are compared with the bounds. In other columns the bounds must include 0.
+// Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It
+// is an error if a result is not finite, or if a value is outside its bounds and m.Refuse is set. The
+// error names each column that has such a value, and never shows the value. Entries that
+// are not stored are 0: in columns with a Shift they are compared with the bounds like other values,
+// and in other columns the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
-// MappedInPlace is Mapped for a caller that is the only user of d. If the rows of d have room for the result,
-// it replaces them, so that the numbers are in memory only once. d must not be used afterwards, even after an
-// error.
+// MappedInPlace returns the same data set as Mapped, and may overwrite the rows of d to save memory.
+// Nothing else may use d, and d must not be used afterwards, even after an error.
 func (d *Dataset) MappedInPlace(m Affine) (*Dataset, error) { return d.mapBy(m, true) }
 
 // mapBy maps the rows of d, in place where that is possible and allowed.

@@ -51,11 +51,11 @@ func (s Subset) ClassCounts() []int {
 	return counts
 }
 
-// All returns all rows of s as one batch.
+// All returns one batch with all rows of s, in order.
 func (s Subset) All() Batch { return Batch(s) }
 
-// Batch turns positions in s (0 ≤ p < s.Len()) into a batch of s.Data. It overwrites the given
-// slice, which becomes the batch's Rows.
+// Batch returns the batch with the rows of s at the given positions p, 0 ≤ p < s.Len(). It replaces
+// each position in the slice by its row number, and uses the slice as the batch's Rows.
 func (s Subset) Batch(positions []int32) Batch {
 	for i, p := range positions {
 		positions[i] = s.Rows[p]

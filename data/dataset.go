@@ -84,7 +84,8 @@ func (d *Dataset) Row(i int) Row {
 	return Row{Index: d.Index[a:b:b], Value: d.Value[a:b:b]}
 }
 
-// Shape describes an example in words.
+// Shape describes in words what an example of d is, such as its number of features or the size of its
+// image.
 func (d *Dataset) Shape() string {
 	if m := d.Images; m != nil {
 		return fmt.Sprintf("%d×%d×%d pixels", m.Channels, m.Height, m.Width)
@@ -92,7 +93,8 @@ func (d *Dataset) Shape() string {
 	return decimal.Many(d.Features, "feature")
 }
 
-// Validate returns an error for every way in which d differs from the description of its type.
+// Validate returns an error that lists every way in which d breaks the rules in the documentation of
+// Dataset.
 func (d *Dataset) Validate() error {
 	if d == nil {
 		return errors.New("no data set")

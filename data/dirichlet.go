@@ -11,7 +11,7 @@ import (
 
 const dirichlet = "dirichlet:"
 
-// MinAlpha and MaxAlpha bound the concentration parameter of Dirichlet.
+// MinAlpha and MaxAlpha are the limits of the concentration parameter alpha of Dirichlet.
 const (
 	MinAlpha = 1e-3
 	MaxAlpha = 1e6

@@ -17,24 +17,29 @@ const MaxClasses = 10_000
 // derived from the file. Labels that are numbers are compared as numbers: 1, +1 and 1.0 are the
 // same label.
 type Labels struct {
-	class map[string]int32
-	names []string // for each class, its first label
+	class  map[string]int32
+	names  []string // for each class, its first label
+	others int32    // the class of labels that are not listed, or -1
 }
+
+// anything is the label that stands for all others.
+const anything = "*"
 
 // ParseLabels reads a list that is separated by commas. It is in one of two forms. In the first,
 // each element is LABEL=CLASS; classes are integers from 0, none left out, and several labels may
 // have the same class. In the second, each element is a label, and the first label is class 0;
-// FIRST..LAST then stands for all integers from FIRST to LAST. A label with a comma or an equals
-// sign must be in double quotes, and a double quote in it is written twice. There must be at least
-// two classes, and at most MaxClasses.
+// FIRST..LAST then stands for all integers from FIRST to LAST, or for all letters as in A..Z. The label
+// * stands for all labels that are not listed and not empty. A label with a comma or an equals
+// sign must be in double quotes, as must a label that is *, and a double quote in it is written twice. There
+// must be at least two classes, and at most MaxClasses.
 func ParseLabels(text string) (*Labels, error) {
-	l := &Labels{class: map[string]int32{}}
+	l := &Labels{class: map[string]int32{}, others: -1}
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("label map: "+format, args...)) }
 	named := map[int32]string{}
 	numbered, alone := 0, 0
 	most := int32(-1)
-	add := func(label string, class int32) bool {
+	add := func(label string, class int32, quoted bool) bool {
 		key := canonical(label)
 		if key == "" {
 			fail("a label is empty")
@@ -47,7 +52,9 @@ func ParseLabels(text string) (*Labels, error) {
 		if _, known := named[class]; !known {
 			named[class] = label
 		}
-		l.class[key], most = class, max(most, class)
+		if l.class[key], most = class, max(most, class); label == anything && !quoted {
+			l.others = class
+		}
 		return true
 	}
 	for more := true; more && most < MaxClasses; {
@@ -65,7 +72,7 @@ func ParseLabels(text string) (*Labels, error) {
 					"double quotes", part.class, part.label, MaxClasses-1)
 				continue
 			}
-			add(strings.TrimSpace(part.label), int32(n))
+			add(strings.TrimSpace(part.label), int32(n), part.quoted)
 			continue
 		}
 		alone++
@@ -74,15 +81,20 @@ func ParseLabels(text string) (*Labels, error) {
 		from, err := strconv.Atoi(strings.TrimSpace(first))
 		to, err2 := strconv.Atoi(strings.TrimSpace(last))
 		if !isRange {
-			add(strings.TrimSpace(part.label), most+1)
+			add(strings.TrimSpace(part.label), most+1, part.quoted)
+			continue
+		}
+		if a, z := strings.TrimSpace(first), strings.TrimSpace(last); isLetter(a) && isLetter(z) && a <= z && a[0]&0x20 == z[0]&0x20 {
+			for c := a[0]; c <= z[0] && add(string(rune(c)), most+1, false); c++ {
+			}
 			continue
 		}
 		if err != nil || err2 != nil || from > to || uint64(to)-uint64(from) >= MaxClasses {
-			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them", part.label, MaxClasses)
+			fail("%q, must be two whole numbers FIRST..LAST, at most %d of them, or two letters of one case", part.label, MaxClasses)
 			continue
 		}
 		for n := range to - from + 1 {
-			if !add(strconv.Itoa(from+n), most+1) {
+			if !add(strconv.Itoa(from+n), most+1, false) {
 				break
 			}
 		}
@@ -111,13 +123,18 @@ func ParseLabels(text string) (*Labels, error) {
 	return l, nil
 }
 
-// LabelsOf returns a map in which names[i] is the only label of class i.
+// LabelsOf returns Labels in which names[i] is the only label of class i.
 func LabelsOf(names []string) (*Labels, error) {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = quote(name)
 	}
 	return ParseLabels(strings.Join(quoted, ","))
+}
+
+// isLetter reports whether a text is one letter from A to Z or from a to z.
+func isLetter(text string) bool {
+	return len(text) == 1 && (text[0] >= 'A' && text[0] <= 'Z' || text[0] >= 'a' && text[0] <= 'z')
 }
 
 func quote(label string) string { return `"` + strings.ReplaceAll(label, `"`, `""`) + `"` }
@@ -188,7 +205,7 @@ func canonical(label string) string {
 	return label
 }
 
-// ErrLabel is wrapped for a label that is not one of the given labels.
+// ErrLabel is wrapped by the error for a label that is not one of the labels that the user has listed.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows
@@ -198,8 +215,11 @@ func (l *Labels) Class(label string) (int32, error) {
 	if !ok {
 		class, ok = l.class[canonical(label)]
 	}
-	if ok {
+	switch {
+	case ok:
 		return class, nil
+	case l.others >= 0 && strings.TrimSpace(label) != "":
+		return l.others, nil
 	}
 	if !isShort(label) {
 		return 0, fmt.Errorf("the label %w: %v", ErrLabel, l)

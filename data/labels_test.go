@@ -22,6 +22,8 @@ func TestParseLabels(t *testing.T) {
 		`<=50K=1, >50K=0`:       {[]string{">50K", "<=50K"}, map[string]int32{"<=50K": 1, ">50K": 0}},
 		`red, "blue, ""dark"""`: {[]string{"red", `blue, "dark"`}, map[string]int32{`blue, "dark"`: 1}},
 		`"1..3" = 1,"a,b"=0`:    {[]string{"a,b", "1..3"}, map[string]int32{"1..3": 1, "a,b": 0}},
+		"A..C":                  {[]string{"A", "B", "C"}, map[string]int32{"B": 1}},
+		"w..z, 1":               {[]string{"w", "x", "y", "z", "1"}, map[string]int32{"z": 3, "1": 4}},
 		"benign=0,malignant=1":  {[]string{"benign", "malignant"}, map[string]int32{"malignant": 1}},
 	} {
 		l, err := ParseLabels(text)
@@ -42,8 +44,10 @@ func TestParseLabels(t *testing.T) {
 		`"a,b`: "has no second double quote", `"a"b,c`: `"b" after label "a" in quotes`, `"",a`: "a label is empty",
 		"<=50K,>50K": "put a label with an equals sign in double quotes", `"a""`: "has no second double quote",
 		"": "a label is empty", "a": "classes = 1, must be at least 2", "a,a": "occurs twice",
-		"1,1.0": "occurs twice",
-		"a=0,b": "must be all or none", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
+		"1,1.0": "occurs twice", "no,*,*": "occurs twice", `no,"*",*`: "occurs twice", "*": "classes = 1, must be at least 2",
+		"A..c": "or two letters of one case", "Z..A": "or two letters of one case", "A..10": "FIRST..LAST",
+		"A..C,B": "occurs twice",
+		"a=0,b":  "must be all or none", "a=0,b=2": "class 1 has no label", "a=0,b=x": `class "x"`,
 		"a=0,b=-1": `class "-1"`, "3..1": "FIRST..LAST", "1..": "FIRST..LAST", "0..99999999999": "FIRST..LAST",
 		"-9000000000000000000..9000000000000000000": "FIRST..LAST", "0..9999,10000..19999": "classes = 20000 or more",
 		"9223372036854775806..9223372036854775807": "occurs twice", // as numbers of 53 bits they are one
@@ -51,6 +55,38 @@ func TestParseLabels(t *testing.T) {
 		if _, err := ParseLabels(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
 		}
+	}
+}
+
+// The label * stands for all that are not listed, and not for an empty one. In quotes it is a label.
+func TestOtherLabels(t *testing.T) {
+	for text, want := range map[string]map[string]int32{
+		"normal.,*":              {"normal.": 0, "smurf.": 1, " * ": 1},
+		"normal.=0,attack=1,*=1": {"normal.": 0, "attack": 1, "teardrop.": 1},
+		"*=0, 7=1":               {"7.0": 1, "8": 0},
+		`normal=0,"a=b"=1,*=1`:   {"*": 1, "c": 1, "a=b": 1},
+	} {
+		l, err := ParseLabels(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for label, class := range want {
+			if got, err := l.Class(label); err != nil || got != class {
+				t.Errorf("%s: label %q is of class %d (%v), must be of %d", text, label, got, err, class)
+			}
+		}
+		for _, label := range []string{"", " "} {
+			if _, err := l.Class(label); !errors.Is(err, ErrLabel) {
+				t.Errorf("%s: an empty label: %v", text, err)
+			}
+		}
+	}
+	l, err := LabelsOf([]string{"normal.", "*"}) // names are labels, as they are
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Class("smurf."); !errors.Is(err, ErrLabel) {
+		t.Errorf("a name of a class stands for other labels: %v", err)
 	}
 }
 

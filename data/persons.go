@@ -24,12 +24,12 @@ func PersonOf(name string) PersonKey {
 	return PersonKey(sum[:])
 }
 
-// AtMost returns s with at most k records of each person, in the order of s. Of a person with more, it
-// keeps those whose hashes, keyed by the root, are the smallest. A hash depends on the person, on the record
-// and, for the n-th copy of a record of this person, on n. So which records of a person are kept depends neither
-// on their places nor on the records of others: if a person is added or removed, the result gains or
-// loses at most k records and is otherwise unchanged. The order of copies does not matter, because copies
-// are alike.
+// AtMost returns a subset of s with at most k records of each person, in the order of s. If a person
+// has more than k, it keeps those whose hashes, keyed by the root, are the smallest. A hash depends on
+// the person, on the record and, for the n-th copy of a record of this person, on n. So which records
+// of a person are kept depends neither on their places nor on the records of others: if a person is
+// added or removed, the result gains or loses at most k records and is otherwise unchanged. The order
+// of copies does not matter, because copies are alike.
 func (s Subset) AtMost(k int, root *rng.Root) (Subset, error) {
 	if err := errors.Join(s.hasPersons(), root.Check()); err != nil {
 		return Subset{}, err

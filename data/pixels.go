@@ -20,19 +20,20 @@ type PixelRange struct {
 	Whole bool
 }
 
-// ParseBounds reads LOW,HIGH.
+// ParseBounds reads a range that is written LOW,HIGH, such as 0,100: two different numbers in the range
+// of float32.
 func ParseBounds(text string) (low, high float64, err error) {
 	first, second, _ := strings.Cut(text, ",")
 	low, err = strconv.ParseFloat(strings.TrimSpace(first), 64)
 	high, err2 := strconv.ParseFloat(strings.TrimSpace(second), 64)
-	if err != nil || err2 != nil || !(high > low) || high-low > math.MaxFloat32 {
-		return 0, 0, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH", text)
+	if err != nil || err2 != nil || !(high > low && low >= -math.MaxFloat32 && high <= math.MaxFloat32) {
+		return 0, 0, fmt.Errorf("bounds %.40q, must be LOW,HIGH with finite numbers LOW < HIGH in the range of float32", text)
 	}
 	return low, high, nil
 }
 
-// Pixel returns the level of a number. It returns false for NaN, and for a number outside of the bounds
-// unless r clamps.
+// Pixel returns the level, in [0, 255], of the number v. It returns false for NaN, and for a number
+// outside the bounds unless r clamps.
 func (r PixelRange) Pixel(v float64) (byte, bool) {
 	switch {
 	case r.Whole && v != math.Trunc(v):
@@ -47,7 +48,8 @@ func (r PixelRange) Pixel(v float64) (byte, bool) {
 	return 0, false
 }
 
-// ErrPixel is wrapped for a number that is not a pixel.
+// ErrPixel is wrapped by the error for a number that cannot be a pixel: it is NaN, outside the bounds
+// of pixels, or must be whole and is not.
 var ErrPixel = errors.New("is not a pixel")
 
 // Fault returns the error for a number of an image that is not a pixel. It does not show the number.

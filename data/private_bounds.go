@@ -15,7 +15,8 @@ const (
 	maxBoundsEpsilon = 1e2
 )
 
-// CheckBoundsEpsilon returns an error for an ε out of range.
+// CheckBoundsEpsilon returns an error if the ε of private bounds is outside its range, see
+// Dataset.PrivateBounds.
 func CheckBoundsEpsilon(epsilon float64) error {
 	if !(epsilon >= minBoundsEpsilon && epsilon <= maxBoundsEpsilon) {
 		return fmt.Errorf("ε of private bounds = %v, must be in [%g, %g]", epsilon, minBoundsEpsilon, maxBoundsEpsilon)

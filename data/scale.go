@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// The range of the factor of Scaled.
+// MinInputScale and MaxInputScale are the limits of the factor by which Dataset.Scaled multiplies
+// inputs.
 const (
 	MinInputScale = 1e-6
 	MaxInputScale = 1e6
@@ -64,8 +65,9 @@ func outOfRange(x float64, d *Dataset) error {
 	return fmt.Errorf("input scale = %v moves numbers of %s out of the range of float32, must be smaller", x, d.Name)
 }
 
-// Large returns the columns in which a row has a value outside [-10, 10], in increasing order. Such a
-// column can outweigh all others in a gradient that is clipped. Images have none.
+// Large returns the numbers of the columns in which some row has a value outside [-10, 10], in
+// increasing order. Such a column can outweigh all others in a gradient that is clipped. For images it
+// returns nil.
 func (d *Dataset) Large() []int {
 	if d.Images != nil {
 		return nil

@@ -12,8 +12,9 @@ import (
 	"proactivedp/rng"
 )
 
-// TrainFraction is the share of training rows if a set was published as one. The paper's model
-// files state accuracies in 2,211ths, which is a fifth of phishing's 11,055 rows.
+// TrainFraction is the fraction of rows that are for training if a data set was published without a
+// separate test set. It is the paper's: its model files state accuracies in 2,211ths, which is a fifth
+// of phishing's 11,055 rows.
 const TrainFraction = 0.8
 
 // Split returns the training and the test set of d, each in the order of the file. If d was
@@ -48,12 +49,13 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord is [Split] such that the side of each record depends only on the record: the test
-// set has the records whose hash, keyed by the root, is in the upper fifth. So if a record is added
-// or removed, no other record changes sides, whereas Split deals all rows anew. Therefore,
-// add-or-remove adjacency of the data set is that of its training set. Equal records are on the
-// same side. The expected size of the training set is 0.8·rows. It is an error if either part is
-// empty. If d has persons, the hash is that of the person, so that all records of a person are on one side.
+// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record
+// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in
+// the upper fifth. So if a record is added or removed, no other record changes sides, whereas Split
+// deals all rows anew. Therefore, two data sets that differ by one record have training sets that
+// differ by at most that record. Equal records are on the same side. The expected size of the training
+// set is 0.8·rows. It is an error if either part is empty. If d has persons, the hash is that of the
+// person, so that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)
@@ -91,7 +93,7 @@ func HoldOut(train Subset, part float64, fold int, root *rng.Root) (rest, held S
 	return rest, held, nil
 }
 
-// CheckHoldOut returns an error if part or fold is outside the range of [HoldOut].
+// CheckHoldOut returns an error if [HoldOut] would refuse part or fold because it is out of range.
 func CheckHoldOut(part float64, fold int) error {
 	if !(part > 0 && part < 1) {
 		return fmt.Errorf("holdout = %v, must be in (0, 1): it is the part of the training records that is held "+
@@ -194,10 +196,10 @@ func sequence(n int) []int32 {
 	return rows
 }
 
-// Partition says which training rows each client holds.
+// Partition says how the training rows are divided among the clients.
 type Partition string
 
-// The partitions.
+// These are the partitions without a parameter; see also Dirichlet.
 const (
 	// Replicate gives every client the whole training set, as in the paper's experiments, instead of a
 	// separate part for each client. So every client uses every record, and the ε of a record counts
@@ -278,8 +280,9 @@ func tooFew(train Subset, n int) error {
 	return fmt.Errorf("clients = %d, must be at most the %d training rows to give each a shard", n, train.Len())
 }
 
-// Check returns an error if parts were not dealt as p says: if a client holds a record twice or one
-// that does not exist, or if disjoint clients share a record. Claims per record depend on this.
+// Check returns an error if parts, the rows of each client, break the rules of the partition: if a
+// client holds a record twice or one that does not exist, or if two clients share a record although p
+// is disjoint. The ε of a record depends on these rules.
 func (p Partition) Check(parts []Subset) error {
 	holder := map[*Dataset][]int32{} // for each record, 1 + the last client that holds it
 	for i, part := range parts {

@@ -26,10 +26,11 @@ type TargetBounds struct {
 	Refuse bool `json:"refuse,omitempty"`
 }
 
-// ErrTarget is wrapped for a target that is not a finite number, or is outside of bounds that refuse it.
+// ErrTarget is wrapped by the error for a regression target that is not a finite number, or that is
+// outside its bounds if TargetBounds.Refuse is set.
 var ErrTarget = errors.New("target")
 
-// ParseTargetBounds reads LOW,HIGH.
+// ParseTargetBounds reads bounds that are written LOW,HIGH, such as 0,800000.
 func ParseTargetBounds(text string) (TargetBounds, error) {
 	low, high, err := ParseBounds(text)
 	b := TargetBounds{Low: low, High: high}
@@ -66,8 +67,8 @@ func (b TargetBounds) Scaled(v float64) (float32, error) {
 	return min(max(float32((v-b.Low/2-b.High/2)/b.half()), -1), 1), nil
 }
 
-// Parse returns the scaled target for a finite decimal number. Numbers beyond the range of float64 are outside
-// the bounds. The error never has the text.
+// Parse reads a target as a finite decimal number in its unit, and returns it on the scale of Scaled.
+// Numbers beyond the range of float64 count as outside the bounds. The error never shows the text.
 func (b TargetBounds) Parse(text string) (float32, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {
@@ -79,8 +80,8 @@ func (b TargetBounds) Parse(text string) (float32, error) {
 	return b.Scaled(v)
 }
 
-// Original returns the target for a number on the scale of Scaled. A number outside [-1, 1] gives the nearer
-// bound.
+// Original converts a number from the scale of models, [-1, 1], back to the unit of the targets. It is
+// the inverse of Scaled. A number outside [-1, 1] gives the nearer bound.
 func (b TargetBounds) Original(scaled float64) float64 {
 	return min(max(b.Low/2+b.High/2+scaled*b.half(), b.Low), b.High)
 }
@@ -104,6 +105,27 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 		}
 	}
 	return &out, nil
+}
+
+// Expect prepares an empty data set for what a reader finds in a file. With labels, its classes are theirs; with
+// bounds, it has targets. It is an error if both are given, or neither: what a file may contain is public, and
+// not taken from the records.
+func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
+	switch {
+	case l != nil && b != nil:
+		return errors.New("labels and bounds of targets, must be one of them")
+	case b != nil:
+		if err := b.Check(); err != nil {
+			return err
+		}
+		d.Classes, d.Targets = 1, &Targets{Bounds: *b}
+	case l != nil:
+		d.Names = l.Names()
+		d.Classes = len(d.Names)
+	default:
+		return errors.New("labels are missing, must be given: the list of labels is public and not taken from the data")
+	}
+	return nil
 }
 
 // validate calls fail for every problem of the targets of d.

@@ -92,9 +92,36 @@ func TestTargetBounds(t *testing.T) {
 	if b, err := data.ParseTargetBounds("-1.5, 1e6"); err != nil || b.Low != -1.5 || b.High != 1e6 || b.String() != "-1.5,1e+06" {
 		t.Errorf("%v, %v", b, err)
 	}
+	if b, err := data.ParseTargetBounds("-3e38,3e38"); err != nil || b.High != 3e38 {
+		t.Errorf("%v, %v", b, err)
+	}
 	for _, text := range []string{"", "1", "2,1", "1,1", "nan,1", "0,inf", "0..5", "1,2,3", "-1e39,1e39", "0,1e-45", "0,4e-39"} {
 		if b, err := data.ParseTargetBounds(text); err == nil {
 			t.Errorf("%q was read as %v", text, b)
+		}
+	}
+}
+
+// A reader expects classes or targets: one of them, and never what the records would show.
+func TestExpect(t *testing.T) {
+	labels, err := data.ParseLabels("no,yes,maybe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d data.Dataset
+	if err := d.Expect(labels, nil); err != nil || d.Classes != 3 || !slices.Equal(d.Names, labels.Names()) || d.Targets != nil {
+		t.Errorf("labels: %+v, %v", d, err)
+	}
+	d = data.Dataset{}
+	if err := d.Expect(nil, &data.TargetBounds{Low: 1, High: 2}); err != nil || d.Classes != 1 || d.Targets.Bounds.High != 2 {
+		t.Errorf("targets: %+v, %v", d, err)
+	}
+	for want, err := range map[string]error{
+		"must be one of them": d.Expect(labels, &data.TargetBounds{High: 1}), "must be given": d.Expect(nil, nil),
+		"LOW < HIGH": d.Expect(nil, &data.TargetBounds{}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, must say %q", err, want)
 		}
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"math"
 )
 
-// Kind is the relation of a reported ε to the true one.
+// Kind says what a reported ε or δ is compared with the true value: equal to it, an interval that
+// contains it, an upper bound, or an approximation without a guarantee.
 type Kind string
 
-// The kinds of statement.
+// These are the kinds of bounds.
 const (
 	Exact         Kind = "exact"         // the true ε, to rounding
 	Interval      Kind = "interval"      // the true ε lies in [lower, upper]
@@ -50,7 +51,8 @@ type BoundJSON struct {
 	DeltaUpper   *float64  `json:"delta_upper"`
 }
 
-// JSON returns b with pointers in place of numbers.
+// JSON returns b in the form in which it is written as JSON. A number that is infinite or NaN becomes
+// nil there.
 func (b Bound) JSON() BoundJSON {
 	return BoundJSON{
 		b.Accountant, b.Kind, b.Adjacency, b.Sampling,

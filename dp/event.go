@@ -25,10 +25,11 @@ import (
 	"strings"
 )
 
-// Adjacency says when two data sets are neighbours.
+// Adjacency is the neighbouring relation of differential privacy: it says which two data sets the
+// guarantee compares.
 type Adjacency string
 
-// The neighbouring relations.
+// These are the neighbouring relations.
 const (
 	// AddOrRemove means that one data set has one record more than the other. N is the larger size.
 	AddOrRemove Adjacency = "add-or-remove"
@@ -42,7 +43,7 @@ const (
 // Sampling says how a round chooses its records.
 type Sampling string
 
-// The sampling schemes.
+// These are the ways in which a Mechanism, or another program, draws batches.
 const (
 	// Poisson takes each record independently with probability q = s/N.
 	Poisson Sampling = "poisson"
@@ -62,7 +63,7 @@ const (
 // empty, which means that it is not known.
 type Redraw string
 
-// The values of Redraw.
+// These are the values of Redraw.
 const (
 	EachEpoch Redraw = "epoch" // each epoch draws anew
 	Once      Redraw = "once"  // one draw is kept for all epochs
@@ -74,7 +75,7 @@ func Redraws() []Redraw { return []Redraw{EachEpoch, Once} }
 // ParseRedraw returns the Redraw with the given name. The error lists all names.
 func ParseRedraw(name string) (Redraw, error) { return parse("redraw", name, Redraws()) }
 
-// MaxGroup is the largest number of records in the Group of an [Event].
+// MaxGroup is the largest value of [Event].Group, the number of records that one person may have.
 const MaxGroup = 1000
 
 // Samplings lists the names that [ParseSampling] knows.
@@ -134,7 +135,7 @@ type Event struct {
 	Noise Noise `json:"-"`
 }
 
-// SampleRate returns q, the probability that a given record is used.
+// SampleRate returns q, the probability that a given record is used in a given round.
 func (e Event) SampleRate() float64 {
 	if e.Other != "" {
 		return 1
@@ -155,8 +156,8 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o are rounds of one mechanism on one data set, that is, whether they
-// are equal except for sample size, count and noise.
+// Alike reports whether e and o can be rounds of one mechanism on one data set. They can if they are
+// equal except for sample size, count and the name of their noise.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o

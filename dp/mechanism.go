@@ -37,8 +37,9 @@ type Mechanism struct {
 	Exact bool
 }
 
-// MinScale and MaxScale bound C and C·σ, which scale a release. They are well inside the range of
-// float32, so that neither gradients nor noise vanish or overflow when they are rounded.
+// MinScale and MaxScale are the limits of the clipping norm C and of the noise's standard deviation C·σ
+// in a Mechanism. They are well inside the range of float32, so that neither gradients nor noise vanish
+// or overflow when they are rounded.
 const (
 	MinScale = 1e-30
 	MaxScale = 1e30
@@ -127,11 +128,11 @@ func isConstant(s Sizes) bool {
 	return ok
 }
 
-// Event returns what round i releases.
+// Event returns the release of round i as accountants count it.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf returns what a round with size sampled records releases. [Mechanism.SampleOf] draws such
-// a sample.
+// EventOf returns the release of a round with sample size size as accountants count it.
+// [Mechanism.SampleOf] draws such a sample.
 func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
@@ -150,7 +151,7 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns what the given number of rounds release, beginning with round 0.
+// Events returns the releases of the first rounds, from round 0 on, as accountants count them.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
@@ -161,8 +162,8 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// Allotment holds the records of each round of one epoch of Allocation. The zero value is ready for
-// [Mechanism.Allot].
+// Allotment says for one epoch of Allocation which records are in the batch of each round.
+// [Mechanism.Allot] draws it, also into the zero value.
 type Allotment struct {
 	first   []int32 // by round, the place in records of its first record; one more marks the end
 	records []int32 // all N positions, ordered by round
@@ -194,8 +195,8 @@ func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	scratch.rounds = rounds
 }
 
-// Of returns the positions of round j in [0, t) of the epoch, in increasing order. There may be none.
-// The caller must not change them.
+// Of returns the positions of the records in round j of the epoch, 0 ≤ j < t, in increasing order.
+// There may be none. The caller must not change them.
 func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
 
 // SampleScratch is memory that Sample reuses. The caller owns it. The zero value is ready.
@@ -291,9 +292,10 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 // relative to the norms of its parts.
 const roundingOfRelease = 1e-6
 
-// CheckRelease returns an error if u cannot be the release of a round that sampled the given number
-// of records, with noise from s. It subtracts the noise; the rest must have at most norm C for each
-// record. So it detects a wrong σ if the error in the noise is larger than gradients can be.
+// CheckRelease returns an error if u cannot be the release of a round that sampled the given number of
+// records and drew its noise from the stream s. It subtracts the noise. What remains is the sum of the
+// clipped gradients, so its norm must be at most C times the number of records. A wrong σ is detected
+// if it changes the noise by more than gradients can be.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -371,10 +373,10 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records another round equal to the last one, if the last one had the given size and an int
-// can hold the count. It reports whether it did. Use it only for consecutive rounds of one client
-// in one run, from round 0 on. Then rounds of allocation belong to one sequence of draws, and their
-// size does not matter.
+// Repeat records another round like the last one, if the last one had the given sample size, and
+// reports whether it did. It does not if an int cannot hold the count. Use it only for consecutive
+// rounds of one client in one run, from round 0 on. Then rounds of allocation belong to one sequence of
+// draws, and their size does not matter.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -390,10 +392,11 @@ func (l *Ledger) Repeat(size int) bool {
 // maxCopies is the largest number of equal events that Times returns for one event.
 const maxCopies = 10_000
 
-// Times returns what n clients release together if each released the events. Unfinished epochs of
-// allocation and shuffled batches are not added up, because three rounds of one draw and three of another
-// are not an epoch of six. They remain n events, and more than 10,000 are an error that wraps
-// [ErrNotCovered], as is a count that no int can hold. The events must be valid.
+// Times returns what n clients release together if each of them releases the events. It multiplies the
+// counts by n, except in events of allocation or shuffled batches that end within an epoch or keep one
+// draw: three rounds of one draw and three of another are not an epoch of six. Such an event is
+// repeated n times instead. If n is then above 10,000, or if no int can hold a count, the error wraps
+// [ErrNotCovered]. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {
@@ -418,8 +421,8 @@ func Times(events []Event, n int) ([]Event, error) {
 // Events returns a copy of the recorded events.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
-// Run returns the recorded rounds as one Run, with nothing left over. It panics if an int cannot
-// hold the number of gradient computations.
+// Run returns the recorded rounds as one Run, whose Remainder is 0. It panics if an int cannot hold the
+// number of gradient computations.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
@@ -438,7 +441,7 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which all rounds have the given noise.
+// Named returns a copy of l in which all rounds name the given source as that of their noise.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {

@@ -91,8 +91,9 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the runs from which the noise of the events comes, without duplicates and in order.
-// unnamed reports whether some events do not name their run.
+// Names returns the names of the runs (a root and a run number) from which the noise of the events
+// comes, each once, in the order of the events. unnamed reports whether some events do not name their
+// run.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {

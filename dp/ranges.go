@@ -14,7 +14,8 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount is [CheckRange] for integers. Its error shows all digits of the number.
+// CheckCount returns an error if n is not in [least, most]. name is the name of the number in the
+// error, which shows all its digits.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)

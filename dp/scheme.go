@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Scheme is a sampling together with an adjacency. All code that depends on both switches over a
-// Scheme: accountants, statements, samplers, exports, audits and servers. Each names the values
-// that it covers and refuses all others. Only [SchemeOf] makes a Scheme. The zero value is invalid.
+// Scheme is a pair of a Sampling and an Adjacency. Accountants, statements, samplers, exports, audits
+// and servers depend on both, so they switch over a Scheme. Each of them names the schemes that it
+// covers and refuses all others. Only [SchemeOf] makes a Scheme. The zero value is invalid.
 //
-// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies] and its pairs
-// here. Packages refuse the new pairs until they name them.
+// To add a sampling or an adjacency, add its name to [Samplings] or [Adjacencies], and each pair that
+// has a proof as a Scheme here. Other packages refuse the new schemes until they name them.
 type Scheme int
 
 // These are the schemes for which some accountant has a proof.
@@ -114,11 +114,11 @@ func (s Scheme) Sensitivity() float64 {
 	return math.NaN()
 }
 
-// NaturalAdjacency returns the neighbouring relation that goes with a sampling. Poisson sampling and
-// allocation do not depend on N, so a record may be added or removed. Fixed-size sampling takes exactly s of
-// N records, so N must stay and a record is replaced. With shuffled batches the record keeps its
-// place, and its gradient becomes 0. For an unknown sampling NaturalAdjacency returns "", which
-// [Event.Validate] and [SchemeOf] refuse.
+// NaturalAdjacency returns the neighbouring relation that accountants usually use with a sampling.
+// Under Poisson sampling and allocation, each record is drawn independently of the others, so a record
+// may be added or removed. Fixed-size sampling takes exactly s of N records, so N must stay the same,
+// and a record is replaced. With shuffled batches the record keeps its place, and its gradient becomes
+// 0. For an unknown sampling NaturalAdjacency returns "", which [Event.Validate] and [SchemeOf] refuse.
 func NaturalAdjacency(s Sampling) Adjacency {
 	switch s {
 	case Poisson, Allocation:
@@ -131,7 +131,8 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] draws s. Accountants may still cover it.
+// CheckDrawn returns an error if no [Mechanism] can draw samples in the way s. Accountants may still
+// cover s.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {
@@ -160,9 +161,9 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns E = ⌈T/t⌉: how many epochs the rounds begin, if the first round begins one. The
-// rounds of an epoch that was not finished cost no more than the whole epoch. The event must be
-// valid.
+// Epochs returns the number of epochs that the event's rounds begin, ⌈Count/t⌉ for epochs of t rounds,
+// if the first round begins an epoch. An epoch that was not finished costs no more than a whole one.
+// The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)

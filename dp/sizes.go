@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Sizes is a sequence of sample sizes s_0, s_1, …: a client of Algorithm LocalSGDwithDP samples s_i
-// records in round i. Implementations are immutable.
+// Sizes is a sequence of sample sizes s_0, s_1, …: a client samples s_i records in round i, exactly or
+// on average. Implementations are immutable.
 type Sizes interface {
 	// At returns s_i ≥ 1 for a round i ≥ 0.
 	At(i int) int
@@ -18,10 +18,10 @@ type Sizes interface {
 	String() string
 }
 
-// ConstantSizes is the sequence s_i = s.
+// ConstantSizes is the sequence of sample sizes in which every round has the same size s.
 type ConstantSizes int
 
-// At returns s.
+// At returns s for every round.
 func (s ConstantSizes) At(int) int { return int(s) }
 
 func (s ConstantSizes) String() string { return strconv.Itoa(int(s)) }
@@ -50,7 +50,8 @@ func (s PolynomialSizes) String() string {
 	return "poly:" + f(s.First) + "," + f(s.Slope) + "," + f(s.Power)
 }
 
-// ListSizes lists the sizes one by one. The last one repeats.
+// ListSizes is a sequence of sample sizes that lists the size of each round. After its end, the last
+// size repeats.
 type ListSizes []int
 
 // At returns the i-th size. For an empty list it returns 0, which mechanisms refuse.
@@ -120,8 +121,8 @@ func ParseSizes(text string) (Sizes, error) {
 // round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
-// Run describes the rounds of a sequence of sample sizes that fit into K gradient computations.
-// [Cut] makes it.
+// Run says how many rounds of a sequence of sample sizes s_0, s_1, … fit into K gradient computations,
+// and what is left over. [Cut] computes it.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}
@@ -159,8 +160,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ = s_max/s̄ ≥ 1 of the run, as in Theorem Main. It is exactly 1 for constant sizes
-// and for a run without rounds.
+// Theta returns θ ≥ 1 of the run, its largest sample size divided by its mean sample size, which the
+// paper's theorems depend on. It is exactly 1 for constant sizes and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

@@ -7,7 +7,7 @@ type (
 	// Drawing says how pictures are drawn, and in which formats. The zero value is this program's own
 	// style, as PNG.
 	Drawing = results.Drawing
-	// Style says how the picture of a Drawing is drawn.
+	// Style has the size and the typeface of a picture, and similar settings.
 	Style = results.Style
 	// Origin says by which program, on which machine and in how much time a result was made.
 	Origin = results.Origin

@@ -27,9 +27,9 @@ const (
 	surveyMark   = "<!-- Written by proactivedp audit. -->\n"
 )
 
-// AuditSurvey measures the power of audits for every fault, and how often the correct mechanism causes
-// a false alarm. For each fault it tries smaller and smaller sizes, as long as at least half of the
-// audits find them.
+// AuditSurvey measures for every fault that package audit can plant how often an audit finds it, and
+// how often an audit of the correct mechanism raises a false alarm. For each fault it tries smaller and
+// smaller sizes, as long as at least half of the audits find them.
 //
 // It writes each cell to dir as soon as it is measured, and a page at the end. A cell that dir already
 // has, with the same options and the same build of the program, is not measured again. Fault, Runner

@@ -10,15 +10,15 @@ import (
 	"proactivedp/train"
 )
 
-// ChoiceRequest asks a Chooser for the settings of a training within a budget.
+// ChoiceRequest is what a Chooser is asked for: the settings of a training within a privacy budget.
 type ChoiceRequest struct {
 	Spec    train.Spec // everything but σ, the clipping norm, the step size and its schedule
 	Epsilon float64    // largest certified ε of a record, at the spec's δ
 	Free    bool       // whether sample size, rounds and clients are also chosen
 }
 
-// Chooser returns a training for a request. It must not use the test set. Equal requests must give
-// equal answers.
+// Chooser is a function that chooses the settings of a training for a privacy budget, such as a search
+// by package propose. It must not use the test set. Equal requests must give equal answers.
 type Chooser func(ctx context.Context, source *train.Source, w ChoiceRequest) (train.Spec, error)
 
 // choice returns the answer of the Chooser, which is called only once for each request.

@@ -142,3 +142,30 @@ func TestEqualRowsRoundNoiseUp(t *testing.T) {
 		}
 	}
 }
+
+// Eleven lines of two models cannot each have a colour and a mark. Those of a method share a colour, and those of a
+// model a mark. Lines of a single model stay as they are.
+func TestLinesShareTheirMethodsColour(t *testing.T) {
+	var lines []plots.Line
+	for _, name := range []string{"a: first", "a: second", "b: second", "b: first", "alone"} {
+		lines = append(lines, plots.Line{Name: name})
+	}
+	byMethod(lines)
+	for i, want := range []struct{ like, colour int }{{1, 0}, {1, 1}, {2, 1}, {2, 0}} {
+		if l := lines[i]; l.Like != want.like || l.Colour != plots.Palette[want.colour] {
+			t.Errorf("%s: like line %d, colour %v", l.Name, l.Like, l.Colour)
+		}
+	}
+	if l := lines[4]; l.Like != 0 || l.Colour.A != 0 {
+		t.Errorf("%s: like line %d, colour %v", l.Name, l.Like, l.Colour)
+	}
+}
+
+// Two levels that the paper states can be told apart without colours.
+func TestStatedLevelsAreDistinct(t *testing.T) {
+	s := convexExperiment(pool.Convex(train.Ridge, "phishing"))
+	levels := s.statedLines([]plots.Line{{X: []float64{1, 2}}})
+	if len(levels) != 2 || levels[0].Like == levels[1].Like || levels[0].Colour == levels[1].Colour {
+		t.Errorf("%+v", levels)
+	}
+}

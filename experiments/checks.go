@@ -10,7 +10,7 @@ import (
 // maxSeeds is the largest number of seeds of a figure.
 const maxSeeds = 10_000
 
-// CheckSeeds reports a number of seeds outside its range.
+// CheckSeeds returns an error if the number of seeds is outside the range that figures allow.
 func CheckSeeds(n int) error {
 	if n < 1 || n > maxSeeds {
 		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
@@ -18,7 +18,8 @@ func CheckSeeds(n int) error {
 	return nil
 }
 
-// CheckPart reports a named fraction that is not in (0, 1].
+// CheckPart returns an error if part is not a fraction in (0, 1]. name is the name of the number in the
+// error.
 func CheckPart(name string, part float64) error {
 	if !(part > 0 && part <= 1) {
 		return fmt.Errorf("%s = %v, must be in (0, 1]", name, part)
@@ -29,7 +30,8 @@ func CheckPart(name string, part float64) error {
 // maxSweep is the largest number of values of a sweep.
 const maxSweep = 50
 
-// CheckOnce reports a value that occurs twice in a named list, because its runs would be the same.
+// CheckOnce returns an error if a value occurs twice in the list, because the same runs would then be
+// made twice. name is the name of the list in the error.
 func CheckOnce[T comparable](name string, list []T) error {
 	seen := map[T]bool{}
 	for _, v := range list {
@@ -66,7 +68,8 @@ func checkSizes(sizes []int) error {
 	})
 }
 
-// CheckEpsilons reports invalid target epsilons of a sweep.
+// CheckEpsilons returns an error if the target epsilons of OwnFigures are invalid: outside their range,
+// or one of them twice.
 func CheckEpsilons(epsilons []float64) error {
 	return checkSweep("epsilons", epsilons, plan.CheckEpsilon)
 }

@@ -96,7 +96,8 @@ func finals(runs []pool.Timed) []float64 {
 	return out
 }
 
-// Summary is the result of one series over all seeds. Times are in virtual seconds.
+// Summary has the results of the runs with one delay, over all seeds: accuracy, time and staleness.
+// Times are in seconds of the virtual clock.
 type Summary struct {
 	Name       string    `json:"name"`
 	Delay      string    `json:"delay"`         // the delay as requested

@@ -9,7 +9,7 @@ import (
 	"proactivedp/dp"
 )
 
-// CourseClient is the request of one client.
+// CourseClient is what one client of a course asks for: a privacy budget and a target accuracy.
 type CourseClient struct {
 	Epsilon  float64 `json:"epsilon"`         // target epsilon of everything that is released about its records
 	Accuracy float64 `json:"target_accuracy"` // accuracy on its held-out records at which it is satisfied
@@ -25,7 +25,8 @@ type Course struct {
 	Sampling   dp.Sampling   `json:"sampling"`
 }
 
-// CourseEnd is the result for one client.
+// CourseEnd is the result of a course for one client: what its records paid, and whether the client is
+// satisfied.
 type CourseEnd struct {
 	EpsilonUpper float64 `json:"epsilon_upper"` // guarantee for all releases, per record
 	Delta        float64 `json:"delta"`
@@ -34,7 +35,7 @@ type CourseEnd struct {
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is a stage of the loop. Its lists have an element for each client.
+// CourseStage is one training (stage) in a course. Its lists have an element for each client.
 type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`

@@ -9,8 +9,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// CourseTable returns the data of courses with seeds from 1 on: a header, and a row for each client of
-// each stage.
+// CourseTable returns the data of several courses (runs of the loop of package auto) as a table, with a
+// header and a row for each client of each stage. The courses have the seeds 1, 2 and so on.
 func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]string {
 	table := [][]string{{"seed", "strategy", "stage", "rounds_so_far", "sample_size", "rounds", "clip", "eta0",
 		"client", "target_epsilon", "target_accuracy", "takes_part", "sigma", "held_out_accuracy", "satisfied",
@@ -36,8 +36,8 @@ func CourseTable(strategy string, clients []CourseClient, courses []Course) [][]
 	return table
 }
 
-// CourseRows returns a table of the result of each client, in the first course and in all, after a
-// header.
+// CourseRows returns a table with a header and a row for each client: what it asked for, and the
+// results in the first course and in all courses.
 func CourseRows(clients []CourseClient, courses []Course) [][]string {
 	out := [][]string{{"client", "guaranteed", "δ", "target", "took part in stages", "returns", "held-out at end",
 		"test", "satisfied at end", "in all courses"}}

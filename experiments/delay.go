@@ -26,7 +26,8 @@ type DelaySpec struct {
 	Margin float64    `json:"margin"` // how much accuracy a delay may lose, in (0, 1)
 }
 
-// DefaultDelays are the delays that are compared by default.
+// DefaultDelays are the permissible delays that DefaultDelaySpec compares, as sim.ParseDelay reads
+// them.
 var DefaultDelays = []string{"0", "sqrt", "1", "4", "16", "unlimited"}
 
 // DefaultDelaySpec returns the comparison for a model on a data set. It has the paper's parameters, and
@@ -70,7 +71,8 @@ func (s DelaySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// DelayOptions say how a comparison runs.
+// DelayOptions says where a comparison of delays writes its results, and how much memory and how many
+// processes it uses.
 type DelayOptions struct {
 	Out      string // folder for pictures and finished runs; "" for none
 	Workers  int    // largest number of runs at the same time; memory may limit it further
@@ -85,7 +87,8 @@ type DelayOptions struct {
 	Elsewhere pool.Elsewhere
 }
 
-// DelayReport is the result of a comparison.
+// DelayReport is the result of a comparison of delays: a verdict, and the accuracy, time and staleness
+// of each delay.
 type DelayReport struct {
 	Verdict    DelayVerdict `json:"verdict"`
 	Delays     []Summary    `json:"delays"`           // result of each delay, the synchronous one first

@@ -11,7 +11,8 @@ import (
 	"proactivedp/internal/report"
 )
 
-// DefaultMargin is how much accuracy a delay may lose by default.
+// DefaultMargin is the default of DelaySpec.Margin: the loss of accuracy up to which a delay counts as
+// affordable.
 const DefaultMargin = 0.01
 
 // verdictConfidence is the confidence of each judgement of a verdict, one-sided.

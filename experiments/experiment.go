@@ -72,9 +72,10 @@ func cifarExperiment(p pool.Experiment) experiment {
 	}
 }
 
-// PaperUtilitySpec returns the settings of the paper's utility graph for a model on a data set: the
-// spec of a line without its clipping norm, and the clipping norms. If the paper has no such graph,
-// it returns the nearest one, as [pool.Train] does.
+// PaperUtilitySpec returns the settings of the paper's utility graph for a model on a data set. The
+// graph shows how much accuracy a trained model keeps under noise, with a line for each clipping norm.
+// spec has the settings of a line except for its clipping norm, and clips are the clipping norms. If
+// the paper has no such graph, PaperUtilitySpec returns the nearest one, as [pool.Train] does.
 func PaperUtilitySpec(model, dataset string) (spec pool.UtilitySpec, clips []float64) {
 	s := pool.Of(model, dataset)
 	return pool.UtilitySpec{Train: s.Utility(), Sigmas: s.Sigmas, Draws: s.Draws}, s.Clips

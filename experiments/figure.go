@@ -14,7 +14,7 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Figure is an entry of the registry of figures.
+// Figure describes a figure that Make can compute: its name, its data set, and what it shows.
 type Figure struct {
 	Name  string // name of its folder, also used on the command line
 	Data  string // name of its data set
@@ -64,7 +64,7 @@ func (f Figure) Takes() string {
 	return "under a minute"
 }
 
-// Figures returns the registry, in the order of the index.
+// Figures returns all figures that this program can make, in the order of the page results/README.md.
 func Figures() []Figure {
 	var all []Figure
 	for _, s := range experimentList() {

@@ -119,7 +119,7 @@ func budgetTable(f *figureConfig, all []priced) [][]string {
 // and judged.
 func budgetCaption(f *figureConfig, all []priced) string {
 	p := all[0].Privacy
-	return fmt.Sprintf("Of each %s%s; accuracy on the test set. Chosen: σ is the "+
+	return fmt.Sprintf("Shown: %s%s; accuracy on the test set. Chosen: σ is the "+
 		"least that the certified accountant (%s) allows, clipping norm and step size are the best of a search by "+
 		"proxies on records held out of the training set, which looks at the data as at a public benchmark: the ε "+
 		"does not cover it.\n"+
@@ -269,6 +269,9 @@ func (s experiment) statedLines(lines []plots.Line) []plots.Line {
 		level := levelLine(lines, name, stated.Accuracy.Value())
 		grey := uint8(min(40+90*len(out), 200)) // the first is as dark as every reference
 		level.Colour = color.RGBA{grey, grey, grey, 255}
+		if len(out) > 0 {
+			level.Like = len(out) + 2 // dots, and then dashes with dots
+		}
 		out = append(out, level)
 	}
 	return out

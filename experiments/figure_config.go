@@ -10,6 +10,7 @@ import (
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/dp/claim"
+	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 	"proactivedp/train"
@@ -29,7 +30,14 @@ func (out *content) write(dir string, m Manifest) (err error) {
 	if m.Table, err = results.Digest(out.table); err != nil {
 		return err
 	}
-	return m.Drawing.Write(dir, asPicture(out.picture), out.table, m)
+	return m.Drawing.Write(dir, out.titled(m.Figure), out.table, m)
+}
+
+// titled returns the picture, whose title has the number of the paper's figure.
+func (out *content) titled(figure string) results.Picture {
+	p := out.picture
+	p.Title = paper.Titled(figure, p.Title)
+	return asPicture(p)
 }
 
 // asPicture converts a picture to the type that package results writes.

@@ -24,8 +24,8 @@ type LoopRequest struct {
 	Clients  []CourseClient `json:"clients"`  // one for each of Train.Clients
 }
 
-// Loop runs the loop of package auto, from budgets and target accuracies to a model. Equal requests on
-// the same data give equal courses, whatever perf is.
+// Loop is a function that runs the loop of package auto, from budgets and target accuracies to a model,
+// and returns its course. Equal requests on the same data give equal courses, whatever perf is.
 type Loop func(ctx context.Context, source *train.Source, r LoopRequest, perf sim.Perf) (Course, error)
 
 // courseClients have budgets and targets for which some clients stop and one spends its whole budget.

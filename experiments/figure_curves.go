@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"proactivedp/data"
 	"proactivedp/dp/claim"
@@ -19,8 +20,7 @@ import (
 
 // member is one line of a figure of training curves.
 type member struct {
-	name      string
-	legend    string     // text of the legend after the certified ε
+	name      string     // what differs, and then perhaps further settings in brackets
 	spec      train.Spec // spec of the runs, without the seed
 	stated    float64    // ε that the paper states for its N, or 0
 	reference bool       // whether it is the run without noise, which is a reference
@@ -47,8 +47,7 @@ func (s experiment) sizeMembers(f *figureConfig) []member {
 		spec := s.Train
 		spec.SampleSize = strconv.Itoa(size)
 		name := fmt.Sprintf("s = %d", size)
-		members = append(members, member{name: name, legend: name, spec: spec,
-			stated: s.paper.Basic.Epsilon.Value()})
+		members = append(members, member{name: name, spec: spec, stated: s.paper.Basic.Epsilon.Value()})
 	}
 	return members
 }
@@ -65,7 +64,6 @@ func (s experiment) epsilonFigure() Figure {
 		sigma := decimal.Up(spec.NoiseMultiplier, 4)
 		members = append(members, member{
 			name:   fmt.Sprintf("ε %g (σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
-			legend: fmt.Sprintf("stated %g\n(σ %s, s %s)", b.Epsilon.Value(), sigma, b.Size),
 			spec:   spec,
 			stated: b.Epsilon.Value(),
 		})
@@ -182,11 +180,16 @@ func curveRows(f *figureConfig, m member, seed int, c *pool.Curve, planned claim
 	return rows
 }
 
-// memberLine returns the line of m, the mean over seeds. The line's name has the cost to a record.
+// memberLine returns the line of m, the mean over seeds. Its name has the cost to a record in front of the settings in
+// brackets.
 func memberLine(m member, bySeed []*pool.Curve, planned claim.Report) plots.Line {
 	line := averageCurves(m, bySeed)
 	if e := planned.Certified.PerRecord.EpsilonUpper; e != nil && !m.reference {
-		line.Name = fmt.Sprintf("ε ≤ %s: %s", decimal.Up(*e, 3), m.legend)
+		what, settings, has := strings.Cut(m.name, " (")
+		line.Name = fmt.Sprintf("%s: certified ε ≤ %s", what, decimal.Up(*e, 3))
+		if has {
+			line.Name += "\n(" + settings
+		}
 	}
 	return line
 }
@@ -270,16 +273,17 @@ func heldBy(s train.Spec) string {
 	return fmt.Sprintf("all %d clients hold", s.Clients)
 }
 
-// privacyRows returns a table of the final accuracy and the ε of every member, after a header.
+// privacyRows returns a table of the final accuracy and the ε of every member, after a header. It leaves out the closed
+// form per record, which says little about the clients of the paper together.
 func privacyRows(all []member, privacy []claim.Report, ends []string) [][]string {
 	rows := [][]string{{"", all[0].spec.MetricName() + " at the end", "T", "certified: per client", "per record",
-		"closed form: per client", "per record"}}
+		"closed form: per client"}}
 	for i, m := range all {
 		row := []string{m.name, ends[i], strconv.Itoa(privacy[i].PerClient.Rounds)}
 		certified, closed := privacy[i].Certified, privacy[i].Closed()
 		for _, e := range []*float64{
 			certified.PerClient.EpsilonUpper, certified.PerRecord.EpsilonUpper,
-			closed.PerClient.EpsilonUpper, closed.PerRecord.EpsilonUpper,
+			closed.PerClient.EpsilonUpper,
 		} {
 			text := report.NotCovered
 			if m.reference {

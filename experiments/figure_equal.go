@@ -3,7 +3,9 @@ package experiments
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/plots"
@@ -18,9 +20,28 @@ func (s experiment) equalFigure() Figure {
 			p.Title = f.data().Name + ": accuracy at equal certified ε"
 			p.XLabel = "gradients computed, of all clients"
 			p.Lines = linesOver(all, func(p *priced) float64 { return float64(p.gradients) })
+			byMethod(p.Lines)
 			p.Rows = equalRows(all)
 			return ""
 		})
+}
+
+// byMethod gives lines that are named after a model and a method the colour of their method and the mark of their
+// model, because there are too many to have both for themselves.
+func byMethod(lines []plots.Line) {
+	var models, methods []string
+	number := func(all *[]string, name string) int {
+		if !slices.Contains(*all, name) {
+			*all = append(*all, name)
+		}
+		return slices.Index(*all, name)
+	}
+	for i := range lines {
+		if model, method, both := strings.Cut(lines[i].Name, ": "); both {
+			lines[i].Like = number(&models, model) + 1
+			lines[i].Colour = plots.Palette[number(&methods, method)%len(plots.Palette)]
+		}
+	}
 }
 
 // atEqualEpsilon returns a training of each method at the ε of the paper's plan.

@@ -57,7 +57,7 @@ func (s experiment) scatterFigure() Figure {
 			}
 			p.Caption = fmt.Sprintf("Softmax regression on --features scatter, whose constants are of drawn images and public; "+
 				"one client, %s, certified (%s), %s adjacency, %s sampling.%s Step sizes, except that of MNIST at ε = 1, were compared "+
-				"by hand on training records, which the ε does not cover. Of each %s%s. Numbered seeds: a simulation, no release.",
+				"by hand on training records, which the ε does not cover. Shown: %s%s. Numbered seeds: a simulation, no release.",
 				deltas(scatterPlans[s.Train.Data]), all[0].Privacy.Certified.PerClient.Accountant, all[0].Privacy.Adjacency, all[0].Privacy.Sampling, held,
 				spreadText(f.seeds), f.note())
 			return ""

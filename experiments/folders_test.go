@@ -144,6 +144,21 @@ func TestIndexListsWhatElseIsThere(t *testing.T) {
 	if got := index(); got != want {
 		t.Errorf("the index ends with\n%s\nwant\n%s", got, want)
 	}
+	statements := filepath.Join(dir, results.StatementsFile)
+	write(results.StatementsFile, indexMark) // of figures that are no longer there
+	index()
+	if _, err := os.Stat(statements); !os.IsNotExist(err) {
+		t.Errorf("a page of statements without their figures stays: %v", err)
+	}
+	write(results.StatementsFile, "mine")
+	for _, err := range []error{writeIndex(dir, nil), checkIndex(dir, nil)} {
+		if err == nil || !strings.Contains(err.Error(), statementsPage) {
+			t.Errorf("a foreign page of statements: %v", err)
+		}
+	}
+	if err := os.Remove(statements); err != nil {
+		t.Fatal(err)
+	}
 	write("proposed/manifest.json", strings.Replace(proposed, "7", "8", 1))
 	if err := writeIndex(dir, nil); !errors.Is(err, results.ErrDamaged) {
 		t.Errorf("a damaged manifest of proposals: %v", err)

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"proactivedp/internal/files"
+	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 )
@@ -19,13 +21,18 @@ import (
 const (
 	indexFile = results.PageFile
 	indexMark = "<!-- Written by proactivedp figures. -->\n"
+	// statementsPage describes the page of the paper's statements, which has the same first line.
+	statementsPage = "a page of the paper's statements"
 )
 
-// checkIndex refuses a folder whose README.md this program did not write. It also refuses damaged manifests or
-// data of figures that are not made again now, because the index would list them.
+// checkIndex refuses a folder whose README.md or page of statements this program did not write. It also refuses
+// damaged manifests or data of figures that are not made again now, because the index would list them.
 func checkIndex(dir string, figures []Figure) error {
 	_, err := report.HoldsOurs(dir, indexFile, indexMark, "an index of figures")
 	if err != nil {
+		return err
+	}
+	if _, err = report.HoldsOurs(dir, results.StatementsFile, indexMark, statementsPage); err != nil {
 		return err
 	}
 	if _, err = manifests(dir, figures, nil); err != nil {
@@ -123,9 +130,16 @@ func writeIndex(dir string, figures []Figure) error {
 	if err != nil {
 		return err
 	}
+	statements := results.HasStatements(findings, pages)
+	if err := writeStatements(dir, statements, findings); err != nil {
+		return err
+	}
 	return files.Write(filepath.Join(dir, indexFile), func(w io.Writer) error {
 		var text strings.Builder
 		text.WriteString(indexMark + "# Results\n\n")
+		if statements {
+			text.WriteString("[Every statement of the paper](" + results.StatementsFile + ") has a verdict, with what shows it.\n")
+		}
 		writeSummary(&text, findings, slices.Contains(pages, "tables"))
 		for i, g := range groups {
 			inGroup := slices.DeleteFunc(slices.Clone(made), func(m Manifest) bool { return groupOf(m.Figure) != i })
@@ -142,6 +156,25 @@ func writeIndex(dir string, figures []Figure) error {
 		_, err := io.WriteString(w, text.String())
 		return err
 	})
+}
+
+// writeStatements writes the page of the paper's statements if the folder has what it needs. Otherwise it removes an
+// earlier page, which would be of figures that are no longer there.
+func writeStatements(dir string, has bool, findings []results.Finding) error {
+	there, err := report.HoldsOurs(dir, results.StatementsFile, indexMark, statementsPage)
+	name := filepath.Join(dir, results.StatementsFile)
+	switch {
+	case err != nil:
+		return err
+	case has:
+		return files.Write(name, func(w io.Writer) error {
+			_, err := io.WriteString(w, indexMark)
+			return errors.Join(err, results.WriteStatements(w, dir, findings))
+		})
+	case there:
+		return os.Remove(name)
+	}
+	return nil
 }
 
 // writeSummary writes how many of the paper's statements hold, and which do not.
@@ -210,7 +243,7 @@ func writeGroup(text *strings.Builder, title string, made []Manifest, findings [
 				verdicts = append(verdicts, fmt.Sprintf("%d %s", count[v], v))
 			}
 		}
-		row := results.Entry{Folder: m.Figure, Title: m.Title, Command: m.Command, Data: results.Sets{m.Data},
+		row := results.Entry{Folder: m.Figure, Title: paper.Titled(m.Figure, m.Title), Command: m.Command, Data: results.Sets{m.Data},
 			Scale: m.Scale, Runner: m.Runner, Files: m.Files}
 		if err := row.WriteRow(text, strings.Join(verdicts, ", ")); err != nil {
 			return err

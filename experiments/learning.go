@@ -59,7 +59,8 @@ const mostPoints = 50
 // maxLearningSeeds is the largest number of trainings of a curve.
 const maxLearningSeeds = 10_000
 
-// CheckLearning reports why no curve can be made from the given number of trainings of a spec.
+// CheckLearning returns an error if TrainCurve cannot make a learning curve from the given number of
+// trainings of the spec.
 func CheckLearning(spec train.Spec, seeds int) error {
 	var errs []error
 	if seeds < 1 || seeds > maxLearningSeeds {

@@ -24,7 +24,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// MakeOptions say how figures are made.
+// MakeOptions says where Make writes figures, with which seeds and scale, how they are drawn, and how
+// much memory and how many processes it uses.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
 	Seeds int     // number of seeds, from 1 on; in [1, maxSeeds]
@@ -64,7 +65,8 @@ func (o MakeOptions) Trials() pool.Options {
 		Memory: o.Memory, Elsewhere: o.Elsewhere}
 }
 
-// Manifest says how a figure was made.
+// Manifest says how a figure was made: by which command, from which data, with which settings and
+// program. It is the file manifest.json of a figure.
 type Manifest struct {
 	Figure  string  `json:"figure"`
 	Title   string  `json:"title"`

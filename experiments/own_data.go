@@ -16,14 +16,16 @@ import (
 	"proactivedp/train/pool"
 )
 
-// OwnEpsilons are the default certified ε, per record, of a sweep on custom data.
+// OwnEpsilons are the privacy budgets (certified ε of a record) that OwnFigures compares if none are
+// given.
 var OwnEpsilons = []float64{0.25, 0.5, 1, 2, 4}
 
-// OwnFigures returns the figures of custom data with n records per client: utility graph, sample sizes,
-// an ε sweep and, of several clients, permissible delays, for trainings like the spec. Their names begin with name. If a
-// figure of the registry also begins with name, they begin with "own-" and name, because the paper
-// states results for the registered ones. σ is calibrated on the source for each of the epsilons
-// (default [OwnEpsilons]), so that no seed costs more.
+// OwnFigures returns figures for a user's own data, with n records per client and trainings like the
+// spec: the accuracy that a trained model keeps under noise (utility graph), and the accuracy for
+// several batch sizes, for several budgets and, if there are several clients, for several permissible
+// delays. Their names begin with name. If a figure of the registry also begins with name, they begin
+// with "own-" and name, because the paper states results for the registered ones. σ is calibrated on
+// the source for each of the epsilons (default [OwnEpsilons]), so that no seed costs more.
 func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, seeds int, epsilons []float64,
 	name string) ([]Figure, error) {
 	if err := errors.Join(CheckEpsilons(epsilons), CheckSeeds(seeds)); err != nil {
@@ -56,7 +58,7 @@ func OwnFigures(ctx context.Context, source *train.Source, spec train.Spec, n, s
 		}
 		one.TargetEpsilon = 0 // its σ is known now
 		text := "σ " + decimal.Up(one.NoiseMultiplier, 4)
-		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), legend: text, spec: one})
+		members = append(members, member{name: fmt.Sprintf("ε ≤ %g (%s)", epsilon, text), spec: one})
 	}
 	figures := []Figure{s.utilityFigure(), s.equalSizesFigure(),
 		s.curveFigure("epsilon", "Privacy budgets", func(*figureConfig) []member { return members })}

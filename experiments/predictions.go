@@ -26,8 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// PredictionCase is a base with budgets, noise multipliers and walks. Predictions for all their
-// combinations are compared with trainings.
+// PredictionCase describes settings for which predicted accuracies are compared with those of
+// trainings: a base, and every combination of the listed budgets, noise multipliers and walks. A walk
+// is the distance by which noise without gradients would move the model; it determines the step size.
 type PredictionCase struct {
 	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`
@@ -38,7 +39,8 @@ type PredictionCase struct {
 	Clip    float64    `json:"clip"`
 }
 
-// PredictionCases returns the cases of the figure.
+// PredictionCases returns the settings of the figure "predictions", which compares predicted and real
+// accuracies.
 func PredictionCases() []PredictionCase {
 	one := func(model, dataset string) train.Spec {
 		spec := pool.Train(model, dataset)
@@ -62,9 +64,10 @@ func PredictionCases() []PredictionCase {
 	}
 }
 
-// FreshPredictionCases draws cases by a seed, with other seeds, numbers of clients, budgets, rounds, noise,
-// walks and clipping norms than [PredictionCases]. Nothing here was chosen by their results: the ranges
-// were fixed before any of them was trained.
+// FreshPredictionCases draws random cases by a seed. Their seeds, numbers of clients, budgets, rounds,
+// noise, walks and clipping norms differ from those of [PredictionCases]. So they test the predictions
+// fairly: nothing was chosen by their results, because the ranges were fixed before any of them was
+// trained.
 func FreshPredictionCases(seed uint64) []PredictionCase {
 	draw := rng.New(seed).Stream(rng.Synthetic, 0, 0)
 	between := func(low, high float64) float64 {
@@ -107,15 +110,15 @@ type PredictionCheck struct {
 	Short   float64 `json:"short_run"`     // accuracy after the fraction 1/shortPart of the rounds
 }
 
-// Within reports whether the test accuracy is in the interval.
+// Within reports whether the test accuracy of the training is in the predicted interval.
 func (c PredictionCheck) Within() bool { return c.Low <= c.Real && c.Real <= c.High }
 
 // A short run has the fraction 1/shortPart of the rounds. A utility graph has utilityDraws draws of
 // noise.
 const shortPart, utilityDraws = 8, 5
 
-// Check predicts the accuracies of the case's settings with the given number of matched seeds, and
-// compares the predictions with trainings on the source.
+// Check predicts the accuracies of the case's settings by proxies, cheap trainings with the given
+// number of seeds. It then trains each setting in full on the source, and returns both accuracies.
 func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds int, o pool.Options) (
 	[]PredictionCheck, error,
 ) {
@@ -183,7 +186,8 @@ func (c PredictionCase) Check(ctx context.Context, source *train.Source, seeds i
 	return out, nil
 }
 
-// PredictionScore has the errors of the predictors in one case, or in all cases.
+// PredictionScore says how well three ways of predicting accuracies work, in one case or in all cases:
+// proxies, the utility graph, and short runs.
 type PredictionScore struct {
 	Case      string        `json:"case"`
 	Settings  int           `json:"settings"`
@@ -194,7 +198,8 @@ type PredictionScore struct {
 	Short     PredictionFit `json:"short_run"`
 }
 
-// PredictionFit is the error of a predictor, and Spearman's rank correlation with the real accuracies.
+// PredictionFit says how well one way of predicting accuracies works: its median error, and Spearman's
+// rank correlation between predicted and real accuracies.
 type PredictionFit struct {
 	Median float64  `json:"median_error"`     // of |predicted − real|
 	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
@@ -206,7 +211,7 @@ type PredictionReport struct {
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all
 }
 
-// NewPredictionReport computes the scores of the checks.
+// NewPredictionReport returns a report of the checks, with a score for each case and for all cases.
 func NewPredictionReport(all []PredictionCheck) *PredictionReport {
 	r := &PredictionReport{Checked: all}
 	for _, c := range all {

@@ -26,8 +26,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// ProposalGrid returns the grid that proposals for a request are compared with, with its numbers of rounds:
-// what a search tries, and values between and beyond.
+// ProposalGrid returns the grid of settings that AgainstGrid compares the proposals for r with. It has
+// the numbers of rounds of r, and for the other settings the values that a search tries, and values
+// between and beyond them.
 func ProposalGrid(r propose.Request) propose.Grid {
 	g := propose.Grid{
 		Rounds: r.Rounds, Noise: []float64{1, 2, 4}, Clips: []float64{0.05, 0.1, 0.3, 1},
@@ -40,7 +41,8 @@ func ProposalGrid(r propose.Request) propose.Grid {
 	return g
 }
 
-// GridReport compares a proposal with the best setting of a grid.
+// GridReport is the result of AgainstGrid: the accuracies of a proposal and of the best setting of a
+// grid.
 type GridReport struct {
 	Data      string       `json:"data"`
 	Model     string       `json:"model"`
@@ -85,7 +87,7 @@ const (
 	minGridTestSeeds, maxGridTestSeeds = 2, 100
 )
 
-// CheckGridTimes reports a multiple outside its range.
+// CheckGridTimes returns an error if the argument times of AgainstGrid is outside its range.
 func CheckGridTimes(times float64) error {
 	if !(times >= minGridTimes && times <= maxGridTimes) {
 		return fmt.Errorf("times of a grid = %v, must be in [%d, %d]", times, minGridTimes, maxGridTimes)

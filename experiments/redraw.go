@@ -78,7 +78,7 @@ func checkOut(out string) error {
 	return nil
 }
 
-// Made returns the figures that exist in the folder out.
+// Made returns those of the given figures that were already made in the folder out.
 func Made(figures []Figure, out string) []Figure {
 	return slices.DeleteFunc(slices.Clone(figures), func(fig Figure) bool {
 		_, err := os.Stat(filepath.Join(out, fig.Name, results.ManifestFile))
@@ -130,8 +130,8 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 // replace writes the pictures, and also the manifest if the style has changed.
 func (k *storedFigure) replace(dir string, d results.Drawing, out *content) error {
 	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
-		return d.Redraw(dir, asPicture(out.picture), nil)
+		return d.Redraw(dir, out.titled(k.Figure), nil)
 	}
 	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // results.WriteManifest sets SHA256
-	return d.Redraw(dir, asPicture(out.picture), k.Manifest)
+	return d.Redraw(dir, out.titled(k.Figure), k.Manifest)
 }

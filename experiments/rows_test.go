@@ -30,16 +30,15 @@ func TestPrivacyRows(t *testing.T) {
 		privacy = append(privacy, planned)
 	}
 	rows := privacyRows(all, privacy, []string{"0.5", "0.6", "0.7"})
-	if got := strings.Join(rows[1], " "); got != "m0 0.5 50 – – – –" {
+	if got := strings.Join(rows[1], " "); got != "m0 0.5 50 – – –" {
 		t.Errorf("without noise: %s", got)
 	}
-	if got := rows[3]; !strings.HasPrefix(got[3], "ε ≤ ") || got[5] != report.NotCovered ||
-		got[6] != report.NotCovered {
+	if got := rows[3]; !strings.HasPrefix(got[3], "ε ≤ ") || got[5] != report.NotCovered {
 		t.Errorf("fixed sampling: %s", got)
 	}
 	want := []*float64{
 		privacy[1].Certified.PerClient.EpsilonUpper, privacy[1].Certified.PerRecord.EpsilonUpper,
-		privacy[1].ClosedForm.PerClient.EpsilonUpper, privacy[1].ClosedForm.PerRecord.EpsilonUpper,
+		privacy[1].ClosedForm.PerClient.EpsilonUpper,
 	}
 	for i, cell := range rows[2][3:] {
 		got, err := strconv.ParseFloat(strings.TrimPrefix(cell, "ε ≤ "), 64)

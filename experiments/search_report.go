@@ -12,7 +12,7 @@ import (
 	"proactivedp/train"
 )
 
-// SearchReport is the result of a search, by noise multiplier.
+// SearchReport is the result of a search: a ranking of models and step sizes for each noise multiplier.
 type SearchReport struct {
 	Data          string          `json:"data"`
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
@@ -29,7 +29,7 @@ type SearchReport struct {
 	warning       string // see train.Spec.BaselineWarning
 }
 
-// SearchRanking holds the candidates with one noise multiplier.
+// SearchRanking ranks the models and step sizes of a search for one noise multiplier.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
 	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because

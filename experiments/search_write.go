@@ -83,7 +83,8 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 	return s.report(all, source, o)
 }
 
-// SearchOptions say how a search runs.
+// SearchOptions says where a search writes its results, and how much memory and how many processes it
+// uses.
 type SearchOptions struct {
 	Out      string // folder to write to
 	Workers  int    // largest number of runs at the same time; memory may limit it further

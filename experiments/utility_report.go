@@ -18,7 +18,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// UtilityReport is a utility graph: a line for each clipping norm.
+// UtilityReport is the result of Graph: how much of its accuracy a trained model keeps under noise,
+// with a line for each clipping norm.
 type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
@@ -31,8 +32,9 @@ type UtilityReport struct {
 	Spec       pool.UtilitySpec `json:"config"`      // spec with clipping norm 0; each line has its own
 }
 
-// Graph runs the spec of a utility graph with each clipping norm. There must be at least one. A long
-// run shows its progress on progress, unless that is nil.
+// Graph makes a utility graph: it trains a model without noise for each of the clipping norms, of which
+// there must be at least one, and measures how much accuracy the model keeps when noise is added to its
+// parameters. A long run shows its progress on progress, unless that is nil.
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {
 	if len(clips) == 0 {

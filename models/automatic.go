@@ -20,10 +20,14 @@ type AutomaticClipper interface {
 	ClipsAutomatically() bool
 }
 
-// AutomaticGamma is the γ of automatic clipping.
+// AutomaticGamma is the constant γ of automatic clipping, which multiplies each gradient g by C/(‖g‖ +
+// γ), see AutomaticClipper.
 const AutomaticGamma = 0.01
 
-// AutomaticFactor is [ClipFactor] for automatic clipping: it returns C/(‖x‖ + γ), reduced by rounding, which may be above 1.
+// AutomaticFactor returns the factor by which automatic clipping multiplies a gradient of the given
+// norm: C/(‖x‖ + γ), where C is clip and γ is AutomaticGamma. It may be above 1. It is made slightly
+// smaller, so that rounding does not lengthen the product beyond C. ok is false where that of
+// [ClipFactor] is.
 //
 // The product with a vector of the given norm is not longer than C. Let u = 2^-53, let n be the computed norm, and
 // let the true one be at most n(1 + 2^-22) + e. Here 2^-22 stands for the relative errors that [ClipMargin] is
@@ -41,7 +45,7 @@ func AutomaticFactor(norm, clip float64) (factor float64, ok bool) {
 	return clip / (float64(norm*ClipMargin) + AutomaticGamma), true
 }
 
-// ClipsAutomatically reports whether m clips automatically.
+// ClipsAutomatically reports whether m uses automatic clipping, see AutomaticClipper.
 func ClipsAutomatically(m Model) bool {
 	a, ok := m.(AutomaticClipper)
 	return ok && a.ClipsAutomatically()

@@ -33,7 +33,8 @@ type Bounded interface {
 	Shade() float64
 }
 
-// Adder is a Bounded model that can add its sum to noise without storing the sum.
+// Adder is a Bounded model that can add its sum of clipped gradients directly to a vector of noise.
+// This is faster, because the sum itself need not be stored.
 type Adder interface {
 	Bounded
 	// AddGradSum adds the sum of WideGradSum to u, of length d. It adds in float64 and then rounds
@@ -41,14 +42,16 @@ type Adder interface {
 	AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error
 }
 
-// Reader is a Model that is faster if it knows a sample before it sums the sample's gradients.
+// Reader is a Model that can load the data of a batch into the processor's caches in advance, which
+// makes the next sum of gradients faster.
 type Reader interface {
 	Model
 	// Ahead prefetches the first data of the batch. It changes no result.
 	Ahead(b data.Batch)
 }
 
-// Sensitivity returns the part of a privacy statement about the sensitivity of m's computed sums.
+// Sensitivity returns a sentence for privacy statements. It says whether rounding is included in the
+// bound on how much one record can change the sums that m computes.
 func Sensitivity(m Model) string {
 	b, ok := m.(Bounded)
 	if !ok {
@@ -57,14 +60,15 @@ func Sensitivity(m Model) string {
 	return "changes by at most C if a record is added or removed, including rounding: " + clippedTo(b)
 }
 
-// MaxShade is the largest fraction of C that a Bounded model may give up for rounding. MaxSample is
-// the largest sample for which such a model bounds rounding.
+// MaxShade is the largest value of Bounded.Shade, the fraction of the clipping norm that a model may
+// reserve for rounding errors. MaxSample is the largest number of records in a sample for which a
+// Bounded model bounds these errors.
 const (
 	MaxShade  = 1e-3
 	MaxSample = 1 << 22
 )
 
-// CheckSample returns an error if a sample is larger than MaxSample.
+// CheckSample returns an error if the batch b has more than MaxSample examples.
 func CheckSample(b data.Batch) error {
 	if n := b.Len(); n > MaxSample {
 		return fmt.Errorf("a sample of %d records, must be at most %d: the rounding of larger sums is not "+
@@ -83,8 +87,8 @@ func Narrow(m Bounded, sum []float32, wide []float64, params []float32, b data.B
 	return nil
 }
 
-// Sums computes sums of clipped gradients of any Model, by the best method that the model has. Only
-// one goroutine may use it at a time.
+// Sums computes sums of clipped gradients of any Model. It uses the method of the model that has the
+// best guarantee and speed: that of Adder, Bounded or Model. Only one goroutine may use it at a time.
 type Sums struct {
 	model   Model
 	bounded Bounded // the model, or nil
@@ -94,7 +98,7 @@ type Sums struct {
 	narrow  []float32 // for models that are not Bounded
 }
 
-// NewSums returns Sums for the model. Its memory grows with use.
+// NewSums returns a Sums for the model. It allocates its working memory when it is first needed.
 func NewSums(m Model) *Sums {
 	s := &Sums{model: m}
 	s.bounded, _ = m.(Bounded)
@@ -103,7 +107,8 @@ func NewSums(m Model) *Sums {
 	return s
 }
 
-// Wide returns a vector of the model's length d.
+// Wide returns working memory for a sum: a vector of the model's length d. Each call returns the same
+// vector.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())
@@ -111,7 +116,8 @@ func (s *Sums) Wide() []float64 {
 	return s.wide
 }
 
-// Ahead announces the batch of the next call of GradSum or AddGradSum.
+// Ahead announces the batch of the next call of GradSum or AddGradSum, so that the model can load its
+// data in advance.
 func (s *Sums) Ahead(b data.Batch) {
 	if s.reader != nil {
 		s.reader.Ahead(b)

@@ -44,6 +44,7 @@ func (g Grid) AddRows(sum []float64, x []float32, stride int, rows []int32, f []
 	f32.AddRows(sum, x, stride, rows, f, g.magic)
 }
 
-// GridError returns the largest length, as a fraction of C, by which rounding to a Grid can
-// lengthen a vector of d coordinates. Each coordinate moves by at most half a unit.
+// GridError returns by how much a vector of d coordinates can become longer when each coordinate is
+// rounded to a Grid. The result is a fraction of the clipping norm C. Each coordinate moves by at most
+// half a unit of the grid.
 func GridError(d int) float64 { return math.Sqrt(float64(d)) * 0x1p-27 }

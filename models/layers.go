@@ -6,7 +6,8 @@ import (
 	"proactivedp/nn"
 )
 
-// Layered is a Model that describes its layers.
+// Layered is a Model that can describe its layers and where their weights are in the parameter vector,
+// so that it can be exported.
 type Layered interface {
 	Model
 	// Layers returns the layers in the order in which an example passes them. The parameter vector has

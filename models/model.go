@@ -79,7 +79,7 @@ func ClipFactor(norm, clip float64) (factor float64, ok bool) {
 	return 1, true
 }
 
-// MaxNorm is the largest norm whose square is finite.
+// MaxNorm is the largest norm of a gradient whose square is still finite in float64.
 const MaxNorm = 1.3e154
 
 // CheckFinite returns an error that wraps ErrDiverged if a parameter is not finite.

@@ -100,7 +100,7 @@ func (m *Network) Check(d *data.Dataset) error {
 	return nil
 }
 
-// Net returns the network, which has its layers, their sizes and their cost.
+// Net returns the underlying network, which describes its layers, their sizes and their cost.
 func (m *Network) Net() *nn.Net { return m.net }
 
 // FLOPs returns the number of floating-point operations for one example's clipped gradient.

@@ -83,10 +83,11 @@ const (
 	maeMetric  = "mae"
 )
 
-// R2 is the metric of regression that is used if none is given.
+// R2 is the coefficient of determination R², the default metric of regression models.
 var R2 = Metric{name: r2Metric}
 
-// Regression reports whether the metric is of regression.
+// Regression reports whether the metric is for regression models (r2, rmse or mae) and not for
+// classifiers.
 func (m Metric) Regression() bool {
 	return m.name == r2Metric || m.name == rmseMetric || m.name == maeMetric
 }

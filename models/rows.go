@@ -61,7 +61,7 @@ func columns(d *data.Dataset) int {
 	return (d.Features + f32.WideLanes - 1) / f32.WideLanes * f32.WideLanes
 }
 
-// RowBytes returns how many bytes the Rows of a data set take.
+// RowBytes returns how many bytes of memory NewRows needs for a data set.
 func RowBytes(d *data.Dataset) int64 {
 	bytes := 8 * d.Len()
 	if copied(d) {
@@ -80,7 +80,7 @@ func (r *Rows) of(d *data.Dataset) bool {
 // rounded up.
 func (r *Rows) Columns() int { return r.columns }
 
-// Squares returns ‖x‖² of a row.
+// Squares returns the squared norm ‖x‖² of the row with the given number.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
 // Parameters copies the first parameters, one for each feature of the data set, to w, which has
@@ -147,7 +147,8 @@ type RowCache struct {
 	next atomic.Uint32
 }
 
-// Of returns the rows of a data set, which must not have images.
+// Of returns the Rows of a data set, from the cache if they are there. The data set must not have
+// images.
 func (c *RowCache) Of(d *data.Dataset) *Rows {
 	for i := range c.kept {
 		if r := c.kept[i].Load(); r != nil && r.of(d) {

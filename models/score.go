@@ -152,7 +152,7 @@ func (e *Evaluation) count() {
 	}
 }
 
-// ClassResult is the result of one class.
+// ClassResult has the counts, precision and recall of one class.
 type ClassResult struct {
 	Count     int     `json:"count"`     // records of the class
 	Predicted int     `json:"predicted"` // records that are predicted as the class
@@ -161,7 +161,7 @@ type ClassResult struct {
 	F1        float64 `json:"f1"`        // harmonic mean of both; 0 if no record is right
 }
 
-// Class returns the result of class c.
+// Class returns the counts, precision and recall of class c.
 func (e *Evaluation) Class(c int) ClassResult {
 	var r ClassResult
 	for other := range e.Confusion {
@@ -305,12 +305,14 @@ const (
 	recallMetric   = "recall-at-precision" // followed by : and the precision
 )
 
-// MetricNames returns the names of the metrics. One that takes a number ends in a colon.
+// MetricNames returns the names that ParseMetric reads. A name that needs a number after it ends in a
+// colon, such as "recall-at-precision:".
 func MetricNames() []string {
 	return []string{accuracyMetric, balancedMetric, aucMetric, f1Metric, recallMetric + ":", r2Metric, rmseMetric, maeMetric}
 }
 
-// MetricsUsage lists the metrics for the help of an option.
+// MetricsUsage lists the names of the metrics with explanations, as text for the help of a command-line
+// option.
 const MetricsUsage = accuracyMetric + ", " + balancedMetric + " (mean recall of the classes), " + aucMetric +
 	" (area under the ROC curve; with several classes the mean of each against the rest), " + f1Metric +
 	" (of class 1; with several classes the mean), or " + recallMetric + ":P (recall of class 1 at precision P, in (0, 1]); for the model linear " + r2Metric + ", " + rmseMetric +
@@ -431,8 +433,9 @@ func (m Metric) Baseline(rows data.Subset) float64 {
 	return rows.MajorityShare()
 }
 
-// Rows returns the number of records on which the sampling error of the metric depends, for the counts of
-// the classes: all records for the accuracy, otherwise those of the rarest class that counts.
+// Rows returns the number of records that determines the sampling error of the metric. counts has the
+// number of records of each class. For the accuracy it is the number of all records, and otherwise that
+// of the rarest class that the metric uses.
 func (m Metric) Rows(counts []int) int {
 	all, present, rarest := 0, 0, 0
 	for _, n := range counts {
@@ -487,8 +490,8 @@ func (m Metric) Variance(value, rows float64) float64 {
 // value exceeds its expectation by more than Quantile standard deviations.
 const Quantile = 1.645
 
-// Margin returns [Quantile] standard deviations of a value of the metric that is measured on the
-// given number of [Metric.Rows]. It returns 0 if there are no rows.
+// Margin returns the sampling error of a metric's value: [Quantile] times its standard deviation, if it
+// is measured on the given number of records, see [Metric.Rows]. It returns 0 if there are none.
 func (m Metric) Margin(value float64, rows int) float64 {
 	if rows < 1 {
 		return 0
@@ -496,8 +499,8 @@ func (m Metric) Margin(value float64, rows int) float64 {
 	return Quantile * math.Sqrt(m.Variance(value, float64(rows)))
 }
 
-// Chance returns by how much a model that does not use the features exceeds the [Metric.Baseline]
-// on rows by chance, with probability 0.05 or less.
+// Chance returns a margin above [Metric.Baseline]. On the given rows, a model that does not use the
+// features exceeds the baseline by more than this margin with probability at most 0.05.
 //
 // For the recall at a precision P above the share q of class 1, let D be the Kullback-Leibler
 // divergence of P from q. Of the first k examples in a random order, at least the part P is of

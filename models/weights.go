@@ -15,7 +15,7 @@ type Weightable interface {
 	WithClassWeights(weights []float64) (Model, error)
 }
 
-// The range of class weights.
+// LeastClassWeight and MostClassWeight are the limits of a class weight, see Weightable.
 const (
 	LeastClassWeight = 1e-3
 	MostClassWeight  = 1e3

@@ -16,7 +16,8 @@ import (
 // binSize is the largest number of examples that are added in float32.
 const binSize = 64
 
-// MaxBatch is the largest batch for which rounding is bounded.
+// MaxBatch is the largest number of examples in a batch for which the rounding errors of a sum of
+// gradients are bounded, see Rounding.
 const MaxBatch = 1 << 18
 
 // Rounding bounds, as a fraction of C, by how much more than C the sum of GradSum can move when a

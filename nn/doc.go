@@ -8,19 +8,19 @@
 //
 // Examples are images, or rows of numbers of the same size.
 //
-// Sixteen examples (f32.Lanes) form a block. A map of a block is stored as [channel][y][x][lane],
-// so every kernel does the same to all examples, and examples are reduced as late as possible. A
-// batch is processed in chunks of a few blocks, in order. If the last block is short, it repeats
-// its last example with weight 0.
+// Sixteen examples (f32.Lanes) form a block. The activations of a block are stored as
+// [channel][y][x][lane], where a lane is one example. So every kernel does the same to all examples of
+// a block, and sums over examples are taken as late as possible. A batch is processed in chunks of a
+// few blocks, in order. If the last block is short, it repeats its last example with weight 0.
 //
 // Per-example gradients of a whole network are never stored. A dense layer's gradient is an outer
 // product with the squared norm (‖a‖²+1)‖δ‖², with the layer's input a and the loss's derivative δ
 // by its output (I. Goodfellow, "Efficient Per-Example Gradient Computations", arXiv:1510.01799).
-// Its clipped sum is one matrix product with δ scaled by the clip factors. A convolution's
-// gradients are kept in lanes for one block at a time. Where that would be large, their norms are
-// computed from Gram matrices over positions ("ghost norms": Z. Bu, J. Mao, S. Xu, "Scalable and
-// Efficient Training of Large Convolutional Neural Networks with Differential Privacy",
-// arXiv:2205.10683). Either way there is one forward and one backward pass.
+// Its clipped sum is one matrix product with δ scaled by the clip factors. The gradients of a
+// convolution are stored for one block of examples at a time. Where that would take too much memory,
+// only their norms are computed, from Gram matrices over positions ("ghost norms": Z. Bu, J. Mao, S.
+// Xu, "Scalable and Efficient Training of Large Convolutional Neural Networks with Differential
+// Privacy", arXiv:2205.10683). Either way there is one forward and one backward pass.
 //
 // If the machine has matrix tiles (AMX), they compute the products of large layers from numbers
 // that are split into parts; see Precision and Net.Tiled. The bits of such a network's results

@@ -9,11 +9,13 @@ import (
 	"proactivedp/rng"
 )
 
-// ErrNotFinite reports a gradient that is not finite.
+// ErrNotFinite reports a gradient that contains NaN or an infinity, usually because training has
+// diverged.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
-// Factor returns the factor by which an example's gradient is multiplied in the sum, for the norm
-// of that gradient. ok is false if norm is not a norm (negative, infinite or NaN).
+// Factor returns the number by which an example's gradient of the given norm is multiplied before it is
+// added to the sum, such as the clip factor min{1, C/norm}. The second result is false if norm is
+// negative, infinite or NaN.
 type Factor func(norm float64) (float64, bool)
 
 // GradSum sets sum to Σ_b factor(‖g_b‖)·g_b, where g_b is the gradient of the objective for example

@@ -22,10 +22,10 @@ type Conv struct{ Out, Kernel, Stride, Pad int }
 // Parameters: weights [out][in], then biases [out].
 type Dense struct{ Out int }
 
-// ReLU is max(x, 0).
+// ReLU is the activation max(x, 0), for each number.
 type ReLU struct{}
 
-// Tanh is the hyperbolic tangent.
+// Tanh is the hyperbolic tangent as an activation, for each number.
 type Tanh struct{}
 
 // MaxPool takes the largest value of each 2×2 window. If several are equal, it is the first one.

@@ -12,7 +12,8 @@ import (
 // e^{z_c} − z_y. Its derivative is p − onehot(y), where p is the softmax of z. Both are multiplied by the
 // weight of class y.
 
-// WithClassWeights returns the network with these weights of the loss, one for each class.
+// WithClassWeights returns a network like n that multiplies the loss of each example by the weight of
+// its class.
 func (n *Net) WithClassWeights(weights []float64) *Net {
 	weighted := *n
 	weighted.weights = slices.Clone(weights)

@@ -8,7 +8,8 @@ import (
 	"proactivedp/rng"
 )
 
-// Net is a compiled network. It is immutable and safe for concurrent use.
+// Net is a network that New has compiled from its layers. It has no parameters: methods get them as an
+// argument. It is immutable and safe for concurrent use.
 type Net struct {
 	// values are the activations, from the input to the logits. Those before index flat are maps,
 	// which are passed on within a group of blocks.
@@ -75,7 +76,8 @@ type learner interface {
 	finish(s *Scratch)
 }
 
-// LayerInfo describes a layer, with its cost for one example.
+// LayerInfo describes a layer of a network: its output, the number of its parameters, and what it costs
+// to compute for one example.
 type LayerInfo struct {
 	Layer  Layer
 	Out    Shape
@@ -168,7 +170,7 @@ func (n *Net) newValue(shape Shape) *value {
 // Input returns the shape of one example.
 func (n *Net) Input() Shape { return n.values[0].Shape }
 
-// Classes returns the number of logits.
+// Classes returns the number of logits, one for each class.
 func (n *Net) Classes() int { return n.logits().Size() }
 
 func (n *Net) logits() *value { return n.values[len(n.values)-1] }
@@ -180,7 +182,7 @@ func (n *Net) NumParams() int { return n.params }
 // products. The bits of its results are then those of that class of kernels.
 func (n *Net) Tiled() bool { return n.tiled }
 
-// Layers describes the layers.
+// Layers returns a description of each layer, in order, with the size of its output and its cost.
 func (n *Net) Layers() []LayerInfo { return slices.Clone(n.layers) }
 
 // FLOPs returns the number of floating-point operations for one example in a step of private

@@ -6,8 +6,9 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Precision says from which numbers matrix tiles compute a network's products. It matters only on
-// machines with tiles and for networks that are Tiled.
+// Precision says how exactly matrix tiles (the AMX instructions of some processors) multiply the
+// numbers of a network. It matters only on machines that have them, and for networks that use them
+// (Net.Tiled).
 type Precision string
 
 const (
@@ -20,7 +21,7 @@ const (
 	BF16x3 Precision = "bf16x3"
 )
 
-// WithPrecision returns the network with the given precision of products.
+// WithPrecision returns a network like n whose products matrix tiles compute with the given precision.
 func (n *Net) WithPrecision(p Precision) (*Net, error) {
 	parts := map[Precision]int{Float32: f32.ThreeParts, BF16x3: f32.TwoParts}[p]
 	if parts == 0 {

@@ -133,7 +133,7 @@ func (n *Net) allot() {
 	}
 }
 
-// NewScratch returns working memory.
+// NewScratch returns working memory for one goroutine that calls the network's methods.
 func (n *Net) NewScratch() *Scratch {
 	s := &Scratch{net: n}
 	for _, f := range n.floats {
@@ -151,7 +151,7 @@ func (n *Net) NewScratch() *Scratch {
 	return s
 }
 
-// ScratchBytes returns how many bytes a scratch holds after a batch of this size, without the
+// ScratchBytes returns how many bytes of memory a Scratch needs for batches of this size, without the
 // memory of f32.Product.
 func (n *Net) ScratchBytes(batch int) int64 {
 	blocks, words := n.blocks(batch), 0

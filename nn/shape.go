@@ -6,10 +6,11 @@ import (
 	"proactivedp/internal/f32"
 )
 
-// Shape is the size of one example's activation. A vector of n features has the shape n×1×1.
+// Shape is the size of one example at the input or output of a layer, as channels × height × width. A
+// vector of n features has the shape n×1×1.
 type Shape struct{ Channels, Height, Width int }
 
-// Size returns the number of floats.
+// Size returns the number of values in an example of this shape: Channels·Height·Width.
 func (s Shape) Size() int { return s.Channels * s.Height * s.Width }
 
 // String returns text such as 6×28×28, or 120 for a vector.

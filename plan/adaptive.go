@@ -23,8 +23,9 @@ type FilterUse struct {
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside is the ε of Theorem simpleF, for comparison with the filter's. It holds only for
-// rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
+// ClosedFormBeside has the ε by the paper's Theorem simpleF, to compare it with the ε of the filter.
+// The theorem's ε holds only for rounds that were fixed beforehand. A field is nil if the theorem gives
+// no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // of the past rounds
 	All  *float64 `json:"all"`  // of the past rounds and the next leg
@@ -129,8 +130,8 @@ func (p *Next) alreadySpent() string {
 // percent formats a fraction of a filter as a percentage, rounded up.
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
-// History returns the past rounds, the next leg and the filter. It must be saved before the leg runs.
-// p.Run must not be nil.
+// History returns the past rounds together with the next leg and the filter. The caller must save it
+// before the leg runs, so that no later plan forgets the leg. p.Run must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {

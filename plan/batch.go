@@ -18,11 +18,12 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the size of a parameter in an update, which is a float32.
+// BytesPerParameter is the number of bytes that an update has for each parameter of the model: a
+// float32.
 const BytesPerParameter = 4
 
-// Batch is a batch size, with the least noise within the budget, and with the amounts of
-// computation and communication.
+// Batch describes training with one batch size: the least noise within the budget, how much of the
+// signal of full batches is left, and the amounts of computation and communication.
 type Batch struct {
 	SampleSize int `json:"sample_size"`       // s, the mean if θ > 1
 	Batches    int `json:"batches,omitempty"` // t = ⌈N/s⌉ by allocation
@@ -151,7 +152,7 @@ func (p *Plan) Recommend(ctx context.Context) error {
 	return nil
 }
 
-// MaxSizes is how many batch sizes Compare takes.
+// MaxSizes is the largest number of batch sizes that Compare accepts.
 const MaxSizes = 100
 
 // ValidateSizes returns an error for every problem of the request r and of the batch sizes that
@@ -175,9 +176,10 @@ func (r Request) ValidateSizes(sizes []int) error {
 	return errs.join()
 }
 
-// Compare returns the least noise of each batch size for r, which has ε, epochs or rounds,
-// and neither σ nor a size. It also returns the plan of one of them: the least that keeps
-// 80 % of the full-batch signal, or, if none does, that with the most signal.
+// Compare returns the least noise multiplier within the budget for each of the batch sizes. r must have
+// ε and either epochs or rounds, but neither σ nor a batch size. Compare also returns the plan for one
+// of the sizes: the smallest that keeps 80 % of the signal of full batches (see Batch), or, if none
+// does, the one with the most signal.
 func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
 	if err := r.ValidateSizes(sizes); err != nil {
 		return nil, nil, err

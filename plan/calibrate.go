@@ -109,7 +109,8 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is a sequence of equal rounds that meets a Target.
+// Calibration is the result of Calibrate: equal rounds that cost at most the ε of a Target, with the
+// number that was solved for.
 //
 // A Calibration is made by Calibrate. On any other Calibration, methods return an error, or may panic
 // if they return no error.
@@ -187,7 +188,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	}, nil
 }
 
-// Event returns the calibrated rounds.
+// Event returns the calibrated rounds as accountants count them.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
 		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}
@@ -197,7 +198,7 @@ func (c *Calibration) Event() dp.Event {
 	return e
 }
 
-// Bound returns the accountant's bound for the calibrated rounds.
+// Bound returns the accountant's bound on the ε of the calibrated rounds.
 func (c *Calibration) Bound() dp.Bound {
 	return dp.Bound{
 		EpsilonLower: c.EpsilonLower, Epsilon: c.Epsilon, EpsilonUpper: c.EpsilonUpper,

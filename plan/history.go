@@ -21,7 +21,8 @@ import (
 	"proactivedp/rng"
 )
 
-// History has the releases so far that used a record, and the filter that limits further releases.
+// History has everything that was released so far about a record, as events, and the filter that limits
+// further releases.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.

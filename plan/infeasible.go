@@ -26,7 +26,8 @@ func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without its first words.
+// Reason returns the text of Error without the words that say that it is infeasible: what the safest
+// value costs, and what would help.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
@@ -44,7 +45,7 @@ type Remedy struct {
 	Text   string  `json:"text"`             // description of the change
 }
 
-// Remedies are alternatives. Any one of them is enough.
+// Remedies lists changes that make a request feasible. Any one of them is enough.
 type Remedies []Remedy
 
 func (rs Remedies) texts() []string {

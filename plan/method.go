@@ -14,8 +14,8 @@ import (
 // Method says by which theorem or accountant the cost of a plan is computed.
 type Method string
 
-// The methods. Printed and Paper exist to compare with the paper. Their ε may be below the true
-// one: it is of kind dp.Approximation, and its upper bound is +Inf.
+// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below
+// the true one: it is of kind dp.Approximation, and its upper bound is +Inf.
 //
 // RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the largest
 // size ⌊θs⌋, which is on the safe side.
@@ -27,7 +27,7 @@ const (
 	PLD        Method = "pld"                 // certified interval from privacy loss distributions
 )
 
-// ParseMethod turns a name into a Method.
+// ParseMethod returns the Method with the given name. The error lists all names.
 func ParseMethod(name string) (Method, error) {
 	switch m := Method(name); m {
 	case ClosedForm, Printed, Paper, RDP, PLD:
@@ -164,8 +164,9 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 	}
 }
 
-// Accuracy is the relative width of the intervals of pld in a plan. Coarse is the width with which its
-// search starts. A calibration with the same two finds the same numbers.
+// Accuracy is the relative width of the certified intervals of ε by which plans are made (see
+// pld.Accountant), and Coarse the width with which the search for a plan begins. Calibrate finds the
+// same numbers if its two accountants have these widths.
 const Accuracy, Coarse = 1e-4, 3e-2
 
 // Accountant returns the accountant of the method. For Printed and Paper, which have none, it returns

@@ -103,8 +103,8 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	return e, errors.Join(append(errs, e.Validate())...)
 }
 
-// Complete returns e with the given sampling and adjacency where they are missing. An empty adjacency
-// stands for the usual one of the sampling.
+// Complete returns e with the given sampling and adjacency if e has no sampling or adjacency. If
+// adjacency is "", Complete uses the usual one of the sampling, see dp.NaturalAdjacency.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

@@ -1,11 +1,11 @@
-// Package plan is the DP calculator. It turns a privacy budget into the rounds, sample sizes and noise
-// of a client before training starts.
+// Package plan turns a privacy budget into the number of rounds, the batch size and the noise of a
+// client before training starts. (It is the paper's "DP calculator".)
 //
 // A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
-// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. Its
-// default [Method] is the tight accountant pld; [ClosedForm] is Theorem simpleF, solved exactly and with
-// the corrected γ (see package closedform). Without a batch size it recommends one, see
-// [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
+// turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By
+// default, the tight accountant of package dp/pld computes ε; the [Method] [ClosedForm] uses the
+// paper's Theorem simpleF instead (see package dp/closedform). Without a batch size it recommends one,
+// see [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
 // [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
 // plans further rounds after rounds that already ran.
 package plan
@@ -121,16 +121,16 @@ type Plan struct {
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem is the answer of Theorem simpleF, for comparison with a plan by another method. A field
-// is nil if the theorem does not cover the question.
+// Theorem is what the paper's Theorem simpleF would allow for the same budget, to compare it with a
+// plan by another method. A field is nil if the theorem does not cover the question.
 type Theorem struct {
 	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
 	Epsilon *float64 `json:"epsilon_upper,omitempty"` // its ε for the plan's run, if only σ was given
 }
 
-// Run is the actual run: an integer number of rounds of an integer size, see [Rounds]. By allocation, the mean
-// size is N/t, and s is at least that.
+// Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T
+// follows from the epochs. By random allocation the mean batch size is N/t, and s is at least that.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋

@@ -46,12 +46,12 @@ func (r *rangeErrors) delta(delta float64, n int) {
 	}
 }
 
-// CheckEpsilon reports an ε that is not in [1e-8, 1e4].
+// CheckEpsilon returns an error if ε is not in [1e-8, 1e4].
 func CheckEpsilon(epsilon float64) error {
 	return dp.CheckRange("epsilon", epsilon, minEpsilon, maxEpsilon)
 }
 
-// CheckBudget reports a filter's ε that is not in [1e-8, 1e4].
+// CheckBudget returns an error if ε, the budget of a filter, is not in [1e-8, 1e4].
 func CheckBudget(epsilon float64) error {
 	return dp.CheckRange("budget", epsilon, minEpsilon, maxEpsilon)
 }

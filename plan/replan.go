@@ -15,8 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest asks for the next leg: further rounds of a training some of whose rounds already ran. See
-// the paper's appendix "DP Calculator", the steps for j > 0.
+// NextRequest is what Replan is asked for: the next leg, which means further rounds of a training some
+// of whose rounds already ran. The paper plans it in its appendix "DP Calculator", in the steps for j >
+// 0.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -140,8 +141,9 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg. Every ε counts all rounds, past and next, of all clients that hold a record,
-// except for the ε that are said to be those of the past.
+// Next is the plan of a next leg: further rounds of a training some of whose rounds already ran. Unless
+// a field says that it is about the past only, every ε counts all rounds, past and next, of all clients
+// that hold a record.
 //
 // A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no
 // error.
@@ -207,7 +209,8 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is a possible sample size of the next leg.
+// Choice is a possible sample size of the next leg (the further rounds that Replan plans), with the ε
+// that it would cost.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
@@ -217,10 +220,12 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan returns the next leg for r, with the largest sample size within ε_target, which means the
+// Replan plans the next leg for r: further rounds of a training some of whose rounds already ran. It
+// chooses the largest sample size s_j with which all rounds stay within ε_target, which means the
 // fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
-// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: θ²s̄ =
-// s_max²/s̄ grows where s_j is small compared with the past's sizes.
+// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: it
+// grows with θ²s̄ = s_max²/s̄, and this number is large if s_j is small compared with earlier sample
+// sizes.
 //
 // Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
 // answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is
@@ -282,8 +287,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns the rounds of the next leg that use a record, of all clients that hold it. p.Run must
-// not be nil.
+// Event returns the rounds of the next leg that a record pays for, as accountants count them: those of
+// all clients that hold it. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

@@ -10,8 +10,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Request has the numbers of a plan that are given. A zero value means that a field is not given. One or two of
-// epochs, sample size and rounds (k = sT/N) must be given, and one or two of σ and ε:
+// Request says which numbers of a plan are given; Solve finds the others. The zero value of a field
+// means that it is not given. One or two of epochs, sample size and rounds (k = sT/N) must be given,
+// and one or two of σ and ε:
 //
 //	given              solved for
 //	k and ε            the recommended s and the least σ for it, see [Plan.Recommend];

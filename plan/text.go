@@ -103,7 +103,8 @@ func third(n int) string {
 	return ""
 }
 
-// Certified returns the bound of the tight accountant for the run under the plan's adjacency, or nil.
+// Certified returns the bound on ε that the tight accountant computed for the plan's run under its
+// adjacency, or nil if Plan.Tighten was not called or gave no answer.
 func (p *Plan) Certified() *dp.Bound {
 	if p.Tight == nil {
 		return nil

@@ -16,8 +16,9 @@ type Tight struct {
 	ReplaceOne  Allowed `json:"replace_one"`
 }
 
-// Allowed is the answer of a tight accountant under one adjacency. A field is nil if there is no answer
-// or no such run. Reason says why the accountant gives no answer.
+// Allowed says what a tight accountant allows instead of a plan, under one adjacency: the ε of the
+// plan's run, a larger sample, and less noise. A field is nil if there is no answer or no such run.
+// Reason says why the accountant gives no answer.
 type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
@@ -31,7 +32,8 @@ type Allowed struct {
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that is within the plan's budget by a tight accountant.
+// Setting is a run that differs from the plan in one number and is still within the plan's budget, as a
+// tight accountant computes it.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // the mean if θ > 1
@@ -40,10 +42,11 @@ type Setting struct {
 	EpsilonUpper float64 `json:"epsilon_upper"`
 }
 
-// Tighten sets p.Tight by acc, for the plan's N, k, ε, δ and θ. If θ > 1, every round counts at the
-// largest size. Tighten does nothing if there is nothing to account for: no ε, or less than one
-// gradient computation. It also does nothing for allocation and for persons: their plans are by pld, and
-// no adjacency but their own is covered.
+// Tighten computes what the accountant acc would allow for the plan's budget, records and epochs, and
+// stores it in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had the largest size.
+// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation.
+// It also does nothing for random allocation and for persons: their plans are by pld, which covers no
+// other adjacency.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

@@ -22,7 +22,7 @@ type Head struct {
 	Features string `json:"features,omitempty"` // see train.Spec.FeatureMap
 }
 
-// String returns the head as words.
+// String describes the model and its features in words.
 func (h Head) String() string {
 	if h.Features == "" {
 		return h.Model
@@ -36,9 +36,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Heads returns the heads from which base's is chosen, the most likely one first. They are for images.
-// base has the usual model of its data set, and model and features say which of the two the user has
-// given. If nothing is open, the only head is that of base.
+// Heads returns the models and features for images from which Compare chooses, the most likely choice
+// first. base has the usual model of the data set d. model and features say whether the user has chosen
+// the model or the features; what the user has chosen is in base and stays. If both are chosen, the
+// only head is that of base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -56,7 +57,7 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	return []Head{{train.Softmax, scatter.Name}, given}
 }
 
-// Compared is a head and the accuracy that proxies predict for it.
+// Compared is a Head (a model with its features) and the accuracy that proxies predict for it.
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
@@ -75,10 +76,10 @@ const (
 // train.Prepared.Work. It bounds the time of a comparison to a few minutes.
 const mostCompared = 3e12
 
-// Compare returns the heads with the accuracy of their best proxies, the best first. A head that takes
-// too much work or cannot be trained is last, and says why. If only one is left, it is not tried and has
-// no accuracy. If none is left, that is an error. The expected time is written to the progress of the
-// options, and does not affect the result.
+// Compare returns the heads (models with their features) with the accuracy of their best proxies, the
+// best first. Heads that take too much work or cannot be trained are last, with the reason. If only one
+// head can be compared, it is not tried and has no accuracy. It is an error if no head can be used. The
+// expected time is written to the progress of the options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -215,7 +216,8 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence says that a head is chosen by the committed results and not by proxies.
+// ByEvidence returns a sentence which says that the head was chosen because of published results (the
+// folder results of this repository) and not by proxies.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {
 		return fmt.Sprintf("the model is %v: with these features, softmax regression is %s", h, evidence)
@@ -223,7 +225,8 @@ func (h Head) ByEvidence() string {
 	return fmt.Sprintf("the model is %v, %s", h, evidence)
 }
 
-// ComparedText says which head was chosen, and why. metric is the metric of the accuracies, see train.Spec.Metric.
+// ComparedText returns a text that says which model and features were chosen, and why. compared is the
+// result of Compare, and metric the metric of its accuracies, see train.Spec.Metric.
 func ComparedText(metric string, compared []Compared) string {
 	best := compared[0]
 	var parts []string

@@ -28,7 +28,7 @@ const (
 // selection makes 10 trials on average, with a geometric distribution.
 var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 
-// PrivateProbe is the cost of private probing to a record.
+// PrivateProbe says how private probing chose the setting, and what it costs a record.
 type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // their actual number is not released

@@ -11,7 +11,7 @@ import (
 // Probing says which data the proxies use, and therefore what a proposal reveals.
 type Probing string
 
-// The kinds of probing.
+// These are the kinds of probing.
 const (
 	// Own uses the data itself, almost without noise. The data must be public.
 	Own Probing = "own"

@@ -27,7 +27,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request asks for proposals.
+// Request is what Propose is asked for: a budget or a target accuracy, what all settings have in
+// common, and how many to try.
 type Request struct {
 	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
 	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
@@ -46,15 +47,15 @@ type Request struct {
 	Count  int   `json:"count"` // largest number of proposals, in [1, 100]
 }
 
-// The ranges of a Request. Fewer than MinSeeds seeds show no spread. Above MaxEpsilon a guarantee means
-// little.
+// These are the limits of Request.Epsilon and Request.Seeds. With fewer than MinSeeds seeds, the spread
+// of accuracies cannot be estimated. Above MaxEpsilon a guarantee means little.
 const (
 	MinEpsilon, MaxEpsilon = 1e-4, 64
 	MinSeeds, MaxSeeds     = 3, 100
 	maxCount               = 100
 )
 
-// DefaultRequest asks for the best settings of base at ε.
+// DefaultRequest returns a request for the most accurate settings within ε that have base in common.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {

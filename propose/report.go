@@ -31,7 +31,8 @@ func (p Prediction) interval() string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting with its prediction, guarantees and costs.
+// Proposal is a setting for training, with its predicted accuracy, its certified ε, and how much work
+// it is.
 type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training
@@ -47,7 +48,7 @@ type Proposal struct {
 	Seconds   float64       `json:"seconds"`           // estimated time of the training loop on this machine
 }
 
-// Probe describes the data and the number of the proxies.
+// Probe describes the proxies of a report: which data they trained on, and how many there were.
 type Probe struct {
 	Kind       Probing `json:"kind"`
 	Data       string  `json:"data"`
@@ -62,7 +63,8 @@ type Probe struct {
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
-// Report holds the proposals.
+// Report is the result of Propose: the proposed settings, what other budgets would give, and how the
+// accuracies were predicted.
 type Report struct {
 	Data          string  `json:"data"`
 	Model         string  `json:"model"`

@@ -10,7 +10,8 @@ import (
 	"proactivedp/train"
 )
 
-// Grid lists values. Every combination of them is a setting.
+// Grid lists values for each part of a setting. Every combination of these values is one setting that a
+// Study can try.
 type Grid struct {
 	Rounds    []int     `json:"rounds"` // of all clients together
 	Noise     []float64 `json:"noise"`  // approximate noise multipliers
@@ -35,8 +36,8 @@ func (g Grid) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Study gives access to parts of the search behind [Propose], to compare predictions with whole
-// trainings. Make one with [NewStudy].
+// Study compares predicted accuracies with those of whole trainings. It gives access to parts of the
+// search behind [Propose]. Make one with [NewStudy].
 type Study struct{ s *searcher }
 
 // errNoStudy is the error for a Study that NewStudy did not make.
@@ -87,7 +88,8 @@ func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.S
 	return all, nil
 }
 
-// Predicted is a setting with the accuracy that its proxies predict.
+// Predicted is a setting, the accuracy that its proxies predict, and how much smaller these proxies
+// are.
 type Predicted struct {
 	Setting train.Spec
 	Prediction
@@ -121,6 +123,7 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the whole training of a setting, with the matched seed of the given number. It is
-// judged like its proxies, by training rows that it holds out. t must be made by [NewStudy].
+// HeldOut returns the spec of a full training of a setting, to compare with its proxies. seed is the
+// number of the seed: proxies with that number train on the same rows. Like them, the training is
+// judged by training rows that it holds out. t must be made by [NewStudy].
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

@@ -70,7 +70,7 @@ type TrainerProposal struct {
 	Certified dp.Bound  `json:"certified"`
 }
 
-// TrainerReport holds the proposals for a trainer.
+// TrainerReport is the result of ForTrainer: the proposed settings for the user's own training script.
 type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first

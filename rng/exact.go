@@ -10,7 +10,7 @@ import (
 // Digits of x are drawn only when they are needed. Every decision compares integers, so nothing is
 // approximated.
 
-// MaxExactScale is the largest scale of FloorNormals.
+// MaxExactScale is the largest scale that Stream.FloorNormals accepts.
 const MaxExactScale = 1 << 48
 
 // FloorNormals sets every element of dst to ⌊scale·X⌋ with independent standard normal X. The

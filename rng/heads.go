@@ -1,9 +1,9 @@
 package rng
 
-// Heads holds the first bits (the head) of the streams of several consecutive rounds. It is for
-// callers that go from round to round and use few bits in each: generating the heads of 8 rounds
-// together costs about as much as generating one. The zero value is ready to use, and nil keeps
-// nothing. It is not safe for concurrent use.
+// Heads is a cache of the first bits (the head) of the streams of several consecutive rounds. It speeds
+// up callers that go from round to round and use few bits in each: generating the heads of 8 rounds
+// together costs about as much as generating one. The zero value is an empty cache, and a nil *Heads
+// caches nothing. It is not safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -29,8 +29,8 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads holds the Heads of many clients, indexed by client. A nil ManyHeads stores nothing;
-// streams then generate their own bits.
+// ManyHeads is a cache of the first bits of streams, with a Heads for each client, indexed by client. A
+// nil ManyHeads caches nothing; the streams are the same, but are generated one by one.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the
@@ -47,7 +47,7 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the heads of a client, for use with Reseed.
+// Of returns the cache of one client. Its method Reseed moves a stream and uses the cached bits.
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {
 		return nil

@@ -72,7 +72,7 @@ func (r *Root) Salted(salt []byte) *Root {
 	return newRoot(key, key, Name{Root: r.name.Root}).ForRun(r.name.Run)
 }
 
-// Known reports whether n names a root.
+// Known reports whether n names a root, that is, whether it is not the zero Name.
 func (n Name) Known() bool { return n.Root != "" }
 
 // Simulated reports whether n names a numbered seed. The name then reveals the noise.
@@ -85,7 +85,8 @@ func (n Name) Seed() (uint64, bool) {
 	return seed, ok && err == nil
 }
 
-// Next returns the name of the next run. ok is false if n is the last run of its root.
+// Next returns the name of the run after n of the same root. The second result is false if n is the
+// last possible run, 2^64 − 1.
 func (n Name) Next() (Name, bool) { return Name{n.Root, n.Run + 1}, n.Run < math.MaxUint64 }
 
 // String returns the name as text, such as "seed 1, run 0".

@@ -168,8 +168,9 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	}
 }
 
-// AppendPlaces appends to dst, in increasing order, integers in [0, n) that are separated by gaps
-// of ⌊gap·E⌋ other integers. Each gap has an independent exponential number E of mean 1.
+// AppendPlaces appends to dst random integers in [0, n), in increasing order. Between two of them, and
+// before the first, ⌊gap·E⌋ integers are left out, where E is a new exponential random number of mean 1
+// each time. So each integer is taken independently with the same probability, 1 − exp(−1/gap).
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

@@ -35,7 +35,7 @@ import (
 // may be added but never changed.
 type Purpose uint8
 
-// The purposes in use.
+// These are the purposes. Equal numbers would give equal bits, so each purpose has its own.
 const (
 	Sampling     Purpose = 1 // which records a round uses
 	Noise        Purpose = 2 // the Gaussian noise of a round
@@ -76,7 +76,7 @@ func New(seed uint64) *Root {
 	return newRoot(origin, origin, Name{Root: seedName(seed)})
 }
 
-// Limits of a secret, in bytes.
+// MinSecret and MaxSecret limit the length of a secret for NewFromSecret, in bytes.
 const (
 	MinSecret = 32
 	MaxSecret = 1 << 10
@@ -136,7 +136,7 @@ func newRoot(origin, key [32]byte, name Name) *Root {
 	return r
 }
 
-// ErrNoKey is the error for a nil root or the zero Root.
+// ErrNoKey is the error for a nil Root or the zero Root, from which nothing can be drawn.
 var ErrNoKey = errors.New("the root has no key: make it with New, NewFromSecret or NewFromOS")
 
 // Check returns ErrNoKey if r is nil or has no key.
@@ -190,7 +190,8 @@ func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	s.pos, s.have = 0, 0
 }
 
-// Stream returns a new stream at (p, client, round).
+// Stream returns a new stream of random bits for the purpose p, the client and the round. The same
+// arguments always give the same bits.
 func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	s := new(Stream)
 	r.Reseed(s, p, client, round)
@@ -207,7 +208,8 @@ func (s *Stream) Peek(size, want int) []byte {
 	return s.buf[s.pos:s.have]
 }
 
-// Skip removes the next n bytes, which Peek must have returned. n must be a whole number of draws.
+// Skip removes the next n bytes of the stream, which Peek must have returned. The bytes must be those
+// of complete draws, so that the next draw begins at the same bits as without Peek.
 func (s *Stream) Skip(n int) { s.pos += n }
 
 // refill makes the next n bytes available, and about want ≥ n bytes if possible. The amount never
@@ -291,7 +293,7 @@ func (s *Stream) IntN(n int) int {
 	return int(hi)
 }
 
-// Shuffle permutes a uniformly in place (Fisher and Yates).
+// Shuffle puts the elements of a into a uniformly random order (Fisher and Yates).
 func Shuffle[T any](s *Stream, a []T) {
 	for i := len(a) - 1; i > 0; i-- {
 		j := s.IntN(i + 1)

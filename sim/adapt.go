@@ -11,11 +11,12 @@ import (
 // so far. The result is at least 1 and at most the number of the client's records. If Adapt is 0,
 // clients use the sizes of the mechanism.
 //
-// T, the step sizes η̄_i and Υ are still those of the nominal sizes. The sample, the noise and the
-// ledger use the size that was really drawn. That size depends on times and not on records.
+// The number of rounds T, the step sizes η̄_i and the permissible delay Υ do not change: they follow
+// from the nominal sizes s_i. The sample and the ledger use the adapted size, which depends on times
+// and not on records.
 type Adapt float64
 
-// MaxAdapt is the largest Adapt.
+// MaxAdapt is the largest factor that Adapt may be.
 const MaxAdapt = 1000
 
 // Validate returns an error if a is neither 0 nor in (1, MaxAdapt].

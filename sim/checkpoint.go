@@ -23,7 +23,7 @@ var checkpointFormat = sealed.Format{
 	Version: 1,
 }
 
-// MinKey is the length of the shortest key of a checkpoint, in bytes.
+// MinKey is the least number of bytes that the key of a checkpoint must have.
 const MinKey = sealed.MinKey
 
 var (
@@ -64,7 +64,7 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 	return nil
 }
 
-// Checkpoint is the state of a run that WriteCheckpoint wrote.
+// Checkpoint is a saved state of a run on the virtual clock, as Virtual.WriteCheckpoint wrote it.
 //
 // Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
 // error or, if they return none, may panic.

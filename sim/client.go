@@ -109,7 +109,8 @@ func (s *clientState) w() []float32 {
 // Done reports whether the client has finished its T rounds.
 func (c *Client) Done() bool { return c.state.i == c.rounds }
 
-// CanBegin reports whether Υ(k, i) lets the client start its next round now.
+// CanBegin reports whether the permissible delay lets the client start its next round i now, with the
+// newest broadcast v̂_k that it has.
 func (c *Client) CanBegin() bool {
 	return !c.state.busy && !c.Done() && c.delay.Permits(c.state.k, c.state.i)
 }
@@ -179,12 +180,14 @@ func (c *Client) Compute(u []float32, ws *Workspace) error {
 	return nil
 }
 
-// Substitute computes what a client sends in its current round, instead of
-// Client.Release. It sets u. It may read the client, but not change it.
+// Substitute is a function that is called instead of Client.Release to compute what a client sends in
+// its current round. It writes the result to u, of the model's length. It may read the client, but not
+// change it.
 type Substitute func(c *Client, u []float32, ws *Workspace) error
 
-// Release sets u to what the mechanism prescribes: the sum of a sample's clipped
-// gradients, plus noise.
+// Release sets u, of the model's length, to what the mechanism prescribes for the current round: the
+// sum of the clipped gradients of a random sample, plus noise. Compute calls it, unless
+// Config.Substitute replaces it.
 func (c *Client) Release(u []float32, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -208,10 +211,11 @@ func (c *Client) ID() int { return c.id }
 // Round returns the number i of the current round, or T after the last.
 func (c *Client) Round() int { return c.state.i }
 
-// Size returns the expected sample size of the newest round that began.
+// Size returns the expected sample size (batch size) of the newest round that the client began.
 func (c *Client) Size() int { return c.state.size }
 
-// Took records how long the client's newest finished round took.
+// Took records how long the client's newest finished round took. A client that adapts its sample sizes
+// (Adapt) computes its speed from that.
 func (c *Client) Took(t Time) {
 	c.state.pace.gradients += c.state.size
 	c.state.pace.spent += t
@@ -221,15 +225,16 @@ func (c *Client) Took(t Time) {
 // up.
 func (c *Client) InRound() bool { return c.state.busy }
 
-// Newest returns the k of the newest broadcast received. At the start it is 0, for the default
-// model.
+// Newest returns the number k of the newest broadcast that the client has received. At the start it is
+// 0, the number of the initial model.
 func (c *Client) Newest() int { return c.state.k }
 
-// Lag returns i − k as it was at the beginning of the newest round.
+// Lag returns the lag i − k of the newest round i, where v̂_k was the newest broadcast that the client
+// had when it began the round.
 func (c *Client) Lag() int { return c.state.lag }
 
-// Ledger returns a copy of the client's ledger. It has the finished rounds and the name of their
-// noise.
+// Ledger returns a copy of the client's ledger: the sampling and noise of all its finished rounds, as
+// accountants count them, and the name of the root that their noise comes from.
 func (c *Client) Ledger() dp.Ledger { return c.state.ledger.Named(c.noise()) }
 
 // noise returns the name of the noise in the client's rounds.
@@ -250,7 +255,8 @@ func (c *Client) Sample(ws *Workspace) data.Batch {
 	return c.rows.Batch(ws.rows)
 }
 
-// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at ŵ.
+// GradSum sets sum, of the model's length, to the sum of the batch's clipped gradients at the client's
+// parameters ŵ. It adds no noise.
 func (c *Client) GradSum(sum []float64, batch data.Batch, ws *Workspace) error {
 	if err := c.made(); err != nil {
 		return err
@@ -267,7 +273,7 @@ func (c *Client) draw(ws *Workspace) {
 	}
 }
 
-// AddNoise sets u to the sum, of the same length, plus the current round's noise.
+// AddNoise sets u to sum plus the noise of the current round. Both have the model's length.
 func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.root.Reseed(&ws.noise, rng.Noise, uint32(c.id), c.state.i)
 	c.mech.AddNoise(u, sum, &ws.noise)

@@ -59,7 +59,8 @@ type Perf struct {
 // example, for each parameter used.
 const paramFLOPs = 6
 
-// DefaultMinWork is about 100 µs of work if the model has no method FLOPs.
+// DefaultMinWork is the default of Perf.MinWork. If the model has no method FLOPs, a round of that many
+// operations takes about 100 µs.
 const DefaultMinWork = paramFLOPs << 17
 
 // FLOPs returns the floating-point operations of one example's clipped gradient. If the model has no
@@ -77,7 +78,7 @@ func (c *Config) work() float64 {
 	return c.FLOPs() * float64(run.Computed) / float64(run.Rounds)
 }
 
-// Computing returns how many rounds Virtual computes at the same time.
+// Computing returns how many clients' rounds Virtual computes in parallel with the settings p.
 func (c *Config) Computing(p Perf) int {
 	least := p.MinWork
 	if least == 0 {
@@ -92,7 +93,8 @@ func (c *Config) Computing(p Perf) int {
 // Clients returns the number of clients n.
 func (c *Config) Clients() int { return len(c.Rows) }
 
-// Run returns the rounds of a client: T, K′ and the part of K that is left over.
+// Run returns the number of rounds T of each client, the gradients that these rounds compute (K′), and
+// the rest of K, which is too small for another round.
 func (c *Config) Run() dp.Run { return dp.Cut(c.Mechanism.Sizes, c.GradComps) }
 
 func (c *Config) frame() frame {
@@ -107,20 +109,22 @@ func (c *Config) LargestSample() int {
 	return c.Adapt.largest(c.Run().Max, c.Mechanism.DatasetSize)
 }
 
-// These are the limits of a run. MaxClientParams bounds parameters × clients. A run has several
-// vectors of that size, see Vectors.
+// These are the limits of a run: the largest number of clients, and the largest product of the number
+// of clients and the number of parameters. Config.Vectors estimates the memory of a run.
 const (
 	MaxClients      = data.MaxParts
 	MaxClientParams = 1 << 30
 )
 
-// InitStream returns the stream that draws the default global model v̂_0.
+// InitStream returns the random stream from which the model's default parameters, the global model
+// v̂_0, are drawn.
 func (c *Config) InitStream() *rng.Stream { return c.Roots.Run.Stream(rng.Init, 0, 0) }
 
-// Observer is called with every broadcast.
+// Observer is a function that a runner calls with every broadcast of the server.
 type Observer func(Broadcast)
 
-// Broadcast is v̂_k as the server sends it.
+// Broadcast is a message of the server to its clients: the global model v̂_k, which has the updates of
+// all rounds below k of all clients.
 type Broadcast struct {
 	K         int
 	GradComps int       // gradients of each client that v̂_k has at least, by the nominal sizes
@@ -143,8 +147,8 @@ type Result struct {
 	Busy, Absent []Time
 }
 
-// ParamsSHA256 returns the SHA-256, in hexadecimal, of the parameters'
-// little-endian float32 bits.
+// ParamsSHA256 returns the SHA-256 of the final parameters, in hexadecimal. It is computed over their
+// bits as little-endian float32. Two runs with the same digest have computed the same model.
 func (r *Result) ParamsSHA256() string {
 	h := sha256.New()
 	buf := make([]byte, 0, 4*len(r.Params))

@@ -18,9 +18,10 @@ type Delay interface {
 	String() string
 }
 
-// Dependent is a Delay that depends on the client or on the nominal sample sizes. For returns the Υ
-// of one client. before[i] is Σ_{j<i} s_j; For may keep before but must not change it. Its method
-// Permits returns true only if Υ(k, i) is true for every client and all sizes.
+// Dependent is a Delay that differs between clients or depends on the nominal sample sizes s_j. For
+// returns the delay of one client. before[i] is the expected number of gradients before round i,
+// Σ_{j<i} s_j. For may keep before, but must not change it. The method Permits of a Dependent returns
+// true only if Υ(k, i) is true for every client and all sizes.
 type Dependent interface {
 	Delay
 	For(client int, before []int) Delay
@@ -34,16 +35,17 @@ func permitted(d Delay, client int, before []int) Delay {
 	return d
 }
 
-// AtMost lets a client run at most τ ≥ 0 rounds ahead: Υ(k, i) ⇔ k ≥ i − τ. 0 is synchronous
-// training. The paper uses 1.
+// AtMost lets a client run at most τ ≥ 0 rounds ahead of the newest global model v̂_k that it has: it
+// may compute round i if k ≥ i − τ. 0 is synchronous training. The paper uses 1.
 type AtMost int
 
-// Permits reports k ≥ i − τ.
+// Permits reports whether k ≥ i − τ.
 func (tau AtMost) Permits(k, i int) bool { return k >= i-int(tau) }
 
 func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 
-// Unlimited is Υ ≡ true.
+// Unlimited lets a client compute every round at once, whatever broadcast it has: Υ(k, i) is always
+// true.
 type Unlimited struct{}
 
 // Permits reports true.
@@ -65,7 +67,7 @@ func (taus ByClient) String() string { return "clients:" + joined(taus) }
 // ByRound is AtMost with a separate τ ≥ 0 for each round i. The last one repeats.
 type ByRound []int
 
-// Permits reports k ≥ i − τ_i.
+// Permits reports whether k ≥ i − τ_i, where τ_i is the τ of round i.
 func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)-1)] }
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
@@ -84,7 +86,8 @@ type SquareRoot struct{}
 // Permits reports k ≥ i.
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay for these sample sizes.
+// For returns the delay for the sample sizes whose sums are before: before[i] is Σ_{j<i} s_j. All
+// clients have the same.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }

@@ -25,7 +25,7 @@ type Faults struct {
 	Leaves     int // how often a client leaves; it returns at any later time
 }
 
-// Explored counts the states and moves of an exploration.
+// Explored is the result of an exploration: how many states and moves there are.
 type Explored struct {
 	States      int // distinct states, apart from times, the order of the queue and the clients' numbers
 	Transitions int // moves from one state to the next

@@ -9,7 +9,7 @@ import (
 // Invariant is a promise of the protocol that must hold in every state.
 type Invariant string
 
-// The invariants.
+// These are the invariants that an exploration checks in every state.
 const (
 	InvariantOnce        Invariant = "each update is applied exactly once"
 	InvariantComplete    Invariant = "v̂_k holds every update of rounds below k"
@@ -27,7 +27,7 @@ const (
 	InvariantTermination Invariant = "every run ends"
 )
 
-// Violation reports an invariant that does not hold.
+// Violation is the error if a state of a run breaks an invariant of the protocol.
 type Violation struct {
 	Invariant Invariant
 	Detail    string

@@ -79,7 +79,8 @@ func (c *Config) newSchedule() *schedule {
 	return newSchedule(c.Mechanism.Sizes, c.Run().Rounds, c.Steps)
 }
 
-// InitialModel returns a new v̂_0. If the configuration does not have one, it draws the default model.
+// InitialModel returns a copy of the initial global model v̂_0. If Initial is nil, it draws the model's
+// default parameters from InitStream.
 func (c *Config) InitialModel() []float32 {
 	if c.Initial != nil {
 		return slices.Clone(c.Initial)

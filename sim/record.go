@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// HappeningKind is the kind of a Happening.
+// HappeningKind says what happened on the virtual clock.
 type HappeningKind uint8
 
 // These are the kinds of events.
@@ -38,10 +38,10 @@ func (k HappeningKind) String() string {
 	return fmt.Sprintf("HappeningKind(%d)", uint8(k))
 }
 
-// AllClients is the Client of a Happening that concerns all clients.
+// AllClients is the value of Happening.Client if an event concerns all clients.
 const AllClients = -1
 
-// Happening is one thing that happened on the virtual clock.
+// Happening is an event on the virtual clock, as Virtual.Record reports it.
 type Happening struct {
 	At     Time
 	Kind   HappeningKind
@@ -52,8 +52,9 @@ type Happening struct {
 	Down   bool // for messages, whether it is a broadcast and not an update
 }
 
-// Record makes the run call f with everything that happens, in order. First f gets the beginnings of
-// the rounds that are under way now. f must not drive the run. Record(nil) ends the recording.
+// Record makes the run call f with each event that happens on the virtual clock, in order. The first
+// calls are for the rounds that are under way now: f gets the event with which each of them began. f
+// must not call methods that continue the run. Record(nil) ends the recording.
 func (v *Virtual) Record(f func(Happening)) {
 	v.record = f
 	if f == nil {
@@ -86,8 +87,8 @@ func (v *Virtual) note(kind HappeningKind, client, number int, down bool) {
 	}
 }
 
-// Staleness counts rounds by the lag i − k with which they were computed: Staleness[l] rounds had
-// lag l.
+// Staleness counts the rounds of a run by their lag. Staleness[l] is the number of rounds with lag l.
+// The lag of round i is i − k if the client computed the round with broadcast v̂_k.
 type Staleness []int
 
 // Add adds rounds of the given lag.

@@ -166,19 +166,20 @@ func (p *progress) highest() int {
 	return int(p.next) - 1
 }
 
-// Has reports whether the client's update of a round is in. It returns false for a client or a round
-// that does not exist.
+// Has reports whether the server has applied the client's update of a round. It returns false for a
+// client or a round that does not exist.
 func (s *Server) Has(client, round int) bool {
 	return client >= 0 && client < len(s.state.clients) && round >= 0 && round < s.sched.rounds &&
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update is not in. It returns T
-// if all are in. K is the smallest Next of all clients.
+// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied.
+// It returns T if all are applied. K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
-// Highest returns the highest round of the client, 0 ≤ client < n, whose update is in, or −1 if none
-// is. Rounds between Next and Highest may be missing: see Has.
+// Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied,
+// or −1 if it has applied no update. Updates of rounds between Next and Highest may be missing: see
+// Has.
 func (s *Server) Highest(client int) int { return s.state.clients[client].highest() }
 
 // Updates returns the number of updates that were applied to v, of all clients together.
@@ -188,11 +189,12 @@ func (s *Server) Updates() int { return s.state.applied }
 // is in v. It is T when training is complete.
 func (s *Server) K() int { return s.state.k }
 
-// Done reports whether all updates of all clients are in.
+// Done reports whether training is complete: the server has applied all T updates of every client that
+// was not expelled.
 func (s *Server) Done() bool { return s.state.k == s.sched.rounds }
 
-// Model returns v. It aliases the server's state: read it before the next
-// Receive and do not write it.
+// Model returns the global model v, without a copy. Read it before the next Receive, and do not write
+// it.
 func (s *Server) Model() []float32 { return s.state.v }
 
 func (s *serverState) clone() serverState {

@@ -22,7 +22,7 @@ type virtualState struct {
 	staleness Staleness
 }
 
-// Snapshot returns the run's state.
+// Snapshot returns a copy of the whole state of the run, for Restore.
 func (v *Virtual) Snapshot() *Snapshot {
 	s := v.state()
 	return &Snapshot{s.clone(), v.failed}

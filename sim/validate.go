@@ -229,7 +229,8 @@ func (c *Config) checkClock(run dp.Run) error {
 	return errors.Join(errs...)
 }
 
-// CheckFreeRunning reports every field that needs the virtual clock, which Hogwild does not have.
+// CheckFreeRunning returns an error that lists every field that Hogwild does not support, because the
+// field needs the virtual clock.
 func (c *Config) CheckFreeRunning() error {
 	if err := c.made(); err != nil {
 		return err

@@ -1,8 +1,9 @@
 package sim
 
-// Vector is a vector of parameters that passes between machines. An update's U has one reader. A
-// broadcast's v has one reader for each client. Nobody writes it until its last reader has released
-// it. Then the runner uses it again.
+// Vector is a vector of the model's length that is sent between a server and clients in one process,
+// with a count of its readers. An update has one reader, the server. A broadcast has one reader for
+// each client. Nobody writes a vector before its last reader has released it. Then the runner uses its
+// memory again.
 type Vector struct {
 	X       []float32
 	readers int32 // remaining readers, counted by the runner

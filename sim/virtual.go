@@ -45,7 +45,8 @@ type Virtual struct {
 	crew       *crew         // computes rounds; if nil, the caller's goroutine does
 }
 
-// NewVirtual prepares a run. observe may be nil.
+// NewVirtual prepares a run of the configuration on the virtual clock. It reports everything that is
+// wrong with the configuration at once. observe is called with every broadcast; it may be nil.
 func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -134,11 +135,11 @@ func (v *Virtual) Next() (Time, bool) {
 // Model returns the current global model v. The caller must not keep or change it.
 func (v *Virtual) Model() []float32 { return v.server.Model() }
 
-// Updates returns how many updates the server has applied.
+// Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that all clients wait and nothing is under way: the permissible delay Υ(k, i)
-// is false for some k ≥ i.
+// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. The
+// cause is a permissible delay Υ(k, i) that is false for some k ≥ i, which no Delay may be.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {

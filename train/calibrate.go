@@ -91,9 +91,9 @@ func (p *Prepared) boundsEvents() []dp.Event {
 		Epsilon: p.Spec.BoundsEpsilon, Count: 1}}
 }
 
-// KeepsTarget returns an error if the run would cost a record more than the target in its spec. This
-// can happen if the spec was calibrated for other data. If ctx is cancelled, the error is
-// context.Cause(ctx).
+// KeepsTarget returns an error if the run would cost a record more than the spec's TargetEpsilon. This
+// can happen if the noise multiplier was calibrated for another number of records. If ctx is cancelled,
+// the error is context.Cause(ctx).
 func (p *Prepared) KeepsTarget(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err

@@ -234,8 +234,9 @@ func (s Spec) CanKeep() error {
 	return errors.Join(errs...)
 }
 
-// CheckKeep returns an error if the checkpoints of a new run would replace an unfinished run or some
-// other file. key is the key of a checkpoint that may be at path, or nil if it has no key.
+// CheckKeep returns an error if a new run must not write its checkpoints to path, because the file
+// there is the checkpoint of an unfinished run, or is not a checkpoint. key is the key with which a
+// checkpoint at path was written, or nil if it has no key.
 func CheckKeep(path string, key []byte) error {
 	info, err := os.Stat(path)
 	switch {

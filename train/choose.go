@@ -14,7 +14,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Open says which settings of a training [Prepared.Choose] chooses. The others are given.
+// Open says which settings of a training [Prepared.Choose] shall choose. The others keep their values.
 type Open struct {
 	SampleSize, GradComps, Delta, Clip, Eta0, Schedule bool
 	// Noise says that the noise multiplier follows from ε. Otherwise it is that of the spec.
@@ -24,17 +24,21 @@ type Open struct {
 	Rounds int
 }
 
-// UsualEpochs is how often a client passes over its records if nothing says how long it trains.
+// UsualEpochs is the default number of epochs: how often a client passes over its records if neither
+// epochs nor rounds are given.
 const UsualEpochs = 20
 
-// UsualEpsilon is the ε for which settings are chosen if neither an ε nor a noise multiplier is given.
+// UsualEpsilon is the default privacy budget: the ε of a record if neither an ε nor a noise multiplier
+// is given.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that Choose chooses. The step size of [UsualStep] is η₀ = m/(C·s).
-// m is the learning rate for the mean of a batch's clipped gradients, in units of the clipping norm
-// C. So it depends neither on the length of the features nor on the batch size s. m is chosen such
-// that the noise of all rounds together moves the model by about chosenWalk. It is at most
-// mostStep, or mostNetworkStep for a network.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses.
+//
+// The step size of [UsualStep] is η₀ = m/(C·s), where C is the clipping norm and s the batch size. One
+// step then moves the model by m times the mean of the batch's clipped gradients, divided by C. So m
+// depends neither on the length of the features nor on the batch size. m is such that the noise of all
+// rounds together moves the model by about the distance chosenWalk, but at most mostStep, or
+// mostNetworkStep for a network.
 //
 // For linear regression, weights must be of the right length and not only of the right direction, so m is
 // smaller: the noise of all rounds moves the model by about linearWalk, and m is at most
@@ -58,10 +62,10 @@ const (
 	scatterWalk = 40
 )
 
-// Scattered reports whether the model is given features of package scatter.
+// Scattered reports whether the model's inputs are the image features of package data/scatter.
 func (s Spec) Scattered() bool { return strings.HasPrefix(s.FeatureMap, scatter.Name) }
 
-// UsualClip returns the clipping norm that Choose chooses for the spec.
+// UsualClip returns the clipping norm that Prepared.Choose chooses for the spec's model.
 func (s Spec) UsualClip() float64 {
 	if s.Scattered() {
 		return scatterClip
@@ -69,9 +73,10 @@ func (s Spec) UsualClip() float64 {
 	return UsualClip
 }
 
-// TriedClips returns the clipping norms that searches try. They depend on the model: gradients of a
-// linear model are often shorter than the clipping norm. For networks only η₀C matters, so they keep the
-// clipping norm of the spec.
+// TriedClips returns the clipping norms that searches try for the spec's model. For a linear model
+// there are usually several, because its gradients are often shorter than the clipping norm C. For a
+// network nearly all gradients are clipped, so only the product of step size and clipping norm matters,
+// and only the spec's own clipping norm is tried.
 func (s Spec) TriedClips() []float64 {
 	switch {
 	case IsNetwork(s.Model):

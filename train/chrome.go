@@ -47,7 +47,8 @@ type TraceCounts struct {
 // larger files.
 const MaxTraceRounds = 1 << 18
 
-// CheckTrace returns an error if the run has no virtual clock or is too long for a trace.
+// CheckTrace returns an error if no Trace of the run can be written, because it has no virtual clock or
+// more than MaxTraceRounds rounds.
 func (p *Prepared) CheckTrace() error {
 	if err := p.made(); err != nil {
 		return err

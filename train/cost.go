@@ -28,7 +28,7 @@ const (
 	roundWork      = 50_000
 )
 
-// Work returns about how many operations the run takes, for a progress bar.
+// Work returns an estimate of the floating-point operations of the whole run, for a progress bar.
 func (p *Prepared) Work() float64 {
 	run := p.Config.Run()
 	client := float64(run.Computed)*p.Config.FLOPs() +
@@ -36,8 +36,8 @@ func (p *Prepared) Work() float64 {
 	return client * float64(p.Config.Clients())
 }
 
-// Judging returns about how many operations one evaluation takes. A forward pass is about a third of
-// a gradient.
+// Judging returns an estimate of the floating-point operations of one evaluation on p.Test. A forward
+// pass counts as a third of a gradient.
 func (p *Prepared) Judging() float64 {
 	return float64(p.Test.Len()) * p.Config.FLOPs() / 3
 }
@@ -104,7 +104,7 @@ func (p *Prepared) Fits(perf sim.Perf, limit int64) error {
 	return memory.Given(limit).Check(total(p.memory(perf)))
 }
 
-// Cost is the work and the memory of a computation.
+// Cost is an estimate of the work and the memory that a computation needs.
 type Cost struct {
 	Work   float64 // about how many operations
 	Memory int64   // bytes, at most

@@ -12,9 +12,10 @@ import (
 	"proactivedp/models"
 )
 
-// Description describes an exported model: the layers with the names and shapes of their weights, and the
-// header of the model's file. A reader needs nothing else to prepare records and
-// to evaluate the model, except the features of images, which this program computes.
+// Description is the JSON file next to the weights of an exported model. It has the layers, with the
+// names and shapes of their weights, and the header of the model's file. A reader needs nothing else to
+// prepare records and to evaluate the model, except the features of images, which this program
+// computes.
 type Description struct {
 	Layers []models.Layer `json:"layers"`
 	*Saved

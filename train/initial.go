@@ -3,8 +3,11 @@ package train
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/numpy"
@@ -14,8 +17,9 @@ import (
 // maxInitialHead is how much a file of weights may have besides twice its float32 numbers, in bytes.
 const maxInitialHead = 1 << 20
 
-// InitialNote says with which weights from a file the training begins, and that they are not covered. It
-// returns "" if there is no file.
+// InitialNote returns a sentence for reports. It says which file the initial weights come from, and
+// that ε does not cover how these weights were made. It returns "" if the training begins with the
+// default model.
 func (s Spec) InitialNote() string {
 	if s.Initial == "" {
 		return ""
@@ -43,9 +47,9 @@ func (s Spec) readInitial(m models.Model) (params []float32, hash string, err er
 				info.Size(), most, m.NumParams())
 		}
 		params = make([]float32, m.NumParams())
-		_, arrays, err := arraysOf(m, params)
+		layers, arrays, err := arraysOf(m, params)
 		if err == nil {
-			err = numpy.ReadArrays(f, info.Size(), arrays)
+			err = errors.Join(numpy.ReadArrays(f, info.Size(), arrays), s.checkDescribed(layers))
 		}
 		if err != nil {
 			return nil, "", fmt.Errorf("initial model: %w", err)
@@ -60,4 +64,34 @@ func (s Spec) readInitial(m models.Model) (params []float32, hash string, err er
 		return nil, "", fmt.Errorf("initial model: SHA-256 of %s = %s, must be %s", s.Initial, hash, s.InitialSHA256)
 	}
 	return params, hash, nil
+}
+
+// maxDescription is the largest size of the description of an exported model, in bytes.
+const maxDescription = 64 << 20
+
+// checkDescribed returns an error if the file of the initial model has a Description next to it, and this
+// describes a model that uses its weights differently. The names and shapes of the weights do not show that: they
+// are the same for logistic and linear regression.
+func (s Spec) checkDescribed(layers []models.Layer) error {
+	about, err := CheckExport(s.Initial)
+	if err != nil {
+		return err
+	}
+	text, err := bounded.File(about, maxDescription)
+	if err != nil {
+		return nil // weights of other programs have no description
+	}
+	var is struct {
+		Layers []models.Layer `json:"layers"`
+		Config struct {
+			Model string `json:"model"`
+		} `json:"config"`
+	}
+	if err := json.Unmarshal(text, &is); err != nil || is.Layers == nil || is.Config.Model == "" {
+		return nil // some other file
+	}
+	if !reflect.DeepEqual(is.Layers, layers) || IsRegression(is.Config.Model) != IsRegression(s.Model) {
+		return fmt.Errorf("%s has weights of the model %s (%s), must be of %s", s.Initial, is.Config.Model, about, s.Model)
+	}
+	return nil
 }

@@ -11,10 +11,12 @@ import (
 	"proactivedp/models"
 )
 
-// Judge returns a function that computes the metric of the spec for a model on p.Test.
+// Judge returns a function that computes the metric of the spec, usually the accuracy, for the
+// parameters of a model on the rows p.Test.
 func (p *Prepared) Judge() func(params []float32) float64 { return p.JudgeOn(p.Test) }
 
-// JudgeOn returns a function that computes the metric of the spec for a model on rows of p's data.
+// JudgeOn returns a function that computes the metric of the spec, usually the accuracy, for the
+// parameters of a model on the given rows of p's data.
 func (p *Prepared) JudgeOn(rows data.Subset) func(params []float32) float64 {
 	metric, scratch := p.Spec.MetricOf(), p.Config.Model.NewScratch()
 	return func(params []float32) float64 { return metric.Of(p.Config.Model, params, rows.All(), scratch) }
@@ -39,7 +41,8 @@ func (s Spec) IsAccuracy() bool { return s.MetricOf() == (models.Metric{}) }
 // MetricName returns the name of the spec's metric.
 func (s Spec) MetricName() string { return strings.ReplaceAll(s.MetricOf().String(), "-", " ") }
 
-// MetricValue is the metric of the spec, with the value of guessing.
+// MetricValue is the value of the spec's metric for a model, and its baseline: the value that is
+// possible without looking at the features.
 type MetricValue struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -81,7 +84,7 @@ type JudgedRows struct {
 	MostCopies   int `json:"most_copies"`   // number of copies of the most frequent record
 }
 
-// RowsOf computes the JudgedRows of rows.
+// RowsOf returns how many rows there are, and how many of them are distinct.
 func RowsOf(rows data.Subset) JudgedRows {
 	distinct, copies := rows.Distinct()
 	return JudgedRows{rows.Len(), distinct, copies}
@@ -122,7 +125,8 @@ type Judgement struct {
 	ClassMetrics
 }
 
-// Accuracy is the part of a report about classes that comes first.
+// Accuracy is the first key of a report about a classifier: the fraction of test or held-out rows that
+// it predicts correctly.
 type Accuracy struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 }
@@ -139,7 +143,8 @@ type Regression struct {
 // beats reports whether the model is better than always predicting the mean target.
 func (r *Regression) beats() bool { return r.R2 != nil && *r.R2 > 0 }
 
-// RegressionWarning is the warning about a model of regression that has learnt nothing.
+// RegressionWarning is the warning about a regression model whose predictions are no better than the
+// mean of the targets.
 const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows; narrower " +
 	"--target-bounds or a smaller --learning-rate may help"
 
@@ -154,7 +159,8 @@ func (r *Regression) writeText(w io.Writer) error {
 	return err
 }
 
-// ClassMetrics are the numbers of a [models.Evaluation] other than the accuracy.
+// ClassMetrics has the metrics of a classifier other than its accuracy, as [models.Evaluation] computes
+// them on the test or held-out rows.
 type ClassMetrics struct {
 	AUC              *float64      `json:"auc"` // see models.Evaluation; null if it is not defined
 	BalancedAccuracy float64       `json:"balanced_accuracy"`
@@ -165,7 +171,7 @@ type ClassMetrics struct {
 	Confusion [][]int `json:"confusion"`
 }
 
-// ClassResult is the result of a class, with its label.
+// ClassResult has the recall and precision of one class, with its label.
 type ClassResult struct {
 	Label string `json:"label"`
 	models.ClassResult

@@ -16,7 +16,7 @@ import (
 	"proactivedp/sim"
 )
 
-// Keep has the file to which a training run writes its checkpoints, and the checkpoint from which
+// Keep says to which file a training run writes its checkpoints, how often, and from which checkpoint
 // it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
@@ -78,7 +78,8 @@ type keeper struct {
 	alarm    *time.Timer // sets due
 }
 
-// Outcome is the result of a training.
+// Outcome is the result of a training: that of package sim, and the averaged model if the spec asks for
+// one.
 type Outcome struct {
 	*sim.Result
 	// Averaged is the mean of the broadcasts that Spec.Average asks for, or nil if it asks for none.

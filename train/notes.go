@@ -10,8 +10,8 @@ import (
 	"proactivedp/sim"
 )
 
-// Secret reports whether nobody may know the run's noise. Then the run is a release and not a
-// simulation.
+// Secret reports whether the noise comes from the operating system, so that nobody knows it. Such a run
+// is a release; a run with a numbered seed is a simulation.
 func (s Spec) Secret() bool { return s.SeedFromOS || s.Runner == DistributedRunner }
 
 // Notes returns sentences about the settings that a reader of the run's results must know.

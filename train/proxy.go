@@ -17,12 +17,12 @@ import (
 // so that η̄_i falls in the same way over the rounds. Sample sizes are rounded to whole records; the
 // resulting ratio is used for everything else.
 //
-// A proxy has almost no noise. Its results cost far more privacy than the run that it stands for. It
-// has no target ε.
+// A proxy has almost no noise, so its results cost far more privacy than the run whose accuracy it
+// predicts. It has no target ε.
 //
-// f is in (0, 1]; 1 gives the run itself. The error says what has no proxy: a run without noise, a
-// sample of less than one record, and settings that depend on the number of gradients in a round
-// (the delay sqrt, adaptive sample sizes).
+// f is in (0, 1]; 1 gives the run itself. It is an error if the spec has no noise, if a sample would
+// have less than one record, or if the spec has settings that depend on the number of gradients in a
+// round (the delay sqrt, adaptive sample sizes).
 func (s Spec) Proxy(f float64) (Spec, error) {
 	if f == 1 {
 		return s, nil
@@ -106,9 +106,10 @@ const (
 // ratio is small, because sampling noise is concentrated in the directions that are learnt.
 const sampled = 0.01
 
-// ProxyFraction returns the f of a proxy of p, whose samples have the given size, see [Spec.Proxy]. It
-// is the least that its sampling noise allows, or more if its work stays within a limit. A proxy of
-// coarseness c may do only 1/c of the work, with c times the sampling noise.
+// ProxyFraction returns the fraction f for a proxy of p, a cheaper training that predicts the accuracy
+// (see [Spec.Proxy]). size is p's batch size. A small batch adds sampling noise, so f is the least
+// fraction at which this noise is small enough, or a larger one if its work stays within a limit. A
+// proxy of coarseness c may do only 1/c of the work, with c times the sampling noise.
 func (p *Prepared) ProxyFraction(size, coarse float64) float64 {
 	work := convexWork
 	if IsNetwork(p.Spec.Model) {

@@ -44,12 +44,16 @@ type Inputs struct {
 	// Kinds says what the columns of a CSV file held, see table.ParseColumns. It is absent for
 	// numbers.
 	Kinds string `json:"column_kinds,omitempty"`
+	// LabelColumn is the name of the column of a CSV file that had the labels or targets. Files to be labelled
+	// may have it.
+	LabelColumn string `json:"label_column,omitempty"`
 	// Form is the form in which the file had the records. Other files to be labelled are read in the
 	// same form, unless an option says otherwise.
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm lists how a file of records differs from the usual form.
+// FileForm says how to read a file of records whose form is not the usual one. Zero fields mean the
+// usual form.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
@@ -103,13 +107,16 @@ func classNames(d *data.Dataset) []string {
 	return labels
 }
 
-// Read returns the data set that the run was prepared on, as it was read.
+// Read returns the data set of the run as it was read from its file, before features were computed or
+// inputs scaled.
 func (p *Prepared) Read() *data.Dataset { return p.source.Data() }
 
-// Source returns the source that prepared the run.
+// Source returns the Source that prepared the run: its data set, and what it shares with other runs on
+// it.
 func (p *Prepared) Source() *Source { return p.source }
 
-// Saved is a trained model in a file, with its settings, its inputs and its privacy guarantee.
+// Saved is a trained model as it is stored in a file, with the settings of its training, the form of
+// its inputs, and its privacy guarantee.
 type Saved struct {
 	Spec         Spec         `json:"config"`
 	Inputs       Inputs       `json:"inputs"`

@@ -66,7 +66,9 @@ func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared
 	return costliest, nil
 }
 
-// PlannedOfSeeds returns the guarantee of the costliest of several runs, see [Source.Costliest].
+// PlannedOfSeeds returns the guarantee that each of several runs of the spec will have, with
+// consecutive seeds from its own on. It is the guarantee of the run that costs a record most, see
+// [Source.Costliest].
 func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (claim.Report, error) {
 	p, err := s.Costliest(ctx, spec, seeds)
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Setting is the training that a file describes. The file has either a proposal, which is a whole
-// spec, or a plan, which is σ, s, T, δ and the clients.
+// Setting is a training as a file describes it, which propose --json or plan --json wrote. A proposal
+// determines the whole spec. A plan determines only the noise multiplier σ, the batch size s, the
+// number of rounds T, δ and the number of clients.
 //
 // Use ReadSetting to make one. The methods of a zero Setting return an error or, if they return
 // none, may panic.
@@ -235,7 +236,7 @@ func (p *plannedRun) check() error {
 	return nil
 }
 
-// Over returns the setting as a spec. Fields that the setting's file does not determine are taken
+// Over returns the spec of the training. Fields that the setting's file does not determine are taken
 // from usual.
 func (s *Setting) Over(usual Spec) Spec {
 	if s.proposed != nil {
@@ -252,9 +253,9 @@ func (s *Setting) Over(usual Spec) Spec {
 	return usual
 }
 
-// Fits returns an error if a run differs from the planned one. The run must have the same number of
-// records. If the plan names a root, its noise must come from this root. And it may cost a record at
-// most the ε in the file, as certified by package pld.
+// Fits returns an error if the run p differs from the one in the setting's file. p must have the same
+// number of records. If the file names the root of the noise, p must use this root. And p may cost a
+// record at most the ε in the file, as certified by package dp/pld.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err

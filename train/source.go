@@ -42,7 +42,7 @@ func NewSource(d *data.Dataset) *Source {
 	}
 }
 
-// Data returns the data set.
+// Data returns the data set of the source, as it was given to NewSource.
 func (s *Source) Data() *data.Dataset { return s.data }
 
 // Hash returns the SHA-256 of the data set's content. It is computed once.

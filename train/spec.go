@@ -150,10 +150,12 @@ const (
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
 
-// AutomaticClipping is a value of Spec.Clipping.
+// AutomaticClipping is the value of Spec.Clipping that scales every gradient to about the clipping
+// norm, also the short ones, see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
-// DefaultSpec is the paper's strongly convex setting on phishing.
+// DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression
+// on phishing.
 func DefaultSpec() Spec {
 	timing := clock.DefaultTiming()
 	return Spec{
@@ -493,7 +495,7 @@ func (p *Prepared) finish(n int) error {
 	return err
 }
 
-// SplitRows splits the data set as the spec says.
+// SplitRows splits the data set into training and test rows, in the way that Spec.Split says.
 func (s Spec) SplitRows(d *data.Dataset, root *rng.Root) (train, test data.Subset, err error) {
 	if s.Split == RecordSplit {
 		return data.SplitByRecord(d, root)

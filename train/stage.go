@@ -10,8 +10,9 @@ import (
 	"proactivedp/sim"
 )
 
-// Stage describes a stage of a training in several stages, in addition to its spec: the initial
-// model and the participants. The other clients of the spec only receive broadcasts.
+// Stage describes one of several trainings that continue each other, in addition to its spec: the
+// initial model, which is usually the final model of the stage before, and the clients that take part.
+// The other clients of the spec only receive broadcasts.
 type Stage struct {
 	Initial      []float32     // the global model at the end of the previous stage; nil means the default model
 	Participants []Participant // at least one, in increasing order of clients
@@ -21,8 +22,8 @@ type Stage struct {
 	Root *rng.Root
 }
 
-// Participant is a client that takes part in a stage. Each has its own noise multiplier and
-// release.
+// Participant is a client that trains in a Stage. Each participant has its own noise multiplier, and
+// its own number among the releases of the seed.
 type Participant struct {
 	Client          int     `json:"client"`            // its number among the spec's clients, from 0
 	Records         int     `json:"records,omitempty"` // N_c: how many of its records it uses, from the first on; 0 means all

@@ -21,10 +21,12 @@ import (
 	"proactivedp/rng"
 )
 
-// LedgerFile is the file in Options.Dir with the private trainings.
+// LedgerFile is the name of the file in Options.Dir that holds the Ledger: every private training that
+// was ever started there.
 const LedgerFile = "trainer-ledger.json"
 
-// ErrFailed reports that a private training started and did not finish. It counts in full.
+// ErrFailed reports that a private training started and did not finish. The ledger counts the privacy
+// cost of its whole plan.
 var ErrFailed = errors.New("the private training failed")
 
 // maxLedger and maxText limit what is read: bytes of a file, and of a text in it. maxStages is the
@@ -47,14 +49,16 @@ type Ledger struct {
 // State says how far a private training got.
 type State string
 
-// The states. A training whose process was killed stays started. Each of them counts in full.
+// These are the states. If the process of a training was killed, its state stays Started. In every
+// state, the ledger counts the privacy cost of the whole plan.
 const (
 	Started  State = "started"
 	Failed   State = "failed"
 	Finished State = "finished"
 )
 
-// Stage is a private training. It belongs to the release with the same index.
+// Stage is a private training that was started. Its rounds are in Ledger.Releases, at the same index as
+// the stage in Ledger.Stages.
 type Stage struct {
 	Key    string  `json:"key"` // of the request that asked for it
 	Task   Task    `json:"task"`
@@ -143,10 +147,12 @@ func (l *Ledger) events() ([]dp.Event, error) {
 	return dp.Compose(lists...)
 }
 
-// Bound returns the certified ε of a record for all stages together. There must be at least one. For a single
-// stage it is the interval of pld. A later stage is decided by results of earlier ones, which pld of all rounds
-// would not cover. So ε of several is the sum of ε_i(δ/2^i), of stage i = 1, 2, … by itself. This is basic
-// composition, which holds for parameters that depend on earlier results (R. Rogers, A. Roth, J. Ullman and S.
+// Bound returns the certified ε of a record at δ for all private trainings (stages) together. There
+// must be at least one. For a single stage it is the interval that package dp/pld certifies. A later
+// stage may have been planned because of results of earlier ones, and an ε of dp/pld for all rounds
+// together would not cover that. So the ε of several stages is the sum of ε_i(δ/2^i) for i = 1, 2, …,
+// where ε_i(δ) is that of stage i without the others. This is basic composition, which holds for
+// parameters that depend on earlier results (R. Rogers, A. Roth, J. Ullman and S.
 // Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NeurIPS 2016).
 func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if l == nil || len(l.Stages) == 0 {
@@ -192,7 +198,8 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	return claim.Noted(text, l.Notes), err
 }
 
-// Finished returns the finished stage of a request, if there is one.
+// Finished returns the finished private training that was started for the request with this key. It
+// returns false if no such training has finished.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {
 		return Stage{}, false
@@ -207,9 +214,9 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 // Budget is the (ε, δ) that all stages of a ledger may cost a record together.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns what a further stage may cost. The first may cost the whole budget. Stage i after it gets
-// δ/2^i, and what the charges of the stages before it leave of ε, see [Ledger.Bound]. If nothing is left,
-// the error is a *SpentError.
+// Left returns the (ε, δ) that the next private training (stage) may cost. The first stage may cost the
+// whole budget b. A later stage i may cost δ/2^i, and the ε that is left after the costs of the stages
+// before it, see [Ledger.Bound]. If nothing is left, the error is a *SpentError.
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -243,7 +250,7 @@ func (l *Ledger) unfinished() int {
 	return n
 }
 
-// SpentError reports that a ledger leaves nothing of the budget.
+// SpentError is the error if earlier private trainings have spent the whole budget.
 type SpentError struct {
 	Budget     Budget
 	Spent      float64 // the sum of the charges of all stages

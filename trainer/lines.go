@@ -20,20 +20,22 @@ type Line struct {
 	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; several lines add up
 }
 
-// Point is a point of the curve of a training.
+// Point is a point of a learning curve that the script reports: the metric after some steps.
 type Point struct {
 	Step   int     `json:"step"`
 	Metric float64 `json:"metric"`
 }
 
-// Rounds are rounds that the script says it ran.
+// Rounds is a number of equal steps that the script reports as run, with their noise multiplier and
+// sample rate.
 type Rounds struct {
 	NoiseMultiplier float64 `json:"noise_multiplier"`
 	SampleRate      float64 `json:"sample_rate"`
 	Steps           int     `json:"steps"`
 }
 
-// Result is what a script reported.
+// Result is what a script reported about one training: the metric at the end, points of the curve, and
+// the rounds that it ran.
 type Result struct {
 	Metric float64  `json:"metric"`
 	Curve  []Point  `json:"curve,omitempty"`

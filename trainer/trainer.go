@@ -42,7 +42,8 @@ const Protocol = 1
 // Role says which records a training may use.
 type Role string
 
-// The roles. A public training is a proxy: it has almost no noise, so it must not use private records.
+// These are the roles. A public training is a proxy, a cheap training that predicts the metric of a
+// private one. It has almost no noise, so it must not use private records.
 const (
 	Public  Role = "public"
 	Private Role = "private"
@@ -77,7 +78,8 @@ type Plan struct {
 	Steps           int          `json:"steps"`
 }
 
-// NewPlan returns the plan of rounds with Poisson sampling under add-or-remove adjacency.
+// NewPlan returns a plan of equal rounds with Poisson sampling under add-or-remove adjacency: the noise
+// multiplier, the expected batch size, the number of records and the number of steps.
 func NewPlan(noise float64, batch, records, steps int) Plan {
 	return Plan{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: noise, BatchSize: batch, DatasetSize: records,
@@ -125,7 +127,7 @@ func (t Task) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Options say how scripts run.
+// Options says how a script is run: its time limit, and where its results and messages are kept.
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration
@@ -136,7 +138,7 @@ type Options struct {
 	Stderr io.Writer
 }
 
-// The range of Options.Limit.
+// MinLimit and MaxLimit are the limits of Options.Limit, the longest time of one run of the script.
 const (
 	MinLimit = time.Second
 	MaxLimit = 30 * 24 * time.Hour

@@ -35,7 +35,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Options are the optional parts of a Server.
+// Options says what a Server can do besides answering planning questions.
 type Options struct {
 	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
 	// Only one call runs at a time, and it ends soon after ctx is done. If its error wraps an

@@ -1,7 +1,7 @@
-// Package web is the planner as a web page: either one self-contained HTML file, or a page from a
-// server on this machine. Both have the same text, style and scripts. In the file, questions of package
-// answer are answered by the planner as WebAssembly, in the browser's workers. The server answers them
-// natively.
+// Package web makes the planner (package answer) a web page: either one HTML file that needs nothing
+// else, or a page from a server on this machine. Both have the same text, style and scripts. The file
+// contains the planner as WebAssembly, which answers questions in the browser. The server answers them
+// in its own process.
 //
 // [Compile] and [Page] make the file, and [Server] serves the page.
 //
@@ -108,8 +108,8 @@ func Page(p Planner) ([]byte, error) {
 	return pageText(head, foot.String()), nil
 }
 
-// Made returns the page that was embedded when the program was built, or nil without such a page. Its version
-// is [PageVersion].
+// Made returns the page that was embedded when the program was built, or nil if no page was embedded.
+// [PageVersion] returns its version.
 func Made() []byte { return made }
 
 // generator comes before the version in a page.

@@ -102,8 +102,9 @@ func (e Engine) checkFree(ctx context.Context) error {
 	return err
 }
 
-// MaxMessage returns the longest message that the broker takes, in bytes. If it runs elsewhere, p asks
-// it, and waits for it as Dial does. If Start is to start it, it must be able to listen.
+// MaxMessage returns the length of the longest message that the broker accepts, in bytes. To ask a
+// broker that runs elsewhere, it connects as p, and waits for the broker as Dial does. If Start would
+// start the broker, MaxMessage returns an error if the broker could not listen at its address.
 func (e Engine) MaxMessage(ctx context.Context, p Peer) (int64, error) {
 	if e.URL == "" {
 		return startedMaxMessage, e.checkFree(ctx)

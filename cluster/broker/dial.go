@@ -17,7 +17,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Peer has the name, the credentials and the callbacks of a connection to a broker.
+// Peer describes one end of a connection to a broker: its name, its credentials, and functions to call
+// when the connection is lost or returns.
 type Peer struct {
 	Name  string       // the connection's name in the broker's lists
 	Creds *Credentials // nil means no credentials
@@ -55,14 +56,14 @@ func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	return dial(ctx, url, p, options)
 }
 
-// LogUnreachable returns a Peer.Unreachable that logs the reason.
+// LogUnreachable returns a function for Peer.Unreachable, which logs why the broker cannot be reached.
 func LogUnreachable(log *slog.Logger) func(error) {
 	return func(err error) { log.Warn("the broker cannot be reached", "error", err) }
 }
 
-// CheckConn returns an error if a connection will not return, or if its broker takes only messages
-// shorter than need bytes. That can also happen later, if the broker is configured anew, or another one
-// takes its place.
+// CheckConn returns an error if the connection c is closed for good, or if its broker accepts only
+// messages shorter than need bytes. Call it again later: the limit can change if the broker is
+// configured anew or replaced by another one.
 func CheckConn(c *nats.Conn, need int64) error {
 	if c.IsClosed() {
 		return fmt.Errorf("the broker has ended the connection: %w", c.LastError())

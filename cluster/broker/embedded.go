@@ -144,11 +144,11 @@ func allowOnly(subjects []string) *server.SubjectPermission {
 	return &server.SubjectPermission{Allow: subjects}
 }
 
-// URL returns where others reach the broker, or "" if nobody can.
+// URL returns the URL at which other processes reach the broker, or "" if only this process can use it.
 func (b *Broker) URL() string { return b.url }
 
-// Connect connects this process to the broker. If it started the broker, the connection does not use
-// the network and has all rights.
+// Connect connects this process to the broker. If this process has started the broker, the connection
+// does not use the network and has all rights.
 func (b *Broker) Connect(ctx context.Context, p Peer) (*nats.Conn, error) {
 	if b.ns == nil {
 		return Dial(ctx, b.engine.URL, p)

@@ -25,7 +25,7 @@ import (
 // Role is the role of a user, which determines the user's permissions.
 type Role string
 
-// The roles.
+// These are the roles.
 const (
 	Client   Role = "client"   // a client of a training
 	Operator Role = "operator" // asks for the state of a training, and expels clients
@@ -69,7 +69,7 @@ func (c *Credentials) Check(needed Role) error {
 	return fmt.Errorf("credentials of role %q, must be of %q", c.Role, needed)
 }
 
-// MakeKeys writes these files.
+// These are the files that MakeKeys writes.
 const (
 	keyringFile = "server.keys"
 	credsEnd    = ".creds"

@@ -56,7 +56,7 @@ func main() {
 // graceTime is how long the work under way may continue after the first signal.
 const graceTime = 1800 * time.Millisecond
 
-// The program ends with 0 or one of these statuses.
+// These are the exit statuses of the program, besides 0 for success.
 const (
 	exitOK      = 0
 	exitFailure = 1 // the request was understood and could not be carried out

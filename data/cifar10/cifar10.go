@@ -35,7 +35,8 @@ const (
 // the four digits that are commonly used.
 func Mean() []float32 { return []float32{0.4914, 0.4822, 0.4465} }
 
-// Std returns the standard deviations for the means of Mean.
+// Std returns the standard deviation of p/255 over all pixels p of the training set, for red, green and
+// blue, to the digits that are commonly used.
 func Std() []float32 { return []float32{0.2470, 0.2435, 0.2616} }
 
 // Parse reads a file, plain or compressed by gzip, bzip2, xz or zstd. It returns an error if a record

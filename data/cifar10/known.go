@@ -17,7 +17,8 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Facts about the data set as published.
+// These constants describe CIFAR-10 as it was published: its name here, the numbers of its training and
+// test images, its source and its licence.
 const (
 	Name     = "cifar10"
 	Train    = 50_000

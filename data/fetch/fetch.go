@@ -23,8 +23,9 @@ import (
 	"proactivedp/internal/memory"
 )
 
-// The reasons why a file is not found. They exclude each other. Any other error is a cancelled
-// context, an invalid File, or too little memory for a Check, and says nothing about the file.
+// These errors say why there is no verified copy of a file; an error wraps at most one of them. Any
+// other error has another cause than the file: a cancelled context, an invalid File, or too little
+// memory for its Check.
 var (
 	// ErrUnavailable means that the file is not in the cache and could not be obtained: downloads
 	// are off, no source has the whole file, or the cache cannot be written.
@@ -59,7 +60,8 @@ type File struct {
 	Check func(path string) error
 }
 
-// Locator says where to look. The zero value looks in the user's cache and downloads silently.
+// Locator says where to look for the files of data sets, and whether to download them. The zero value
+// looks in the user's cache, and downloads without showing progress.
 type Locator struct {
 	// Dir is a folder named by the user. If it is set, only this folder is searched, and nothing is
 	// ever downloaded.
@@ -115,9 +117,9 @@ func (t timing) orDefault() timing {
 	return t
 }
 
-// Locate returns the path of a verified copy of f. It may download f unless l.Dir is set. If a file
-// in the cache is damaged, it is downloaded again, once. The error wraps ErrUnavailable, ErrMissing
-// or ErrDamaged if one applies, and it is the cause of ctx if ctx is done.
+// Locate returns the path of a verified copy of f. It may download f, unless l.Dir or l.Offline is set.
+// If the file in the cache is damaged, it is downloaded again, once. If there is no verified copy, the
+// error wraps ErrUnavailable, ErrMissing or ErrDamaged. If ctx is done, it is the cause of ctx.
 func (l Locator) Locate(ctx context.Context, f File) (string, error) {
 	places, err := f.places()
 	if err != nil {

@@ -31,13 +31,15 @@ import (
 	"proactivedp/data"
 )
 
-// Map says which features are computed.
+// Map computes histograms of oriented gradients. Its fields are the size of a cell and the number of
+// directions.
 type Map struct {
 	Cell int // the side of a cell in pixels, in [1, MaxCell]
 	Bins int // directions, in [1, MaxBins]
 }
 
-// The largest size of a cell and the largest number of directions.
+// MaxCell is the largest side of a cell, in pixels, and MaxBins the largest number of directions in its
+// histogram.
 const (
 	MaxCell = 256
 	MaxBins = 64
@@ -47,7 +49,7 @@ const (
 // model, is then a small part of a clipped gradient.
 const Norm = 10
 
-// Prefix begins the text of a Map.
+// Prefix is the beginning of a Map written as text, such as hog:4:8.
 const Prefix = "hog:"
 
 // String returns hog:CELL:BINS, as Parse reads it.

@@ -10,7 +10,7 @@ import (
 	"proactivedp/data/fetch"
 )
 
-// Known describes a published data set: its content and where it comes from.
+// Known describes a published data set that Load can find by name: its content and where it comes from.
 type Known struct {
 	Name        string
 	Rows        int

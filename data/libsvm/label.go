@@ -29,6 +29,9 @@ func (p *parser) label(text []byte, at int) error {
 	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
+		if index, _, colon := bytes.Cut(text, []byte{':'}); err == nil && colon && len(bytes.Trim(index, "0123456789")) == 0 {
+			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
+		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {
 			return p.fault(at, "the line must begin with a label and a blank (a CSV file has a name that ends in .csv or .tsv)")
 		}

@@ -90,7 +90,7 @@ func Parse(name string, r io.Reader) (*data.Dataset, error) {
 	return p.finish()
 }
 
-// Options say how files are read.
+// Options says how a file is read: its features, its labels and its test set.
 type Options struct {
 	// Features is the number of columns, in [0, MaxIndex]. A larger index is an error. 0 means the
 	// largest index.
@@ -121,15 +121,11 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	if o.Features < 0 || o.Features > MaxIndex {
 		return nil, fmt.Errorf("%s: features = %d, must be in [0, %d]", path, o.Features, MaxIndex)
 	}
-	if o.Target != nil && o.Labels != nil {
-		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
-	}
 	p := newParser(filepath.Base(path), path, o)
-	if o.Target != nil {
-		if err := o.Target.Check(); err != nil {
-			return nil, err
+	if o.Target != nil || o.Labels != nil {
+		if err := p.set.Expect(o.Labels, o.Target); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
 	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
@@ -226,10 +222,6 @@ func newParser(name, file string, o Options) *parser {
 	if o.Features > 0 {
 		p.maxIndex = o.Features
 	}
-	if o.Labels != nil {
-		p.set.Names = o.Labels.Names()
-		p.set.Classes = len(p.set.Names)
-	}
 	return p
 }
 
@@ -267,7 +259,7 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 		for errors.Is(err, bufio.ErrBufferFull) && len(p.spill) <= p.maxLine {
 			p.spill = append(p.spill, line...)
 			line, err = in.ReadSlice('\n')
-			if bad := p.fits(); bad != nil {
+			if bad := p.fits(cap(p.set.Index)); bad != nil {
 				return nil, bad
 			}
 		}

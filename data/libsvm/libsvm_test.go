@@ -390,6 +390,17 @@ func TestEntriesAreInMemoryOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("0"+line+"\n1"+line+"\n", rows/2)), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	limited := func(part float64) error {
+		p := newParser(path, path, Options{Memory: 1 << 40})
+		p.left = int64(part * rows * columns * entryBytes)
+		return p.parseFile()
+	}
+	if err := limited(1.75); err != nil { // of which 0.5 are of the half that was read before the estimate
+		t.Error(err)
+	}
+	if err := limited(1.4); !errors.Is(err, memory.ErrTooLittle) {
+		t.Errorf("read within less memory than the entries take: %v", err)
+	}
 	for _, test := range []string{"", path} {
 		d, err := ParseFile(path, Options{Test: test})
 		if err != nil {
@@ -552,5 +563,44 @@ func TestZeroBased(t *testing.T) {
 	d, err := ParseFile(write("1 1:1e39 2:-1e99\n-1 1:1"), Options{Saturate: true})
 	if err != nil || d.Value[0] != math.MaxFloat32 || d.Value[1] != -math.MaxFloat32 {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// Targets are numbers of any form, scaled by their bounds. Errors do not show them.
+func TestTargets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	read := func(text string, o Options) (*data.Dataset, error) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return ParseFile(path, o)
+	}
+	bounds, refuse := &data.TargetBounds{Low: 0, High: 8}, &data.TargetBounds{Low: 0, High: 8, Refuse: true}
+	for _, text := range []string{"4 1:1\n-1e300 2:1\n6.0 1:2\n", "+4e0 1:1\n-7 2:1\n6 1:2\n"} {
+		d, err := read(text, Options{Target: bounds})
+		if err != nil || !slices.Equal(d.Targets.Value, []float32{0, -1, 0.5}) || d.Classes != 1 || d.Validate() != nil {
+			t.Errorf("%q: %+v, %v", text, d, err)
+		}
+	}
+	labels, err := data.ParseLabels("0,1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text, wants string
+		o           Options
+	}{
+		{"1 1:1\nNaN 1:1\n", "f:2:1: the target must be a finite", Options{Target: bounds}},
+		{"1 1:1\n1:1\n", "f:2:1: the target must be a finite", Options{Target: bounds}},
+		{"1 1:1\n123.5 1:1\n", "f:2:1: the target must be in the given bounds [0, 8]", Options{Target: refuse}},
+		{"1 1:1\n", "must be one of them", Options{Target: bounds, Labels: labels}},
+		{"1 1:1\n", "LOW < HIGH", Options{Target: &data.TargetBounds{}}},
+	} {
+		if _, err := read(c.text, c.o); err == nil || !strings.Contains(err.Error(), c.wants) || strings.Contains(err.Error(), "123.5") {
+			t.Errorf("%v, want %q", err, c.wants)
+		}
+	}
+	if d, err := read("? 1:1\n", Options{Target: bounds, Unlabelled: true}); err != nil || d.Validate() != nil {
+		t.Errorf("without targets: %v", err)
 	}
 }

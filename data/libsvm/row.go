@@ -37,7 +37,9 @@ func (p *parser) row(line []byte) error {
 		}
 		if prev = index; value != 0 {
 			if len(d.Index) == cap(d.Index) {
-				p.grow()
+				if err := p.grow(); err != nil {
+					return err
+				}
 			}
 			d.Index = append(d.Index, int32(index-1))
 			d.Value = append(d.Value, value)
@@ -48,41 +50,52 @@ func (p *parser) row(line []byte) error {
 	if d.Len() > p.maxRows {
 		return p.fault(0, "more than %d rows", p.maxRows)
 	}
-	return p.fits()
+	return p.fits(cap(d.Index))
 }
 
 // grow makes room for further entries. While entries move to a larger slice, they are in memory twice, so they
-// should move while they are few.
-func (p *parser) grow() {
+// should move while they are few. The part of the file that was read shows how many there will be; if its size
+// is not known, there is room for a quarter more.
+func (p *parser) grow() error {
 	d := p.set
 	have := len(d.Index)
-	room := 256 + have/4
-	if all := unpack.Expected(p.open, have-p.kept); all < float64(p.left)/(4*entryBytes) {
-		room = max(room, p.kept+int(all)-have)
+	if err := p.fits(have + have + 1); err != nil {
+		return err
 	}
+	room := have + have/4 + 256
+	if all := unpack.Expected(p.open, have-p.kept); all < float64(p.left)/entryBytes {
+		room = max(room, p.kept+int(all))
+	}
+	room = max(have+1, min(room, int((p.left-p.others())/entryBytes)-have))
 	d.Index, d.Value = grown(d.Index, room), grown(d.Value, room)
+	return nil
 }
 
-// grown returns s with exactly so much room for further elements.
-func grown[E any](s []E, room int) []E { return append(make([]E, 0, len(s)+room), s...) }
+// grown returns a copy of s with room for so many elements.
+func grown[E any](s []E, room int) []E { return append(make([]E, 0, room), s...) }
 
-// The bytes of a row (label and offset) and of an entry.
-const rowBytes, entryBytes = 12, 8
+// The bytes of a row (label and offset), of a target and of an entry.
+const rowBytes, targetBytes, entryBytes = 12, 4, 8
 
-// fits returns an error if the rows so far do not fit the memory. While a slice grows, it exists
-// twice, the second time longer by a quarter.
-func (p *parser) fits() error {
-	rows, entries := p.set.Len(), len(p.set.Index)
+// others returns the bytes of what is in memory besides entries. While a slice grows, it exists twice, the
+// second time longer by a quarter.
+func (p *parser) others() int64 {
+	each := rowBytes
 	if p.set.Targets != nil {
-		entries += rows // a target takes less than an entry
+		each += targetBytes
 	}
-	need := int64(rowBytes*rows+entryBytes*entries+cap(p.spill)) * 9 / 4
+	return int64(each*p.set.Len()+cap(p.spill)) * 9 / 4
+}
+
+// fits returns an error if so many entries, and the rows so far, do not fit the memory.
+func (p *parser) fits(entries int) error {
+	need := entryBytes*int64(entries) + p.others()
 	if need <= p.left {
 		return nil
 	}
-	return fmt.Errorf("%s: line %d: %d rows and entries: %w: about %s are needed for them, the limit is %s "+
-		"(%s)", p.file, p.line, rows+entries, memory.ErrTooLittle, memory.Text(need), memory.Text(p.limit.Bytes),
-		p.limit.By)
+	return fmt.Errorf("%s: line %d: %d rows with %d entries: %w: about %s are needed for them, the limit is %s "+
+		"(%s)", p.file, p.line, p.set.Len(), len(p.set.Index), memory.ErrTooLittle, memory.Text(need),
+		memory.Text(p.limit.Bytes), p.limit.By)
 }
 
 // field returns the bounds of the next field of line, from i on. They are equal if no field is

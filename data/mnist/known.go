@@ -16,7 +16,8 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Facts about the database.
+// These constants describe MNIST as it was published: its name here, the numbers of its training and
+// test images, its source and its licence.
 const (
 	Name     = "mnist"
 	Train    = 60_000
@@ -27,7 +28,7 @@ const (
 	Licence = "none stated by the authors; often quoted as CC BY-SA 3.0"
 )
 
-// The other data sets in this format that can be loaded by name.
+// Fashion and Kuzushiji are the names of the other data sets in this format that LoadNamed can load.
 const (
 	Fashion   = "fashion-mnist"
 	Kuzushiji = "kmnist"

@@ -32,7 +32,8 @@ func (m Map) planes() int {
 	return 3
 }
 
-// Constants returns the SHA-256 of the statistics of drawn images, in hexadecimal.
+// Constants returns the SHA-256, in hexadecimal, of the package's public constants: the means,
+// deviations and correlations of random images.
 func (m Map) Constants() string {
 	sum := sha256.Sum256(stored)
 	return hex.EncodeToString(sum[:])

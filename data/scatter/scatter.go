@@ -18,9 +18,9 @@
 //     same weight. The fold adds both. This halves the number of parameters and so the energy of the noise.
 //  6. Features are multiplied by a constant, so that the root mean square norm of drawn images is about Norm.
 //
-// Mean, deviation and Σ are not of the data. They are of drawn images with a 1/f spectrum and are part of
-// this package, so they are public. Digits, or other images of one channel, have neither root nor fold
-// unless a recipe asks for them.
+// Mean, deviation and Σ do not come from the data. They were computed from random images with a 1/f
+// spectrum ("drawn images") and are constants of this package, so they are public. For digits, and
+// other images of one channel, steps 3 and 5 are left out unless the options of the Map ask for them.
 package scatter
 
 import (
@@ -37,7 +37,8 @@ import (
 	"proactivedp/data"
 )
 
-// Map says which features are computed. The zero Map has the defaults for the kind of data.
+// Map computes scattering transforms. Its fields are the options of the transform; a zero field is the
+// default for the number of channels.
 type Map struct {
 	Colour string  // Opponent or RGB, or "" for Opponent; for images of three channels
 	Root   string  // Yes or No, or "" for Yes with three channels and No with one
@@ -45,7 +46,8 @@ type Map struct {
 	Ridge  float64 // λ, in [MinRidge, MaxRidge], or 0 for 0.4 with three channels and 0.1 with one
 }
 
-// The values of the options of a Map.
+// These are the values of the options Colour, Root and Fold of a Map, and the limits of its option
+// Ridge.
 const (
 	Opponent = "opponent"
 	RGB      = "rgb"
@@ -62,10 +64,11 @@ const (
 	MaxSide = 128
 )
 
-// Norm is about the root mean square norm of the features of drawn images.
+// Norm is approximately the root mean square of the norm of an image's features, for the random images
+// from which the package's constants were computed.
 const Norm = 10
 
-// Name is the text of the zero Map. The text of other maps begins with it.
+// Name is the zero Map written as text. The text of other maps begins with it.
 const Name = "scatter"
 
 // String returns the options that are given, as Parse reads them.
@@ -148,8 +151,8 @@ func (m Map) Validate() error {
 	return errors.Join(errs...)
 }
 
-// For returns the map with all options that d needs. It returns an error if the map is invalid or
-// cannot be computed for d.
+// For returns the map with every zero option replaced by its default for d. It returns an error if the
+// map is invalid or cannot be computed for d.
 func (m Map) For(d *data.Dataset) (Map, error) {
 	if d == nil {
 		return Map{}, errors.New("no data set")

@@ -108,7 +108,7 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check returns the error of Make for a name, without generating anything.
+// Check returns an error if Make would refuse the name. It generates nothing.
 func Check(name string) error {
 	_, err := find(name)
 	return err
@@ -130,8 +130,8 @@ func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	return d, nil
 }
 
-// Bytes returns how many bytes the stand-in with this name takes. An unknown name is an error, as
-// for Make.
+// Bytes returns how many bytes of memory the stand-in with this name needs. An unknown name is an
+// error, as for Make.
 func Bytes(name string) (int64, error) {
 	found, err := find(name)
 	return found.bytes, err

@@ -229,7 +229,7 @@ func (k column) days(field, layout string) (float32, bool) {
 	return float32(day.Sub(k.since) / (24 * time.Hour)), err == nil
 }
 
-// Text returns the text from which the columns were read.
+// Text returns the description of the columns in the format of ParseColumns, as it was read.
 func (c *Columns) Text() string {
 	if c == nil {
 		return ""
@@ -301,7 +301,8 @@ func fits(pattern, name string) bool {
 	}
 }
 
-// Is01 reports whether feature j is from 0 to 1 because it stands for values that are listed.
+// Is01 reports whether feature j of d is already in [0, 1], because its column is of kind one-of or
+// ordered.
 func (c *Columns) Is01(d *data.Dataset, j int) bool {
 	if c == nil || d.Columns == nil {
 		return false
@@ -379,7 +380,8 @@ func (k column) features(name string) []string {
 	return []string{name}
 }
 
-// ErrNoNumber is wrapped for a field that is not a number.
+// ErrNoNumber is wrapped by the error for a field that is not a number although its column holds
+// numbers.
 var ErrNoNumber = errors.New("must be a finite decimal number in the range of float32")
 
 // take appends the features of a field. Its errors do not show the field, because it belongs to a

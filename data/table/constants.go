@@ -13,8 +13,9 @@ import (
 	"proactivedp/internal/bounded"
 )
 
-// Bounds returns a map of the columns of d from [LOW, HIGH] to [0, 1]. list is "LOW,HIGH". Features
-// that are 1 or 0 according to c, which may be nil, are not mapped.
+// Bounds returns a map that scales all columns of d from the same range [LOW, HIGH] to [0, 1]. list is
+// the range as text, "LOW,HIGH". Features that are 0 or 1 by their description in c are not mapped; c
+// may be nil.
 func Bounds(list string, d *data.Dataset, c *Columns) (data.Affine, error) {
 	low, high, err := data.ParseBounds(list)
 	if err != nil {

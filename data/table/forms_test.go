@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"proactivedp/data"
 )
 
 // The same table as different programs write it gives the same data set. The forms are those of
@@ -326,6 +328,75 @@ func BenchmarkParseFile(b *testing.B) {
 	for b.Loop() {
 		if _, err := ParseFile(path, o); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Text is LIBSVM's format if index:value follows the label, and otherwise a table.
+func TestIsText(t *testing.T) {
+	for text, want := range map[string]bool{
+		"39, State-gov, 77516\n":              true,
+		"5.1,3.5,1.4,0.2,Iris-setosa\n":       true,
+		" 0.00632  18.00   2.310  0\n":        true,
+		"A11 6 A34 A43 1169\n":                true,
+		"16/12/2006;17:24:00;4.216\n":         true,
+		"2015-02-04 17:51:00,23.18,1\n":       true,
+		"|1x3 Cross validator\n25, Private\n": true,
+		"\ufeffsep=;\na;b\n":                  true,
+		"area\trooms\n1\t2\n":                 true,
+		"1\n1,2\n":                            true,
+		"+1 3:1 10:-0.5\n":                    false,
+		"1\n-1\n\n+1 2:1\n":                   false,
+		"# made by x, y\n1 1:1\n":             false,
+		"1:0.5 2:1\n":                         false, // without a label
+		"1,3 2:1\n":                           false, // with two labels
+		"1 # 3,4\n0\n":                        false,
+		"":                                    false,
+		"1":                                   false,
+	} {
+		if got := IsText([]byte(text)); got != want {
+			t.Errorf("%.40q is a table: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// The first line of a file without a header may be a comment of C4.5.
+func TestCommentWithoutHeader(t *testing.T) {
+	const records = "25, 1\n|, 0\n"
+	o := Options{Label: "2", Labels: labels(t, "0,1"), NoHeader: true}
+	if _, err := ParseFile(written(t, "adult.test", "|1x3 Cross validator\n"+records), o); err == nil ||
+		!strings.Contains(err.Error(), `adult.test:3: column "1"`) {
+		t.Errorf("%v: only the first line is a comment", err)
+	}
+	d, err := ParseFile(written(t, "adult.test", "|1x3 Cross validator\n25, 1\n"), o)
+	if err != nil || d.Len() != 1 {
+		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// Blanks divide numbers in columns, also if a tab and a text in quotes follow. Doubled tabs are refused with the way
+// out.
+func TestBlanksAndTabs(t *testing.T) {
+	const mpg = "18.0   8   307.0\t\"chevrolet chevelle malibu\"\n25.0   4   98.00\t\"ford pinto\" \n26.0   4   97.00\t\"\"\n"
+	columns, err := ParseColumns("column,kind,values\n4,one-of,ford pinto|*\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Label: "1", Target: &data.TargetBounds{Low: 0, High: 50}, NoHeader: true, Columns: columns}
+	d, err := ParseFile(written(t, "auto-mpg.data", mpg), o)
+	if err != nil || !slices.Equal(d.Value, []float32{8, 307, 0, 1, 4, 98, 1, 0, 4, 97, 0, 1}) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for text, want := range map[string]string{
+		"1  2  3\t\"a\"b\n":       "double quote",
+		"1  2  3\t\"a\n":          "double quote",
+		"1  2  a\"b\"\n":          "double quote",
+		"1  2  3\ta b\n1  2  3\n": "auto-mpg.data:2: 3 fields, must be 5 as in the first record",
+		"1\t2\t3\n1\t\t2\t3\n":    "4 fields, must be 3 as in the first record (without empty fields it has as many: tr -s '\\t'",
+	} {
+		if _, err := ParseFile(written(t, "auto-mpg.data", text), Options{Label: "1", Target: o.Target, NoHeader: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, must say %q", text, err, want)
 		}
 	}
 }

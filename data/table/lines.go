@@ -78,7 +78,8 @@ func (p *parser) begin(in *bufio.Reader) error {
 	}
 	first, _, _ := bytes.Cut(start, []byte{'\n'})
 	given := separatorLine(string(first))
-	for skipped := 1; skipped < p.HeaderLine || given != 0 && skipped == 1; skipped++ {
+	above := given != 0 || p.NoHeader && bytes.HasPrefix(first, []byte("|"))
+	for skipped := 1; skipped < p.HeaderLine || above && skipped == 1; skipped++ {
 		p.spill = p.spill[:0]
 		if err := p.read(in); err == io.EOF {
 			return nil
@@ -132,7 +133,11 @@ func separator(text []byte) (line string, comma rune) {
 	line = strings.TrimSpace(string(text[:end]))
 	bare = bytes.TrimSpace(bytes.TrimRight(bare, "\r"))
 	for _, c := range []byte(",;\t ") {
-		if bytes.IndexByte(bare, c) >= 0 {
+		switch {
+		case bytes.IndexByte(bare, c) < 0:
+		case c == '\t' && bytes.Contains(bare, []byte("  ")): // numbers in columns, and a tab before the last one
+			return line, ' '
+		default:
 			return line, rune(c)
 		}
 	}
@@ -154,7 +159,7 @@ func (p *parser) split(text []byte, quotes int) error {
 			field, text, more = bytes.Cut(text, comma)
 			p.fields = append(p.fields, bytes.TrimSpace(field))
 		}
-	case p.comma != ' ' && p.splitQuoted(text):
+	case p.comma == ' ' && p.splitBlanks(text), p.comma != ' ' && p.splitQuoted(text):
 	default:
 		p.fields = p.fields[:0]
 		if p.quoted == nil {
@@ -206,6 +211,31 @@ func (p *parser) splitQuoted(text []byte) bool {
 			return false
 		}
 		p.fields = append(p.fields, bytes.TrimSpace(field))
+	}
+	return true
+}
+
+// splitBlanks splits a record with blanks or tabs between fields, of which some are whole fields in quotes without
+// a double quote in them. It returns false for others.
+func (p *parser) splitBlanks(text []byte) bool {
+	for text = bytes.TrimSpace(text); len(text) > 0; text = bytes.TrimLeft(text, " \t") {
+		end := bytes.IndexAny(text, " \t")
+		if bytes.HasPrefix(text, quote) {
+			if end = bytes.IndexByte(text[1:], quote[0]) + 2; end < 2 || end < len(text) && text[end] != ' ' && text[end] != '\t' {
+				return false
+			}
+			p.fields = append(p.fields, bytes.TrimSpace(text[1:end-1]))
+			text = text[end:]
+			continue
+		}
+		if end < 0 {
+			end = len(text)
+		}
+		if bytes.IndexByte(text[:end], quote[0]) >= 0 {
+			return false
+		}
+		p.fields = append(p.fields, text[:end])
+		text = text[end:]
 	}
 	return true
 }

@@ -11,7 +11,8 @@ type Numbers string
 // NumberForms are the forms in which a file may write numbers.
 var NumberForms = []string{"1234.5", "1234,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5", "1'234,5"}
 
-// ParseNumbers reads an example from NumberForms.
+// ParseNumbers returns the Numbers for an example: the number 1234.5 as the file writes it, which must
+// be one of NumberForms.
 func ParseNumbers(example string) (Numbers, error) {
 	for _, form := range NumberForms {
 		if example == form {

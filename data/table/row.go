@@ -12,7 +12,14 @@ func (p *parser) row() error {
 		p.fields = p.fields[:n]
 	}
 	if len(p.fields) != len(p.header) {
-		return p.fault("%d fields, must be %d as in the header", len(p.fields), len(p.header))
+		of, hint := "in the header", ""
+		if p.NoHeader {
+			of = "in the first record"
+		}
+		if p.comma == '\t' && len(p.fields)-empties(p.fields) == len(p.header) {
+			hint = ` (without empty fields it has as many: tr -s '\t' makes several tabs one)`
+		}
+		return p.fault("%d fields, must be %d as %s%s", len(p.fields), len(p.header), of, hint)
 	}
 	room := p.grow()
 	if room != nil {
@@ -68,6 +75,16 @@ func (p *parser) row() error {
 		p.unkept++
 	}
 	return p.fits()
+}
+
+// empties returns the number of empty fields.
+func empties(fields [][]byte) (empty int) {
+	for _, field := range fields {
+		if len(field) == 0 {
+			empty++
+		}
+	}
+	return empty
 }
 
 // bytesOfField is what a kept field needs besides its text, with its share of growing slices.

@@ -9,7 +9,8 @@
 //
 // Commas separate fields. If the first line has no comma, semicolons, tabs or one or more blanks
 // may separate them instead. In a file named .tsv, tabs do. A line sep=; before the header sets the
-// separator, as Excel writes it. Fields may be in double quotes, and may then contain separators
+// separator, as Excel writes it. If the records have no header and the first line begins with |, it is a comment,
+// as in files for C4.5. Fields may be in double quotes, and may then contain separators
 // and ends of lines. Blanks around fields are removed. Lines end in \n or \r\n, and empty lines are
 // skipped. If the header ends in a separator, other lines may, too. The text is UTF-8. An empty
 // field, as of a missing value, is an error unless Columns says what it stands for.
@@ -23,6 +24,7 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -49,7 +51,8 @@ const (
 // maxFaults is the number of columns with an error after which the rest of a file is not read.
 const maxFaults = 50
 
-// Options say how a file is read.
+// Options says how a CSV file is read: which column has the labels, what the other columns hold, and
+// how the text is written.
 type Options struct {
 	Label  string       // name of the column of the labels
 	Labels *data.Labels // the labels and their classes
@@ -104,6 +107,26 @@ func Is(path string) bool {
 	return end == ".csv" || end == ".tsv"
 }
 
+// IsText reports whether a text is a table and not in LIBSVM's format, by its first bytes: by the first line that has
+// more than one field, without comments of LIBSVM. In LIBSVM's format, index:value follows the label.
+func IsText(start []byte) bool {
+	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
+	for line := range bytes.Lines(start) {
+		line, _, _ = bytes.Cut(line, []byte{'#'})
+		fields := bytes.Fields(line)
+		for _, field := range fields[:min(len(fields), 2)] {
+			if index, _, colon := bytes.Cut(field, []byte{':'}); colon && len(bytes.Trim(index, "0123456789")) == 0 &&
+				!bytes.ContainsAny(field, ",;") {
+				return false
+			}
+		}
+		if len(fields) > 1 || bytes.ContainsAny(line, ",;") {
+			return true
+		}
+	}
+	return false
+}
+
 func kind(path string) string {
 	path = strings.ToLower(path)
 	for _, packed := range unpack.Endings() {
@@ -121,19 +144,9 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 	}
 	p := &parser{Options: o, limit: memory.Given(o.Memory)}
 	p.left = p.limit.Left()
-	p.set = &data.Dataset{Name: filepath.Base(path), Classes: 2}
-	if o.Target != nil {
-		if err := errors.Join(o.Target.Check(), onlyTargets(o.Labels)); err != nil {
-			return nil, err
-		}
-		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
-	} else if o.Labels == nil {
-		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
-			"from the data")
-	}
-	if o.Labels != nil {
-		p.set.Names = o.Labels.Names()
-		p.set.Classes = len(p.set.Names)
+	p.set = &data.Dataset{Name: filepath.Base(path)}
+	if err := p.set.Expect(o.Labels, o.Target); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, file := range []string{path, o.Test} {
 		if file == "" {
@@ -152,14 +165,6 @@ func ParseFile(path string, o Options) (*data.Dataset, error) {
 		p.Named = slices.Clone(p.set.Columns)
 	}
 	return p.set.WithDense(p.set.Features, p.value), nil
-}
-
-// onlyTargets returns an error if there are labels as well.
-func onlyTargets(l *data.Labels) error {
-	if l != nil {
-		return errors.New("labels and bounds of targets, must be one of them")
-	}
-	return nil
 }
 
 type parser struct {

@@ -346,3 +346,43 @@ func TestTableInAZip(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
+
+// Targets are numbers in the form of the file, scaled by their bounds. Errors do not show them.
+func TestTargets(t *testing.T) {
+	bounds, refuse := &data.TargetBounds{Low: 0, High: 8}, &data.TargetBounds{Low: 0, High: 8, Refuse: true}
+	german, err := ParseNumbers("1.234,5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, o := range map[string]Options{
+		"y,x\n4,1\n-1e300,2\n6.0,3\n": {}, "x;y\n1;4,0\n2;-9.000,5\n3;6\n": {Numbers: german}, "4,1\n-7,2\n6,3\n": {NoHeader: true},
+	} {
+		if o.Label, o.Target = "y", bounds; o.NoHeader {
+			o.Label = "1"
+		}
+		d, err := ParseFile(written(t, "f.csv", text), o)
+		if err != nil || !slices.Equal(d.Targets.Value, []float32{0, -1, 0.5}) || d.Validate() != nil {
+			t.Errorf("%q: %+v, %v", text, d, err)
+		}
+	}
+	for _, c := range []struct {
+		text, wants string
+		o           Options
+	}{
+		{"y,x\n1,1\nNaN,2\n", "f.csv:3: column \"y\": the target must be a finite", Options{Target: bounds}},
+		{"y,x\n1,1\n,2\n", "f.csv:3: column \"y\": the target must be a finite", Options{Target: bounds}},
+		{"y,x\n1,1\n123.5,2\n", "f.csv:3: column \"y\": the target must be in the given bounds [0, 8]", Options{Target: refuse}},
+		{"y,x\n1,1\n", "must be one of them", Options{Target: bounds, Labels: labels(t, "0,1")}},
+		{"y,x\n1,1\n", "LOW < HIGH", Options{Target: &data.TargetBounds{}}},
+		{"y,x\n1,1\n", "must be given", Options{}},
+	} {
+		c.o.Label = "y"
+		if _, err := ParseFile(written(t, "f.csv", c.text), c.o); err == nil || !strings.Contains(err.Error(), c.wants) ||
+			strings.Contains(err.Error(), "123.5") {
+			t.Errorf("%v, want %q", err, c.wants)
+		}
+	}
+	if d, err := ParseFile(written(t, "f.csv", "x\n1\n"), Options{Label: "y", Target: bounds, Unlabelled: true}); err != nil || d.Validate() != nil {
+		t.Errorf("without targets: %v", err)
+	}
+}

@@ -82,8 +82,8 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost turns a claim about one release into a claim about every release that costs at most as
-// much. Only the upper end remains. why becomes the Reason.
+// AtMost returns a claim about another release that costs at most as much as the one that c is about.
+// The claim keeps only the upper end of ε. why says what the other release is, and becomes the Reason.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -103,8 +103,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns the claim with the smaller ε: c itself, or c with the ε that o guarantees. Both
-// claims must be about the same release.
+// Least returns c or, if o guarantees a smaller ε, c with that ε. Both claims must be about the same
+// release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -21,7 +21,7 @@ func (p Privacy) AtMost(why string) Privacy {
 	return Privacy{PerClient: p.PerClient.AtMost(why), PerRecord: p.PerRecord.AtMost(why)}
 }
 
-// Plus is [Claim.Plus] for both views.
+// Plus applies [Claim.Plus] to both views.
 func (p Privacy) Plus(epsilon float64, why string) Privacy {
 	return Privacy{PerClient: p.PerClient.Plus(epsilon, why), PerRecord: p.PerRecord.Plus(epsilon, why)}
 }

@@ -11,7 +11,8 @@ import (
 	"proactivedp/rng"
 )
 
-// View is the claim of one accountant per client or per record.
+// View is what a Report says about one accountant's claim, for a record in the rounds of one client
+// (per client) or of all clients that hold it (per record).
 type View struct {
 	EpsilonLower *float64 `json:"epsilon_lower"`
 	Epsilon      *float64 `json:"epsilon"`
@@ -143,10 +144,10 @@ func (r Report) Current() Report {
 	return r
 }
 
-// Within returns the report for rounds that were chosen by earlier results, under a bound b that
-// was fixed before the first round. b is an upper bound on the ε of a record, both for one client's
-// rounds and for all rounds. The reported noise multiplier is the least of the events. There must
-// be at least one event.
+// Within returns the report of a training whose rounds were chosen by earlier results, under a budget b
+// that was fixed before the first round (see rdp.Filter). b is an upper bound on the ε of a record,
+// both for one client's rounds and for all rounds. The reported noise multiplier is the least of the
+// events. There must be at least one event.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

@@ -24,8 +24,8 @@ func down(v float64) string { return decimal.Down(v, shown) }
 // Unit is the unit that a privacy statement protects.
 type Unit string
 
-// The units of privacy. They differ if several clients hold a record: a record's guarantee then
-// depends on whether the rounds of one client count, or of all clients.
+// These are the units of privacy. They have different ε if several clients hold a record: PerClient
+// counts the rounds of one client, PerRecord those of all clients.
 const (
 	PerRecord Unit = "one record, in all rounds of all clients that hold it"
 	PerClient Unit = "one record of one client, in the rounds of that client only"
@@ -64,8 +64,8 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
-// Noted returns the statement with notes added. The notes are warnings about ε from the reports of
-// the statement's rounds, which no accountant takes into account.
+// Noted returns the statement with notes added. The notes are warnings from the reports of the
+// trainings that the statement covers. They say what its ε does not take into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
@@ -119,7 +119,7 @@ func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 		"not covered.", events)
 }
 
-// Orders writes the orders of a filter as text.
+// Orders writes the Rényi orders of a filter (see rdp.Filter) as text for a statement.
 func Orders(orders []float64) string {
 	names := make([]string, len(orders))
 	for i, alpha := range orders {
@@ -275,7 +275,7 @@ func samplingName(s dp.Sampling) string {
 	return fmt.Sprintf("the unknown sampling %q", s)
 }
 
-// Shuffled is a sentence that must be printed with every ε of shuffled batches.
+// Shuffled is the note that must be printed with every ε of shuffled batches.
 const Shuffled = "The rounds are those of one data loader, which uses each record in at most one batch of an epoch. " +
 	"Clients that shuffle independently each cost as much. The upper end counts no amplification by shuffling, because " +
 	"no proved bound would help. The ε of Poisson sampling does not hold for a data loader that shuffles."
@@ -493,8 +493,9 @@ func (r Report) weakDeltaText() string {
 // atLeastInverse reports whether δ ≥ 1/n, up to rounding.
 func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
 
-// WeakDelta reports whether a given δ is weak for one of the events, that is, at least 1/N. For a δ
-// that was computed it returns false.
+// WeakDelta reports whether the δ of a bound is at least 1/N for one of the events. Such a δ does not
+// rule out that one random record is published. If b is a bound on δ at a given ε, WeakDelta returns
+// false.
 func WeakDelta(b dp.Bound, events ...dp.Event) bool {
 	return slices.ContainsFunc(events, func(e dp.Event) bool {
 		return b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize)

@@ -6,9 +6,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Accountant is Theorem simpleF with the corrected γ, as an accountant. Its ε is the smallest one
-// for which the theorem's conditions hold. The conditions are verified at exactly that ε; see
-// [MinEpsilon].
+// Accountant computes ε by the paper's Theorem simpleF, with its constant γ corrected (see Form). The
+// result is the smallest ε for which the theorem's conditions hold. The conditions are verified at
+// exactly that ε; see [MinEpsilon].
 //
 // It covers Poisson sampling under add-or-remove adjacency. Rates and noise may differ between
 // events, and so may N. The theorem depends only on the rates q_i = s_i/N: in Lemma lemthree every

@@ -1,7 +1,8 @@
-// Package closedform implements the paper's closed-form differential privacy: Theorem Main and the
-// more general Theorems simpleF and thm1 about a client's rounds of Algorithm LocalSGDwithDP. It
-// also has the planning formulas that follow: limits of rounds and sizes, growing sizes, and the
-// reuse of a data set.
+// Package closedform implements the paper's theorems about DP-SGD: formulas that give (ε, δ) directly
+// from noise, batch sizes and number of rounds. They are Theorem Main and the more general Theorems
+// simpleF and thm1 (names like these are labels in the paper's source). The package also has the
+// planning formulas that follow: limits of rounds and sizes, growing sizes, and the reuse of a data
+// set.
 //
 // The theorems hold only for add-or-remove adjacency and Poisson sampling: under replace-one
 // adjacency some settings meet all conditions and cost more than ε. The theorems are upper bounds.
@@ -85,8 +86,8 @@ func Epsilon(sigma, delta float64) (float64, error) {
 	}
 }
 
-// H returns h(x) = (√(1+(e/x)²) - e/x)² of Theorem simpleF for x > 0. It increases from 0 to 1. At
-// ᾱ = h(σ), σ(1-ᾱ) = 2e√ᾱ.
+// H returns the function h(x) = (√(1+(e/x)²) - e/x)² in the paper's Theorem simpleF, for x > 0. It
+// increases from 0 to 1. ᾱ = h(σ) is the solution of σ(1-ᾱ) = 2e√ᾱ.
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r
@@ -98,6 +99,6 @@ func rootH(x float64) float64 {
 	return 1 / (math.Hypot(1, c) + c)
 }
 
-// G returns g(x) = min{1/(ex), h(x)} of Theorem simpleF for x > 0. It is h(x) for x < 2.467 and
-// 1/(ex) for larger x.
+// G returns the function g(x) = min{1/(ex), h(x)} in the paper's Theorem simpleF, for x > 0; for h see
+// H. It is h(x) for x < 2.467 and 1/(ex) for larger x.
 func G(x float64) float64 { return min(1/(math.E*x), H(x)) }

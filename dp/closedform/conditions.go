@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// The names of the theorems in a Condition.
+// These are the values of Condition.Theorem for conditions of the paper's Theorems Main and simpleF.
 const (
 	Main    = "Main"
 	SimpleF = "simpleF"
@@ -40,8 +40,8 @@ func Holds(cs []Condition, theorem string) bool {
 	return found
 }
 
-// Setting is a run and the guarantee that is wanted for it. In a real run, Rounds, Computed and
-// MaxSize are whole numbers. A planner may use other numbers.
+// Setting describes a client's run and the (ε, δ) that it is meant to satisfy. In a real run, Rounds,
+// Computed and MaxSize are whole numbers. A planner may use other numbers.
 type Setting struct {
 	N        int     // size of the data set, in [1, MaxN]
 	Rounds   float64 // T > 0
@@ -52,10 +52,11 @@ type Setting struct {
 	Delta    float64 // in [MinDelta, 1)
 }
 
-// Epochs returns k = K/N.
+// Epochs returns the number of epochs k = K/N.
 func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
 
-// Theta returns θ = s_max/s̄. A result below 1, which rounding can cause, becomes 1.
+// Theta returns θ, the largest sample size divided by the mean: s_max/s̄. A result below 1, which
+// rounding can cause, becomes 1.
 func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
 
 // Validate reports every field of s that is outside its range.

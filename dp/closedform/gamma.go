@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Form says whether a formula is the paper's printed one or the corrected one.
+// Form says whether a formula is used as the paper prints it, or as corrected here.
 //
 // In Theorems Main and simpleF, the forms differ in the right-hand side that defines γ. The paper
 // substitutes r₀ = ασ into 1/(1-u₀) with u₀ = 2√(r₀σ)/(σ-r₀), which gives (1-α)/(1-α-2√α). It
@@ -25,8 +25,8 @@ import (
 //     (minK), (minT) and ε < ½.
 type Form string
 
-// The two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed is for
-// comparison with the paper's numbers.
+// These are the two forms. A guarantee is claimed only with Corrected, whose γ is larger. Printed
+// serves only to compare with the paper's numbers.
 const (
 	Corrected Form = "corrected"
 	Printed   Form = "printed"
@@ -82,8 +82,8 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the supremum of the ᾱ at which all denominators of the form's right-hand side
-// are positive: h(σ) for Printed, min{h(σ), 3-2√2} for Corrected. σ must be positive.
+// MaxAlphaBar returns the upper limit of ᾱ in RHS: below it, all denominators there are positive. It is
+// h(σ) for Printed and min{h(σ), 3-2√2} for Corrected, see H. σ must be positive.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -115,8 +115,8 @@ func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	return v, nil
 }
 
-// Gamma returns γ(σ_eq(ε, δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1)
-// and k in [1e-20, 1e20].
+// Gamma returns the constant γ of Theorems Main and simpleF for (ε, δ) and k epochs, that is γ(σ_eq(ε,
+// δ), ε/k); see [GammaAt]. ε must be in [1e-60, 1e30], δ in [MinDelta, 1) and k in [1e-20, 1e20].
 func Gamma(form Form, eps, delta, k float64) (float64, error) {
 	sigma, err := Sigma(eps, delta)
 	if err := errors.Join(form.check(), err, checkEpochs(k)); err != nil {

@@ -24,7 +24,7 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns s_i, or 0 if g is invalid. Mechanisms refuse size 0.
+// At returns the sample size s_i of round i. If g is invalid it returns 0, which mechanisms refuse.
 func (g Growing) At(i int) int {
 	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
 		return 0
@@ -46,7 +46,7 @@ func (g Growing) String() string {
 	return list.String()
 }
 
-// Run returns the T rounds as a part of k gradient computations.
+// Run returns the T rounds of g, and how many of k gradient computations they leave.
 func (g Growing) Run(k int) dp.Run {
 	r := dp.Run{Rounds: g.Rounds, Max: g.Largest}
 	for i := range g.Rounds {
@@ -56,7 +56,7 @@ func (g Growing) Run(k int) dp.Run {
 	return r
 }
 
-// Growth is a plan that [Grow] makes.
+// Growth is the result of [Grow]: a plan with growing sample sizes that keeps (ε, δ).
 type Growth struct {
 	Sizes      Growing
 	Run        dp.Run      // the rounds of Sizes, and what is left of K
@@ -65,11 +65,11 @@ type Growth struct {
 	Conditions []Condition // conditions of Run at ε and Sigma; all of Theorem simpleF are met
 }
 
-// Grow plans growing sample sizes, proportional to (i+1)^p, for the given number of gradient
-// computations over n records. It returns the plan with the fewest rounds T that Theorem simpleF
-// with the corrected γ allows at θ = 1+p. s_max is the largest size with which T rounds compute no
-// more than the given number of gradients, and with which their actual sizes meet the conditions
-// for (ε, δ).
+// Grow plans a run whose sample sizes grow with the round i in proportion to (i+1)^p, where p is power.
+// The run computes at most computed gradients on n records, and keeps (ε, δ) by Theorem simpleF with
+// the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
+// The size s_max of its last round is the largest with which T rounds compute no more than computed
+// gradients, and with which their actual sizes meet the theorem's conditions.
 //
 // n and computed must be in [1, MaxN], p in [0, 100], ε in [1e-60, 1e30] and δ in [MinDelta, 1).
 // The error wraps dp.ErrNotCovered if no such sequence of at most dp.MaxRounds rounds exists; then

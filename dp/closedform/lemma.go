@@ -8,7 +8,7 @@ import (
 	"proactivedp/dp"
 )
 
-// Lemma is the name of Lemma lemthree in a Condition.
+// Lemma is the value of Condition.Theorem for conditions of the paper's Lemma lemthree.
 const Lemma = "lemthree"
 
 // MomentConditions evaluates the conditions of Lemma lemthree for a round with sample rate q in (0,

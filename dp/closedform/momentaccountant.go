@@ -6,10 +6,9 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant is Theorem thm1 in its corrected form as an accountant. It covers the same
-// events as [Accountant], and its ε is never larger than that of [Accountant], up to rounding. It
-// uses the whole sequence of rates instead of θ: a round of rate q counts with q²/(1-q), not with
-// the largest rate.
+// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same
+// events as [Accountant], and its ε is never larger, up to rounding: a round of sample rate q counts
+// with its own q²/(1-q), and not as if it had the largest rate.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

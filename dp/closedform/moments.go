@@ -21,16 +21,17 @@ type Moments struct {
 	S1, S2, S3 float64 // Ŝ₁ = k/T, Ŝ₂, Ŝ₃
 }
 
-// Epochs returns k = T·Ŝ₁ = Σq_i.
+// Epochs returns the number of epochs, k = T·Ŝ₁ = Σq_i.
 func (m Moments) Epochs() float64 { return m.Rounds * m.S1 }
 
-// Theta returns θ = max q_i/Ŝ₁.
+// Theta returns θ, the largest sample rate divided by the mean rate: max q_i/Ŝ₁.
 func (m Moments) Theta() float64 { return max(1, m.MaxRate/m.S1) }
 
-// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least value that Theorem thm1 allows.
+// Rho returns ρ = Ŝ₁Ŝ₃/Ŝ₂², the least value that Theorem thm1 allows for its constant ρ.
 func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 
-// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least value that Theorem thm1 allows. It is below 1.
+// RhoHat returns ρ̂ = Ŝ₁²/Ŝ₂, the least value that Theorem thm1 allows for its constant ρ̂. It is below
+// 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
 // MomentsOf returns the moments of the first rounds of s over n records. rounds must be in [1,

@@ -40,19 +40,19 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	return eps / gamma * (float64(n) / theta / theta) * (1 - slack), nil
 }
 
-// ErrBudgetSpent is wrapped by [Budget.Spend] if a task would exceed the budget. Nothing is
-// recorded then.
+// ErrBudgetSpent is wrapped by the error of [Budget.Spend] if a task would exceed the budget. The
+// budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is one learning task on the data set of a Budget.
+// Task is a training that a Budget has recorded, with its epochs and its part of the budget.
 type Task struct {
 	Name   string
 	Epochs float64 // k = Σq_i
 	Cost   float64 // Σ q_i²/(1-q_i), as a part of ε/2
 }
 
-// Budget is the ledger of one data set that several learning tasks use, one after another or
-// simultaneously, under one (ε, δ) for everything that they release.
+// Budget keeps account of several trainings (tasks) on one data set, one after another or
+// simultaneously, so that everything they release together stays within one (ε, δ).
 //
 // All rounds of all tasks form one sequence. Theorem thm1 in its corrected form applies to it,
 // whatever its order and its θ. Every task must use at least the noise σ_eq(ε, δ). At that noise,
@@ -98,10 +98,11 @@ func NewBudget(n int, eps, delta float64) (*Budget, error) {
 	return b, nil
 }
 
-// Sigma returns σ_eq(ε, δ), the least noise multiplier of every task.
+// Sigma returns the least noise multiplier that every task must use: σ_eq(ε, δ), see the function
+// Sigma.
 func (b *Budget) Sigma() float64 { return b.sigma }
 
-// MaxSize returns the largest sample size of a round, ⌊N/(e·σ_eq)⌋. It may be 0.
+// MaxSize returns the largest sample size that a round of any task may have, ⌊N/(e·σ_eq)⌋. It may be 0.
 func (b *Budget) MaxSize() int { return int(b.maxRate() * float64(b.n)) }
 
 func (b *Budget) maxRate() float64 { return (1 - 2*slack) / (math.E * b.sigma) }
@@ -215,7 +216,7 @@ func (b *Budget) Guarantee() dp.Bound {
 	return epsilonBound(MomentAccountant{}, b.eps, b.delta)
 }
 
-// Composed returns the moments of the sequence of all recorded tasks. The error wraps
+// Composed returns the Moments of the rounds of all recorded tasks as one sequence. The error wraps
 // dp.ErrNotCovered if no task is recorded.
 func (b *Budget) Composed() (Moments, error) {
 	if err := b.made(); err != nil {

@@ -7,8 +7,9 @@ import (
 	"proactivedp/dp"
 )
 
-// The range of noise multipliers in the central limit theorem, ends included. Below it, e^{1/σ²}
-// leaves the range of float64. Above it, h(σ) loses its digits.
+// MinSigma and MaxSigma are the limits of the noise multiplier σ in MuPoisson and MuUniform, ends
+// included. Below MinSigma, e^{1/σ²} overflows float64. Above MaxSigma, the formulas lose their digits
+// to cancellation.
 const (
 	MinSigma = 0.04
 	MaxSigma = 1e6
@@ -32,9 +33,9 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ of the central limit theorem for T rounds of C_q(G_{1/σ}). Each round
-// draws a fixed share q of the records without replacement, and one record moves the sum by at most
-// 1/σ standard deviations of the noise:
+// MuUniform returns the μ that the central limit theorem gives for T rounds. Each round draws a fixed
+// fraction q of the records without replacement, and one record moves the sum by at most 1/σ standard
+// deviations of the noise. Its trade-off function is C_q(G_{1/σ}), and
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //

@@ -11,14 +11,14 @@ import (
 	"proactivedp/internal/root"
 )
 
-// The ranges of [Epsilon] and [Mu], ends included.
+// Largest and MinDelta are the limits of the arguments of [Epsilon] and [Mu], ends included.
 const (
 	Largest  = 1e150  // the largest μ and ε, whose squares stay in the range of float64
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
 )
 
-// LeastExact is the least normal float64. Below it, the result of [Delta] has few digits and may be
-// 0, although the δ of a μ > 0 is never 0.
+// LeastExact is the least normal float64, and the least result of [Delta] that has full accuracy. A
+// smaller result has few digits and may be 0, although the true δ is never 0 for μ > 0.
 const LeastExact = 0x1p-1022
 
 // Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy

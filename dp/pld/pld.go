@@ -10,7 +10,8 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges in which an [Accountant] covers rounds, ends included.
+// These are the ranges, ends included, of the noise multiplier, the sample rate, the number of rounds,
+// δ and ε that an [Accountant] covers, and the default of its accuracy.
 const (
 	MinSigma, MaxSigma = 0.05, 1e6
 	MinRate            = 1e-12
@@ -65,9 +66,9 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant for ε in [0, MaxEpsilon]. The Bound has the same kind as
-// Epsilon's, except that it is dp.Upper if a closed form gives a δ that is not a normal float64. δ
-// is never 0.
+// Delta implements dp.Accountant for ε in [0, MaxEpsilon]. The Bound has the same kind as that of
+// Epsilon, with one exception: if a closed form exists but δ is too small for a normal float64, the
+// kind is dp.Upper. The reported δ is never 0.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	bounds, err := a.deltas(ctx, events, []float64{epsilon}, maxWork, unlimited)
 	if err != nil {

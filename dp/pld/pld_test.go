@@ -432,6 +432,34 @@ func TestReplaceOneCounterexample(t *testing.T) {
 	}
 }
 
+// Theorem thm:tight: below T = k²/(2ε), which is 2γ times less than (minT), a setting costs more than ε although
+// it meets all other conditions of Theorem Main. In the paper's own settings this does not happen at k²/(2ε)
+// (internal/papertables); here δ is smaller, and it happens at every T below k²/(2ε) that is tried.
+func TestTooFewRoundsViolateTheoremMain(t *testing.T) {
+	const n, k, eps, delta = 100_000, 9.0, 0.4, 1e-12
+	sigma, err := closedform.Sigma(eps, delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []float64{0.499, 0.4, 0.3} {
+		rounds := int(part * k * k / eps)
+		s := closedform.Setting{N: n, Rounds: float64(rounds), Computed: k * n, MaxSize: k * n / float64(rounds),
+			Sigma: sigma, Epsilon: eps, Delta: delta}
+		conditions, err := closedform.Conditions(closedform.Printed, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range conditions {
+			if c.Theorem == closedform.Main && c.Met != (c.Name != "minT") {
+				t.Errorf("T = %d: %+v, want all of Main but minT", rounds, c)
+			}
+		}
+		if b := epsilon(t, Accountant{}, delta, event(k/float64(rounds), sigma, rounds)); b.EpsilonLower <= eps {
+			t.Errorf("T = %d: %+v, want more than %v", rounds, b, eps)
+		}
+	}
+}
+
 // Fixed-size sampling: one round is C_q(G_{2/σ}), δ(ε) = q·δ_{2/σ}(log(1 + (e^ε-1)/q))
 // at ε ≥ 0; it never costs more than the Rényi divergence of that pair says.
 func TestFixedSize(t *testing.T) {

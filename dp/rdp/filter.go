@@ -15,8 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// Limits fix a [Filter]. Choose them before the first release, from what is public then, and record
-// them: the guarantee depends on this.
+// Limits are the parameters of a [Filter]: the budget (ε, δ) and the Rényi orders. Choose them before
+// the first release, without looking at the records, and write them down: the guarantee holds only for
+// limits that were fixed beforehand.
 type Limits struct {
 	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
 	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
@@ -27,7 +28,7 @@ type Limits struct {
 	Orders []float64 `json:"orders"`
 }
 
-// MaxOrders is the largest number of orders of a filter.
+// MaxOrders is the largest number of Rényi orders that a Filter may use.
 const MaxOrders = 64
 
 // Validate reports every field of l that is outside its range.
@@ -149,15 +150,16 @@ func NewFilter(l Limits) (*Filter, error) {
 	return &Filter{limits: l, spent: make([]float64, len(l.Orders)), runs: map[rng.Name]dp.Event{}}, nil
 }
 
-// Limits returns the limits of the filter.
+// Limits returns the limits with which the filter was made.
 func (f *Filter) Limits() Limits {
 	l := f.limits
 	l.Orders = slices.Clone(l.Orders)
 	return l
 }
 
-// Needs returns [Limits.Needs] of all rounds that were let through, and 0 before the first round.
-// It shows how much of ε is used, and is not a guarantee; for that see [Filter.Guarantee].
+// Needs returns the least ε at which a filter would have let through all rounds so far, as
+// [Limits.Needs] computes it. It is 0 before the first round. It shows how much of the budget is used,
+// and is not a guarantee; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -165,7 +167,8 @@ func (f *Filter) Needs() float64 {
 	return f.needs(f.spent)
 }
 
-// Used returns [Limits.Used] of all rounds that were let through.
+// Used returns the fraction of the budget, in [0, 1], that the rounds so far have used; see
+// [Limits.Used].
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
 // Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole
@@ -182,7 +185,7 @@ func (f *Filter) Guarantee() dp.Bound {
 	}
 }
 
-// FilterName is the accountant's name in the guarantee of a filter.
+// FilterName is the value of dp.Bound.Accountant in the guarantee of a Filter.
 const FilterName = "rdp-filter"
 
 // Spend lets the events through, before they are released, or refuses all of them and records
@@ -318,11 +321,11 @@ func (f *Filter) needs(spent []float64) float64 {
 	return least
 }
 
-// PlannedOrder returns the best order, to six digits, for a filter of (ε, δ) with a single order.
-// It is the order at which the filter admits the plan most often, one time after the other. So it
-// is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
-// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors
-// are those of [Accountant].
+// PlannedOrder returns the best Rényi order, to six digits, for a filter of (ε, δ) that uses a single
+// order. It is the order at which the filter admits the plan most often, one time after the other. So
+// it is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
+// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors are
+// those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {

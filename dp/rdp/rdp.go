@@ -34,7 +34,8 @@ import (
 	"proactivedp/dp"
 )
 
-// The ranges of the accountant. Outside of them it returns dp.ErrNotCovered.
+// These are the limits of the noise multiplier and the sample rate for which the Accountant has an
+// answer. Outside of them it returns dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q
@@ -203,7 +204,7 @@ func (r release) totalVariation() float64 {
 // largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder returns an error unless 1 < α ≤ 1 + 1e10.
+// CheckOrder returns an error unless α can be a Rényi order here: 1 < α ≤ 1 + 1e10.
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))

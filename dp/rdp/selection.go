@@ -27,8 +27,9 @@ type Selection struct {
 	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
 }
 
-// The ranges of a selection. If η·log(1/γ) is above maxLogRatio, float64 cannot hold the
-// probability of K = 1, from which K is drawn.
+// MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ)
+// must be at most maxLogRatio, because otherwise float64 cannot hold the probability that only one
+// trial runs.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6
@@ -138,5 +139,5 @@ func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta f
 	return b, nil
 }
 
-// SelectionName is the accountant's name in the guarantee of a selection.
+// SelectionName is the value of dp.Bound.Accountant in the guarantee of a Selection.
 const SelectionName = "rdp-selection"

@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Curves are several curves to compare.
+// Curves is a list of trade-off curves that are shown or written together.
 type Curves []Curve
 
 // WriteCSV writes a header and one row for each point. Reading the numbers back gives the same

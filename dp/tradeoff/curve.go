@@ -12,7 +12,7 @@ import (
 // Side says where a curve lies, compared with the true trade-off curve of a release.
 type Side string
 
-// The values of Side.
+// These are the values of Side.
 const (
 	Exact         Side = "exact"         // the true curve, to rounding
 	Lower         Side = "lower"         // nowhere above the true curve: safe
@@ -44,7 +44,7 @@ type Curve struct {
 	Points []Point `json:"points"`
 }
 
-// Sample returns f at the given α as a curve.
+// Sample returns the curve with the points (α, f(α)) for the given type I errors α.
 func Sample(label Label, f func(alpha float64) float64, alphas []float64) Curve {
 	points := make([]Point, len(alphas))
 	for i, a := range alphas {

@@ -18,10 +18,11 @@ func (g Guarantee) At(alpha float64) float64 {
 	return max(0, 1-g.Delta-steep*alpha, (1-g.Delta-alpha)*math.Exp(-g.Epsilon))
 }
 
-// MaxGuarantees is the largest number of guarantees, and of ε, in one request.
+// MaxGuarantees is the largest number of guarantees that AtRounds and ForAllRounds may be asked for,
+// and of ε in a Profile.
 const MaxGuarantees = 1 << 16
 
-// Guarantees are several guarantees of one release.
+// Guarantees is a list of (ε, δ) pairs that all hold for the same release.
 type Guarantees []Guarantee
 
 // At returns the supremum of all f_{ε,δ}(α), which is the best curve that follows from the

@@ -8,9 +8,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Paper is the setting of the paper's Appendix "Interpreting Theorem Main in the f-DP Framework":
-// rounds of constant size (θ = 1), Poisson sampling, add-or-remove adjacency, and at most K = kN
-// gradient computations.
+// Paper describes a training for which the paper's Theorem Main gives trade-off curves, as in its
+// Appendix "Interpreting Theorem Main in the f-DP Framework": rounds of constant size, Poisson
+// sampling, add-or-remove adjacency, and at most K gradient computations on N records (k = K/N epochs).
 type Paper struct {
 	N     int     // size of the data set, at least 2
 	K     float64 // gradient computations, at least 1
@@ -19,8 +19,8 @@ type Paper struct {
 	Gamma func(sigma, x float64) (float64, error)
 }
 
-// RoundsFor returns γk²/ε, rounded up: the least T for which Theorem Main gives this ε, by its
-// condition (minT). ε must be positive.
+// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives this ε: γk²/ε
+// by its condition (minT), for k epochs and the theorem's constant γ, rounded up. ε must be positive.
 func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon", epsilon)); err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the label of a curve in this setting.
+// Label returns the label, with the given name, of a curve that the paper's Theorem Main gives.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }

@@ -24,7 +24,7 @@ type Codec struct {
 	err   error
 }
 
-// Visitor is a Codec, or a type that embeds one and has more fields for its visits.
+// Visitor is a Codec, or a type that embeds one to pass more values to the functions that visit fields.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }
@@ -93,7 +93,7 @@ type integer interface {
 	~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64
 }
 
-// Number visits an integer in [lo, hi].
+// Number reads or writes the integer *p, which must be in [lo, hi]. what names it in errors.
 func Number[T integer](v Visitor, what string, p *T, lo, hi int64) {
 	c := v.codec()
 	b := c.Next(8)
@@ -111,12 +111,13 @@ func Number[T integer](v Visitor, what string, p *T, lo, hi int64) {
 	*p = T(n)
 }
 
-// Exactly visits a number that must be equal to want.
+// Exactly writes the number want, or reads a number and fails if it is not want. what names it in
+// errors.
 func Exactly(v Visitor, what string, want int) {
 	Number(v, what, &want, int64(want), int64(want))
 }
 
-// Boolean visits a bool.
+// Boolean reads or writes the bool *p. what names it in errors.
 func Boolean(v Visitor, what string, p *bool) {
 	var n uint8
 	if *p {
@@ -126,7 +127,8 @@ func Boolean(v Visitor, what string, p *bool) {
 	*p = n == 1
 }
 
-// List visits a list. most is the largest allowed number of elements.
+// List reads or writes the list *p, with a call of visit for each element. most is the largest allowed
+// number of elements, and what names the list in errors.
 func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
 	c := v.codec()
 	n := len(*p)
@@ -144,7 +146,7 @@ func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V
 	}
 }
 
-// Floats visits n numbers. When reading, it allocates x.
+// Floats reads or writes the n numbers of *x. When reading, it allocates them.
 func Floats(v Visitor, x *[]float32, n int) {
 	c := v.codec()
 	if c.Reading() && c.err == nil {
@@ -164,7 +166,7 @@ func Floats(v Visitor, x *[]float32, n int) {
 	}
 }
 
-// Wide visits the numbers of x, in place.
+// Wide reads or writes the numbers of x, whose length does not change.
 func Wide(v Visitor, x []float64) {
 	c := v.codec()
 	for len(x) > 0 && c.err == nil {

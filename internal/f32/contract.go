@@ -10,11 +10,12 @@ import (
 // the width of the machine's registers.
 const Lanes = 16
 
-// Term is one term of a contraction: the offsets of its factors, in floats.
+// Term is one product in the sum that a tile computes (see Tile): the offsets of its two factors in A
+// and B, in floats.
 type Term struct{ A, B int32 }
 
-// Terms is a list of terms that is checked once, so that kernels need not check it. It is read-only
-// and may be shared.
+// Terms lists the terms that a kernel adds up. The list is checked once, when it is made, so that
+// kernels need not check it. It is read-only and may be shared.
 type Terms struct {
 	list       []Term
 	maxA, maxB int
@@ -32,7 +33,8 @@ func NewTerms(list []Term) *Terms {
 	return t
 }
 
-// Slice returns the terms [from, to). They keep the bounds of all terms.
+// Slice returns the terms with numbers in [from, to), without a copy. Slices that the kernels read must
+// still be long enough for all terms.
 func (t *Terms) Slice(from, to int) Terms { return Terms{t.list[from:to], t.maxA, t.maxB} }
 
 // Patch holds the columns of a tile and the terms of their sums, like Cols, ColB and ColC of Tile
@@ -43,8 +45,8 @@ type Patch struct {
 	ColB, ColC [LaneTileCols]int
 }
 
-// Patches is a list of patches that is checked once, so that kernels need not check it. It is
-// read-only and may be shared.
+// Patches is a list of Patch for MulPatches. It is checked once, when it is made, so that kernels need
+// not check it. It is read-only and may be shared.
 type Patches struct {
 	list             []Patch
 	columns          int  // largest number of columns
@@ -75,7 +77,8 @@ func NewPatches(list []Patch) *Patches {
 	return p
 }
 
-// The largest tiles whose sums fit the registers.
+// These are the largest numbers of rows and columns of a tile whose sums fit into the processor's
+// registers.
 const (
 	TileRows, TileCols         = 6, 4
 	LaneTileRows, LaneTileCols = 5, 5

@@ -59,7 +59,8 @@ func Kernels() cpu.Class { return class }
 // then faster.
 func Tiled() bool { return class == cpu.AMX }
 
-// Classes lists the usable classes, narrowest first.
+// Classes returns the classes of kernels that this machine can run, from the narrowest vector
+// instructions to the widest.
 func Classes() []cpu.Class {
 	var all []cpu.Class
 	for c, set := range sets[:widest()+1] {

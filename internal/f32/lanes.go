@@ -27,8 +27,8 @@ func reluPortable(x []float32) {
 	}
 }
 
-// ReluBack turns d from the loss's derivative by y = max(z, 0) into that by z: it sets d to 0 where
-// y ≤ 0.
+// ReluBack is the backward pass of Relu. d has the derivatives of the loss by y = max(z, 0); ReluBack
+// turns them into those by z, by setting d to 0 where y ≤ 0.
 func ReluBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: ReluBack of unequal lengths")
@@ -75,7 +75,8 @@ func clamp(v, lo, hi float32) float32 {
 	return v
 }
 
-// TanhBack turns d from the loss's derivative by y = tanh z into that by z: d ← d·(1 − y²).
+// TanhBack is the backward pass of Tanh. d has the derivatives of the loss by y = tanh z; TanhBack
+// turns them into those by z: d ← d·(1 − y²).
 func TanhBack(d, y []float32) {
 	if len(d) != len(y) {
 		panic("f32: TanhBack of unequal lengths")
@@ -179,8 +180,8 @@ func maxPoolPortable(dst []float32, p Plane, src []float32, srcRow int, which []
 	}
 }
 
-// MaxPoolBack sets dst, a plane of twice p's height and width, to d at the positions that which
-// names, and to 0 elsewhere.
+// MaxPoolBack is the backward pass of MaxPool: it sets dst, a plane of twice p's height and width, to
+// the numbers of d at the positions that which names, and to 0 elsewhere.
 func MaxPoolBack(dst []float32, dstRow int, d []float32, p Plane, which []int32) {
 	p.check(d)
 	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)
@@ -253,8 +254,8 @@ func avgPoolPortable(dst []float32, p Plane, src []float32, srcRow int) {
 	}
 }
 
-// AvgPoolBack sets each 2×2 window of dst, a plane of twice p's height and
-// width, to a quarter of d.
+// AvgPoolBack is the backward pass of AvgPool: it sets each 2×2 window of dst, a plane of twice p's
+// height and width, to a quarter of the number of d for that window.
 func AvgPoolBack(dst []float32, dstRow int, d []float32, p Plane) {
 	p.check(d)
 	Plane{2 * p.H, 2 * p.W, dstRow}.check(dst)

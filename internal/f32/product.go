@@ -33,7 +33,7 @@ type Product struct {
 	Parts int
 }
 
-// Mul computes the product.
+// Mul computes the product p, as the documentation of Product defines it, with s as working memory.
 func (p *Product) Mul(s *ProductScratch) {
 	p.check()
 	if p.Parts != 0 {

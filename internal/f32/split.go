@@ -106,7 +106,8 @@ func SplitPairs(dst []Pair, parts int, even, odd []float32, row, pairs int) {
 	splitPairs(dst, even, odd, row, pairs, parts)
 }
 
-// TransposePairs does the same as Transpose, for pairs.
+// TransposePairs sets the 16×16 block dst to the transpose of the block src, like Transpose, for blocks
+// of pairs of bfloat16.
 func TransposePairs(dst []Pair, dstRow int, src []Pair, srcRow int) {
 	if dstRow < Lanes || srcRow < Lanes {
 		panic("f32: a row of a block shorter than the block")
@@ -170,7 +171,7 @@ func (t *SplitTile) stay() {
 	}
 }
 
-// Mul computes the block.
+// Mul computes the block t of a product, as the documentation of SplitTile defines it.
 func (t *SplitTile) Mul(terms *Terms) {
 	checkParts(t.Parts)
 	if t.DownA < 0 || t.RightB < 0 || t.DownC < 0 || t.RightC < 0 || t.RowC < Lanes || len(terms.list) == 0 {
@@ -183,7 +184,7 @@ func (t *SplitTile) Mul(terms *Terms) {
 	mulSplit(t, terms.list)
 }
 
-// Windows is the number of tiles of B in a WindowTile.
+// Windows is the number of tiles of the second matrix, B, in a WindowTile.
 const Windows = 3
 
 // WindowTile adds up many examples' products of two tiles of A with three tiles of B. Each example

@@ -34,7 +34,7 @@ func addNarrowPortable(dst []float32, x []float64) {
 	}
 }
 
-// Normal sets x to the numbers that AddNormal adds.
+// Normal sets x to independent N(0, sigma²) numbers. They are those that AddNormal would add.
 func Normal(x []float32, sigma float64, s *rng.Stream) {
 	for len(x) > 0 {
 		n := min(len(x), normalsAtOnce)

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// ErrHeld reports that another process holds the lock.
+// ErrHeld reports that another process holds the lock of a file or folder.
 var ErrHeld = errors.New("in use by another process")
 
 // Lock is a lock held by this process.
@@ -110,7 +110,7 @@ func fileLock(path string) string {
 	return dir + "." + base + ".lock"
 }
 
-// SweepLock removes the lock file that a killed process left for the file at path, if nobody holds
+// SweepLock removes the lock file of the file at path, if a killed process has left it and nobody holds
 // the lock. It is for processes that do not take the lock themselves.
 func SweepLock(path string) error {
 	return RemoveUnheld(fileLock(path))

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Output is a file and the function that writes it.
+// Output is a file for WriteSet: its path, and the function that writes its content.
 type Output struct {
 	Path  string
 	Write func(io.Writer) error

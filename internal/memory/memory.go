@@ -119,7 +119,7 @@ func taken() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// Check returns an error if need more bytes do not fit the limit.
+// Check returns an error if the process may not use need bytes in addition to what it uses now.
 func (l Limit) Check(need int64) error {
 	if need <= l.Left() {
 		return nil

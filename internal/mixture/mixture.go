@@ -26,7 +26,8 @@ import (
 // Round is a number of equal rounds. Q must be below 1.
 type Round struct{ Q, Sigma, Count float64 }
 
-// Cell is a number of rounds that are about equal.
+// Cell is a number of rounds whose rates and noise are in the same cell of the grid, and the corners of
+// that cell.
 type Cell struct {
 	Count  float64
 	Node   [4]int     // indexes of the corners; of those that are not needed it may be any index

@@ -166,7 +166,8 @@ func (p *parser) openFolder(folder string, r role) error {
 	return p.addSet(in, test, testFile)
 }
 
-// CheckFolder reports that a folder has no files of a published data set.
+// CheckFolder returns an error if a folder has no files of a published data set that this package can
+// read.
 func CheckFolder(folder string) error {
 	_, _, _, err := find(folder)
 	return err

@@ -77,26 +77,13 @@ const (
 // ParseFile reads the file at path. Errors name the file and the array. For each column, the first
 // invalid number is reported. If labels are needed but missing, the error wraps ErrNoLabels.
 func ParseFile(path string, o Options) (_ *data.Dataset, err error) {
-	if o.Target != nil && o.Labels != nil {
-		return nil, fmt.Errorf("%s: bounds of targets and labels, must be one of them", path)
-	}
-	if o.Target != nil {
-		if err := o.Target.Check(); err != nil {
-			return nil, err
-		}
-	} else if o.Labels == nil && !o.Unlabelled {
-		return nil, errors.New("labels are missing, must be given: the list of labels is public and not taken " +
-			"from the data")
-	}
 	p := &parser{Options: o, set: &data.Dataset{Name: filepath.Base(path), Classes: 2}}
+	if o.Target != nil || o.Labels != nil || !o.Unlabelled {
+		if err := p.set.Expect(o.Labels, o.Target); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if o.Target != nil {
-		p.set.Classes, p.set.Targets = 1, &data.Targets{Bounds: *o.Target}
-	}
-	if o.Labels != nil {
-		p.set.Names = o.Labels.Names()
-		p.set.Classes = len(p.set.Names)
-	}
 	if err := p.open(path); err != nil {
 		return nil, err
 	}

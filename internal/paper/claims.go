@@ -3,7 +3,7 @@ package paper
 // Quantity is the kind of a claim that the paper's text makes about a figure.
 type Quantity string
 
-// The kinds of claims.
+// These are the kinds of claims.
 const (
 	// Accuracy claims that the test accuracy at the end of training is Value, for the series with
 	// the ε that the paper states, or without noise if Epsilon is "".

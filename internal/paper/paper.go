@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Number is a number with the digits that a table of the paper shows.
+// Number is a number of the paper as text, with exactly the digits that the paper prints.
 type Number string
 
 // Value returns the number as a float64.
@@ -63,27 +63,28 @@ type Case struct {
 	}
 }
 
-// Stated is an accuracy that the paper's text gives.
+// Stated is an accuracy that the paper's text states, with the data set and the ε it is for.
 type Stated struct {
 	Data              string // name of the data set
 	Accuracy, Epsilon Number // a fraction; Epsilon is "" for a training without noise
 	Where             string // words next to it in the text, by which it can be found
 }
 
-// Budget is a row of a table of budgets. Epsilon is either the ε of the run or, if not Exact, a round
-// number near it.
+// Budget is a row of one of the paper's tables of privacy budgets. Epsilon is either the ε of the run
+// or, if Exact is false, a round number near it.
 type Budget struct {
 	Epsilon, Sigma, Size Number
 	Exact                bool // whether ε is that of the run
 }
 
-// Column is a column of a comparison of ε_target with ε_f-DP.
+// Column is a column of the paper's tables that compare ε_target with ε_f-DP, the ε that its f-DP
+// analysis gives.
 type Column struct{ Size, FDP, Factor Number }
 
-// Epochs returns k = K/N.
+// Epochs returns the number of epochs of the setting, k = K/N.
 func (p Case) Epochs() float64 { return float64(p.GradComps) / float64(p.N) }
 
-// Delta returns δ = 1/N.
+// Delta returns the δ of the setting, 1/N.
 func (p Case) Delta() float64 { return 1 / float64(p.N) }
 
 // Cases returns the paper's three settings with the printed numbers, digit by digit. Only powers of

@@ -1,6 +1,9 @@
 package paper
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestPrintedShows(t *testing.T) {
 	for _, c := range []struct {
@@ -19,5 +22,27 @@ func TestPrintedShows(t *testing.T) {
 	}
 	if Number("0.1").IsNear(0.10788) || Number("1.5").IsNear(1.24976) || !Number("1.0").IsNear(1.009) {
 		t.Error("labels of round ε")
+	}
+}
+
+// Every figure about which the paper makes a claim has its number there, and no two have the same.
+func TestFiguresHaveTheirNumbers(t *testing.T) {
+	seen := map[string]bool{}
+	for figure, number := range numbers {
+		if seen[number] {
+			t.Errorf("Figure %s is listed twice", number)
+		}
+		seen[number] = true
+		if !slices.ContainsFunc(Claims(), func(c Claim) bool { return c.Figure == figure }) {
+			t.Errorf("there is no claim about %s", figure)
+		}
+	}
+	for _, c := range Claims() {
+		if _, has := numbers[c.Figure]; !has {
+			t.Errorf("%s has no number", c.Figure)
+		}
+	}
+	if got := Titled("phishing-logreg-epsilon", "T") + Titled("own-epsilon", "T"); got != "Figure 1c: TT" {
+		t.Errorf("titles %q", got)
 	}
 }

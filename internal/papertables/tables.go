@@ -20,7 +20,7 @@ import (
 	"proactivedp/internal/report"
 )
 
-// Options say how the paper's tables are audited.
+// Options says where Make writes its tables, and which accountant checks the paper's numbers.
 type Options struct {
 	Out string // the folder to write to
 	// Accountant certifies the cost of runs under add-or-remove and replace-one adjacency. The tables

@@ -20,10 +20,7 @@ const fewLines = 3
 // end apart from the largest group, and all bands: both can be seen in the plot above.
 func (p *Picture) AddCloseUp() {
 	crowd := p.crowd()
-	below := Picture{YLabel: "the same, closer", YMin: p.YMax, YMax: p.YMin, OwnX: true}
-	if len(crowd) < len(p.Lines) {
-		below.YLabel = "close lines, closer"
-	}
+	below := Picture{YLabel: p.YLabel + ", close-up", YMin: p.YMax, YMax: p.YMin, OwnX: true}
 	for _, i := range crowd {
 		l := p.Lines[i]
 		for _, y := range l.Y[len(l.Y)/2:] {

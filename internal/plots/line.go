@@ -53,7 +53,7 @@ func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
 	}
 	curve.Width *= stroke
 	dash := reference
-	if !l.Emphasise {
+	if !l.Emphasise || l.Like > 0 {
 		dash = dashes[i%len(dashes)]
 	}
 	for _, d := range dash {

@@ -42,13 +42,13 @@ type Picture struct {
 	OwnX  bool
 }
 
-// KeyEntry is a legend entry for marks of a colour.
+// KeyEntry is an entry in the legend of a picture that explains a colour.
 type KeyEntry struct {
 	Name   string
 	Colour color.Color
 }
 
-// Line is a curve with a band from lo to hi.
+// Line is a curve with a shaded band around it, from Lo to Hi at each point.
 type Line struct {
 	Name      string // the name in the legend; "" for no entry
 	X, Y      []float64
@@ -59,7 +59,7 @@ type Line struct {
 	// Colour is the line's colour. The zero value means the next colour of the palette.
 	Colour color.RGBA
 	// Like is the number, counted from 1, of another line whose dashes and marks this line has. 0 means
-	// that it has its own. The pieces of an interrupted line then look alike.
+	// that it has its own. The pieces of an interrupted line then look alike. A reference has only the dashes.
 	Like int
 }
 
@@ -342,22 +342,32 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// decades marks the powers of ten and the numbers between them. It labels the powers. With fewer
-// than two powers it also labels 2 and 5 times a power, and with a range of less than a factor of
+// decades marks the powers of ten and the numbers between them. It labels the powers, and writes them as 10ⁿ
+// if one of them is above 10⁴ and all are in powers. With fewer than two powers it also labels 2 and 5 times a power, and with a range of less than a factor of
 // ten all marks. plot.LogTicks would go beyond the end of the axis if its logarithm is rounded up,
 // which leaves a gap.
 type decades struct{}
 
+// powers are the labels of the powers of ten, if one of them is long. The typefaces have no superscripts beyond.
+var powers = map[float64]string{1: "1", 1e1: "10", 1e2: "10²", 1e3: "10³", 1e4: "10⁴", 1e5: "10⁵", 1e6: "10⁶", 1e7: "10⁷",
+	1e8: "10⁸"}
+
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
 	var marks []plot.Tick
-	named := 0
+	named, long, short := 0, false, true
 	for _, mark := range (plot.LogTicks{Prec: -1}).Ticks(lo, hi) {
 		if mark.Value <= hi {
 			marks = append(marks, mark)
 		}
 		if mark.Value >= lo && mark.Value <= hi && mark.Label != "" {
 			named++
+			long, short = long || mark.Value > 1e4, short && powers[mark.Value] != ""
+		}
+	}
+	for i, mark := range marks {
+		if long && short && mark.Label != "" {
+			marks[i].Label = powers[mark.Value]
 		}
 	}
 	if named < 2 {
@@ -421,7 +431,7 @@ func (l *layout) captionStyle() text.Style {
 	return style
 }
 
-// Decade rounds x to a power of ten. round rounds its logarithm.
+// Decade rounds x to a power of ten: up, down or to the nearest one, as round rounds its logarithm.
 func Decade(round func(float64) float64, x float64) float64 {
 	return math.Pow(10, round(math.Log10(x)))
 }

@@ -2,7 +2,10 @@ package plots
 
 import (
 	"math"
+	"strings"
 	"testing"
+
+	"gonum.org/v1/plot"
 )
 
 // No tick lies beyond the end of an axis: there would be a gap.
@@ -32,6 +35,38 @@ func TestShortDecadesAreNamed(t *testing.T) {
 	for _, mark := range (decades{}).Ticks(1, 1000) {
 		if digit := mark.Label; digit != "" && digit[0] != '1' {
 			t.Errorf("the axis from 1 to 1000 has the name %s", digit)
+		}
+	}
+}
+
+// Powers of ten are labelled as such if one of them is long and the typeface has them all.
+func TestLongPowers(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{1, 1e4, "1 10 100 1000 10000"},
+		{1, 1e5, "1 10 10² 10³ 10⁴ 10⁵"},
+		{60_000, 1.8e6, "10⁵ 10⁶"},
+		{1e7, 1e9, "1e+07 1e+08 1e+09"},
+		{0.09, 1e5, "0.1 1 10 100 1000 10000 100000"},
+	} {
+		var names []string
+		for _, mark := range (decades{}).Ticks(c.lo, c.hi) {
+			if mark.Label != "" && mark.Value >= c.lo {
+				names = append(names, mark.Label)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("the axis from %v to %v has the names %s, want %s", c.lo, c.hi, got, c.want)
+		}
+	}
+	for _, name := range Fonts {
+		style := Style{Font: name}.text(10, nil)
+		for _, label := range powers {
+			if got := (marking{plot.DefaultTextHandler}).marked(label, style.Font); got != label {
+				t.Errorf("%s: %s is drawn as %s", name, label, got)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Style struct {
 	DPI   int     // dots per inch of PNG, in [MinDPI, MaxDPI]; 0 means 150
 }
 
-// Bounds of a Style.
+// These are the default and the limits of the numbers in a Style.
 const (
 	UsualWidth         = 19 / 2.54
 	MinWidth, MaxWidth = 2, 40
@@ -51,7 +51,7 @@ const (
 	usualDPI  = 150
 )
 
-// CheckFormat returns an error for an unknown format.
+// CheckFormat returns an error if format is not one of Formats.
 func CheckFormat(format string) error {
 	if !slices.Contains(Formats, format) {
 		return fmt.Errorf("format = %q, must be one of %s", format, strings.Join(Formats, ", "))

@@ -8,14 +8,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Stretch lasts from one time to another in a row of a timeline.
+// Stretch is a coloured bar in a row of a timeline, from one time to another, such as a round of a
+// client.
 type Stretch struct {
 	Row      float64
 	From, To float64
 	Colour   color.Color
 }
 
-// Flight is a message: a line from one row at one time to another row at a later time.
+// Flight is a message in a timeline, drawn as a line from the row of its sender to that of its
+// receiver.
 type Flight struct {
 	Rows     [2]float64
 	From, To float64

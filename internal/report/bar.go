@@ -39,8 +39,8 @@ func NewBar(w io.Writer, what string, work int64) *Bar {
 	return newBar(w, Columns(w), what, max(work, 1))
 }
 
-// NewLines returns a bar that is a log also on a terminal, and shows nothing of work that is soon done. It is
-// for a search whose parts may show bars.
+// NewLines returns a Bar that prints lines, as in a log, also on a terminal. It is for a search whose
+// parts may show bars, too. It prints nothing if the work is soon done.
 func NewLines(w io.Writer, what string, work int64) *Bar {
 	b := newBar(w, 0, what, max(work, 1))
 	b.late = true
@@ -76,14 +76,14 @@ func newBar(w io.Writer, columns int, what string, work int64, options ...progre
 	return b
 }
 
-// Add adds work that was done. A negative amount removes it.
+// Add adds to the amount of work that is done. A negative amount is subtracted.
 func (b *Bar) Add(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.set(b.done + work)
 }
 
-// Set sets the amount of work that was done.
+// Set sets how much of the work is done, in the unit of the bar's total.
 func (b *Bar) Set(work int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,8 +160,8 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is the work above which each run of a batch shows its own progress. Large networks do it in
-// about ten seconds.
+// LongRun is the number of floating-point operations above which a training that is one of many shows
+// its own progress. Large networks need about ten seconds for it.
 const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot

@@ -14,9 +14,9 @@ var (
 	codes    = regexp.MustCompile(`<pre>`)
 )
 
-// Reachable makes the HTML of a Markdown page accessible. Tables and code blocks can be focused and
-// scrolled by keyboard, and screen readers learn the page's name with each table. A column heading
-// without text becomes an empty cell.
+// Reachable makes the HTML of a page accessible, and returns it. Tables and code blocks can then be
+// focused and scrolled by keyboard, and screen readers read the page's name with each table. A column
+// heading without text becomes an empty cell.
 func Reachable(text, name string) string {
 	number := 0
 	text = tables.ReplaceAllStringFunc(text, func(table string) string {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The words that replace a missing number.
+// These are the texts that a table shows instead of a number that does not exist.
 const (
 	NoAnswer   = "–"           // if the question does not apply
 	NotCovered = "not covered" // if the accountant does not cover it
@@ -21,7 +21,8 @@ func Fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', 
 // Percent formats a fraction as a percentage with two decimals.
 func Percent(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
-// Share formats a fraction as a percentage. Only an exact 0 is shown as 0.
+// Share formats a fraction as a percentage. It prints 0 only for a fraction of exactly 0, so that a
+// small one can be distinguished from none.
 func Share(part float64) string {
 	switch {
 	case part == 0:
@@ -34,7 +35,7 @@ func Share(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// Duration formats seconds, from one minute on as minutes.
+// Duration formats a number of seconds as text: in seconds below one minute, and otherwise in minutes.
 func Duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= time.Minute {

@@ -16,7 +16,7 @@ import (
 // program.
 const ProgressEnv = "PROACTIVEDP_PROGRESS"
 
-// CheckProgress reports a value that ProgressEnv must not have.
+// CheckProgress returns an error if value is not a valid value of the environment variable ProgressEnv.
 func CheckProgress(value string) error {
 	if value != "" && value != "json" {
 		return fmt.Errorf("%s = %.40q, must be json, or must not be set", ProgressEnv, value)
@@ -24,9 +24,10 @@ func CheckProgress(value string) error {
 	return nil
 }
 
-// Screen writes to stderr. Nobody waits in silence: on a terminal, if nothing was written for
-// [LongestSilence], a line shows what is under way and for how long, until something else is written. As
-// JSON, each line is an [Event]. Several goroutines may use a Screen.
+// Screen writes the messages of a command to stderr, and shows that the command still works: on a
+// terminal, if nothing was written for [LongestSilence], a line says what is under way and for how
+// long, until something else is written. If messages are written as JSON, each line is an [Event].
+// Several goroutines may use a Screen.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -39,8 +40,9 @@ type Screen struct {
 	waiting string    // the last line of the terminal, if it shows the wait
 }
 
-// Event is a line of JSON. Text is the line of a message. For progress, What is the work, Done the fraction of
-// it that is done, Seconds how long it has taken, and Left an estimate of the seconds that are left.
+// Event is a line of JSON on stderr: a message or the progress of some work. Text is the line of a
+// message. For progress, What is the work, Done the fraction of it that is done, Seconds how long it
+// has taken, and Left an estimate of the seconds that are left.
 type Event struct {
 	Event   string   `json:"event"` // message or progress
 	Text    string   `json:"text,omitempty"`
@@ -62,14 +64,16 @@ func NewScreen(w io.Writer, asJSON bool) *Screen {
 	return s
 }
 
-// Begin says what is under way. With "", a wait is not shown: the command waits for others.
+// Begin sets the text that says what the command is working on, for the line that shows a wait. With ""
+// no such line is shown; this is for a command that waits for other processes.
 func (s *Screen) Begin(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what, s.since, s.wrote = what, time.Now(), time.Now()
 }
 
-// Watch shows waits until stop is called, which waits for the end of the goroutine.
+// Watch starts a goroutine that shows waits, and returns a function that stops it and waits for its
+// end.
 func (s *Screen) Watch() (stop func()) {
 	if s.columns == 0 {
 		return func() {}

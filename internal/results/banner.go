@@ -7,8 +7,8 @@ import (
 	"proactivedp/train"
 )
 
-// Banner returns the warning in red of a picture: that its data are synthetic, or that the runs cannot
-// be repeated exactly. It returns "" if neither applies.
+// Banner returns the warning that a picture shows in red below its title: that its data are synthetic,
+// or that its trainings cannot be repeated exactly. It returns "" if there is nothing to warn about.
 func Banner(s train.Spec, synthetic bool) string {
 	var parts []string
 	if synthetic {

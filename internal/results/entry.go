@@ -15,7 +15,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Entry is a folder of a figure, for an index of figures.
+// Entry describes the folder of a figure, as its manifest does, for a page that lists figures.
 type Entry struct {
 	Folder  string   `json:"-"`
 	Title   string   `json:"title"`
@@ -32,9 +32,9 @@ const PageFile = "README.md"
 // OurMark is the beginning of every Markdown page that this program writes.
 const OurMark = "<!-- Written by proactivedp "
 
-// Beside returns the results of this program in dir that are not in listed, by name: figures that are
-// in no registry, such as those of proposals or of users' own data, and folders with a Markdown page. A
-// damaged manifest is an error. Files of other origin are ignored.
+// Beside returns the results in the folder dir that listed does not name: figures that other commands
+// than figures made, such as those of proposals or of users' own data, and folders with a Markdown
+// page. A damaged manifest is an error. Files that this program has not written are ignored.
 func Beside(dir string, listed []string) (pictures []Entry, pages []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/message"
+	"proactivedp/internal/paper"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 )
@@ -82,7 +83,8 @@ type revision struct {
 	Figures int
 }
 
-// Kinds returns the file name extensions of the files in a folder that ReadPage reads.
+// Kinds returns the file name extensions, such as .png, of the files that ReadPage reads from a folder
+// of results.
 func Kinds() []string {
 	kinds := []string{".md", ".json", ".csv"}
 	for _, format := range plots.Formats {
@@ -204,7 +206,7 @@ func readFigure(dir, name string) (*figure, error) {
 	if m.Title == "" {
 		return nil, nil
 	}
-	f := &figure{Name: name, Title: m.Title, Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
+	f := &figure{Name: name, Title: paper.Titled(name, m.Title), Command: m.Command, Runner: m.Runner, TimeScale: m.TimeScale,
 		Seeds: m.Seeds, Scale: 1, Data: m.Data, Origin: m.Origin, Digest: m.SHA256}
 	if m.Scale != nil {
 		f.Scale = *m.Scale

@@ -194,8 +194,8 @@ func (t *table) sizesAtOneEpsilon() (least, most float64, seeds int, err error) 
 	return least, most, seeds, nil
 }
 
-// OneEpsilon is the series of a figure of equal budgets in which all sample sizes have the same
-// certified ε. Each has the noise for it.
+// OneEpsilon is the name of a series in the figures that compare sample sizes: in it, each sample size
+// has its own noise, so that all have the same certified ε.
 const OneEpsilon = "the same ε for every s"
 
 // fraction is the fraction of the accuracy that is left at one σ.

@@ -20,7 +20,8 @@ import (
 // WriteTable writes a table with a header as the data of a figure.
 func WriteTable(w io.Writer, table [][]string) error { return csv.NewWriter(w).WriteAll(table) }
 
-// Digest returns the SHA-256 of a table in the form of [WriteTable], for the manifest.
+// Digest returns the SHA-256 of the text that [WriteTable] writes for a table. The manifest of a figure
+// contains it.
 func Digest(table [][]string) (string, error) {
 	sum := sha256.New()
 	if err := WriteTable(sum, table); err != nil {
@@ -47,7 +48,7 @@ func ReadTable(dir, folder, digest string) ([]byte, error) {
 	return text, nil
 }
 
-// Table is the data of a figure, or of one training in it.
+// Table is a table of a figure's data: that of all its trainings, or of one.
 type Table struct {
 	Header []string
 	Rows   [][]string

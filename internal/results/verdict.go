@@ -21,7 +21,7 @@ import (
 // Verdict says whether a folder of results confirms a statement.
 type Verdict string
 
-// The verdicts on a statement.
+// These are the verdicts on a statement.
 const (
 	Reproduced Verdict = "reproduced"
 	// Exceeded means that our value is better than the stated one.
@@ -32,7 +32,8 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Finding is a statement of the paper with our value and a verdict.
+// Finding is a statement of the paper about a figure, compared with a figure of this program: the value
+// here, and a verdict.
 type Finding struct {
 	paper.Claim
 	Ours  string  // our value, with its spread
@@ -49,7 +50,8 @@ type Finding struct {
 // and one percentage point. It does not grow with the spread of our seeds.
 const margin = 0.005 + 0.01
 
-// Rule is a paragraph for pages of results that explains how verdicts are found.
+// Rule is a paragraph for pages of results. It explains when a statement of the paper counts as
+// reproduced.
 var Rule = fmt.Sprintf("A stated accuracy is reproduced if the mean of ours differs by at most %g, which is the rounding of "+
 	"the paper's numbers and one percentage point. It is “reproduced, and more” if ours is above that. A bound on a loss, or on "+
 	"the part that is left, may be missed by as much. That one accuracy is above another has no margin. A range of noise is reproduced if the part that is left falls to the stated one within it. "+

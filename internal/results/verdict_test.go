@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"proactivedp/internal/paper"
@@ -227,10 +228,13 @@ func TestDamagedFiguresAreNamed(t *testing.T) {
 	}
 }
 
+// committedFindings are those of the committed results, which are read once for all tests.
+var committedFindings = sync.OnceValues(func() ([]Finding, error) { return ReadFindings("../../results") })
+
 // Every statement of the paper is about a figure of the committed results, and has a
 // verdict; what is not reproduced has a reason, or that none is known.
 func TestCommittedResults(t *testing.T) {
-	all, err := ReadFindings("../../results")
+	all, err := committedFindings()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,8 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Allow returns the permissions of a user of a sweep's broker.
+// Allow returns under which subjects a user may publish and subscribe at the broker of a sweep, so that
+// it can do its part and nothing else.
 func Allow(u broker.User) broker.Permissions {
 	if u.Role != broker.Worker {
 		return broker.Permissions{}

@@ -30,7 +30,8 @@ import (
 // Maker computes a job from its spec, and returns the result as JSON.
 type Maker func(ctx context.Context, spec json.RawMessage) (json.RawMessage, error)
 
-// WorkOptions are the options of a worker.
+// WorkOptions says at which broker a worker serves, how many cells it computes at a time, and how it
+// loads data sets.
 type WorkOptions struct {
 	URL     string // the broker
 	Creds   *broker.Credentials

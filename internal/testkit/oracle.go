@@ -18,7 +18,8 @@ var accountants string
 //go:embed calibrate.csv
 var calibrate string
 
-// Row is the ε of one library for T rounds at sample rate q with noise multiplier σ.
+// Row is the ε that a public library computes for T rounds at sample rate q with noise multiplier σ, to
+// compare this program's accountants with.
 //
 // Accountant is one of
 //   - dp_accounting-PLD(h): an upper bound, pessimistic, with discretisation interval h. With h =

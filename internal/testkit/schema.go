@@ -26,7 +26,8 @@ func CheckSchema(t *testing.T, folder, command string, answers ...any) {
 	CheckSchemaOf(t, folder, command, "proactivedp "+command+" --json", answers...)
 }
 
-// CheckSchemaOf is CheckSchema for JSON that has another name than a command, and a title.
+// CheckSchemaOf does the same as CheckSchema for JSON that is not the output of a command. command is
+// then the name of its schema file, and title describes it.
 func CheckSchemaOf(t *testing.T, folder, command, title string, answers ...any) {
 	t.Helper()
 	s := schemas{defs: map[string]any{}}

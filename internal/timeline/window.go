@@ -3,8 +3,8 @@ package timeline
 
 import "proactivedp/sim"
 
-// Kept limits how far a window follows a client that runs ahead: to Kept times the rounds that the
-// window shows.
+// Kept limits how many rounds a window records of a client that runs ahead of the others: at most Kept
+// times the number of rounds that the window is for.
 const Kept = 4
 
 // Window has the rounds, absences and broadcasts of a run until the server had the updates of each
@@ -27,7 +27,7 @@ type Round struct {
 	Arrives sim.Time `json:"arrives"` // when its update first arrived at the server; 0 if it did not
 }
 
-// Away is a client's absence.
+// Away is a time during which a client was absent.
 type Away struct {
 	Client int      `json:"client"`
 	From   sim.Time `json:"from"`
@@ -42,7 +42,7 @@ type Broadcast struct {
 	Arrives sim.Time `json:"arrives"`
 }
 
-// Recorder makes a window from a run's events.
+// Recorder builds a Window from the events of a run, which its method Record is given.
 type Recorder struct {
 	Window
 	shown   int // how many rounds of each client are shown

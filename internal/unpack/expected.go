@@ -12,10 +12,11 @@ const (
 	enoughRead = 4 << 20
 )
 
-// Expected estimates from the part of f that was read, which had so many elements, how many the whole file has. A
-// slice of this capacity need not grow, so that its elements are in memory once. Memory that is never used takes
-// no space. The estimate is 0 if it cannot be made: if f is nil, too little was read, or the size is not known,
-// as for a zip archive, which is not read at the file's own position.
+// Expected estimates how many elements the file f has. elements is how many the part had that was read
+// so far. A slice with this capacity need not grow, so its elements are never in memory twice. Memory
+// that is never used takes no space. The result is 0 if no estimate can be made: if f is nil, if too
+// little was read, or if it is not known how much was read, as for a zip archive, which is not read at
+// the file's own position.
 func Expected(f *os.File, elements int) float64 {
 	if f == nil {
 		return 0

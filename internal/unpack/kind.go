@@ -10,7 +10,7 @@ import (
 // Kind is the kind of a file, in the words of messages.
 type Kind string
 
-// The kinds that this program tells apart. Unknown includes text.
+// These are the kinds that this program distinguishes. Unknown includes text.
 const (
 	Unknown Kind = ""
 	Array   Kind = "an array of NumPy (.npy)"
@@ -36,7 +36,10 @@ var known = []struct {
 	{"Obj\x01", "an Avro file", "write it as a CSV file"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel file (.xls)", "save the sheet as CSV"},
 	{"SQLite format 3\x00", "an SQLite database", `sqlite3 -header -csv FILE "SELECT * FROM table" > FILE.csv writes a table`},
-	{"MATLAB 5.0 MAT-file", "a MATLAB file", `np.savez("FILE.npz", **scipy.io.loadmat("FILE")) saves its arrays`},
+	{"MATLAB 5.0 MAT-file", "a MATLAB file", `m = scipy.io.loadmat("FILE"); np.savez("FILE.npz", x=m["X"], y=m["y"]) saves its ` +
+		`arrays (for SVHN, x=m["X"].transpose(3, 0, 1, 2))`},
+	{"MATLAB 7.3 MAT-file", "a MATLAB file of version 7.3", `m = h5py.File("FILE"); np.savez("FILE.npz", x=np.array(m["X"]).T, ` +
+		`y=np.array(m["y"]).T) saves its arrays`},
 	{"\x89PNG\r\n\x1a\n", "a PNG picture", `np.savez("FILE.npz", x=images, y=labels) saves many pictures as N×H×W×C`},
 	{"\xff\xd8\xff", "a JPEG picture", `np.savez("FILE.npz", x=images, y=labels) saves many pictures as N×H×W×C`},
 	{"%PDF-", "a PDF file", "write the table as a CSV file"},

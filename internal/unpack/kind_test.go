@@ -31,7 +31,7 @@ func zipOf(t *testing.T, name string) string {
 	return out.String()
 }
 
-// 34 files: 26 of kinds that are not text, and 8 texts.
+// 35 files: 27 of kinds that are not text, and 8 texts.
 func TestRecognise(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "data.csv")
@@ -56,6 +56,7 @@ func TestRecognise(t *testing.T) {
 		"ARROW1\x00\x00":                           "an Arrow file",
 		"SQLite format 3\x00":                      "an SQLite database",
 		"MATLAB 5.0 MAT-file, Platform: GLNXA64":   "a MATLAB file",
+		"MATLAB 7.3 MAT-file, Platform: GLNXA64":   "a MATLAB file of version 7.3",
 		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00": "an old Excel file (.xls)",
 		"\x89PNG\r\n\x1a\n":                        "a PNG picture",
 		"7z\xbc\xaf\x27\x1c\x00\x04":               "a 7z archive",

@@ -33,7 +33,7 @@ func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 // otherwise r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
 
-// Mark is the byte order mark with which some programs begin a text in UTF-8.
+// Mark is the byte order mark, with which some programs begin a text in UTF-8.
 const Mark = "\uFEFF"
 
 // SkipMark skips a byte order mark at the beginning of a text. It refuses UTF-16. An error of reading is
@@ -100,26 +100,43 @@ func checkText(in *bufio.Reader) error {
 // KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
 // be read, is not a regular file, or is text. A zip archive that has only a text counts as text.
 func KindOf(path string) Kind {
+	k, _ := begins(path, startSize)
+	return k
+}
+
+// Start returns the first bytes of the text at path, after decompression, or nil if it is not a text that can be
+// read, or not a regular file.
+func Start(path string) []byte {
+	k, start := begins(path, BufferSize)
+	if k != Unknown {
+		return nil
+	}
+	return start
+}
+
+// begins returns the kind of a file and its first bytes, at most n.
+func begins(path string, n int) (Kind, []byte) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return Unknown // reading would take bytes from a pipe
+		return Unknown, nil // reading would take bytes from a pipe
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return Unknown
+		return Unknown, nil
 	}
 	defer f.Close()
 	in, err := Reader(f)
 	if err != nil {
-		return Unknown
+		return Unknown, nil
 	}
-	start, _ := in.Peek(startSize)
-	k := Recognise(start)
+	start, _ := in.Peek(n)
+	k := Recognise(start[:min(len(start), startSize)])
 	if k == Zip {
 		if text, err := inZip(f); err == nil && checkText(text) == nil {
-			return Unknown
+			start, _ = text.Peek(n)
+			return Unknown, start
 		}
 	}
-	return k
+	return k, start
 }
 
 // File calls read with the decompressed content of the file at path. Errors name the path.

@@ -26,21 +26,22 @@ import (
 	"proactivedp/nn"
 )
 
-// AlexNet returns "alexnet", without dropout: its gradient depends only on the parameters and the
-// batch.
+// AlexNet returns the model "alexnet", for colour images of 32×32 pixels in ten classes. It has no
+// dropout, so its gradient depends only on the parameters and the batch.
 func AlexNet() *models.Network { return must(AlexNetFor(objects, 10)) }
 
-// AlexNetDropout returns "alexnet-dropout", with dropout at rate ½ after the first two dense
-// layers, as in the paper. See models.Stochastic.
+// AlexNetDropout returns the model "alexnet-dropout": AlexNet with dropout at rate ½ after its first
+// two dense layers, as in the paper. See models.Stochastic.
 func AlexNetDropout() *models.Network { return must(AlexNetDropoutFor(objects, 10)) }
 
-// AlexNetFor is AlexNet for other images and numbers of classes. Height and width must be multiples of
-// 16, or one less.
+// AlexNetFor returns AlexNet for images of shape in and a number of classes. Height and width must be
+// multiples of 16, or one less.
 func AlexNetFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet", in, classes, 1, 1)
 }
 
-// AlexNetDropoutFor is AlexNetDropout for other images and numbers of classes, as AlexNetFor.
+// AlexNetDropoutFor returns AlexNet with dropout for images of shape in and a number of classes. The
+// sides of images are limited as in AlexNetFor.
 func AlexNetDropoutFor(in nn.Shape, classes int) (*models.Network, error) {
 	return buildAlexNet("alexnet-dropout", in, classes, 1, 1, nn.Dropout{Rate: 0.5})
 }

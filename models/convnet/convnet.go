@@ -22,8 +22,8 @@ import (
 	"proactivedp/nn"
 )
 
-// New returns "convnet" for images of the given shape and number of classes. Height and width must
-// be multiples of 4.
+// New returns the model "convnet" for images of the given shape and number of classes. Height and width
+// must be multiples of 4.
 func New(in nn.Shape, classes int) (*models.Network, error) {
 	var layers []nn.Layer
 	conv := func(out int, behind ...nn.Layer) {

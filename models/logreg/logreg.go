@@ -140,7 +140,7 @@ func (m *Model) Name() string { return m.name }
 // NumParams returns the number of features plus 1.
 func (m *Model) NumParams() int { return m.features + 1 }
 
-// Lambda returns λ. For the plain model it is 0.
+// Lambda returns the ridge penalty λ of one example's objective. It is 0 for a model without a penalty.
 func (m *Model) Lambda() float64 { return m.lambda }
 
 // Init sets params to zero. Nothing is random.

@@ -22,7 +22,8 @@ import (
 	"proactivedp/nn"
 )
 
-// The names of the models. The widths of hidden layers may follow.
+// Tanh and ReLU are the names of the models with these activations. The widths of the hidden layers may
+// follow a name, as in "mlp:64:32".
 const (
 	Tanh = "mlp"
 	ReLU = "mlp-relu"
@@ -31,7 +32,8 @@ const (
 // DefaultWidth is the width of the only hidden layer if a name has no widths.
 const DefaultWidth = 32
 
-// The largest number of hidden layers, the largest width, and the largest number of parameters.
+// MaxLayers is the largest number of hidden layers, MaxWidth the largest width of one, and MaxParams
+// the largest number of parameters of a perceptron.
 const (
 	MaxLayers = 8
 	MaxWidth  = 4096
@@ -56,7 +58,7 @@ func (h Hidden) String() string {
 	return text
 }
 
-// Named reports whether a model's name names a perceptron, with or without widths.
+// Named reports whether name names a perceptron, such as "mlp" or "mlp-relu:64:32".
 func Named(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return base == Tanh || base == ReLU

@@ -14,10 +14,11 @@ import (
 	"proactivedp/rng"
 )
 
-// Golden fails if the bits of a network's clipped sum of d's gradients have changed, at the initial
-// parameters of seed 1, in any class of kernels that fuses multiplication and addition. want is the
-// expected hash. tiled, if given, is the hash for matrix tiles. If a change is meant to change the
-// bits, raise CodeVersion in package train and recompute the results.
+// Golden fails if the bits of a network's results have changed. It hashes the sum of the clipped
+// gradients of d at the initial parameters of seed 1, and compares the hash with want. It does so for
+// every class of kernels (set of processor instructions) that fuses multiplication and addition. tiled,
+// if given, is the hash for matrix tiles. If a change is meant to change the bits, raise CodeVersion in
+// package train and recompute the results.
 func Golden(t *testing.T, m models.Model, d *data.Dataset, want string, tiled ...string) {
 	t.Helper()
 	params, sum := make([]float32, m.NumParams()), make([]float32, m.NumParams())

@@ -22,17 +22,24 @@ import (
 // Format is a target of the code, a library or LaTeX.
 type Format string
 
-// The formats.
+// These are the formats.
 const (
 	Opacus     Format = "opacus"      // Python with PyTorch
 	TFPrivacy  Format = "tf-privacy"  // Python with TensorFlow
 	JAXPrivacy Format = "jax-privacy" // Python with JAX
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
+
+	// Lines for a training that exists and keeps its optimizer.
+	OpacusShort     Format = "opacus-short"
+	TFPrivacyShort  Format = "tf-privacy-short"
+	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists all formats, code first.
-func Formats() []Format { return []Format{Opacus, TFPrivacy, JAXPrivacy, Flower, LaTeX} }
+// Formats lists all formats: first those that are code, then LaTeX.
+func Formats() []Format {
+	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
+}
 
 // ParseFormat turns a name into a Format.
 func ParseFormat(name string) (Format, error) {
@@ -46,7 +53,8 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release is a sequence of equal rounds and its cost.
+// Release has the rounds that are written as code, all with the same settings, and what they cost a
+// record.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
 	Bound dp.Bound // cost to a record of all rounds that use it
@@ -133,7 +141,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a Release written in one Format.
+// Code is a Release written in one Format, with what a user must know before running it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version
@@ -159,10 +167,13 @@ func Write(f Format, r Release) (Code, error) {
 	return w.write(f, r)
 }
 
-// All returns r in every format that can express it.
+// All returns r in every format that can express it, without the short ones.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {
+		if writers[f].complete != "" {
+			continue
+		}
 		c, err := Write(f, r)
 		if errors.Is(err, dp.ErrNotCovered) {
 			continue

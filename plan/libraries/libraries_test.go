@@ -60,8 +60,12 @@ func TestCodeSaysWhatItRuns(t *testing.T) {
 				want = append(want, `\varepsilon`, `\sigma`, "$T = ", r.Bound.Accountant)
 			} else {
 				want = append(want, "NOISE_MULTIPLIER = ", "STEPS = ", "Poisson", "SUM of clipped "+
-					"gradients", "Tried:", c.Library,
-					"ε ≤", "if __name__")
+					"gradients", "Tried:", c.Library, "ε ≤")
+				if writers[f].complete == "" {
+					want = append(want, "if __name__", "\nDELTA = ")
+				} else if strings.Contains(c.Text, "\nDELTA = ") {
+					t.Errorf("%s for %s has a constant that it does not use", f, name)
+				}
 			}
 			for _, w := range want {
 				if !strings.Contains(c.Text, w) {
@@ -112,6 +116,10 @@ func TestCodeOfOneProcessKeepsItsSecrets(t *testing.T) {
 	r := releases(t)["closed"]
 	for f, want := range map[Format][]string{
 		JAXPrivacy: {"secrets.token_bytes(8)", `jax.random.wrap_key_data(words, impl="threefry2x32")`},
+		JAXPrivacyShort: {"secrets.token_bytes(8)", `jax.random.wrap_key_data(words, impl="threefry2x32")`,
+			"raise ValueError(\"a step has one gradient"},
+		TFPrivacyShort: {"model.non_trainable_variables", "raise ValueError(", "Do not call tf.random.set_seed"},
+		OpacusShort:    {"torch.seed()", "ModuleValidator.validate(model, strict=True)"},
 		TFPrivacy: {"model.non_trainable_variables", "raise ValueError(", "Do not call tf.random.set_seed",
 			"num_microbatches"},
 	} {
@@ -152,8 +160,8 @@ func TestCodeCompiles(t *testing.T) {
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*.py"))
-	if err != nil || len(files) != 16 {
-		t.Fatalf("%d files, %v, want 16", len(files), err)
+	if err != nil || len(files) != 28 {
+		t.Fatalf("%d files, %v, want 28", len(files), err)
 	}
 	out, err := exec.Command(python, append([]string{"-W", "error", "-m", "py_compile"}, files...)...).CombinedOutput()
 	if err != nil {
@@ -198,7 +206,7 @@ func TestReleasesWithoutCode(t *testing.T) {
 	fixed := Release{Event: dp.Event{Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne, NoiseMultiplier: 1,
 		SampleSize: 1, DatasetSize: 10, Count: 1}, Bound: dp.Bound{Kind: dp.Upper, Accountant: "rdp",
 		Sampling: dp.FixedSize, Adjacency: dp.ReplaceOne}}
-	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+	for _, f := range slices.DeleteFunc(Formats(), func(f Format) bool { return f == LaTeX }) {
 		if _, err := Write(f, fixed); !errors.Is(err, dp.ErrNotCovered) || !strings.Contains(err.Error(), `"fixed"`) {
 			t.Errorf("%s: %v, want that fixed sampling is not covered", f, err)
 		}
@@ -339,7 +347,7 @@ func TestWhatIsReportedIsSaidAndNotRun(t *testing.T) {
 	if err != nil {
 		t.Skip("needs python3")
 	}
-	for _, f := range []Format{Opacus, TFPrivacy, JAXPrivacy, Flower} {
+	for _, f := range slices.DeleteFunc(Formats(), func(f Format) bool { return f == LaTeX }) {
 		c, err := Write(f, r)
 		if err != nil {
 			t.Fatal(err)
@@ -367,6 +375,40 @@ func TestLaTeXHasWhatWasAccounted(t *testing.T) {
 		"$q$ & $0.0123456001$", "\nepsilon & $\\varepsilon$ & $\\le 1$", "\ndelta & $\\delta$ & $10^{-5}$"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// The short code is shorter than the complete one, has the same claim and numbers, and keeps the user's optimizer.
+func TestShortCode(t *testing.T) {
+	for name, r := range releases(t) {
+		for f, w := range writers {
+			if w.complete == "" {
+				continue
+			}
+			short, err := Write(f, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			long, err := Write(w.complete, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(short.Text, "\n") >= strings.Count(long.Text, "\n") {
+				t.Errorf("%s for %s: the short code is not shorter", f, name)
+			}
+			for _, line := range regexp.MustCompile("(?m)^[A-Z_]+ = .*$").FindAllString(short.Text, -1) {
+				if !strings.Contains(long.Text, "\n"+line+"\n") {
+					t.Errorf("%s for %s: %s", f, name, line)
+				}
+			}
+			if !strings.Contains(short.Text, "optimizer.") || strings.Contains(short.Text, "SGD") {
+				t.Errorf("%s for %s does not keep the optimizer", f, name)
+			}
+		}
+		all, err := All(r)
+		if err != nil || len(all) != 5 {
+			t.Errorf("%s: %d formats for the page, %v", name, len(all), err)
 		}
 	}
 }

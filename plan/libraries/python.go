@@ -31,6 +31,12 @@ var (
 	jaxPoissonCode string
 	//go:embed code/jaxallocation.py
 	jaxAllocationCode string
+	//go:embed code/opacus_short.py
+	opacusShort string
+	//go:embed code/tfprivacy_short.py
+	tfPrivacyShort string
+	//go:embed code/jaxprivacy_short.py
+	jaxPrivacyShort string
 )
 
 // writer writes the code for one library: first the constants, then the parts.
@@ -43,12 +49,22 @@ type writer struct {
 	// bits is the precision of the random numbers that the library compares with the sample rate. The
 	// rate is rounded down to a multiple of 2^-bits, so that no record is drawn with a larger
 	// probability than planned.
-	bits    int
-	caveats func(r Release) []string
+	bits int
+	// complete is the format of the code that trains by itself, if this code is only lines for a training that
+	// exists. Only the constants that they use are written.
+	complete Format
+	caveats  func(r Release) []string
 }
 
 // sums explains how to convert the step size for a library that divides by the batch size.
 const sums = "ProactiveDP multiplies its step size η with the noised SUM of clipped gradients; "
+
+// means explains how to convert the step size for code that keeps the user's optimizer.
+const means = sums + "your optimizer gets the noised mean, which is the sum over EXPECTED_BATCH_SIZE. A learning rate of η " +
+	"times EXPECTED_BATCH_SIZE takes the same steps."
+
+// triedShort says how the short code was tried.
+const triedShort = "syntax checked; it has the calls of the complete code and was not run"
 
 // torchBits is the precision of torch.rand, in bits. Opacus compares these numbers with the sample
 // rate.
@@ -108,6 +124,42 @@ var writers = map[Format]writer{
 				"The execution plans of JAX Privacy are experimental and may change. The code uses its " + sampler(r.Event) +
 					" and its clipped gradients, and adds the noise itself.",
 				sums + "so does this code, with step_size = η.",
+				"JAX compiles every sample size once. If that takes too long, pad the samples.",
+			}, shared(r)...)
+		},
+	},
+	OpacusShort: {
+		complete: Opacus, library: "Opacus 1.5.4", parts: []string{opacusShort}, bits: torchBits, tried: triedShort,
+		caveats: func(r Release) []string {
+			return append([]string{
+				ownRate,
+				means,
+				"Opacus keeps a gradient for each record of a batch in memory. If there is not enough memory, use the " +
+					"complete code, which computes a batch in parts.",
+				"Two runs with one seed share their noise, so the code takes a new seed from the operating " +
+					"system. Do not seed torch afterwards.",
+			}, shared(r)...)
+		},
+	},
+	TFPrivacyShort: {
+		complete: TFPrivacy, library: "TensorFlow Privacy 0.9.0", parts: []string{tfPrivacyShort}, tried: triedShort,
+		caveats: func(r Release) []string {
+			return append([]string{
+				"Do not use an optimizer of TF Privacy with this code: it would clip and add noise again, for batches of fixed " +
+					"size. The sum is made record by record, which is correct, but slow.",
+				means,
+				"Do not call tf.random.set_seed: two runs with one seed share their noise.",
+				"A model that keeps averages of records, as batch normalization does, is refused.",
+			}, shared(r)...)
+		},
+	},
+	JAXPrivacyShort: {
+		complete: JAXPrivacy, library: "JAX Privacy 2.2.0", parts: []string{jaxPrivacyShort}, tried: triedShort,
+		caveats: func(r Release) []string {
+			return append([]string{
+				means,
+				"An optimizer that looks at the gradient of a second batch, or calls the loss itself, releases more than " +
+					"the plan counts.",
 				"JAX compiles every sample size once. If that takes too long, pad the samples.",
 			}, shared(r)...)
 		},
@@ -183,7 +235,11 @@ func (w writer) write(f Format, r Release) (Code, error) {
 	}
 	c := Code{Format: f, Library: w.library, Tried: w.tried, Caveats: w.caveats(r)}
 	var text strings.Builder
-	fmt.Fprintf(&text, "\"\"\"Private training with %s, as planned by ProactiveDP.\n\n%s\n\n", w.library,
+	title := "Private training with "
+	if w.complete != "" {
+		title = "Lines that make your training private with "
+	}
+	fmt.Fprintf(&text, "\"\"\"%s%s, as planned by ProactiveDP.\n\n%s\n\n", title, w.library,
 		wrapped(escaped(claim.Noted(claim.Statement(claim.PerRecord, r.Bound, r.all()...), r.Notes))))
 	fmt.Fprintf(&text, "%s\n\n%s\n\n%s\n", wrapped(holdsFor(r.Event)), wrapped(constantsOf(r.Event)),
 		wrapped("Tried: "+w.tried+"."))
@@ -191,7 +247,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
 	}
 	text.WriteString("\"\"\"\n\n")
-	r.constants(&text, rate)
+	r.constants(&text, rate, func(name string) bool { return w.complete == "" || strings.Contains(w.parts[0], name) })
 	if f == Flower {
 		r.clients(&text)
 	}
@@ -261,8 +317,8 @@ func constantsOf(e dp.Event) string {
 		e.DatasetSize)
 }
 
-// constants writes the numbers of the release. rate is the sample rate that the code uses.
-func (r Release) constants(w *strings.Builder, rate float64) {
+// constants writes the numbers of the release that are used. rate is the sample rate that the code uses.
+func (r Release) constants(w *strings.Builder, rate float64, used func(name string) bool) {
 	e := r.Event
 	size, records := "1", "None"
 	if e.DatasetSize != 0 {
@@ -283,7 +339,9 @@ func (r Release) constants(w *strings.Builder, rate float64) {
 		{"DELTA", decimal.Exactly(r.Bound.DeltaUpper), "δ"},
 		{"DATASET_SIZE", records, "N: only used for the random data at the end"},
 	}) {
-		fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
+		if used(c.name) {
+			fmt.Fprintf(w, "%s = %s  # %s\n", c.name, c.value, c.is)
+		}
 	}
 }
 

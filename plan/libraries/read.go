@@ -18,14 +18,15 @@ import (
 // Recorded names a kind of record that another library saves.
 type Recorded string
 
-// The kinds of records that Read accepts.
+// These are the kinds of records that Read accepts, and NotRecognised for any other text.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"
 	NotRecognised Recorded = ""
 )
 
-// Recognise guesses the kind of a text from its beginning. Only Read checks the whole text.
+// Recognise returns which kind of record a text seems to be, judged by its beginning. Only Read checks
+// the whole text.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
 	switch {

@@ -234,8 +234,9 @@ class PrivateRegressor(RegressorMixin, _Private):  # type: ignore[misc]
             raise Wrong(f"target_bounds = {self.target_bounds!r}, must be (low, high): they are public, and not found in "
                         "y") from None
         values = [float(value) for value in y]
-        if not all(math.isfinite(value) for value in values):
-            raise Wrong("y has a number that is not finite")
+        wrong = [i for i, value in enumerate(values) if not math.isfinite(value)]
+        if wrong:
+            raise Wrong(f"y[{wrong[0]}] is {values[wrong[0]]}, must be finite")
         self._train(X, values, model="linear", target_bounds=f"{low!r},{high!r}")
         return self
 
@@ -275,14 +276,14 @@ def _private(folder: str, name: str) -> IO[bytes]:
                         0o600), "wb")
 
 
-def _write(folder: str, X: Any, classes: Optional[List[Any]] = None, test: bool = False) -> Tuple[str, int]:
-    """Writes rows, and their classes or targets if they have some, and returns the name of the file and the number of columns.
+def _write(folder: str, X: Any, y: Optional[List[Any]] = None, test: bool = False) -> Tuple[str, int]:
+    """Writes rows, with numbers of classes or targets y if they have some, and returns the name of the file and the number of columns.
 
     If test is set, the test set is one row of zeros: all rows of X are for training.
     """
     if hasattr(X, "tocsr"):
-        if classes is not None and len(classes) != X.shape[0]:
-            raise Wrong(f"X has {X.shape[0]} rows and y has {len(classes)} labels, must be as many")
+        if y is not None and len(y) != X.shape[0]:
+            raise Wrong(f"X has {X.shape[0]} rows and y has {len(y)} values, must be as many")
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()  # the caller's stays as it is
@@ -291,7 +292,7 @@ def _write(folder: str, X: Any, classes: Optional[List[Any]] = None, test: bool 
         with _private(folder, "records.libsvm") as out:
             for i, (start, end) in enumerate(zip(starts, starts[1:])):
                 cells = "".join(f" {ids[k] + 1}:{values[k]!r}" for k in range(start, end))
-                out.write(f"{classes[i] if classes else 0}{cells}\n".encode())
+                out.write(f"{y[i] if y else 0}{cells}\n".encode())
         if test:
             with _private(folder, "test.libsvm") as out:
                 out.write(b"0 1:0\n")
@@ -299,12 +300,12 @@ def _write(folder: str, X: Any, classes: Optional[List[Any]] = None, test: bool 
     shape, kind, content = _matrix(X)
     with _private(folder, "records.npz") as out, zipfile.ZipFile(out, "w") as archive:
         _add(archive, "x", shape, kind, content)
-        if classes is not None:
-            if len(classes) != shape[0]:
-                raise Wrong(f"X has {shape[0]} rows and y has {len(classes)} labels, must be as many")
-            real = any(isinstance(value, float) for value in classes)
-            _add(archive, "y", (len(classes),), "<f8" if real else "<i8",
-                 struct.pack(f"<{len(classes)}{'d' if real else 'q'}", *classes))
+        if y is not None:
+            if len(y) != shape[0]:
+                raise Wrong(f"X has {shape[0]} rows and y has {len(y)} values, must be as many")
+            real = any(isinstance(value, float) for value in y)
+            _add(archive, "y", (len(y),), "<f8" if real else "<i8",
+                 struct.pack(f"<{len(y)}{'d' if real else 'q'}", *y))
         if test:
             _add(archive, "x_test", (1, shape[1]), kind, bytes(shape[1] * int(kind[2:])))
             _add(archive, "y_test", (1,), "<i8", bytes(8))

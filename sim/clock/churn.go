@@ -60,8 +60,8 @@ func (c Churn) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Tries bounds how often, on average, a client must begin a task until it stays long enough to
-// finish the task. length is the task's mean duration in nanoseconds. One try succeeds with
+// Tries returns an upper bound on how often, on average, a client must begin a task until it stays long
+// enough to finish it. length is the task's mean duration in nanoseconds. One try succeeds with
 // probability E[exp(−X/present)] ≥ exp(−E[X]/present), by Jensen's inequality.
 func (c Churn) Tries(length float64) float64 {
 	if c == (Churn{}) {
@@ -70,8 +70,8 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch returns the factor by which everything takes longer on average, because
-// clients are away: 1 + Away/Present.
+// Stretch returns the factor by which a run takes longer on average because clients are away: 1 +
+// Away/Present.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

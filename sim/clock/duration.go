@@ -46,7 +46,7 @@ type Distribution interface {
 // Family names a family of distributions.
 type Family string
 
-// The families, with the text that ParseDuration reads.
+// These are the families, each with the text from which ParseDuration reads a distribution of it.
 const (
 	Constant    Family = "constant"    // constant:MEAN
 	Exponential Family = "exponential" // exponential:MEAN
@@ -57,7 +57,8 @@ const (
 	Own         Family = "own"         // a Distribution; ParseDuration cannot read it
 )
 
-// MaxDuration is the largest mean, the largest bound and the longest duration of a trace.
+// MaxDuration is the upper limit of the mean and the bounds of a Duration, and of each duration in a
+// trace.
 const MaxDuration = time.Hour
 
 // These bound the shapes.
@@ -208,9 +209,10 @@ func (d *Duration) ExpectedOf(client int) float64 {
 	return d.Expected()
 }
 
-// At returns scale times the draw at the place (p, client, at), at most Beyond. The result is in
-// whole nanoseconds, so that the order of events does not depend on the last bits of a float64. s is
-// working memory.
+// At draws a duration from the root's stream for the purpose p, the client and the number at (of a
+// round or a message), and returns scale times the draw, at most Beyond. The result is in whole
+// nanoseconds, so that the order of events does not depend on the last bits of a float64. s is working
+// memory.
 func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float64, s *rng.Stream) time.Duration {
 	if d.Kind == Constant {
 		return whole(float64(d.Mean) * scale)
@@ -219,8 +221,8 @@ func (d *Duration) At(root *rng.Root, p rng.Purpose, client, at int, scale float
 	return d.Draw(scale, s, client, at)
 }
 
-// Draw returns scale times the next draw of the stream, at most Beyond. For a trace it uses the
-// client's duration number at.
+// Draw returns scale times the next draw of the stream s, at most Beyond. For a trace, it draws nothing
+// and uses the duration number at of the client.
 func (d *Duration) Draw(scale float64, s *rng.Stream, client, at int) time.Duration {
 	mean := float64(d.Mean) * scale
 	switch d.Kind {

@@ -19,7 +19,7 @@ type Speeds struct {
 	Shape float64   // σ or α of that family
 }
 
-// MinSpeed and MaxSpeed bound the listed speeds.
+// MinSpeed and MaxSpeed are the limits of a client's speed in Speeds.List. A usual client has speed 1.
 const (
 	MinSpeed = 1e-3
 	MaxSpeed = 1e3

@@ -2,9 +2,10 @@
 // So a call after an interruption continues. Cells run at the same time as far as the memory allows,
 // in this process or in others.
 //
-// There are five kinds of cells. Each measures a training: at its end (trial), along its gradients
-// (curve), on a clock (timed), its first rounds (window), or as a line of a utility graph. The
-// package also has the settings of the paper's experiments (Experiment).
+// There are five kinds of cells. A trial is the accuracy at the end of a training, and a curve the
+// accuracy after several numbers of gradients. A timed cell is the accuracy at several times of a
+// clock, and a window the timeline of the first rounds. A utility is the accuracy that a trained model
+// keeps under noise. The package also has the settings of the paper's experiments (Experiment).
 package pool
 
 import (
@@ -31,9 +32,9 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one training with its evaluation, whose result is stored. Its field Spec has everything
-// that the result depends on. So cells with equal specs are computed once, and a later call finds a
-// finished cell in the store.
+// Cell is one training with its evaluation, whose result is kept in a folder. The field Spec has
+// everything that the result depends on. So cells with equal specs are computed only once, and a later
+// call of Run finds the results of finished cells.
 type Cell struct {
 	Spec any // what the result depends on; its JSON is part of the key
 	Code int // see train.Spec.CodeVersion
@@ -65,7 +66,8 @@ func clockCellOf(what any, spec train.Spec, source *train.Source) Cell {
 	return c
 }
 
-// CostOf returns the cost of a run of the spec with the given numbers of evaluations and workers.
+// CostOf returns the work and the memory that a training of the spec needs, if it is evaluated the
+// given number of times and computed by the given number of workers.
 func CostOf(source *train.Source, spec train.Spec, evaluations, workers int) (train.Cost, error) {
 	p, err := source.Prepare(spec)
 	if err != nil {
@@ -352,7 +354,7 @@ func (b *batch) one(ctx context.Context, i, workers int) error {
 // described returns the text of the progress bar.
 func (b *batch) described() string { return fmt.Sprintf("training %d/%d", b.done, b.total) }
 
-// Decode reads a cell's result.
+// Decode reads the JSON result of one cell as a value of type T.
 func Decode[T any](text json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -361,7 +363,7 @@ func Decode[T any](text json.RawMessage) (T, error) {
 	return out, nil
 }
 
-// DecodeAll reads the results of cells, in order.
+// DecodeAll reads the JSON results of several cells as values of type T, in the order of the cells.
 func DecodeAll[T any](texts []json.RawMessage) ([]T, error) {
 	out := make([]T, len(texts))
 	for i, text := range texts {

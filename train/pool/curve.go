@@ -25,7 +25,8 @@ type Curve struct {
 	Accuracy []float64 `json:"accuracy"`
 }
 
-// OfCurve returns the cell of a [Curve] with the given number of points after the first.
+// OfCurve returns the cell whose result is a [Curve]: the accuracy at the start of a training and at the
+// given number of later points.
 func OfCurve(spec train.Spec, points int, source *train.Source) Cell {
 	c := cellOf(curveSpec{Kind: "curve", Train: spec, Data: source.Hash(), Points: points}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, points+1, workers) }

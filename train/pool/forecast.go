@@ -9,7 +9,7 @@ import (
 	"proactivedp/train"
 )
 
-// Forecast has the amount of work that Run would do for cells.
+// Forecast says how much work Run would do for some cells, and about how long it would take.
 type Forecast struct {
 	Cells int           // different cells
 	Kept  int           // how many of them the folder already has
@@ -17,8 +17,8 @@ type Forecast struct {
 	Clock int           // how many of these cells have a real clock
 }
 
-// Plan returns a forecast of the work of Run for the cells. It computes no cell, but measures a
-// gradient of each model on its data.
+// Plan returns a forecast of the work that Run would do for the cells. It computes no cell. To estimate
+// the time, it measures how long a gradient of each model takes.
 func Plan(ctx context.Context, cells []Cell, o Options) (Forecast, error) {
 	g, f := o.grid(), Forecast{}
 	seen := map[string]bool{}

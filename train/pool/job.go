@@ -109,10 +109,11 @@ func checkFiles(s train.Spec) error {
 	return nil
 }
 
-// Do computes the job with the given number of workers. open returns the data set with a digest.
-// While it computes, Do keeps the checkpoint KEY.checkpoint in the folder. It returns the result in
-// the form in which it is stored. It is an error if the data, the program or the class of kernels
-// differs from those of the job.
+// Do computes the job with the given number of workers. It calls open to get the data set with the
+// digest that the job names. While it computes, it keeps a checkpoint in the file KEY.checkpoint of the
+// folder. It returns the result as JSON, in the form in which Run stores it. It is an error if the
+// data, the version of the program or the class of kernels (the processor instructions in use) differs
+// from the job's.
 func (j Job) Do(ctx context.Context,
 	open func(ctx context.Context, spec train.Spec, digest string) (*train.Source, error), folder string, workers int,
 	progress func(part float64)) (json.RawMessage, error) {

@@ -29,14 +29,15 @@ func paidFor(ctx context.Context, p *train.Prepared, result *sim.Result) (*Paid,
 	return &out, nil
 }
 
-// Worse reports whether p costs a record more than o.
+// Worse reports whether the run of p costs a record more privacy than that of o.
 func (p *Paid) Worse(o *Paid) bool {
 	a, b := p.Privacy.Certified.PerRecord.EpsilonUpper, o.Privacy.Certified.PerRecord.EpsilonUpper
 	return b != nil && (a == nil || *a > *b)
 }
 
-// Sizes returns the smallest and the largest number of gradients of a client, the largest sample
-// size, and the largest θ of any client.
+// Sizes returns the smallest and the largest number of gradients that a client computed, the largest
+// sample size of any round, and the largest θ of any client, which is its largest sample size divided
+// by its mean.
 func (p *Paid) Sizes() (least, most, largest int, theta float64) {
 	least = p.Runs[0].Computed
 	for _, r := range p.Runs {

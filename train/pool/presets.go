@@ -28,7 +28,8 @@ type Experiment struct {
 	Eta0, Beta []float64 // the grid of step sizes to search
 }
 
-// Steps has the settings of a step size that a search varies.
+// Steps has the settings of a step size: its start η₀, its decay β and the schedule by which it falls.
+// A search varies them.
 type Steps struct {
 	Eta0, Beta float64
 	Decay      sim.Decay
@@ -40,14 +41,17 @@ func (s Steps) of(t train.Spec) train.Spec {
 	return t
 }
 
-// WithoutNoise returns the basic parameters for a run without noise.
+// WithoutNoise returns the settings of the experiment for a training without noise, with the step size
+// that is used for it (Plain).
 func (s Experiment) WithoutNoise() train.Spec {
 	spec := s.Plain.of(s.Train)
 	spec.NoiseMultiplier = 0
 	return spec
 }
 
-// Utility returns the training of the utility graph's w*, for the clipping norm of Train.
+// Utility returns the settings with which the model w* of the experiment's utility graph is trained,
+// without noise and with the clipping norm of Train. The graph shows how much accuracy w* keeps under
+// noise.
 func (s Experiment) Utility() train.Spec {
 	spec := s.WithoutNoise()
 	spec.GradComps = s.WStar / spec.Clients
@@ -68,9 +72,9 @@ func Experiments() []Experiment {
 	return append(all, MNIST(MNISTModel), CIFAR(train.AlexNet))
 }
 
-// Convex returns an experiment with logistic regression, from the tables "Basic parameter setting
-// for strongly and plain convex problems" and "Different privacy budget settings for strongly and
-// plain convex problems".
+// Convex returns one of the paper's experiments with logistic regression, with the numbers of its
+// tables "Basic parameter setting for strongly and plain convex problems" and "Different privacy budget
+// settings for strongly and plain convex problems".
 func Convex(model, dataset string) Experiment {
 	spec, lambda := convexSpec(model, dataset), 0.0
 	if model == train.Ridge {
@@ -116,9 +120,9 @@ var (
 	cifarPlainSteps = Steps{0.02, 0.01, sim.SqrtDecay}
 )
 
-// MNIST returns a LeNet on MNIST, from the tables "Basic parameter setting for non-convex problem
-// with MNIST data set" and "Different privacy budget settings for non-convex problem for MNIST data
-// set".
+// MNIST returns the paper's experiment with a LeNet on MNIST, with the numbers of its tables "Basic
+// parameter setting for non-convex problem with MNIST data set" and "Different privacy budget settings
+// for non-convex problem for MNIST data set".
 func MNIST(model string) Experiment {
 	basics := paper.MNIST()
 	return Experiment{
@@ -130,7 +134,8 @@ func MNIST(model string) Experiment {
 	}
 }
 
-// CIFAR returns an AlexNet on CIFAR-10, from the tables with the same names for CIFAR-10.
+// CIFAR returns the paper's experiment with an AlexNet on CIFAR-10, with the numbers of its tables
+// "Basic parameter setting" and "Different privacy budget settings" for CIFAR-10.
 func CIFAR(model string) Experiment {
 	basics := paper.CIFAR()
 	return Experiment{
@@ -142,16 +147,18 @@ func CIFAR(model string) Experiment {
 	}
 }
 
-// Features returns the settings of [Network] for a linear model on fixed features. This is not in
-// the paper.
+// Features returns settings for a linear model on fixed image features, such as those of package
+// data/scatter. They are those of [Network] for the data set, with another model. This is not in the
+// paper.
 func Features(dataset string) train.Spec {
 	s := Network(train.Softmax, dataset)
 	s.FeatureMap = "hog:4:8"
 	return s
 }
 
-// Network returns the settings that all networks share (C = 0.025), with the numbers that the paper
-// prints for the data set, mnist or cifar10. δ is 1/N, as in the paper.
+// Network returns the settings of a network on the data set mnist or cifar10: the clipping norm C =
+// 0.025, which all networks share, and the numbers that the paper prints for the data set. δ is 1/N, as
+// in the paper.
 func Network(model, dataset string) train.Spec {
 	basics := paper.MNIST()
 	if dataset == "cifar10" {
@@ -165,8 +172,8 @@ func Network(model, dataset string) train.Spec {
 	return s
 }
 
-// WhoseK returns a text for captions about where K comes from: from the paper, if it has an
-// experiment on the data set, and otherwise from the settings.
+// WhoseK returns a text for captions of figures. It says where K, the number of gradients of a client,
+// comes from: from the paper if it has an experiment on the data set, and otherwise from the settings.
 func WhoseK(dataset string) string {
 	if Has(dataset) {
 		return "the paper's K"

@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell of a training on a clock that is evaluated at its start, and then the
-// given number of times. See [Timed].
+// OfTimed returns the cell whose result is a [Timed]: a training on a clock that is evaluated at its
+// start, and then looks times more.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
@@ -153,7 +153,8 @@ func (t *Timed) Waiting(client int) float64 {
 	return 1 - float64(took)/float64(t.Done[client])
 }
 
-// Idle returns the mean of Waiting over all clients.
+// Idle returns the fraction of their time, in [0, 1], for which clients wait: the mean of Waiting over
+// all clients.
 func (t *Timed) Idle() float64 {
 	sum := 0.0
 	for client := range t.Busy {
@@ -173,7 +174,8 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy of the last evaluation before or at a time.
+// AccuracyAt returns the accuracy that the model had at the time now, as the last evaluation until then
+// measured it.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {

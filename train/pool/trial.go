@@ -24,7 +24,7 @@ type trialSpec struct {
 	Data  string     `json:"data_sha256"`
 }
 
-// OfTrial returns the cell of a training that is evaluated at its end.
+// OfTrial returns the cell whose result is a Trial: the accuracy at the end of a training.
 func OfTrial(spec train.Spec, source *train.Source) Cell {
 	c := cellOf(trialSpec{Kind: "trial", Train: spec, Data: source.Hash()}, spec, source)
 	c.Cost = func(workers int) (train.Cost, error) { return CostOf(source, spec, 1, workers) }
@@ -83,8 +83,9 @@ func Trials(ctx context.Context, source *train.Source, specs []train.Spec, o Opt
 	return o.grid().trials(ctx, specs, source)
 }
 
-// Curves does the same as [Trials], for learning curves with the given number of points after the
-// first.
+// Curves trains every spec and returns the learning curves in order, with the time that they took. Each
+// has the given number of points after the first. Curves keeps and reuses finished trainings as
+// [Trials] does.
 func Curves(ctx context.Context, source *train.Source, specs []train.Spec, points int, o Options) (
 	[]*Curve, Spent, error,
 ) {
@@ -95,7 +96,8 @@ func Curves(ctx context.Context, source *train.Source, specs []train.Spec, point
 	return results[*Curve](ctx, o.grid(), cells)
 }
 
-// Utilities does the same as [Trials], for lines of utility graphs.
+// Utilities computes lines of utility graphs, one for each spec, and returns them in order, with the
+// time that they took. It keeps and reuses finished ones as [Trials] does.
 func Utilities(ctx context.Context, source *train.Source, specs []UtilitySpec, o Options) (
 	[]*Utility, Spent, error,
 ) {

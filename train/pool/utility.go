@@ -16,9 +16,10 @@ import (
 	"proactivedp/train"
 )
 
-// UtilitySpec is one line of a utility graph (paper, Section "Utility Graph"). First w* is trained
-// with clipping norm C and without noise. Then n ~ N(0, C²σ²I) is added to w*, without scaling, and
-// the test accuracy of w* + n is compared with that of w*.
+// UtilitySpec describes one line of a utility graph (paper, Section "Utility Graph"), which shows how
+// much accuracy a trained model keeps under noise. First a model w* is trained with clipping norm C and
+// without noise. Then noise n ~ N(0, C²σ²I) is added to its parameters, without scaling, and the test
+// accuracies of w* + n and of w* are compared.
 type UtilitySpec struct {
 	Train  train.Spec `json:"train"`  // the training of w*; its σ is 0
 	Sigmas []float64  `json:"sigmas"` // noise multipliers σ ≥ 0 to try
@@ -43,7 +44,8 @@ func (s UtilitySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Utility is one line of a utility graph.
+// Utility is one line of a utility graph: the accuracies of a trained model w* without noise, and with
+// noise of each tried σ added to its parameters.
 type Utility struct {
 	Clip     float64        `json:"clip"`
 	Accuracy float64        `json:"accuracy"`    // test accuracy of w*
@@ -122,7 +124,8 @@ type utilityCellSpec struct {
 	Data string      `json:"data_sha256"`
 }
 
-// OfUtility returns the cell of a line of a utility graph. Its result is a [Utility].
+// OfUtility returns the cell whose result is a [Utility]: how much accuracy a trained model keeps under
+// noise.
 func OfUtility(spec UtilitySpec, source *train.Source) Cell {
 	spec.Sigmas = slices.Clone(spec.Sigmas)
 	c := cellOf(utilityCellSpec{Kind: "utility", Spec: spec, Data: source.Hash()}, spec.Train, source)

@@ -71,7 +71,7 @@ type Release struct {
 	life   *life
 }
 
-// Stretch is a number of consecutive rounds with one sample size.
+// Stretch is a number of consecutive rounds that all had the same sample size.
 type Stretch struct{ Size, Rounds int }
 
 // Journal is a client's open journal. Only one process can have it open. It is not safe for
@@ -234,11 +234,12 @@ func (j *Journal) Oldest() int { return j.first + j.before.rounds() }
 // Next returns the first round that was not released.
 func (j *Journal) Next() int { return j.Oldest() + len(j.releases) }
 
-// Releases returns the releases that must be sent until they are covered, in order.
+// Releases returns, in order, the releases that the server has not saved yet (see Cover). The client
+// must send them until it has.
 func (j *Journal) Releases() []Release { return slices.Clone(j.releases) }
 
-// Release returns the release of a round. It returns false if the round is covered or not released
-// yet.
+// Release returns the release of a round. It returns false if the server has saved the round (see
+// Cover), or if it is not released yet.
 func (j *Journal) Release(round int) (Release, bool) {
 	i := round - j.Oldest()
 	if i < 0 || i >= len(j.releases) {
@@ -324,7 +325,7 @@ func (j *Journal) Replace(n int) error {
 	return nil
 }
 
-// Entry is a release that will be written, with its vector.
+// Entry is a release that Append will write to the journal, with its vector.
 type Entry struct {
 	Release
 	U []float32

@@ -33,7 +33,7 @@ func appendEach(dst []byte, x []float32) []byte {
 	return dst
 }
 
-// Floats sets x to the numbers in the first 4·len(x) bytes.
+// Floats sets x to the little-endian float32 numbers in the first 4·len(x) bytes of bytes.
 func Floats(x []float32, bytes []byte) {
 	bytes = bytes[:4*len(x)]
 	if littleEndian {

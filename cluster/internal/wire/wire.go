@@ -37,7 +37,7 @@ import (
 // Kind is the kind of vector in a message.
 type Kind uint16
 
-// The kinds.
+// These are the kinds of vectors.
 const (
 	Update    Kind = 1 // the noised sum U of a client's round
 	Broadcast Kind = 2 // the global model v̂_k

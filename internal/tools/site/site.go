@@ -57,8 +57,8 @@ var groups = []group{
 	{"Guides", []guide{
 		{"docs/planning.md", "Choose a plan"}, {"docs/accounting.md", "Check a training"},
 		{"docs/own-table.md", "Your own table"}, {"docs/regression.md", "Predict a number"},
-		{"docs/files.md", "Images and other files"}, {"docs/python.md", "From Python"},
-		{"docs/extend.md", "Models and data sets"},
+		{"docs/files.md", "Images and other files"}, {"docs/datasets.md", "Published data sets"},
+		{"docs/python.md", "From Python"}, {"docs/extend.md", "Models and data sets"},
 		{"docs/delay.md", "Test delays"}, {"docs/machines.md", "Several machines"}, {"docs/metrics.md", "Metrics and logs"},
 		{"docs/audit.md", "Audit"},
 		{"docs/paper.md", "Reproduce the paper"},

@@ -52,7 +52,7 @@ func Catalogue() []Published {
 		cifar10.Citation, cifar10.Licence}, cifar10.Sources()...), cifar10.Load})
 }
 
-// PublishedNames lists their names.
+// PublishedNames returns the names of the published data sets, as Catalogue lists them.
 func PublishedNames() []string {
 	var names []string
 	for _, p := range Catalogue() {
@@ -61,7 +61,8 @@ func PublishedNames() []string {
 	return names
 }
 
-// AllDataNames lists the published data sets and their stand-ins.
+// AllDataNames returns the names of the published data sets, and of the synthetic sets that can stand
+// in for them.
 func AllDataNames() []string { return slices.Concat(PublishedNames(), synth.Names()) }
 
 // Obtain returns a data set: a published one by name, a synthetic one by name, or a file by path.

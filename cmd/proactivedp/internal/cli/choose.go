@@ -39,7 +39,8 @@ func (t *TrainFlags) OwnModel(cmd *cobra.Command, d *data.Dataset) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s has %s, so the model is %s (--model)\n", t.Spec.Data, why, t.Spec.Model)
 }
 
-// SayWithoutNoise warns that a command trains on a user's file without noise.
+// SayWithoutNoise prints a warning to stderr if a command will train on a user's file without noise,
+// because the model can then reveal the records.
 func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	if OwnFile(name) && slices.Contains(sigmas, 0) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: WARNING: this trains on %s without noise: the model, and all that is printed "+
@@ -47,8 +48,8 @@ func SayWithoutNoise(cmd *cobra.Command, name string, sigmas ...float64) {
 	}
 }
 
-// Open returns which settings of a training on their own file the user has not given.
-// [TrainFlags.Choose] chooses these. epochs is the value of --epochs, or 0 if it was not given.
+// Open returns which settings of a training on a user's file were not given by flags, so that
+// [TrainFlags.Choose] must choose them. epochs is the value of --epochs, or 0 if it was not given.
 func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	missing := func(names ...string) bool { return !AnyChanged(cmd, names...) }
 	open := train.Open{
@@ -67,8 +68,8 @@ func (t *TrainFlags) Open(cmd *cobra.Command, epochs float64) train.Open {
 	return open
 }
 
-// Choose chooses the open settings of the prepared training on a user's file, sets the spec of the
-// flags, and prints its choices to stderr.
+// Choose chooses the settings of a training on a user's file that the user has left open, puts them
+// into t.Spec, and prints them to stderr. p is the training with preliminary settings.
 func (t *TrainFlags) Choose(
 	ctx context.Context, cmd *cobra.Command, p *train.Prepared, open train.Open, epsilon float64,
 ) error {

@@ -53,14 +53,15 @@ func (f *DataFlags) CacheFeatures(cmd *cobra.Command, d *data.Dataset, name stri
 	d.Featurer = keep.apply
 }
 
-// Add gives cmd the flag --data-dir.
+// Add adds the flag --data-dir to cmd.
 func (f *DataFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dir, "data-dir", "",
 		"`folder` of the data sets, with libsvm/phishing, mnist/train-images-idx3-ubyte.gz and so on; a missing "+
 			"file there is an error (default: $"+DataEnv+", else the cache, else a download)")
 }
 
-// Locator returns where to look for data sets. Messages and progress go to stderr.
+// Locator returns the Locator for the data sets that a command loads, as its flags say. Messages and
+// progress go to stderr.
 func (f *DataFlags) Locator(cmd *cobra.Command) fetch.Locator {
 	l := fetch.Locator{Dir: f.dir, Memory: int64(f.Memory), Progress: cmd.ErrOrStderr()}
 	if !cmd.Flags().Changed("data-dir") {
@@ -75,7 +76,8 @@ func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
 	return f.Locator(cmd).Dir == ""
 }
 
-// Load returns the data set with this name or path. It looks where the flag says.
+// Load returns the data set with this name or path. It looks for a published set in the folder that
+// --data-dir gives, or else in the cache.
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 	if err == nil {
@@ -188,8 +190,8 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 // notCovered begins the last note about a data set.
 const notCovered = "NOT covered by (ε, δ): "
 
-// NotCovered adds to the note of a data set what (ε, δ) does not cover. A synthetic set needs no
-// such note.
+// NotCovered adds a sentence to the note of a data set, which reports print: what says which use of the
+// records (ε, δ) does not cover. For a synthetic set it adds nothing.
 func NotCovered(d *data.Dataset, what string) {
 	switch {
 	case d.Synthetic:

@@ -15,13 +15,15 @@ import (
 	"proactivedp/internal/message"
 )
 
-// UsageError marks an error of the command line.
+// UsageError is an error of the command line: the request itself is invalid. The program then exits
+// with status 2.
 type UsageError struct{ error }
 
 // Unwrap returns the marked error.
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage marks err as an error of the command line, unless it is nil.
+// Usage marks err as an error of the command line, for which the program exits with status 2. It
+// returns nil if err is nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -29,7 +31,8 @@ func Usage(err error) error {
 	return UsageError{err}
 }
 
-// Meant returns the end of an error message, such as ": did you mean NAME?", or "" for an empty name.
+// Meant returns text for the end of an error message about an unknown name: ": did you mean NAME?" for
+// the most similar known name, or "" if name is "".
 func Meant(name string) string {
 	if name == "" {
 		return ""
@@ -135,7 +138,8 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s%s", given, Meant(name))
 }
 
-// NoArgs returns an error if there are arguments, also if one looks like a command.
+// NoArgs returns an error if a command that takes no arguments is given some. It serves commands with
+// and without subcommands.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -168,8 +172,9 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Distinct joins errors and keeps each message once. For example, the lines of a utility graph
-// differ in one setting, so the other messages are the same for all.
+// Distinct joins errors, and leaves out errors whose message is already there. It is for several specs
+// that are checked together and differ in one setting only, such as the lines of a utility graph: most
+// messages are the same for all.
 func Distinct(errs []error) error {
 	seen := map[string]bool{}
 	var out []error

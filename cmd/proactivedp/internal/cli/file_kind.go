@@ -12,7 +12,7 @@ import (
 // FileKind is the kind of a user's file.
 type FileKind string
 
-// The kinds, by the words that messages use for them.
+// These are the kinds of files, by the words that messages use for them.
 const (
 	LIBSVMFile FileKind = "LIBSVM"
 	CSVFile    FileKind = "CSV"
@@ -21,7 +21,7 @@ const (
 )
 
 // KindOf returns the kind of a file. It looks at the first bytes and, for a text, at the suffix of
-// the name.
+// the name, and then at the first line: published tables have names such as adult.data.
 func KindOf(path string) FileKind {
 	switch k := unpack.KindOf(path); {
 	case k == unpack.IDX, numpy.IsRecords(path), isFolder(path):
@@ -32,8 +32,18 @@ func KindOf(path string) FileKind {
 		return CSVFile
 	case numpy.Is(path):
 		return NumPyFile
+	case table.IsText(unpack.Start(path)):
+		return CSVFile
 	}
 	return LIBSVMFile
+}
+
+// withArticle returns the kind with its article.
+func (k FileKind) withArticle() string {
+	if k == ImageFile {
+		return "an " + string(k)
+	}
+	return "a " + string(k)
 }
 
 func isFolder(path string) bool {

@@ -21,7 +21,7 @@ type OutputFlags struct {
 	Format          string // "", "json", or one of package libraries
 }
 
-// FormatNames lists the values of --format.
+// FormatNames returns the values that the flag --format accepts.
 func FormatNames() []string {
 	names := []string{jsonFormat}
 	for _, f := range libraries.Formats() {
@@ -35,7 +35,8 @@ const jsonFormat = "json"
 // AddFormat adds the flag --format to cmd.
 func (o *OutputFlags) AddFormat(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Format, "format", "", "print what is run for another program: opacus, tf-privacy, "+
-		"jax-privacy or flower (ready code with its caveats), latex, or json, which is --json")
+		"jax-privacy or flower (ready code with its caveats), the first three with -short (lines for a training that keeps its "+
+		"optimizer), latex, or json, which is --json")
 }
 
 // Add adds the flags --json and --statement to cmd.
@@ -102,7 +103,8 @@ func StatementVar(f *pflag.FlagSet) {
 	f.Bool("statement", false, "print only the privacy statement, in full")
 }
 
-// CheckForm returns an error if --json and --statement are both given.
+// CheckForm returns an error if --json and --statement are both given, because a command prints its
+// answer in one form only.
 func CheckForm(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("json") && cmd.Flags().Changed("statement") {
 		return Usage(errors.New("--json and --statement contradict each other: give one (JSON has the key \"privacy\")"))

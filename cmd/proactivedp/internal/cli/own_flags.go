@@ -26,7 +26,7 @@ import (
 // OwnFlags are the flags that say how to read a user's file. None of their values is derived from
 // the records, because that would reveal something about them.
 type OwnFlags struct {
-	labelColumn, LabelMap, normalise, test, columns, person string
+	LabelColumn, LabelMap, normalise, test, columns, person string
 
 	target string // bounds of the target of a regression; "" means classes
 
@@ -41,7 +41,7 @@ type OwnFlags struct {
 	unscaled []string   // columns of the last file with large numbers that were not normalised
 }
 
-// OwnFlagNames lists these flags.
+// OwnFlagNames lists the names of the flags that OwnFlags adds, which say how to read a user's file.
 var OwnFlagNames = []string{"label-column", "label-map", "normalise", "test", "columns", outsideFlag, "header-line",
 	"number-format", "no-header", "zero-based", arraysFlag, imageFlag, personFlag}
 
@@ -55,10 +55,10 @@ const (
 // Add adds the flags to cmd.
 func (o *OwnFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.labelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
+	f.StringVar(&o.LabelColumn, "label-column", "", "`name` of the column of a CSV file that has the labels")
 	f.StringVar(&o.LabelMap, "label-map", "", "labels of your own file: those of classes 0, 1 and so on, such as "+
-		"no,yes or 0..9, or LABEL=CLASS,…; put a label with a comma or = in double quotes (default for a LIBSVM "+
-		"file: -1 and 1, 0 and 1, or 1 and 2)")
+		"no,yes or 0..9 or A..Z, or LABEL=CLASS,…; * is any other label; put a label with a comma or = in double "+
+		"quotes (default for a LIBSVM file: -1 and 1, 0 and 1, or 1 and 2)")
 	f.StringVar(&o.normalise, "normalise", "", "scale the columns of your own file by public constants, not taken "+
 		"from the data: bounds:LOW,HIGH maps this range to [0, 1] in all columns; a CSV `file` with the header "+
 		"column,low,high or column,mean,deviation has constants for each column, by its name or its number from 1, "+
@@ -80,7 +80,8 @@ func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
 		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
 }
 
-// TargetFlag is the name of the flag of AddTarget.
+// TargetFlag is the name of the flag with the bounds of regression targets, which OwnFlags.AddTarget
+// adds.
 const TargetFlag = "target-bounds"
 
 const outsideFlag = "out-of-bounds"
@@ -88,14 +89,15 @@ const outsideFlag = "out-of-bounds"
 // Outside says what happens to a value outside its bounds.
 type Outside string
 
-// OutsideVar adds the flag for Outside to f.
+// OutsideVar adds the flag --out-of-bounds to f, which says what happens to values outside their
+// bounds.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise, or a target outside its own: clamp "+
 		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
 		usual+")")
 }
 
-// Check returns an error for an unknown value.
+// Check returns an error if o is neither "", clamp nor refuse.
 func (o Outside) Check() error {
 	if o != "" && o != "clamp" && o != refuse {
 		return fmt.Errorf("--%s = %q, must be clamp or refuse", outsideFlag, string(o))
@@ -105,7 +107,8 @@ func (o Outside) Check() error {
 
 const refuse = "refuse"
 
-// Set applies o to a map, unless the flag was not given.
+// Set makes the map m clamp or refuse values outside its bounds, as o says. If the flag was not given,
+// m does not change.
 func (o Outside) Set(m *data.Affine) {
 	if o != "" && m != nil {
 		m.Refuse = o == refuse
@@ -148,7 +151,7 @@ func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
 			continue
 		}
 		if cmd.Flags().Changed(name) && !fits {
-			errs = append(errs, fmt.Errorf("--%s is for a %s file, which %s is not by its name", name, kind, path))
+			errs = append(errs, fmt.Errorf("--%s is for a %s file, and %s is %s file", name, kind, path, is.withArticle()))
 		}
 	}
 	if cmd.Flags().Changed(arraysFlag) {
@@ -191,13 +194,13 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	}
 	kind := KindOf(name)
 	switch {
-	case kind == CSVFile && o.labelColumn == "" && o.target != "":
+	case kind == CSVFile && o.LabelColumn == "" && o.target != "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the targets of %s", name))
-	case kind == CSVFile && o.labelColumn == "":
+	case kind == CSVFile && o.LabelColumn == "":
 		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
-	case kind != CSVFile && o.labelColumn != "":
-		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, which %s is not by its name",
-			o.labelColumn, name))
+	case kind != CSVFile && o.LabelColumn != "":
+		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, and %s is %s file",
+			o.LabelColumn, name, kind.withArticle()))
 	}
 	regression := cmd.Flags().Lookup(TargetFlag) != nil && train.IsRegression(cmd.Flags().Lookup("model").Value.String())
 	switch {
@@ -219,11 +222,12 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		errs = append(errs, fmt.Errorf("--%s is for --normalise or --%s, which give the bounds", outsideFlag, TargetFlag))
 	}
 	if kind != CSVFile && o.columns != "" {
-		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, which %s is not by its name", o.columns,
-			name))
+		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, and %s is %s file", o.columns,
+			name, kind.withArticle()))
 	}
-	if o.test != "" && KindOf(o.test) != kind {
-		errs = append(errs, fmt.Errorf("--test = %s, must be of the kind of %s", o.test, name))
+	if test := KindOf(o.test); o.test != "" && test != kind {
+		errs = append(errs, fmt.Errorf("--test = %s is %s file, must be %s file like %s: predict MODEL --data %[1]s tests a model "+
+			"that --save wrote", o.test, test.withArticle(), kind.withArticle(), name))
 	}
 	if o.LabelMap != "" {
 		_, err := data.ParseLabels(o.LabelMap)
@@ -272,8 +276,8 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	case o.person != "" && cmd.Flags().Lookup(atMostFlag) == nil:
 		return fmt.Errorf("--%s is for train: %s", personFlag, cmp.Or(noPersons[cmd.Name()], "here, ε is for a record"))
 	case o.person != "" && KindOf(name) != CSVFile:
-		return fmt.Errorf("--%s = %q is for a CSV file, which %s is not by its name", personFlag, o.person, name)
-	case o.person == o.labelColumn && o.person != "":
+		return fmt.Errorf("--%s = %q is for a CSV file, and %s is %s file", personFlag, o.person, name, KindOf(name).withArticle())
+	case o.person == o.LabelColumn && o.person != "":
 		return fmt.Errorf("--%s = %q, must not be the column of the labels", personFlag, o.person)
 	case o.person == "":
 		return fmt.Errorf("--%s is missing, must name the column that says whose record a row is: --%s = %d", personFlag,
@@ -292,7 +296,7 @@ func (o *OwnFlags) Text() string {
 	if o.Form.HeaderLine > 0 {
 		line = strconv.Itoa(o.Form.HeaderLine)
 	}
-	for i, value := range []string{o.labelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
+	for i, value := range []string{o.LabelColumn, o.LabelMap, o.normalise, o.test, o.columns, string(o.outside), line,
 		o.Form.Numbers} {
 		if value != "" {
 			text += " --" + OwnFlagNames[i] + " " + message.Word(value)
@@ -363,7 +367,7 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 			return nil, Usage(err)
 		}
 		t.Target = o.targets()
-		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.labelColumn, labels, columns, features, o.test, limit
+		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.LabelColumn, labels, columns, features, o.test, limit
 		t.Person = o.person
 		t.Progress = l.Progress
 		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0

@@ -70,7 +70,7 @@ func TestArraysAreTheCSVOfTheirNumbers(t *testing.T) {
 			}
 		}
 		for _, normalise := range []string{"", "bounds:-1e38,1e38"} {
-			own := OwnFlags{LabelMap: "kind 0,kind 1,kind 2", labelColumn: "label", normalise: normalise}
+			own := OwnFlags{LabelMap: "kind 0,kind 1,kind 2", LabelColumn: "label", normalise: normalise}
 			table, err := own.read(filepath.Join(dir, "f.csv"), columns, fetch.Locator{})
 			if err != nil {
 				t.Fatal(err)

@@ -30,9 +30,9 @@ type specFlag struct {
 // FlagGroup is a group of flags. Each command has some of the groups.
 type FlagGroup int
 
-// SettingFlags are for every command that trains. PointFlags are settings of which a search tries
-// several values. EndFlags say how the final model is judged. NoiseFlags are for the mechanism and
-// its privacy statement. RunFlags are for a single training.
+// These are the groups. SettingFlags are for every command that trains. PointFlags are settings of
+// which a search tries several values. EndFlags say how the final model is evaluated. NoiseFlags are
+// for the noise and the privacy statement. RunFlags are for commands that run a single training.
 const (
 	SettingFlags FlagGroup = iota
 	PointFlags
@@ -192,7 +192,7 @@ func (t *TrainFlags) Add(cmd *cobra.Command, groups ...FlagGroup) {
 	t.units.add(cmd, groups)
 }
 
-// AddNamed adds the flags with these names to cmd.
+// AddNamed adds those flags of a training that have the given names to cmd.
 func (t *TrainFlags) AddNamed(cmd *cobra.Command, names ...string) {
 	for _, f := range specFlags {
 		if slices.Contains(names, f.name) {
@@ -295,8 +295,9 @@ func (t *TrainFlags) Contradict(cmd *cobra.Command, kept train.Spec) error {
 	return errors.Join(errs...)
 }
 
-// FlagsText writes flags for a command line: those settings of spec that differ from usual, each
-// with a blank before it. It leaves out the flags named in stated, which the command writes itself.
+// FlagsText returns the part of a command line that makes spec from usual: a flag for each setting that
+// differs, each with a blank before it. It leaves out the flags that stated names, because the caller
+// writes them itself.
 func FlagsText(spec, usual train.Spec, stated ...string) string {
 	var text strings.Builder
 	for _, f := range specFlags {

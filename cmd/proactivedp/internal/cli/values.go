@@ -12,7 +12,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ErrNumber says what a number must look like.
+// ErrNumber is the error for a flag whose value must be a number and is not.
 var ErrNumber = errors.New("must be a number, such as 0.05 or 1e-5")
 
 // count is the value of a flag for a whole number. It may also be written as 1e4.

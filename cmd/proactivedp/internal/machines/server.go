@@ -45,7 +45,8 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 	s.brokerFlags.add(cmd)
 }
 
-// Asked reports whether the flags ask for a server.
+// Asked reports whether the user gave a flag that makes the command the server of a distributed
+// training.
 func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.

@@ -77,7 +77,8 @@ func (s *SweepFlags) Open(cmd *cobra.Command) (pool.Elsewhere, error) {
 	return s.queue, nil
 }
 
-// OpenAudit is like Open, for the parts of an audit.
+// OpenAudit returns an object that has parts of an audit computed by workers, or nil if the flags do
+// not ask for workers. Close must be called afterwards.
 func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 	e, err := s.Open(cmd)
 	if e == nil || err != nil {

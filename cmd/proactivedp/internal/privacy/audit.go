@@ -15,8 +15,8 @@ import (
 	"proactivedp/experiments"
 )
 
-// These errors end an audit whose result is not as expected. The result is already printed, and
-// only the exit status is still set.
+// An audit returns one of these errors if its result is not as expected. The result is already printed
+// then; the error only sets the exit status.
 var (
 	ErrViolated = errors.New("the claimed guarantee is violated")
 	ErrBroken   = errors.New("what is sent is not the mechanism that is claimed")

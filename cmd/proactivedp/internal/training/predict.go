@@ -20,6 +20,7 @@ import (
 	"proactivedp/dp/claim"
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
+	"proactivedp/internal/message"
 	"proactivedp/internal/numpy"
 	"proactivedp/internal/report"
 	"proactivedp/models"
@@ -120,8 +121,8 @@ labelled are not protected.`,
 	where.AddWithin(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.data, "data", "", "data set `name`, or a file of the same kind as the training data")
-	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels (default: it "+
-		"has none)")
+	fs.StringVar(&f.column, "label-column", "", "`name` of the column of a CSV file that has the labels, to be "+
+		"compared with the predictions (default: none)")
 	fs.BoolVar(&f.unlabelled, "unlabelled", false,
 		"ignore the label column of a LIBSVM file, and the labels of arrays and images")
 	cli.OutsideVar(fs, &f.outside, "as in the training")
@@ -272,6 +273,17 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 			o.Features = m.Inputs.Features
 		}
 		d, err := table.ParseFile(f.data, o)
+		if name := m.Inputs.LabelColumn; name != "" && name != f.column && errors.Is(err, table.ErrOtherColumns) {
+			// The file may have the column of the labels, which is not needed and may be empty.
+			if without, bad := o.Columns.Ignoring(name); bad == nil {
+				o.Columns = without
+				if again, other := table.ParseFile(f.data, o); !errors.Is(other, table.ErrOtherColumns) {
+					d, err = again, other
+					fmt.Fprintf(l.Progress, "proactivedp: the column %s of %s is not read: --label-column %s compares the "+
+						"predictions with it\n", message.Word(name), f.data, message.Word(name))
+				}
+			}
+		}
 		if f.column == "" && errors.Is(err, table.ErrOtherColumns) {
 			err = fmt.Errorf("%w (--label-column names the column that has the labels, if there is one; --keep carries any other column over)", err)
 		}

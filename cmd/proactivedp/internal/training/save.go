@@ -40,6 +40,6 @@ func (s saveFlag) write(r saved, d *data.Dataset) error {
 		return nil
 	}
 	in := train.NewInputs(d, s.own.LabelMap, s.own.Mapped)
-	in.Kinds, in.Form = s.own.Kinds, s.own.Form
+	in.Kinds, in.Form, in.LabelColumn = s.own.Kinds, s.own.Form, s.own.LabelColumn
 	return r.Save(s.path, in)
 }
