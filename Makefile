@@ -14,7 +14,6 @@ FUZZED      ?= .
 FUZZBUILD   ?= -fuzz .
 AUDITS      ?= 50
 LOADTIME    ?= 10m
-TORTURE     ?= 20m
 PYTHON      ?= python3
 # Packages whose tests an emulator passes in some seconds: seeds, rounding, closed forms, files, the
 # kernels, and whole gradients computed with them. Left out are statistics of noise whose bits are
@@ -34,7 +33,7 @@ RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|S
 # goroutine (explorations, damaged and unfit states, drawn pictures, what a training costs, committed
 # results), tests of an audit whose code TestWorkersChangeNothing also runs, and whole trainings by
 # runners that the tests of sim run, or by pools that the tests of delays and sample sizes run.
-SEQUENTIAL   = ^Test(EveryInterleaving|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets|MakeWritesPictureDataAndManifest|AgainstGrid|ParseTraceIsBounded|WholeIsRound)$$
+SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets|MakeWritesPictureDataAndManifest|AgainstGrid|ParseTraceIsBounded|WholeIsRound)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
@@ -51,7 +50,7 @@ BIN          = bin/proactivedp
 GENERATOR    = internal/_gen
 
 .DEFAULT_GOAL := help
-.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 torture network kills audit bench scale auto-against-plain results search clean
+.PHONY: help build install FORCE run quick test test-tools docs test-page test-noasm test-invariants explore race load lint mutants generate generate-check fuzz-short test-arm64 network kills audit bench scale auto-against-plain results search clean
 
 help: ## Show the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,7 +93,7 @@ test-invariants: ## Run the tests of sim with the protocol's invariants asserted
 	$(TEST) -tags invariants ./sim -run '$(INVARIANTS)'
 
 explore: ## Check small runs in every order of their events, and count the states.
-	$(GO) run ./cmd/explore
+	$(TEST) -count 1 -v ./sim -run '^TestExploration$$' -explore
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
 	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
@@ -116,7 +115,7 @@ lint: ## Check the format, vet, staticcheck, the rules about the source, and vet
 	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 
-mutants: ## Plant the listed faults in the source, one at a time; the tests must fail (half an hour).
+mutants: ## Plant the listed faults in the source, one at a time; the tests must fail (some minutes).
 	$(GO) run ./internal/tools/mutants
 
 generate: ## Generate the assembly of all packages.
@@ -154,9 +153,6 @@ test-arm64: ## Run the core tests for arm64 under an emulator, if one is install
 	@emulator=$$(command -v qemu-aarch64-static || command -v qemu-aarch64) || { echo "test-arm64: skipped, needs qemu-aarch64 (Debian: qemu-user-static)"; exit 0; }; \
 	GOARCH=arm64 $(TEST) -short -exec "$$emulator" -skip '$(ARM64_SLOW)|$(ARM64_SLOWER)' $(ARM64) && \
 	{ [ -z "$(ARM64_MORE)" ] || GOARCH=arm64 $(TEST) -short -exec "$$emulator" -run 'Mean.*Bits$$|^TestParse|RoundedOnce|WriteKeeps' $(ARM64_MORE); }
-
-torture: build ## Attack the program for TORTURE: kills, flipped bits, hostile command lines and files, full disks, two processes at once.
-	$(GO) run ./internal/tools/torture -program $(abspath $(BIN)) -time $(TORTURE)
 
 network: build ## Measure a training over networks that lose and delay packets, and cut each part off (Linux, as root; some minutes).
 	$(GO) build -o out/nats-server github.com/nats-io/nats-server/v2
@@ -209,7 +205,7 @@ search: build ## Search the networks' step sizes again (an hour or less).
 examples: ## Vet and test the programs in examples/, a separate module that uses the library.
 	cd examples && $(GO) vet ./... && $(TEST) ./...
 
-site: ## Make the home page in out/site, and follow every link in it.
+site: ## Make the home page in out/site.
 	$(GO) run -buildvcs=auto ./internal/tools/site -out out/site
 
 release: ## Build VERSION=v1.2.3 for linux, darwin and windows into out/release, each program twice (some minutes).

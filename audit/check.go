@@ -164,9 +164,9 @@ func farthest(xs []float64) float64 {
 type dependence struct {
 	batches int     // t
 	mean    float64 // mean of a term of two rounds of one epoch
-	// spread is the largest variance of a sum over the rounds of an epoch of products of two rounds with the
+	// inflation is the largest variance of a sum over the rounds of an epoch of products of two rounds with the
 	// same place in different epochs or clients, over that of independent products.
-	spread float64
+	inflation float64
 }
 
 // dependence returns the dependence of the marks. For the indicators I, J of a record in two rounds of an epoch at rate
@@ -183,7 +183,7 @@ func (t *tally) dependence() dependence {
 		d.mean -= rho / float64(len(t.marks))
 		most = max(most, rho)
 	}
-	d.spread = 1 + float64(t.batches-1)*most*most
+	d.inflation = 1 + float64(t.batches-1)*most*most
 	return d
 }
 
@@ -216,10 +216,10 @@ func (t *tally) between(f *findings, name string, products [][]float64, terms fl
 			}
 		}
 	}
-	spread := max(1, d.spread)
-	f.add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound*spread)))
+	inflation := max(1, d.inflation)
+	f.add(name+"-between-clients", Releases, clients/(terms*sameRound), 0, twoSided(clients/math.Sqrt(terms*sameRound*inflation)))
 	if d.batches > 0 {
-		f.add(name+"-between-epochs", Releases, epochs/(terms*samePlace), 0, twoSided(epochs/math.Sqrt(terms*samePlace*spread)))
+		f.add(name+"-between-epochs", Releases, epochs/(terms*samePlace), 0, twoSided(epochs/math.Sqrt(terms*samePlace*inflation)))
 	}
 	f.add(name+"-between-rounds", Releases, rounds/(terms*sameClient), 0, twoSided(rounds/math.Sqrt(terms*sameClient)))
 	f.add(name+"-between-any-two", Releases, worst/terms, 0, pairs*twoSided(worst/math.Sqrt(terms)))

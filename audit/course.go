@@ -25,11 +25,6 @@ type Course struct {
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// run audits the course with its share of the runs.
-func (c Course) run(ctx context.Context, o *Options, level float64) (Finding, error) {
-	return c.Audit(ctx, o, max(MinRuns, o.Runs/max(1, c.Share)), level)
-}
-
 // Audit runs the course many times with the canary and as many times without it; runs, in [MinRuns,
 // MaxRuns], is how many times each. It then computes lower bounds on ε from the statistic, in both
 // directions. Seed and workers are those of the options. Each bound is wrong with a probability of at

@@ -145,7 +145,7 @@ func (a *audit) make(ctx context.Context, name string) (m made, err error) {
 	if rest, ok := strings.CutPrefix(name, coursePart); ok {
 		for _, c := range a.o.Courses {
 			if c.Name == rest {
-				found, err = c.run(ctx, a.o, a.level)
+				found, err = c.Audit(ctx, a.o, max(MinRuns, a.o.Runs/max(1, c.Share)), a.level)
 				return made{Finding: &found}, err
 			}
 		}

@@ -45,7 +45,6 @@ type Report struct {
 // refuted, or a check failed.
 func (r *Report) Alarm() bool { return r.Violated || r.Failed > 0 }
 
-// newReport returns the report of all findings and checks.
 func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Duration) *Report {
 	failed := 0
 	for _, c := range checks {
@@ -70,7 +69,6 @@ func newReport(o Options, a *audit, all []Finding, checks []Check, took time.Dur
 	}
 }
 
-// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := r.made(); err != nil {
 		return err

@@ -308,7 +308,6 @@ type GaussianDP struct {
 	OneRun            OneRun  `json:"one_run"`
 }
 
-// WriteText writes the report as text.
 func (r *ScoresReport) WriteText(w io.Writer) error {
 	if r == nil || r.Canaries == 0 {
 		return errors.New("this ScoresReport was not made by Scores.Audit")

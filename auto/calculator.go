@@ -274,7 +274,7 @@ func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients
 		return stagePlan{why: "its budget admits no stage, whatever the noise"}, nil
 	case sigma >= sigmaBefore:
 		return stagePlan{why: fmt.Sprintf("what is left of its budget needs σ = %s, no less than before: %s",
-			decimal.Up(sigma, 6), percent(left))}, nil
+			decimal.Up(sigma, 6), decimal.Down(100*left, 4)+" %")}, nil
 	}
 	return stagePlan{sigma: sigma, size: c.size}, nil
 }
@@ -408,5 +408,3 @@ func stagesOf(stages []Stage, a Account) []Stage {
 	}
 	return mine
 }
-
-func percent(share float64) string { return decimal.Down(100*share, 4) + " %" }

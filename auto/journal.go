@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,14 +122,7 @@ func (j *Journal) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(sealed{journalVersion, digest(compact), compact}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return files.Write(filepath.Join(dir, JournalFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return files.Write(filepath.Join(dir, JournalFile), files.JSON(sealed{journalVersion, digest(compact), compact}))
 }
 
 // validate reports contradictions in the journal. It does not check the ledgers.

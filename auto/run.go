@@ -58,7 +58,6 @@ func (r *Refusal) Error() string {
 		"%s: lower the target, or allow more ε: %v", r.Metric, r.Target, decimal.Down(r.Feasible, 4), how, r.Of, ErrRefused)
 }
 
-// Unwrap returns [ErrRefused].
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
 // Run runs stages of the task until every client is satisfied, or the budgets of the others admit no

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,10 +44,7 @@ func newSecret(dir string) (string, error) {
 	if err := f.Close(); err != nil {
 		return "", fmt.Errorf("secret of a stage: %w", err)
 	}
-	if err := files.Write(path, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, hex.EncodeToString(secret))
-		return err
-	}); err != nil {
+	if err := files.Write(path, files.Text(hex.EncodeToString(secret)+"\n")); err != nil {
 		return "", err
 	}
 	return root.Name().Root, nil

@@ -120,7 +120,7 @@ func (t *trainer) keep() train.Keep {
 	keep := train.Keep{Path: filepath.Join(t.dir, checkpointFile), Aside: true}
 	// A checkpoint that is damaged or belongs to another stage is ignored. Without it, the stage gives
 	// the same bits.
-	from, err := train.OpenCheckpoint(keep.Path)
+	from, err := train.OpenCheckpoint(keep.Path, nil)
 	if err == nil {
 		keep.From = from
 	} else if !errors.Is(err, fs.ErrNotExist) && t.progress != nil {

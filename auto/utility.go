@@ -57,8 +57,8 @@ func (p *Probe) publicly() {
 	}
 }
 
-// NewProbeOn returns a probe that uses another data set than the task's own. It must be public or
-// synthetic.
+// NewProbeOn returns a Probe that estimates accuracies on the data set d instead of the task's own
+// data. d must be public or synthetic, because the trainings of the probe are not accounted for.
 func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {

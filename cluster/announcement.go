@@ -53,7 +53,6 @@ type Announcement struct {
 // protocol is the version of the messages between processes. Raise it whenever they change.
 const protocol = 5
 
-// announce returns the announcement of a run.
 func announce(run string, p *train.Prepared, chunk wire.Chunk) (*Announcement, error) {
 	server, err := sim.NewServer(p.Config)
 	if err != nil {

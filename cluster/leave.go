@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 	"time"
+
+	"proactivedp/internal/files"
 )
 
 // takeLeave waits until the server has saved all rounds, sends the ledger, and returns the report.
@@ -39,10 +41,10 @@ func (c *client) end(ctx context.Context, l *clientLedger) (*JoinReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := writeJSON(filepath.Join(c.Dir, "ledger.json"), l); err != nil {
+	if err := files.Write(filepath.Join(c.Dir, "ledger.json"), files.JSON(l)); err != nil {
 		return nil, err
 	}
-	if err := writeJSON(filepath.Join(c.Dir, reportFile), r); err != nil {
+	if err := files.Write(filepath.Join(c.Dir, reportFile), files.JSON(r)); err != nil {
 		return nil, err
 	}
 	_, _ = c.hello(ctx, hello{Bye: true}) // if the goodbye is lost, the server does not wait long

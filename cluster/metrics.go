@@ -79,7 +79,6 @@ func (m *Exporter) show(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(text.Bytes()) // the reader may have gone
 }
 
-// writeMetrics writes the status as metrics.
 func (s *Status) writeMetrics(w io.Writer) {
 	head := func(name, kind, help string) {
 		fmt.Fprintf(w, "# HELP proactivedp_%s %s\n# TYPE proactivedp_%s %s\n", name, help, name, kind)

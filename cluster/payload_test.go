@@ -17,6 +17,7 @@ import (
 
 	"proactivedp/cluster/broker"
 	"proactivedp/cluster/internal/wire"
+	"proactivedp/internal/files"
 )
 
 // startLimited starts a broker with JetStream that takes messages of at most this many bytes.
@@ -90,7 +91,7 @@ func TestABrokerOfShorterMessagesIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeJSON(filepath.Join(r.serverDir(), runFile), about); err != nil {
+	if err := files.Write(filepath.Join(r.serverDir(), runFile), files.JSON(about)); err != nil {
 		t.Fatal(err)
 	}
 	want := "takes messages of at most 16000 bytes, must be at least 524352"

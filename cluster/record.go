@@ -168,7 +168,7 @@ func (r *record) openRun(p *train.Prepared, chunk func() (wire.Chunk, error)) er
 		if r.about, err = announce(run, p, floats); err != nil {
 			return err
 		}
-		return writeJSON(r.path(runFile), r.about)
+		return files.Write(r.path(runFile), files.JSON(r.about))
 	}
 	if err != nil {
 		return err
@@ -186,16 +186,6 @@ func (r *record) openRun(p *train.Prepared, chunk func() (wire.Chunk, error)) er
 			"flags, or use another folder", r.dir)
 	}
 	return nil
-}
-
-// writeJSON replaces a file as a whole.
-func writeJSON(path string, v any) error {
-	err := files.Write(path, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
-	})
-	return err
 }
 
 // readState reads the machine's state and the tally, if the file exists.
@@ -253,14 +243,10 @@ func (r *record) readClients() error {
 
 // writeAddress writes the broker's address for clients.
 func (r *record) writeAddress(url string) error {
-	err := files.Write(r.path(addressFile), func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, url)
-		return err
-	})
-	return err
+	return files.Write(r.path(addressFile), files.Text(url+"\n"))
 }
 
-func (r *record) saveClients() error { return writeJSON(r.path(clientsFile), r.Clients) }
+func (r *record) saveClients() error { return files.Write(r.path(clientsFile), files.JSON(r.Clients)) }
 
 // openApplied opens the list of applied updates and cuts it to the length in the state. The lines
 // after that are about updates that the state does not have.
@@ -329,10 +315,9 @@ func (r *record) save(machine *sim.Server, life time.Duration) error {
 	if err != nil {
 		return err
 	}
-	err = files.Write(r.path(stateFile), func(w io.Writer) error {
+	return files.Write(r.path(stateFile), func(w io.Writer) error {
 		return stateFormat.Write(w, header, r.key, machine.Save)
 	})
-	return err
 }
 
 // report returns the report of a finished run, or nil if the run has not finished.

@@ -9,6 +9,7 @@ import (
 
 	"proactivedp/dp"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
 	"proactivedp/sim"
 	"proactivedp/train"
 )
@@ -64,7 +65,7 @@ func (s *server) finish(ctx context.Context) (*Report, error) {
 		r.Notes = append(r.Notes, replacedNote(c, one.replaced())...)
 	}
 	r.Notes = append(r.Notes, olderCopies(r.Rounds))
-	if err := writeJSON(s.record.path(reportFile), r); err != nil {
+	if err := files.Write(s.record.path(reportFile), files.JSON(r)); err != nil {
 		return nil, err
 	}
 	s.log.Info("the run has ended", "run", r.Run, "updates", r.Updates, "seconds", r.Seconds, "expelled",

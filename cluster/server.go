@@ -143,8 +143,7 @@ type server struct {
 	unsaved  int           // updates applied since the last save
 	pending  int64         // bytes of these updates
 	covered  []int         // by client, the first round that is not on disk
-	begun    time.Time
-	first    time.Time // when the first update of this life came
+	first    time.Time     // when the first update of this life came
 	trained  time.Duration
 	farewell time.Time // when all clients had said goodbye
 }
@@ -206,7 +205,7 @@ func newServer(ctx context.Context, o ServeOptions) (*server, error) {
 		return nil, err
 	}
 	s := &server{
-		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1, begun: time.Now(),
+		ServeOptions: o, log: o.Log, machine: machine, mech: &config.Mechanism, offered: -1,
 		saved: time.Now(), again: make(chan struct{}, 1), asked: make(chan *nats.Msg, 1024),
 		failures:   mostFailures,
 		assemblies: make([]*assembly, config.Clients()), clients: make([]peerState, config.Clients()),

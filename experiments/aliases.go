@@ -1,6 +1,9 @@
 package experiments
 
-import "proactivedp/internal/results"
+import (
+	"proactivedp/internal/plots"
+	"proactivedp/internal/results"
+)
 
 // Aliases of the types that describe a result's folder.
 type (
@@ -8,7 +11,7 @@ type (
 	// style, as PNG.
 	Drawing = results.Drawing
 	// Style has the size and the typeface of a picture, and similar settings.
-	Style = results.Style
+	Style = plots.Style
 	// Origin says by which program, on which machine and in how much time a result was made.
 	Origin = results.Origin
 	// Data describes the data of a result.

@@ -58,10 +58,7 @@ func AuditSurvey(ctx context.Context, dir string, o audit.Options, audits int, s
 	if err := s.measure(ctx); err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, surveyReadme), func(w io.Writer) error {
-		_, err := io.WriteString(w, surveyMark+s.page())
-		return err
-	})
+	return files.Write(filepath.Join(dir, surveyReadme), files.Text(surveyMark+s.page()))
 }
 
 type survey struct {

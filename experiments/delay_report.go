@@ -16,7 +16,6 @@ import (
 // textWidth is the width of text on a terminal.
 const textWidth = 100
 
-// WriteText writes the report as text.
 func (r *DelayReport) WriteText(w io.Writer) error {
 	t := r.Spec.Train
 	if _, err := fmt.Fprintf(w, "%s\n\n%s; %s, K = %d each in %s; %s; judged on %s of %s (%s)\n%s\n\n",

@@ -77,9 +77,6 @@ func Figures() []Figure {
 		if s.Train.Model != train.Plain { // it differs from ridge only in the penalty
 			all = append(all, s.equalFigure(), s.budgetFigure())
 		}
-		if s.Train.Data == "mnist" {
-			all = append(all, s.defaultsFigure())
-		}
 		if scatterPlans[s.Train.Data] != nil {
 			all = append(all, s.scatterFigure())
 		}

@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -37,12 +36,7 @@ func (out *content) write(dir string, m Manifest) (err error) {
 func (out *content) titled(figure string) results.Picture {
 	p := out.picture
 	p.Title = paper.Titled(figure, p.Title)
-	return asPicture(p)
-}
-
-// asPicture converts a picture to the type that package results writes.
-func asPicture(p plots.Picture) results.Picture {
-	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
+	return p.Write
 }
 
 // figureConfig has the settings for making the figures of one data set: the data, the number of

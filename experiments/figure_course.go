@@ -152,7 +152,7 @@ func WriteCourse(dir, command, caption string, r LoopRequest, c Course, source *
 	courses := []Course{c}
 	p := drawCourse(r.Train.Data, r, courses)
 	p.Caption, p.Banner = caption, results.Banner(r.Train, source.Data().Synthetic)
-	return results.WriteFigure(dir, asPicture(p), CourseTable(r.Strategy, r.Clients, courses), results.Manifest{Title: p.Title, Command: command, Config: config, Seeds: 1,
+	return results.WriteFigure(dir, p.Write, CourseTable(r.Strategy, r.Clients, courses), results.Manifest{Title: p.Title, Command: command, Config: config, Seeds: 1,
 		Drawing: results.Drawing{Formats: []string{"png"}}}, []*train.Source{source}, 0)
 }
 

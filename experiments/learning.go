@@ -169,14 +169,10 @@ func (l *LearningCurve) WriteText(w io.Writer) error {
 
 // Write writes the curve as a figure to a folder: the picture drawn as d says, the data and a manifest.
 func (l *LearningCurve) Write(dir, command string, d results.Drawing) error {
-	return results.WriteFigure(dir, l.draw, l.table(), results.Manifest{
+	return results.WriteFigure(dir, l.picture().Write, l.table(), results.Manifest{
 		Title:   fmt.Sprintf("Learning curve of %s on %s", train.ModelTitle(l.Spec.Model), l.Spec.Data),
 		Command: command, Config: l.Spec, Seeds: l.Seeds, Drawing: d,
 	}, []*train.Source{l.source}, l.took)
-}
-
-func (l *LearningCurve) draw(w io.Writer, format string, s results.Style) error {
-	return l.picture().Write(w, format, plots.Style(s))
 }
 
 func (l *LearningCurve) picture() plots.Picture {

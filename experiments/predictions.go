@@ -353,7 +353,7 @@ func (r *PredictionReport) table() [][]string {
 func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {
-	return results.WriteFigure(dir, asPicture(r.picture(seeds)), r.table(), results.Manifest{
+	return results.WriteFigure(dir, r.picture(seeds).Write, r.table(), results.Manifest{
 		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,
 	}, sources, took)
 }

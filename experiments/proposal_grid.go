@@ -253,7 +253,7 @@ func (r *GridReport) rows() [][]string {
 func (r *GridReport) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
-	return results.WriteFigure(dir, asPicture(r.picture()), r.table(), results.Manifest{
+	return results.WriteFigure(dir, r.picture().Write, r.table(), results.Manifest{
 		Title:   fmt.Sprintf("A proposal and the best of a grid, %s on %s", train.ModelTitle(r.Model), r.Data),
 		Command: command, Config: r, Seeds: r.Seeds, Drawing: d,
 	}, sources, took)

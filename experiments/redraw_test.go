@@ -16,6 +16,7 @@ import (
 
 	"proactivedp/data"
 	"proactivedp/data/synth"
+	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
 	"proactivedp/rng"
 	"proactivedp/train/pool"
@@ -125,7 +126,7 @@ func TestRedraw(t *testing.T) {
 		t.Error("something was trained")
 	}
 
-	again.Drawing = results.Drawing{Formats: []string{"svg"}, Style: results.Style{Bare: true, Width: 3.25}}
+	again.Drawing = results.Drawing{Formats: []string{"svg"}, Style: plots.Style{Bare: true, Width: 3.25}}
 	if _, err := Redraw(t.Context(), able, again); err != nil {
 		t.Fatal(err)
 	}

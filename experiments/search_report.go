@@ -58,7 +58,6 @@ type SearchCandidate struct {
 const privacyReason = "the search trains on the same records again and again and picks by what it sees: it is " +
 	"covered by no privacy statement"
 
-// report returns the report of the search.
 func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (*SearchReport, error) {
 	d := source.Data()
 	share, held := 0.0, 0.0

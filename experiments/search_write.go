@@ -68,10 +68,7 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 		Origin: results.NewOrigin(len(all)*s.Seeds, spent.Computed, time.Since(start), spent.Time),
 	}
 	err = files.WriteSet([]files.Output{
-		{Path: filepath.Join(o.Out, readmeFile), Write: func(w io.Writer) error {
-			_, err := io.WriteString(w, mark+s.readme(all, source.Data(), o))
-			return err
-		}},
+		{Path: filepath.Join(o.Out, readmeFile), Write: files.Text(mark + s.readme(all, source.Data(), o))},
 		{Path: filepath.Join(o.Out, tableFile),
 			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
 	}, files.Output{
@@ -120,16 +117,13 @@ func (o SearchOptions) winner(f found) string {
 	return o.TrainCommand(f.spec)
 }
 
-// paper returns the default training of the search.
-func (s SearchSpec) paper() train.Spec { return PaperSearch(s.Models[0], s.Train.Data).Train }
-
 // part returns text about the fraction of the paper's K that a training computes. It returns "" for data that the
 // paper does not use.
 func (s SearchSpec) part(t train.Spec) string {
 	if !pool.Has(t.Data) {
 		return ""
 	}
-	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(s.paper().GradComps))
+	return fmt.Sprintf(" (%.4g of the paper's K)", float64(t.GradComps)/float64(PaperSearch(s.Models[0], s.Train.Data).Train.GradComps))
 }
 
 // records returns every run as rows of CSV, after a header.

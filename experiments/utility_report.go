@@ -134,6 +134,6 @@ func (r *UtilityReport) Write(
 				report.Number(u.Accuracy), report.Number(u.Norm)})
 		}
 	}
-	return results.WriteFigure(dir, asPicture(p), table, results.Manifest{Title: p.Title, Command: command,
+	return results.WriteFigure(dir, p.Write, table, results.Manifest{Title: p.Title, Command: command,
 		Config: r.Spec, Seeds: 1, Drawing: d}, []*train.Source{source}, took)
 }

@@ -95,7 +95,6 @@ func (m Metric) Regression() bool {
 // Smaller reports whether a smaller value of the metric is better.
 func (m Metric) Smaller() bool { return m.name == rmseMetric || m.name == maeMetric }
 
-// of returns the metric m of a Regression.
 func (r *Regression) of(m Metric) float64 {
 	switch {
 	case m.name == rmseMetric:

@@ -176,7 +176,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError reports that the budget ε of a filter is too small for a run.
+// BudgetError is the error if the budget ε of a filter is too small for a planned run.
 type BudgetError struct {
 	Budget float64
 	Needs  float64 // the least ε that admits the run, at the filter's orders

@@ -130,7 +130,8 @@ type Theorem struct {
 }
 
 // Run is the run of a plan, in whole numbers: T rounds with batch size s. See [Rounds] for how T
-// follows from the epochs. By random allocation the mean batch size is N/t, and s is at least that.
+// follows from the epochs. With random allocation of N records to t batches, the mean size is N/t, and
+// s is at least that.
 type Run struct {
 	SampleSize    int     `json:"sample_size"`       // s; the mean if θ > 1
 	MaxSampleSize int     `json:"max_sample_size"`   // ⌊θs⌋

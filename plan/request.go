@@ -27,7 +27,8 @@ import (
 // The number of rounds follows from epochs as [Rounds] says. The run never costs more than ε. The closed
 // forms need a σ above √2, at least 1.4142136.
 //
-// By allocation, a sample size s stands for t = ⌈N/s⌉ batches, and T = ⌈kt⌉.
+// With random allocation, a sample size s means t = ⌈N/s⌉ batches in each of the k epochs, so T = ⌈kt⌉
+// rounds.
 type Request struct {
 	N          int     `json:"n"`                     // records of the client, in [1, 2^53]; of two neighbouring data sets, the larger
 	Epochs     float64 `json:"epochs"`                // k = K/N in [1e-6, 1e9], where K ≤ 2^53 is the number of gradient computations

@@ -45,8 +45,8 @@ type Setting struct {
 // Tighten computes what the accountant acc would allow for the plan's budget, records and epochs, and
 // stores it in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had the largest size.
 // Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation.
-// It also does nothing for random allocation and for persons: their plans are by pld, which covers no
-// other adjacency.
+// It also does nothing for random allocation and for persons: their plans are by pld already, and no
+// other adjacency is covered.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

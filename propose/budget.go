@@ -142,7 +142,6 @@ func (s *searcher) calibrate(ctx context.Context, t plan.Target) (*plan.Calibrat
 	return c, err
 }
 
-// of returns the spec with the outlay.
 func (l outlay) of(spec train.Spec) train.Spec {
 	spec.SampleSize, spec.GradComps, spec.NoiseMultiplier = strconv.Itoa(l.size), l.size*l.rounds, l.sigma
 	return spec

@@ -2,7 +2,6 @@ package propose
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -19,15 +18,10 @@ import (
 func (r *Report) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {
-	return results.WriteFigure(dir, asPicture(r.picture()), r.table(), results.Manifest{
+	return results.WriteFigure(dir, r.picture().Write, r.table(), results.Manifest{
 		Title: fmt.Sprintf("Settings for %s on %s", train.ModelTitle(r.Model), r.Data), Command: command, Config: r,
 		Seeds: len(r.Proposals[0].Seeds), Drawing: d,
 	}, sources, took)
-}
-
-// asPicture converts a picture to the type that package results writes.
-func asPicture(p plots.Picture) results.Picture {
-	return func(w io.Writer, format string, s results.Style) error { return p.Write(w, format, plots.Style(s)) }
 }
 
 // picture plots accuracy against ε, with a line for each noise multiplier, because the noise multiplier

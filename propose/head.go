@@ -30,7 +30,6 @@ func (h Head) String() string {
 	return h.Model + " on " + h.Features
 }
 
-// of returns the spec with the head.
 func (h Head) of(spec train.Spec) train.Spec {
 	spec.Model, spec.FeatureMap = h.Model, h.Features
 	return spec

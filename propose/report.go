@@ -223,7 +223,6 @@ func (r *Report) expected(p Proposal) string {
 	return fmt.Sprintf("%s; predicted %s %.4f (%s)", within, r.metric(), p.Accuracy, p.interval())
 }
 
-// metric returns the name of the metric.
 func (r *Report) metric() string { return train.Spec{Metric: r.Metric}.MetricName() }
 
 // plural names several values of the metric.

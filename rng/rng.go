@@ -162,8 +162,9 @@ const (
 	firstCounter = 2
 )
 
-// Stream is a sequence of random bits at one place of a Root. The zero value has no place, and
-// drawing from it panics; call Reseed first. It is not safe for concurrent use.
+// Stream is a sequence of random bits, which depends only on a Root, a purpose, a client and a round
+// (its place). The zero value belongs to no Root, and drawing from it panics; call Root.Reseed first. A
+// Stream is not safe for concurrent use.
 type Stream struct {
 	root *Root
 	low  uint64 // the place: the client and, in the upper half, the round;

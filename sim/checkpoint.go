@@ -36,16 +36,10 @@ var (
 
 // WriteCheckpoint writes the state of the run between two events. The stop function of RunUntil may
 // call it. OpenCheckpoint returns the header again: the caller must use it to check that a restored
-// run has the same configuration. A run that has failed is in the middle of an event, so
-// WriteCheckpoint refuses it.
-func (v *Virtual) WriteCheckpoint(w io.Writer, header []byte) error {
-	return v.WriteKeyedCheckpoint(w, header, nil)
-}
-
-// WriteKeyedCheckpoint does the same as WriteCheckpoint, with a secret key of at least MinKey
-// bytes. OpenKeyedCheckpoint detects a change by anybody who does not have the key. An empty key
-// means no key.
-func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
+// run has the same configuration. With a secret key of at least MinKey bytes, OpenCheckpoint detects a
+// change by anybody who does not have the key. An empty key means no key. A run that has failed is in
+// the middle of an event, so WriteCheckpoint refuses it.
+func (v *Virtual) WriteCheckpoint(w io.Writer, header, key []byte) error {
 	if err := v.made(); err != nil {
 		return err
 	}
@@ -66,23 +60,17 @@ func (v *Virtual) WriteKeyedCheckpoint(w io.Writer, header, key []byte) error {
 
 // Checkpoint is a saved state of a run on the virtual clock, as Virtual.WriteCheckpoint wrote it.
 //
-// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
-// error or, if they return none, may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
+// none, may panic.
 type Checkpoint struct {
 	Header []byte
 	state  *io.SectionReader
 }
 
 // OpenCheckpoint reads a checkpoint of size bytes and checks that it is complete. Restore reads its
-// content from r again.
-func OpenCheckpoint(r io.ReaderAt, size int64) (*Checkpoint, error) {
-	return OpenKeyedCheckpoint(r, size, nil)
-}
-
-// OpenKeyedCheckpoint opens a checkpoint that WriteKeyedCheckpoint wrote with the same key. With a
-// key, it refuses a checkpoint that has no HMAC. Without a key, it refuses a checkpoint that has
-// one.
-func OpenKeyedCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
+// content from r again. The key must be that of WriteCheckpoint. With a key, it refuses a checkpoint
+// that has no HMAC. Without a key, it refuses a checkpoint that has one.
+func OpenCheckpoint(r io.ReaderAt, size int64, key []byte) (*Checkpoint, error) {
 	header, state, err := checkpointFormat.Open(r, size, key)
 	if err != nil {
 		return nil, err

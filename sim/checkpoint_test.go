@@ -39,7 +39,7 @@ func newVirtual(t testing.TB, cfg *Config, perf Perf) *Virtual {
 func written(t testing.TB, v *Virtual) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := v.WriteCheckpoint(&b, []byte("header")); err != nil {
+	if err := v.WriteCheckpoint(&b, []byte("header"), nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -47,7 +47,7 @@ func written(t testing.TB, v *Virtual) []byte {
 
 // restore puts v into the state that the file holds.
 func restore(v *Virtual, file []byte) error {
-	c, err := OpenCheckpoint(bytes.NewReader(file), int64(len(file)))
+	c, err := OpenCheckpoint(bytes.NewReader(file), int64(len(file)), nil)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func TestCheckpointHasEveryField(t *testing.T) {
 			change(t, field)
 			v.setState(state)
 			var after bytes.Buffer
-			if err := v.WriteCheckpoint(&after, []byte("header")); err != nil || !bytes.Equal(after.Bytes(), before) {
+			if err := v.WriteCheckpoint(&after, []byte("header"), nil); err != nil || !bytes.Equal(after.Bytes(), before) {
 				delete(todo, at)
 			}
 			field.Set(old)
@@ -356,11 +356,11 @@ func TestCheckpointOnAFullDisk(t *testing.T) {
 	}
 	for room := range len(file) {
 		left := limited(room)
-		if err := v.WriteCheckpoint(&left, []byte("header")); !errors.Is(err, errFull) {
+		if err := v.WriteCheckpoint(&left, []byte("header"), nil); !errors.Is(err, errFull) {
 			t.Fatalf("room for %d of %d bytes: error %v", room, len(file), err)
 		}
 	}
-	if err := v.WriteCheckpoint(io.Discard, make([]byte, 1<<26+1)); err == nil {
+	if err := v.WriteCheckpoint(io.Discard, make([]byte, 1<<26+1), nil); err == nil {
 		t.Error("a header too long to be read was written")
 	}
 	r, err := v.Run(context.Background())
@@ -427,13 +427,13 @@ func TestKeyedCheckpointsAreOfWhoHasTheKey(t *testing.T) {
 	v := newVirtual(t, brief(t), Perf{})
 	key, other := bytes.Repeat([]byte("k"), MinKey), bytes.Repeat([]byte("o"), MinKey)
 	var b bytes.Buffer
-	if err := v.WriteKeyedCheckpoint(&b, []byte("header"), key); err != nil {
+	if err := v.WriteCheckpoint(&b, []byte("header"), key); err != nil {
 		t.Fatal(err)
 	}
 	keyed, plain := b.Bytes(), written(t, v)
 	forged := bytes.Replace(keyed, []byte("header"), []byte("hEader"), 1)
 	open := func(file, key []byte) error {
-		c, err := OpenKeyedCheckpoint(bytes.NewReader(file), int64(len(file)), key)
+		c, err := OpenCheckpoint(bytes.NewReader(file), int64(len(file)), key)
 		if err == nil && string(c.Header) != "header" {
 			t.Errorf("header %q", c.Header)
 		}
@@ -452,7 +452,7 @@ func TestKeyedCheckpointsAreOfWhoHasTheKey(t *testing.T) {
 		}
 	}
 	for _, short := range [][]byte{key[1:], {1}} {
-		if open(keyed, short) == nil || v.WriteKeyedCheckpoint(io.Discard, nil, short) == nil {
+		if open(keyed, short) == nil || v.WriteCheckpoint(io.Discard, nil, short) == nil {
 			t.Errorf("a key of %d bytes was taken", len(short))
 		}
 	}

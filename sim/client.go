@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"proactivedp/data"
 	"proactivedp/dp"
@@ -439,11 +438,4 @@ func (s *clientState) replace(v *Vector, letGo func(*Vector)) {
 		letGo(s.shared)
 	}
 	s.shared = v
-}
-
-// clone returns a copy that shares only the broadcasts.
-func (s *clientState) clone() clientState {
-	out := *s
-	out.own, out.ledger = slices.Clone(s.own), s.ledger.Clone()
-	return out
 }

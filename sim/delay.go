@@ -48,7 +48,6 @@ func (tau AtMost) String() string { return strconv.Itoa(int(tau)) }
 // true.
 type Unlimited struct{}
 
-// Permits reports true.
 func (Unlimited) Permits(int, int) bool { return true }
 
 func (Unlimited) String() string { return "unlimited" }
@@ -83,7 +82,6 @@ func (taus ByRound) String() string { return "list:" + joined(taus) }
 // large s training stays synchronous for a long time.
 type SquareRoot struct{}
 
-// Permits reports k ≥ i.
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
 // For returns the delay for the sample sizes whose sums are before: before[i] is Σ_{j<i} s_j. All

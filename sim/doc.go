@@ -31,7 +31,7 @@
 // clients that leave and return. Clients can also adapt their sample sizes (Adapt). Virtual.Record
 // shows each event.
 //
-// Exploration takes small runs through every order of events and checks the protocol's invariants in
+// The tests take small runs through every order of events and check the protocol's invariants in
 // every state. With the build tag "invariants", all other runs assert them too.
 //
 // # One round

@@ -62,7 +62,9 @@ func Hogwild(ctx context.Context, cfg *Config, observe Observer) (*Result, error
 	}
 	var staleness Staleness
 	for _, n := range h.nodes {
-		staleness.merge(n.staleness)
+		for lag, rounds := range n.staleness {
+			staleness.Add(lag, rounds)
+		}
 	}
 	return newResult(server, clients, cfg.Run(), staleness)
 }

@@ -130,7 +130,6 @@ func (a *agenda) next() *event {
 	return nil
 }
 
-// enter adds an event.
 func (a *agenda) enter(e *event) {
 	n := len(a.line)
 	if e.kind == roundEnds || n > 0 && e.before(&a.line[n-1]) {

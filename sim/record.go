@@ -99,13 +99,6 @@ func (s *Staleness) Add(lag, rounds int) {
 	(*s)[lag] += rounds
 }
 
-// merge adds the counts of o.
-func (s *Staleness) merge(o Staleness) {
-	for lag, rounds := range o {
-		s.Add(lag, rounds)
-	}
-}
-
 // Max returns the largest lag, or 0 if there was no round.
 func (s Staleness) Max() int { return max(0, len(s)-1) }
 

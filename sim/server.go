@@ -196,13 +196,3 @@ func (s *Server) Done() bool { return s.state.k == s.sched.rounds }
 // Model returns the global model v, without a copy. Read it before the next Receive, and do not write
 // it.
 func (s *Server) Model() []float32 { return s.state.v }
-
-func (s *serverState) clone() serverState {
-	out := *s
-	out.v, out.u = slices.Clone(s.v), slices.Clone(s.u)
-	out.at, out.clients = slices.Clone(s.at), slices.Clone(s.clients)
-	for i := range out.clients {
-		out.clients[i].ahead = slices.Clone(out.clients[i].ahead)
-	}
-	return out
-}

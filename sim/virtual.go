@@ -79,7 +79,7 @@ func (v *Virtual) Run(ctx context.Context) (*Result, error) {
 }
 
 // RunUntil processes events until none is left, and returns true, or until stop returns true. It
-// calls stop before each event. stop may look at the run (Now, Model, Updates, Next, Snapshot).
+// calls stop before each event. stop may look at the run (Now, Model, Updates, Next).
 // Another call continues the run.
 func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool, err error) {
 	if err := v.made(); err != nil {
@@ -183,4 +183,36 @@ func (v *Virtual) made() error {
 		return errors.New("this Virtual was not made by NewVirtual")
 	}
 	return nil
+}
+
+// virtualState is the part of a Virtual that changes during a run and cannot be computed from other
+// fields.
+type virtualState struct {
+	server    serverState
+	clients   []clientState
+	now       Time
+	seq       uint64
+	queue     queue
+	stations  []station
+	staleness Staleness
+}
+
+// state returns the run's state itself, not a copy.
+func (v *Virtual) state() virtualState {
+	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: *v.agenda.all(), stations: v.stations,
+		staleness: v.staleness}
+	s.clients = make([]clientState, len(v.clients))
+	for i, c := range v.clients {
+		s.clients[i] = c.state
+	}
+	return s
+}
+
+// setState is the inverse of state.
+func (v *Virtual) setState(s virtualState) {
+	v.server.state, v.now, v.seq, v.agenda = s.server, s.now, s.seq, agenda{queue: s.queue}
+	v.stations, v.staleness = s.stations, s.staleness
+	for i, c := range v.clients {
+		c.state = s.clients[i]
+	}
 }

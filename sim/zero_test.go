@@ -11,9 +11,9 @@ import (
 func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
-			new(Adapt), new(Checkpoint), new(Client), new(Config), new(Exploration), new(Server), new(StepSize),
+			new(Adapt), new(Checkpoint), new(Client), new(Config), new(Server), new(StepSize),
 			new(Virtual), CheckMomentum, Hogwild, NewClient, NewServer, NewVirtual, OpenCheckpoint,
-			OpenKeyedCheckpoint, ParseDelay,
+			ParseDelay,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{

@@ -96,8 +96,8 @@ type header struct {
 
 // Checkpoint is an open file with the state of a training run.
 //
-// Use OpenCheckpoint or OpenKeyedCheckpoint to make one. The methods of a zero Checkpoint return an
-// error or, if they return none, may panic.
+// Use OpenCheckpoint to make one. The methods of a zero Checkpoint return an error or, if they return
+// none, may panic.
 type Checkpoint struct {
 	header
 	path  string
@@ -106,14 +106,11 @@ type Checkpoint struct {
 	state *sim.Checkpoint
 }
 
-// OpenCheckpoint opens the checkpoint at path. It returns an error if the file is damaged or was not
-// written by this program. The caller must close the checkpoint.
-func OpenCheckpoint(path string) (*Checkpoint, error) { return OpenKeyedCheckpoint(path, nil) }
-
-// OpenKeyedCheckpoint opens a checkpoint that was written with a key (Keep.Key). It refuses a
-// checkpoint that was written without a key or with another one. If key is empty, anybody can have
-// written the checkpoint: its digest detects damage but not forgery.
-func OpenKeyedCheckpoint(path string, key []byte) (*Checkpoint, error) {
+// OpenCheckpoint opens the checkpoint at path, which was written with the key (Keep.Key). It returns an
+// error if the file is damaged, was not written by this program, or was written without a key or with
+// another one. If key is empty, anybody can have written the checkpoint: its digest detects damage but
+// not forgery. The caller must close the checkpoint.
+func OpenCheckpoint(path string, key []byte) (*Checkpoint, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {
 		return nil, err
@@ -130,7 +127,7 @@ func (c *Checkpoint) read() error {
 	if err != nil {
 		return err
 	}
-	if c.state, err = sim.OpenKeyedCheckpoint(c.file, info.Size(), c.key); err != nil {
+	if c.state, err = sim.OpenCheckpoint(c.file, info.Size(), c.key); err != nil {
 		return err
 	}
 	// Unknown fields, of a newer program, may change the result, so they are refused.
@@ -245,7 +242,7 @@ func CheckKeep(path string, key []byte) error {
 	case err != nil:
 		return err
 	}
-	c, err := OpenKeyedCheckpoint(path, key)
+	c, err := OpenCheckpoint(path, key)
 	if err != nil {
 		return fmt.Errorf("%w; a new run does not replace this file: name another one", err)
 	}

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -51,17 +50,8 @@ func (s *Saved) Export(path string) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	d := Description{layers, s}
-	writeJSON := func(w io.Writer) error {
-		text, err := json.MarshalIndent(d, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(text, '\n'))
-		return err
-	}
 	weights := files.Output{Path: path, Write: func(w io.Writer) error { return exports[filepath.Ext(path)](w, arrays) }}
-	return files.WriteSet([]files.Output{{Path: about, Write: writeJSON}}, weights)
+	return files.WriteSet([]files.Output{{Path: about, Write: files.JSON(Description{layers, s})}}, weights)
 }
 
 // arraysOf returns the layers of a model, and the parts of its parameters as arrays.

@@ -140,9 +140,6 @@ type Regression struct {
 	Bounds data.TargetBounds `json:"target_bounds"`
 }
 
-// beats reports whether the model is better than always predicting the mean target.
-func (r *Regression) beats() bool { return r.R2 != nil && *r.R2 > 0 }
-
 // RegressionWarning is the warning about a regression model whose predictions are no better than the
 // mean of the targets.
 const RegressionWarning = "the model is NOT better than always predicting the mean target of these rows; narrower " +
@@ -152,7 +149,7 @@ const RegressionWarning = "the model is NOT better than always predicting the me
 func (r *Regression) writeText(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "errors          RMSE %.5g, mean absolute error %.5g; %s\nbaseline        R² 0 and RMSE %.5g by "+
 		"always predicting the mean of these rows, mean absolute error %.5g by their median\n", r.RMSE, r.MAE,
-		defined("loss", r.Loss), r.MeanRMSE, r.MedianMAE); err != nil || r.beats() {
+		defined("loss", r.Loss), r.MeanRMSE, r.MedianMAE); err != nil || r.R2 != nil && *r.R2 > 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "WARNING         %s\n", RegressionWarning)

@@ -20,7 +20,7 @@ import (
 // it continues.
 type Keep struct {
 	Path  string      // the file of the newest checkpoint; "" means no checkpoints
-	Key   []byte      // key of the checkpoints, see sim.WriteKeyedCheckpoint; nil if there is none
+	Key   []byte      // key of the checkpoints, see sim.WriteCheckpoint; nil if there is none
 	Every int         // server updates from one checkpoint to the next, ≥ 0; 0 means by time, see pause
 	From  *Checkpoint // the checkpoint to continue from; nil if the run begins
 
@@ -259,7 +259,7 @@ func (k *keeper) write(finished bool) error {
 		return err
 	}
 	start := time.Now()
-	write := func(w io.Writer) error { return k.run.WriteKeyedCheckpoint(w, text, k.Key) }
+	write := func(w io.Writer) error { return k.run.WriteCheckpoint(w, text, k.Key) }
 	if err := files.Write(k.Path, write); err != nil {
 		return err
 	}

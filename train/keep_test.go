@@ -41,7 +41,7 @@ func longSpec() Spec {
 
 func opened(t *testing.T, path string) *Checkpoint {
 	t.Helper()
-	c, err := OpenCheckpoint(path)
+	c, err := OpenCheckpoint(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,17 +241,17 @@ func TestForeignCheckpointsAreRefused(t *testing.T) {
 	}
 	for _, header := range []string{`{"config":{"model":"logreg","telepathy":true}}`, `no JSON`, ``} {
 		var b bytes.Buffer
-		if err := v.WriteCheckpoint(&b, []byte(header)); err != nil {
+		if err := v.WriteCheckpoint(&b, []byte(header), nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(unknown, b.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenCheckpoint(unknown); err == nil || !strings.Contains(err.Error(), unknown) {
+		if _, err := OpenCheckpoint(unknown, nil); err == nil || !strings.Contains(err.Error(), unknown) {
 			t.Errorf("header %q: error %v", header, err)
 		}
 	}
-	if _, err := OpenCheckpoint(dir); err == nil {
+	if _, err := OpenCheckpoint(dir, nil); err == nil {
 		t.Error("a folder was opened")
 	}
 }
@@ -401,13 +401,13 @@ func TestForgedCheckpointsAreRefused(t *testing.T) {
 		if _, _, err := p.RunKept(t.Context(), sim.Perf{}, nil, k); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := OpenKeyedCheckpoint(k.Path, k.Key); err != nil {
+		if c, err := OpenCheckpoint(k.Path, k.Key); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 		forge(k.Path)
-		c, err := OpenKeyedCheckpoint(k.Path, k.Key)
+		c, err := OpenCheckpoint(k.Path, k.Key)
 		if k.Key != nil {
 			if !errors.Is(err, sim.ErrKey) {
 				t.Errorf("%s: %v", name, err)
@@ -443,7 +443,7 @@ func TestFinishedRunsLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := OpenCheckpoint(path)
+	c, err := OpenCheckpoint(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,8 @@ func (in Inputs) LabelMap() (*data.Labels, error) {
 	return data.ParseLabels(in.Map)
 }
 
-// ImageShape is the shape of images and the constants that normalise their pixels.
+// ImageShape describes the images that a model takes: their shape, and the constants by which their
+// pixels are normalised.
 type ImageShape struct {
 	Channels int       `json:"channels"`
 	Height   int       `json:"height"`

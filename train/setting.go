@@ -185,7 +185,6 @@ func saysPrivacy(what string, keys map[string]json.RawMessage) error {
 	return nil
 }
 
-// readProposal reads the proposal with the given rank.
 func readProposal(text []byte, rank int) (*Setting, error) {
 	var file proposals
 	if err := json.Unmarshal(text, &file); err != nil {

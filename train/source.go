@@ -257,7 +257,6 @@ func weigh(m models.Model, text string, labels []string) (models.Model, error) {
 	return weightable.WithClassWeights(weights)
 }
 
-// parseClassWeights returns a weight for each of the labels.
 func parseClassWeights(text string, labels []string) ([]float64, error) {
 	weights := slices.Repeat([]float64{1}, len(labels))
 	given := make([]bool, len(labels))

@@ -56,7 +56,6 @@ type trace struct {
 	hash  string // SHA-256 of the file
 }
 
-// readTrace reads the file of a trace.
 func readTrace(file string) (trace, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -12,7 +12,7 @@ func TestZeroValues(t *testing.T) {
 	testkit.Package{
 		Exported: []any{
 			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
-			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint, OpenKeyedCheckpoint,
+			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint,
 			OpenModel, ParseFeatures, ReadSetting, new(ClassMetrics), ClassMetricsOf, CheckExport,
 		},
 		Given: []any{gdp.Accountant{}},

@@ -16,6 +16,7 @@ import (
 	"proactivedp/dp/pld"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/decimal"
+	"proactivedp/internal/files"
 	"proactivedp/internal/message"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
@@ -315,7 +316,7 @@ func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) 
 			decimal.Up(all.EpsilonUpper, 6), decimal.Exactly(b.Epsilon), decimal.Exactly(b.Delta))
 	}
 	path := filepath.Join(t.o.Dir, LedgerFile)
-	if err := writeJSON(path, l); err != nil {
+	if err := files.Write(path, files.JSON(l)); err != nil {
 		return nil, err
 	}
 	name, err := t.name(task)
@@ -329,7 +330,7 @@ func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) 
 			return nil
 		}
 		release.Events[0] = more
-		return writeJSON(path, l)
+		return files.Write(path, files.JSON(l))
 	})
 	if err == nil {
 		err = result.check(task.Plan)
@@ -340,7 +341,7 @@ func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) 
 		err = fmt.Errorf("%w, and it counts in full in %s: %w", ErrFailed, path, err)
 	}
 	l.note()
-	return l, errors.Join(err, writeJSON(path, l))
+	return l, errors.Join(err, files.Write(path, files.JSON(l)))
 }
 
 // begin adds a stage with the whole cost of its plan.

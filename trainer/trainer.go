@@ -23,10 +23,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -233,13 +233,10 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 		if text, err := bounded.File(path, maxLedger); err == nil {
 			var found kept
 			// A damaged file costs only another run: no private record is used.
-			if strictjson.DecodeWhole(text, &found, maxText) == nil && sameTask(found.Task, task) &&
+			if strictjson.DecodeWhole(text, &found, maxText) == nil && reflect.DeepEqual(found.Task, task) &&
 				found.Result.check(task.Plan) == nil {
 				return found.Result, nil
 			}
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return Result{}, err
 		}
 	}
 	result, err := t.run(ctx, task, name, nil)
@@ -252,7 +249,7 @@ func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t.o.Dir == "" {
 		return result, nil
 	}
-	return result, writeJSON(path, kept{task, result})
+	return result, files.Write(path, files.JSON(kept{task, result}))
 }
 
 // name returns the name of the task's files.
@@ -265,22 +262,6 @@ func (t *Trainer) name(task Task) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-func sameTask(a, b Task) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
-}
-
-// writeJSON writes a value to a file, whole or not at all.
-func writeJSON(path string, v any) error {
-	return files.Write(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", " ")
-		enc.SetEscapeHTML(false)
-		return enc.Encode(v)
-	})
-}
-
 // writeTask writes the task to a file for the script, and remove removes it. That of a public training
 // stays in a folder that the user named, so that the user can run the script on it.
 func (t *Trainer) writeTask(task Task, name string) (path string, remove func(), err error) {
@@ -290,14 +271,11 @@ func (t *Trainer) writeTask(task Task, name string) (path string, remove func(),
 			return "", nil, err
 		}
 		remove = func() { _ = os.RemoveAll(dir) }
-	} else if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	} else if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, name+".task.json")
-	text, err := json.MarshalIndent(task, "", " ")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o666)
-	}
+	err = files.Write(path, files.JSON(task))
 	if task.Role == Private && t.o.Dir != "" { // it must not run again without the ledger
 		remove = func() { _ = os.Remove(path) }
 	}

@@ -168,7 +168,7 @@ var errNoAnswer = errors.New("no answer yet")
 
 // connect tries to connect until it succeeds, waiting does not help, or the context ends.
 func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*nats.Conn, error) {
-	dialer, t := newDialer(ctx), &teller{url: url, tell: p.Unreachable}
+	dialer, t := &dialer{ctx: ctx}, &teller{url: url, tell: p.Unreachable}
 	options = append(append(options, nats.SetCustomDialer(dialer)), t.options(dialer)...)
 	for {
 		c, err := attempt(url, options, t.unreachable)
@@ -227,8 +227,6 @@ type dialer struct {
 	undo     []func() bool // stops the closing
 	last     error         // of the last connection that failed
 }
-
-func newDialer(ctx context.Context) *dialer { return &dialer{ctx: ctx} }
 
 // Dial implements nats.CustomDialer.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {

@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/strictjson"
 	"proactivedp/rng"
 )
@@ -133,16 +133,11 @@ func MakeKeys(dir string, clients int, hosts []string) error {
 
 // writeSecret writes a new file that only its owner can read.
 func writeSecret(path string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(files.JSON(v)(f), f.Sync(), f.Close())
 }
 
 // certificate makes a self-signed certificate for the hosts.

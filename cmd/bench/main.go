@@ -12,6 +12,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -49,7 +50,7 @@ func main() {
 	case *scaleOne != "":
 		err = measureScale(os.Stdout, *scaleOne)
 	case *ownDir != "":
-		err = own(*ownDir)
+		err = files.InFolder(*ownDir, func() error { return compareOwn(context.Background(), *ownDir, os.Stderr) })
 	case *scaleDir != "":
 		err = scale(*scaleDir, *runs)
 	default:

@@ -114,7 +114,7 @@ func writeNeural(w io.Writer, runs int) error {
 			{"variant=classic/batch=370", "tanh, batch 370", 30_000, 0, 5},
 			{"variant=classic/batch=1409", "tanh, batch 1409", 0, 0, 5},
 		}, false},
-		{"models/alexnet", "AlexNet", []step{
+		{"models/convnet", "AlexNet", []step{
 			{"batch=64", "batch 64", 0, 0, 0},
 			{"batch=256", "batch 256", 160, 0, 15},
 		}, true},

@@ -224,10 +224,7 @@ func writeOwn(dir string, rows []ownRow) error {
 		"points from the plain stage; in %d of %d cases all seeds are behind it.", ownSeeds, mean, behind, len(rows))
 	return results.WriteFiles(dir, map[string]func(io.Writer) error{
 		scalePicture: func(w io.Writer) error { return p.WritePNG(w) },
-		scaleReadme: func(w io.Writer) error {
-			_, err := io.WriteString(w, readme)
-			return err
-		},
+		scaleReadme:  files.Text(readme),
 	}, table, map[string]any{
 		"command": "make auto-against-plain", "version": version.Get().Source(), "go": runtime.Version(),
 		"made": time.Now().UTC().Format(time.DateOnly), "tables": ownTables(), "epsilons": ownEpsilons, "seeds": ownSeeds,
@@ -258,9 +255,4 @@ after a first run on these tables and seeds.
 			stat.Mean(r.Auto, nil), mean, least, most)
 	}
 	return b.String()
-}
-
-// own runs the comparison into a folder that nobody else writes meanwhile.
-func own(dir string) error {
-	return files.InFolder(dir, func() error { return compareOwn(context.Background(), dir, os.Stderr) })
 }

@@ -60,7 +60,6 @@ func drawnRows(columns int) *data.Dataset {
 	return d
 }
 
-// data returns the data set of the run.
 func (r scaleRun) data() (*data.Dataset, error) {
 	switch r.Model {
 	case train.LeNetReLU:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/internal/results"
 	"proactivedp/train"
 )
 
@@ -108,7 +109,7 @@ virtual,logreg,1,10000,69,100000,2.5e+05,4000,3000,4500,0,934.75,75,49.062
 hogwild,logreg,2,4,101,400,1e+06,2000,1900,2100,0,,20,
 virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
 `
-	if got := read(scaleTable); got != table {
+	if got := read(results.TableFile); got != table {
 		t.Errorf("the data is\n%swant%s", got, table)
 	}
 	var m struct {
@@ -116,7 +117,7 @@ virtual,lenet-relu,1,2,300,6,99.5,1e+07,9e+06,2e+07,1e+06,1.0009e+06,30,10.008
 		Runs  int
 		Files []string
 	}
-	if err := json.Unmarshal([]byte(read(scaleManifest)), &m); err != nil || m.Law != *law || m.Runs != 3 {
+	if err := json.Unmarshal([]byte(read(results.ManifestFile)), &m); err != nil || m.Law != *law || m.Runs != 3 {
 		t.Errorf("the manifest says %+v, %v, want 3 runs and the law %+v", m, err, *law)
 	}
 	for _, name := range m.Files {

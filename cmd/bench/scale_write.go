@@ -3,65 +3,41 @@
 package main
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
 
 	"proactivedp/internal/cpu"
-	"proactivedp/internal/files"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/internal/version"
 	"proactivedp/train"
 )
 
-// The folder has these files.
+// The folder has these files, the data and the manifest.
 const (
-	scalePicture  = "figure.png"
-	scaleMemory   = "memory.png"
-	scaleTable    = "data.csv"
-	scaleManifest = "manifest.json"
-	scaleReadme   = "README.md"
+	scalePicture = results.PictureFile
+	scaleMemory  = "memory.png"
+	scaleReadme  = "README.md"
 )
 
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	caption := scaleCaption(law, runs)
-	for _, f := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{scalePicture, func(w io.Writer) error { return timeCost.draw(w, points, law, caption) }},
-		{scaleMemory, func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) }},
-		{scaleTable, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(scaleRecords(points, law)) }},
-		{scaleManifest, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			enc.SetEscapeHTML(false)
-			return enc.Encode(map[string]any{
-				"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
-				"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
-				"runs": runs, "law": law, "configurations": scaleRuns(),
-				"files": []string{scalePicture, scaleMemory, scaleTable, scaleReadme},
-			})
-		}},
-		{scaleReadme, func(w io.Writer) error {
+	return results.WriteFiles(dir, map[string]func(io.Writer) error{
+		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
+		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
+		scaleReadme: func(w io.Writer) error {
 			return report.WriteMarkdown(w, func(w io.Writer) error { return writeScaleReadme(w, points, law, runs) })
-		}},
-	} {
-		if err := files.Write(filepath.Join(dir, f.name), f.write); err != nil {
-			return err
-		}
-	}
-	return nil
+		},
+	}, scaleRecords(points, law), map[string]any{
+		"command": "make scale", "version": version.Get().Source(), "go": runtime.Version(),
+		"machine": cpu.Describe(), "cpus": runtime.NumCPU(), "made": time.Now().UTC().Format(time.DateOnly),
+		"runs": runs, "law": law, "configurations": scaleRuns(), "manifest_sha256": "",
+		"files": []string{scalePicture, scaleMemory, results.TableFile, scaleReadme},
+	})
 }
 
 // scaleCaption returns the caption of both pictures.
@@ -77,14 +53,11 @@ const scaleSetting = "Synthetic rows with 30 entries, or images; s = 1, τ = 1, 
 // lawText returns the law, and how well it fits, in words.
 func lawText(l *scaleLaw) string {
 	return fmt.Sprintf("Law, of logistic regression by virtual: ns = %.4g %+.3g·log2(n) %+.3g·d %+.3g·m %+.3g·d·m, "+
-		"where m = log2 max(1, 4(n+3)d/%s), within %.0f %% (root mean square %.0f %%); "+
+		"where m = log2 max(1, 4(n+3)d/%v KiB), within %.0f %% (root mean square %.0f %%); "+
 		"bytes = %.1f MiB + n·(%.3g + %.2f·4d), within %.0f %%.",
-		l.A, l.B, l.C, l.E, l.F, kib(l.Cache), 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
+		l.A, l.B, l.C, l.E, l.F, l.Cache/1024, 100*l.Time.Worst, 100*l.Time.RMS, l.Base/(1<<20), l.Client, l.Vectors,
 		100*l.Memory.Worst)
 }
-
-// kib formats a number of bytes in kibibytes.
-func kib(bytes float64) string { return strconv.FormatFloat(bytes/1024, 'f', -1, 64) + " KiB" }
 
 // scaleRecords returns the table of all points. The first record is the header.
 func scaleRecords(points []scalePoint, law *scaleLaw) [][]string {

@@ -69,7 +69,7 @@ func TestFirstSignalDuringACheckpoint(t *testing.T) {
 		if took := time.Since(start); took > ending || cmd.ProcessState.ExitCode() != exitFailure {
 			t.Errorf("it ended after %v with %v: %s", took, err, out.String())
 		}
-		c, err := train.OpenCheckpoint(kept)
+		c, err := train.OpenCheckpoint(kept, nil)
 		if err != nil {
 			t.Fatalf("after %d updates: %v", before, err)
 		}

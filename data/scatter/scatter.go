@@ -58,7 +58,7 @@ const (
 	MaxRidge = 1000
 )
 
-// The smallest and the largest height and width of an image.
+// MinSide and MaxSide are the smallest and the largest height and width of an image, in pixels.
 const (
 	MinSide = 8
 	MaxSide = 128

@@ -127,16 +127,6 @@ func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	}
 }
 
-func peakFMA(rounds int) (flops int) {
-	switch class {
-	case cpu.AVX512, cpu.AMX:
-		return peakFMAAVX512(rounds)
-	case cpu.AVX2:
-		return peakFMAAVX2(rounds)
-	}
-	return peakFMAPortable(rounds)
-}
-
 func splitPairs(dst []Pair, even, odd []float32, row, pairs, parts int) {
 	if class == cpu.AMX {
 		splitPairsAMX(dst, even, odd, row, pairs, parts)

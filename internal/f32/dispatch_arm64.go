@@ -64,10 +64,3 @@ func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 		transposePortable(dst, dstRow, src, srcRow)
 	}
 }
-
-func peakFMA(rounds int) (flops int) {
-	if class == cpu.NEON {
-		return peakFMANEON(rounds)
-	}
-	return peakFMAPortable(rounds)
-}

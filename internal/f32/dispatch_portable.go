@@ -29,5 +29,3 @@ func mulOdd(t *LaneTile, patches []Patch) { oddPortable(t, patches) }
 func transpose(dst []float32, dstRow int, src []float32, srcRow int) {
 	transposePortable(dst, dstRow, src, srcRow)
 }
-
-func peakFMA(rounds int) (flops int) { return peakFMAPortable(rounds) }

@@ -104,7 +104,6 @@ func LockFile(path string) (*Lock, error) {
 	return take(fileLock(path), path)
 }
 
-// fileLock returns the path of the lock file for the file at path.
 func fileLock(path string) string {
 	dir, base := filepath.Split(path)
 	return dir + "." + base + ".lock"

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,24 @@ import (
 type Output struct {
 	Path  string
 	Write func(io.Writer) error
+}
+
+// Text returns a function that writes the text.
+func Text[T string | []byte](text T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write([]byte(text))
+		return err
+	}
+}
+
+// JSON returns a function that writes v as indented JSON. It does not escape characters of HTML.
+func JSON(v any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return enc.Encode(v)
+	}
 }
 
 // WriteSet writes files that belong together, and the seal, a file that describes them, such as a

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,12 +74,7 @@ type ManifestFile struct {
 
 // write writes all files of the tables to dir, or none.
 func (a *audit) write(dir string) error {
-	text := func(p report.Page) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := io.WriteString(w, mark+p.String())
-			return err
-		}
-	}
+	text := func(p report.Page) func(io.Writer) error { return files.Text(mark + p.String()) }
 	records := func(rows [][]string) func(io.Writer) error {
 		return func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
 	}
@@ -111,12 +105,7 @@ func (a *audit) write(dir string) error {
 		add(curvePicture(c.Case), picture.WritePNG)
 	}
 	// The manifest is written last, when the digests of the others are known.
-	return files.WriteSet(outputs, files.Output{Path: filepath.Join(dir, manifestFile),
-		Write: func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetIndent("", "  ")
-			return enc.Encode(m)
-		}})
+	return files.WriteSet(outputs, files.Output{Path: filepath.Join(dir, manifestFile), Write: files.JSON(&m)})
 }
 
 // records returns every cell of every table as rows of CSV, after the header.

@@ -24,11 +24,11 @@ import (
 // Style has the size and the typeface of a picture, and similar settings. The zero value is the
 // style of the program's own pictures.
 type Style struct {
-	Bare  bool    // without title, caption and table, which a paper typesets itself; a warning stays
-	Width float64 // in inches, in [MinWidth, MaxWidth]; 0 means UsualWidth
-	Font  string  // one of Fonts; "" means the first
-	Size  float64 // of the axis labels, in points, in [MinSize, MaxSize]; 0 means 10
-	DPI   int     // dots per inch of PNG, in [MinDPI, MaxDPI]; 0 means 150
+	Bare  bool    `json:"bare,omitempty"`             // without title, caption and table, which a paper typesets itself; a warning stays
+	Width float64 `json:"width_inches,omitempty"`     // in [MinWidth, MaxWidth]; 0 means UsualWidth
+	Font  string  `json:"font,omitempty"`             // one of Fonts; "" means the first
+	Size  float64 `json:"font_size_points,omitempty"` // of the axis labels, in [MinSize, MaxSize]; 0 means 10
+	DPI   int     `json:"dpi,omitempty"`              // dots per inch of PNG, in [MinDPI, MaxDPI]; 0 means 150
 }
 
 // These are the default and the limits of the numbers in a Style.

@@ -159,7 +159,6 @@ func (r *run) run(ctx context.Context) (*sim.Result, error) {
 	return r.result()
 }
 
-// result returns the result of the run.
 func (r *run) result() (*sim.Result, error) {
 	if err := models.CheckFinite(r.server.Model()); err != nil {
 		return nil, err

@@ -15,26 +15,15 @@ import (
 // style, as PNG.
 type Drawing struct {
 	Formats []string `json:"formats,omitempty"` // png, svg, pdf; each is written; if empty, png
-	Style
-}
-
-// Style has the size and the typeface of a picture, and similar settings. The zero value is this
-// program's own style.
-type Style struct {
-	// Bare omits title, caption and table, for papers that have their own.
-	Bare  bool    `json:"bare,omitempty"`
-	Width float64 `json:"width_inches,omitempty"`     // in [2, 40]; 0 means 19 cm
-	Font  string  `json:"font,omitempty"`             // sans, serif or mono; "" means sans
-	Size  float64 `json:"font_size_points,omitempty"` // size of the axes' labels, in [4, 40]; 0 means 10
-	DPI   int     `json:"dpi,omitempty"`              // resolution of PNG, in [20, 1200]; 0 means 150
+	plots.Style
 }
 
 // Picture draws itself to w in the given format and style.
-type Picture func(w io.Writer, format string, s Style) error
+type Picture func(w io.Writer, format string, s plots.Style) error
 
 // Validate reports every field that is outside its range.
 func (d Drawing) Validate() error {
-	errs := []error{plots.Style(d.Style).Validate()}
+	errs := []error{d.Style.Validate()}
 	for i, format := range d.Formats {
 		errs = append(errs, plots.CheckFormat(format))
 		if slices.Contains(d.Formats[:i], format) {

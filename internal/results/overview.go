@@ -10,6 +10,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ const (
 )
 
 // ReadPage reads the folder. Damaged files are errors. Folders that have neither a figure nor a
-// README.md are ignored.
+// README.md are ignored. The paper's figures come first, in its order.
 func ReadPage(dir string) (*Page, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -148,6 +149,7 @@ func ReadPage(dir string) (*Page, error) {
 		return nil, fmt.Errorf("%s has no results: it has no folder with the manifest of a figure or with a "+
 			"README.md", dir)
 	}
+	slices.SortStableFunc(p.figures, func(a, b figure) int { return cmp.Compare(paper.Place(a.Name), paper.Place(b.Name)) })
 	p.countRevisions()
 	return p, nil
 }

@@ -178,6 +178,15 @@ func TestCommittedResultsAreAPage(t *testing.T) {
 			t.Errorf("the page lacks %s", name)
 		}
 	}
+	at := 0 // of the last figure that was found
+	for _, id := range []string{"figure-phishing-logreg-utility", "figure-phishing-logreg-plain-utility", "figure-mnist-lenet-epsilon",
+		"figure-mushrooms-logreg-utility", "figure-cifar10-alexnet-epsilon", "figure-cifar10-budget"} {
+		if i := strings.Index(page, `id="`+id+`"`); i <= at {
+			t.Errorf("%s is not in the order of the paper", id)
+		} else {
+			at = i
+		}
+	}
 	if n := strings.Count(page, "privacy statement"); n < 20 {
 		t.Errorf("%d figures with statements, must be at least 20", n)
 	}

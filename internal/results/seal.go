@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
 	"proactivedp/internal/strictjson"
 )
 
@@ -21,10 +22,7 @@ const emptySeal = `"manifest_sha256": ""`
 // empty. The digest detects damage, but not forgery.
 func WriteManifest(w io.Writer, manifest any) error {
 	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(manifest); err != nil {
+	if err := files.JSON(manifest)(&text); err != nil {
 		return err
 	}
 	if bytes.Count(text.Bytes(), []byte(emptySeal)) != 1 {

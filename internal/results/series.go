@@ -25,7 +25,6 @@ type series struct {
 
 type seriesList []series
 
-// setting returns the setting of a row.
 func setting(row map[string]string) (series, error) {
 	var s series
 	for column, value := range row {
@@ -166,9 +165,6 @@ func (l seriesList) apart(size int) (low, high series, err error) {
 	}
 	return low, high, err
 }
-
-// baseOf returns the name of the figure that has the run without noise for a sweep of sample sizes.
-func baseOf(figure string) string { return strings.TrimSuffix(figure, "sample-size") + "epsilon" }
 
 // sizesAtOneEpsilon returns the lowest and the highest mean accuracy in a figure of equal budgets, of the
 // sample sizes, each with the noise for one ε, and the least number of seeds of one.

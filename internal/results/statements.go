@@ -24,7 +24,7 @@ const (
 	Slip Verdict = "slip"
 )
 
-// Statement is a statement of the paper.
+// Statement is a statement of the paper that can be checked, with a verdict and what shows it.
 type Statement struct {
 	At      string  // section, theorem, equation, table or figure, with its label in the paper
 	Says    string  // the statement in words

@@ -291,7 +291,7 @@ type plainOf struct {
 }
 
 // lossOf returns the result for which the paper states a loss of accuracy, and the run without noise to compare
-// with, which is in the same figure or, for a sweep of sample sizes, in the figure that baseOf names.
+// with, which is in the same figure or, for a sweep of sample sizes, in the figure of budgets.
 func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) (*table, error)) (
 	of series, base plainOf, err error) {
 	if c.Quantity == paper.Loss {
@@ -301,7 +301,7 @@ func (t *table) lossOf(c paper.Claim, all seriesList, other func(figure string) 
 	if of, err = all.size(c.Size); err != nil {
 		return of, base, err
 	}
-	sweep, err := other(baseOf(c.Figure))
+	sweep, err := other(strings.TrimSuffix(c.Figure, "sample-size") + "epsilon")
 	if err != nil {
 		return of, base, err
 	}

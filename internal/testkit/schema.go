@@ -2,12 +2,9 @@ package testkit
 
 import (
 	"bytes"
-	"cmp"
 	"encoding"
 	"encoding/json"
 	"flag"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -179,84 +176,4 @@ func (s schemas) fields(t reflect.Type, properties map[string]any, required *[]s
 		}
 		s.fields(e.of, properties, keys)
 	}
-}
-
-// Valid returns an error if the JSON schema of a command does not allow the answer, which is decoded JSON. Keys
-// that the schema does not list are not allowed.
-func Valid(schema []byte, answer any) error {
-	var root map[string]any
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return err
-	}
-	defs, _ := root["$defs"].(map[string]any)
-	return valid(root, defs, answer, "answer")
-}
-
-func valid(schema, defs map[string]any, v any, at string) error {
-	if ref, ok := schema["$ref"].(string); ok {
-		schema = defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
-	}
-	if of, ok := schema["anyOf"].([]any); ok {
-		var first error
-		for _, one := range of {
-			err := valid(one.(map[string]any), defs, v, at)
-			if err == nil {
-				return nil
-			}
-			first = cmp.Or(first, err)
-		}
-		return first
-	}
-	kind := "null"
-	switch v := v.(type) {
-	case map[string]any:
-		kind = "object"
-		if err := validObject(schema, defs, v, at); err != nil {
-			return err
-		}
-	case []any:
-		kind = "array"
-		items, _ := schema["items"].(map[string]any)
-		for i, element := range v {
-			if err := valid(items, defs, element, fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	case string:
-		kind = "string"
-	case bool:
-		kind = "boolean"
-	case float64:
-		if kind = "number"; schema["type"] == "integer" && v == float64(int64(v)) {
-			kind = "integer"
-		}
-	}
-	if want, ok := schema["type"]; ok && want != kind {
-		return fmt.Errorf("%s is of type %s, want %v", at, kind, want)
-	}
-	return nil
-}
-
-func validObject(schema, defs map[string]any, v map[string]any, at string) error {
-	properties, _ := schema["properties"].(map[string]any)
-	others, _ := schema["additionalProperties"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(v)) {
-		of, ok := properties[key].(map[string]any)
-		if !ok {
-			of = others
-		}
-		if of == nil && schema["type"] == "object" {
-			return fmt.Errorf("%s has the key %s, which the schema does not have", at, key)
-		}
-		if err := valid(of, defs, v[key], at+"."+key); err != nil {
-			return err
-		}
-	}
-	required, _ := schema["required"].([]any)
-	for _, key := range required {
-		if _, ok := v[key.(string)]; !ok {
-			return fmt.Errorf("%s lacks the key %s", at, key)
-		}
-	}
-	return nil
 }

@@ -100,22 +100,13 @@ func checkText(in *bufio.Reader) error {
 // KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
 // be read, is not a regular file, or is text. A zip archive that has only a text counts as text.
 func KindOf(path string) Kind {
-	k, _ := begins(path, startSize)
+	k, _ := Start(path)
 	return k
 }
 
-// Start returns the first bytes of the text at path, after decompression, or nil if it is not a text that can be
-// read, or not a regular file.
-func Start(path string) []byte {
-	k, start := begins(path, BufferSize)
-	if k != Unknown {
-		return nil
-	}
-	return start
-}
-
-// begins returns the kind of a file and its first bytes, at most n.
-func begins(path string, n int) (Kind, []byte) {
+// Start returns the kind of a file, see KindOf, and if it can be read its first bytes after decompression, at most
+// BufferSize. For a zip archive that counts as text, these are the first bytes of the text.
+func Start(path string) (Kind, []byte) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return Unknown, nil // reading would take bytes from a pipe
 	}
@@ -128,11 +119,11 @@ func begins(path string, n int) (Kind, []byte) {
 	if err != nil {
 		return Unknown, nil
 	}
-	start, _ := in.Peek(n)
+	start, _ := in.Peek(BufferSize)
 	k := Recognise(start[:min(len(start), startSize)])
 	if k == Zip {
 		if text, err := inZip(f); err == nil && checkText(text) == nil {
-			start, _ = text.Peek(n)
+			start, _ = text.Peek(BufferSize)
 			return Unknown, start
 		}
 	}

@@ -108,3 +108,34 @@ func TestFile(t *testing.T) {
 		t.Errorf("error %v, want it to name the path", err)
 	}
 }
+
+// Start has the first bytes of a text, which may be compressed.
+func TestStart(t *testing.T) {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		content, start string
+		kind           Kind
+	}{
+		"plain": {text, text, Unknown}, "packed.gz": {z.String(), text, Unknown}, "damaged.gz": {z.String()[:3], "", Unknown},
+		"x.npy": {"\x93NUMPY\x01\x00", "\x93NUMPY\x01\x00", Array},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if k, start := Start(path); k != c.kind || string(start) != c.start {
+			t.Errorf("%s: %q, %.40q, want %q, %.40q", name, k, start, c.kind, c.start)
+		}
+	}
+	if k, start := Start(dir); k != Unknown || start != nil {
+		t.Errorf("a folder: %q, %q", k, start)
+	}
+}

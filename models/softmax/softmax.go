@@ -102,7 +102,6 @@ func (m *Model) Check(d *data.Dataset) error {
 	return nil
 }
 
-// Name returns "softmax".
 func (m *Model) Name() string { return "softmax" }
 
 // NumParams returns classes·(features+1).
@@ -141,7 +140,6 @@ type scratch struct {
 // NewScratch implements models.Model.
 func (m *Model) NewScratch() models.Scratch { return &scratch{z: make([]float64, m.classes*block)} }
 
-// prepare prepares the scratch for a data set's rows and returns them.
 func (m *Model) prepare(s *scratch, params []float32, d *data.Dataset) rows {
 	var x rows
 	if d.Images != nil {

@@ -154,7 +154,8 @@ var writers = map[Format]writer{
 		},
 	},
 	JAXPrivacyShort: {
-		complete: JAXPrivacy, library: "JAX Privacy 2.2.0", parts: []string{jaxPrivacyShort}, tried: triedShort,
+		complete: JAXPrivacy, library: "JAX Privacy 2.2.0", parts: []string{jaxPoissonCode, jaxPrivacyShort},
+		allocation: []string{jaxAllocationCode, jaxPrivacyShort}, tried: triedShort,
 		caveats: func(r Release) []string {
 			return append([]string{
 				means,
@@ -247,7 +248,7 @@ func (w writer) write(f Format, r Release) (Code, error) {
 		fmt.Fprintf(&text, "\n%s\n", wrapped("- "+caveat))
 	}
 	text.WriteString("\"\"\"\n\n")
-	r.constants(&text, rate, func(name string) bool { return w.complete == "" || strings.Contains(w.parts[0], name) })
+	r.constants(&text, rate, func(name string) bool { return w.complete == "" || strings.Contains(strings.Join(parts, ""), name) })
 	if f == Flower {
 		r.clients(&text)
 	}

@@ -56,7 +56,6 @@ func (c Cell) job(key string, work float64) (Job, bool, error) {
 	return Job{Key: key, Spec: text, Data: spec.Data, Work: work, Source: c.Source}, may, nil
 }
 
-// readCell reads the spec of a cell and the spec of its training.
 func readCell(text json.RawMessage) (anyCell, train.Spec, error) {
 	var c anyCell
 	var spec train.Spec

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,11 +101,7 @@ func (s store) save(key string, result any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: %w", err)
 	}
-	err = files.WriteSwept(s.path(key), func(w io.Writer) error {
-		_, err := w.Write(whole)
-		return err
-	})
-	return text, err
+	return text, files.WriteSwept(s.path(key), files.Text(whole))
 }
 
 // timePath is the file with the time that a cell has taken so far. It is not in the file of the
@@ -157,10 +152,7 @@ func (s store) setTook(key string, took time.Duration) error {
 	if s.dir == "" {
 		return nil
 	}
-	return files.WriteSwept(s.timePath(key), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%.3f\n", took.Seconds())
-		return err
-	})
+	return files.WriteSwept(s.timePath(key), files.Text(fmt.Sprintf("%.3f\n", took.Seconds())))
 }
 
 // keep returns where a running cell writes its checkpoints, and the checkpoint from which it
@@ -170,7 +162,7 @@ func (s store) keep(key string) train.Keep {
 		return train.Keep{}
 	}
 	k := train.Keep{Path: filepath.Join(s.dir, key+".checkpoint"), Aside: true}
-	if from, err := train.OpenCheckpoint(k.Path); err == nil {
+	if from, err := train.OpenCheckpoint(k.Path, nil); err == nil {
 		k.From = from
 	}
 	return k

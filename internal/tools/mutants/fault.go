@@ -11,13 +11,10 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"proactivedp/internal/files"
 )
 
 // fault is a fault in one line. It is stored by the text of the line and not by its number, so that
@@ -33,7 +30,8 @@ type fault struct {
 	Kind   string `json:"kind"`
 	Before string `json:"before"` // the line, without the white space around it
 	After  string `json:"after"`
-	// Red is a test that failed because of the fault, "package Test", or empty.
+	// Red is the test that must find the fault, "package Test". If it is empty, all tests of the
+	// package run.
 	Red string `json:"red,omitempty"`
 	// Equivalent says why no test can find the fault, or is empty.
 	Equivalent string `json:"equivalent,omitempty"`
@@ -57,15 +55,6 @@ func readList(file string) (list, error) {
 		return l, fmt.Errorf("%s: %w", file, err)
 	}
 	return l, nil
-}
-
-func (l list) write(file string) error {
-	return files.Write(file, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", " ")
-		return enc.Encode(l)
-	})
 }
 
 // errGone reports that the line of a fault is no longer in the source.

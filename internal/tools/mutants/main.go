@@ -5,16 +5,14 @@
 //
 //	go run ./internal/tools/mutants
 //
-// whole.json has faults of the whole module, which the tests of the same package must find. Its note
-// names the revision from which they were drawn.
+// whole.json has faults of the whole module. Its note names the revision from which they were drawn.
 //
-//	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json -near 0
+//	go run ./internal/tools/mutants -faults internal/tools/mutants/whole.json
 //
-// The source is not changed: the go command's -overlay replaces the file by the faulty one. First
-// the tests of the package with the fault run, then those of the packages that import it, the
-// nearest first, until one fails. A fault that no test finds has survived; then the exit status is
-// 1. A fault that no test can find, because nothing observable changes, stays in the list with the
-// reason, and is not replayed.
+// The source is not changed: the go command's -overlay replaces the file by the faulty one. The test
+// runs that the list names for the fault, or else all tests of its package. A fault that they do not
+// find has survived; then the exit status is 1. A fault that no test can find, because nothing
+// observable changes, stays in the list with the reason, and is not replayed.
 package main
 
 import (
@@ -32,10 +30,8 @@ func main() {
 	dir := flag.String("dir", ".", "folder of the module")
 	file := flag.String("faults", "internal/tools/mutants/faults.json", "list of faults")
 	flag.StringVar(&r.only, "only", "", "replay only faults whose package or name contains this")
-	flag.IntVar(&r.near, "near", -1, "run only tests at most that many imports away from the fault; -1 means any number")
 	flag.DurationVar(&r.limit, "limit", 2*time.Minute,
 		"time limit for the tests of one package; it finds faults that make tests hang")
-	flag.BoolVar(&r.record, "record", false, "write to the list which test found each fault")
 	flag.Parse()
 	if flag.NArg() > 0 || r.limit <= 0 {
 		fmt.Fprintln(os.Stderr, "mutants: takes no arguments but its flags; -limit must be above 0")

@@ -79,10 +79,7 @@ func wheels(dir, out, version string, targets []target, log io.Writer) error {
 		if len(wheel) > maxWheel {
 			return fmt.Errorf("%s has %d bytes, must be at most %d", name, len(wheel), maxWheel)
 		}
-		if err := files.Write(filepath.Join(out, name), func(w io.Writer) error {
-			_, err := w.Write(wheel)
-			return err
-		}); err != nil {
+		if err := files.Write(filepath.Join(out, name), files.Text(wheel)); err != nil {
 			return err
 		}
 		fmt.Fprintf(log, "%s: %d bytes\n", name, len(wheel))

@@ -1,17 +1,23 @@
 # Constants of the plan, as an editor sees them; what is written has those of the plan.
-NOISE_MULTIPLIER, MAX_GRAD_NORM, SAMPLE_RATE, EXPECTED_BATCH_SIZE, STEPS = 1.0, 1.0, 0.5, 1, 1
-# ---
-import secrets  # noqa: E402
+import secrets
 
+NOISE_MULTIPLIER, MAX_GRAD_NORM, EXPECTED_BATCH_SIZE = 1.0, 1.0, 1
+
+
+def batches(count):
+    """Yields the records of each round; see jaxpoisson.py and jaxallocation.py."""
+    yield range(count)
+
+
+# ---
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax_privacy  # noqa: E402
 import numpy as np  # noqa: E402
-from jax_privacy import batch_selection  # noqa: E402
 
 
 def private_gradients(loss_of, features, labels):
-    """Returns a function of the parameters for each of STEPS: the noised mean gradient of a batch.
+    """Yields a function of the parameters for each round: the noised mean gradient of a batch.
 
     loss_of(params, features, labels) is the mean loss of a batch. Your optimizer stays, here
     one of optax:
@@ -22,11 +28,6 @@ def private_gradients(loss_of, features, labels):
 
     Call each function once: a second gradient would share the noise of the first.
     """
-    samples = batch_selection.CyclicPoissonSampling(
-        sampling_prob=SAMPLE_RATE,
-        iterations=STEPS,
-        partition_type=batch_selection.PartitionType.INDEPENDENT,
-    )
     clipped_sum = jax_privacy.clipped_grad(
         loss_of, l2_clip_norm=MAX_GRAD_NORM, batch_argnums=(1, 2)
     )
@@ -34,7 +35,7 @@ def private_gradients(loss_of, features, labels):
     # From the operating system. Of a number JAX takes 32 bits, which can all be tried.
     words = jnp.asarray(np.frombuffer(secrets.token_bytes(8), dtype=np.uint32))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    for chosen in samples.batch_iterator(len(features), rng=secrets.randbits(63)):
+    for chosen in batches(len(features)):
         key, round_key = jax.random.split(key)
         called = []
 

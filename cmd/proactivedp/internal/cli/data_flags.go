@@ -35,7 +35,6 @@ func (f *DataFlags) AddWithin(cmd *cobra.Command) {
 	f.Memory.Add(cmd)
 }
 
-// addCache adds the flag --cache to cmd.
 func (f *DataFlags) addCache(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "cache", "",
 		"`folder` that keeps the features of --features scatter, 16 KB for an image of 28×28 pixels and 31 KB for one of 3×32×32; those of "+

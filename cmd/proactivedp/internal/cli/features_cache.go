@@ -108,7 +108,6 @@ func (f featurer) apply(d *data.Dataset, m data.FeatureMap) (*data.Dataset, erro
 // workOfFeatures is about how many operations the features of a pixel take.
 const workOfFeatures = 20_000
 
-// compute computes the features.
 func (f featurer) compute(d *data.Dataset, m data.FeatureMap) (*data.Dataset, error) {
 	work := float64(d.Len()) * float64(d.Images.Size()) * workOfFeatures
 	show, finish := report.LongBar(f.out, fmt.Sprintf("features of %s", d.Name), work)

@@ -23,7 +23,7 @@ const (
 // KindOf returns the kind of a file. It looks at the first bytes and, for a text, at the suffix of
 // the name, and then at the first line: published tables have names such as adult.data.
 func KindOf(path string) FileKind {
-	switch k := unpack.KindOf(path); {
+	switch k, start := unpack.Start(path); {
 	case k == unpack.IDX, numpy.IsRecords(path), isFolder(path):
 		return ImageFile
 	case k == unpack.Array, k == unpack.Archive:
@@ -32,10 +32,19 @@ func KindOf(path string) FileKind {
 		return CSVFile
 	case numpy.Is(path):
 		return NumPyFile
-	case table.IsText(unpack.Start(path)):
+	case table.IsText(start):
 		return CSVFile
 	}
 	return LIBSVMFile
+}
+
+// kindsOf returns the kinds of a file and of its test set, which may be "".
+func kindsOf(path, test string) []FileKind {
+	kinds := []FileKind{KindOf(path)}
+	if test != "" {
+		kinds = append(kinds, KindOf(test))
+	}
+	return kinds
 }
 
 // withArticle returns the kind with its article.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	filesystem "proactivedp/internal/files"
 	"proactivedp/internal/message"
 	"proactivedp/plan/libraries"
 )
@@ -132,10 +132,7 @@ func PrintJSON(cmd *cobra.Command, v any) error { return writeJSON(cmd.OutOrStdo
 
 // writeJSON writes v, indented.
 func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := filesystem.JSON(v)(w); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,25 +134,29 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.Lookup("header-line").DefValue = ""
 }
 
-// CheckFormOf returns an error if the flags of FormVars do not fit the file.
-func CheckFormOf(cmd *cobra.Command, form train.FileForm, path string) error {
+// CheckFormOf returns an error for each of the flags of FormVars that fits none of the files, of which the second
+// one, the test set, may be "".
+func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) error {
 	var errs []error
-	is := KindOf(path)
+	kinds := kindsOf(path, test)
 	for _, name := range formFlags {
-		kind, fits := CSVFile, is == CSVFile
+		if !cmd.Flags().Changed(name) {
+			continue
+		}
+		kind, fits := CSVFile, slices.Contains(kinds, CSVFile)
 		switch name {
 		case "zero-based":
-			kind, fits = LIBSVMFile, is == LIBSVMFile
+			kind, fits = LIBSVMFile, slices.Contains(kinds, LIBSVMFile)
 		case arraysFlag:
-			kind, fits = NumPyFile, is == NumPyFile || is == ImageFile
+			kind, fits = NumPyFile, slices.Contains(kinds, NumPyFile) || slices.Contains(kinds, ImageFile)
 		case imageFlag:
-			if fits = is != ImageFile; !fits && cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s is for a file of rows, and %s has images", name, path))
+			if at := slices.Index(kinds, ImageFile); at >= 0 {
+				errs = append(errs, fmt.Errorf("--%s is for a file of rows, and %s has images", name, []string{path, test}[at]))
 			}
 			continue
 		}
-		if cmd.Flags().Changed(name) && !fits {
-			errs = append(errs, fmt.Errorf("--%s is for a %s file, and %s is %s file", name, kind, path, is.withArticle()))
+		if !fits {
+			errs = append(errs, fmt.Errorf("--%s is for a %s file, and %s is %s file", name, kind, path, kinds[0].withArticle()))
 		}
 	}
 	if cmd.Flags().Changed(arraysFlag) {
@@ -192,13 +197,16 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	if !OwnFile(name) || len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	kind := KindOf(name)
+	kinds := kindsOf(name, o.test)
+	kind, csv := kinds[0], slices.Index(kinds, CSVFile)
 	switch {
-	case kind == CSVFile && o.LabelColumn == "" && o.target != "":
-		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the targets of %s", name))
-	case kind == CSVFile && o.LabelColumn == "":
-		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the labels of %s", name))
-	case kind != CSVFile && o.LabelColumn != "":
+	case csv >= 0 && o.LabelColumn == "":
+		what := "labels"
+		if o.target != "" {
+			what = "targets"
+		}
+		errs = append(errs, fmt.Errorf("--label-column is missing, must name the column of the %s of %s", what, []string{name, o.test}[csv]))
+	case csv < 0 && o.LabelColumn != "":
 		errs = append(errs, fmt.Errorf("--label-column = %q is for a CSV file, and %s is %s file",
 			o.LabelColumn, name, kind.withArticle()))
 	}
@@ -209,7 +217,7 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 	case regression:
 		errs = append(errs, fmt.Errorf("--%s is missing, must give LOW,HIGH, the bounds of the numbers to learn: they are public, "+
 			"and not found in the data", TargetFlag))
-	case kind != LIBSVMFile && o.LabelMap == "" && o.Run == nil:
+	case (kind != LIBSVMFile || kinds[len(kinds)-1] != kind) && o.LabelMap == "" && o.Run == nil:
 		text := fmt.Sprintf("--label-map is missing, must say which labels this %s file has, such as no,yes or 0..9: that is "+
 			"public, and not found in the data", kind)
 		if cmd.Flags().Lookup(TargetFlag) != nil {
@@ -217,17 +225,13 @@ func (o *OwnFlags) check(cmd *cobra.Command, name string) error {
 		}
 		errs = append(errs, errors.New(text))
 	}
-	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name))
+	errs = append(errs, o.outside.Check(), CheckFormOf(cmd, o.Form, name, o.test))
 	if o.outside != "" && o.normalise == "" && o.target == "" {
 		errs = append(errs, fmt.Errorf("--%s is for --normalise or --%s, which give the bounds", outsideFlag, TargetFlag))
 	}
-	if kind != CSVFile && o.columns != "" {
+	if csv < 0 && o.columns != "" {
 		errs = append(errs, fmt.Errorf("--columns = %q is for a CSV file, and %s is %s file", o.columns,
 			name, kind.withArticle()))
-	}
-	if test := KindOf(o.test); o.test != "" && test != kind {
-		errs = append(errs, fmt.Errorf("--test = %s is %s file, must be %s file like %s: predict MODEL --data %[1]s tests a model "+
-			"that --save wrote", o.test, test.withArticle(), kind.withArticle(), name))
 	}
 	if o.LabelMap != "" {
 		_, err := data.ParseLabels(o.LabelMap)
@@ -355,43 +359,20 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 	if grid, err := data.ParsePixelGrid(o.Form.Image); err == nil && features == 0 {
 		features = grid.Size()
 	}
-	var d *data.Dataset
 	var columns *table.Columns
-	switch kind {
-	case CSVFile:
+	if kind == CSVFile || o.test != "" && KindOf(o.test) == CSVFile {
 		if columns, err = o.readColumns(); err != nil {
 			return nil, err
 		}
-		var t table.Options
-		if t, err = TableOptions(o.Form); err != nil {
-			return nil, Usage(err)
-		}
-		t.Target = o.targets()
-		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.LabelColumn, labels, columns, features, o.test, limit
-		t.Person = o.person
-		t.Progress = l.Progress
-		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
-		d, err = table.ParseFile(path, t)
-		if errors.Is(err, table.ErrNoNumber) {
-			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
-				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
-				"empty field and NA stand for, and id,ignored,", err)
-		}
-	case NumPyFile, ImageFile:
-		n := numpy.Options{Features: features, Labels: labels, Target: o.targets(), Test: o.test, Pixels: pixels, Memory: limit,
-			Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0}
-		if o.Form.Arrays != "" {
-			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
-				return nil, Usage(err)
-			}
-		}
-		d, err = numpy.ParseFile(path, n)
-	default:
-		d, err = libsvm.ParseFile(path, libsvm.Options{Features: features, Labels: labels, Target: o.targets(), Test: o.test,
-			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: limit, Progress: l.Progress})
 	}
-	if err == nil && o.Form.Image != "" {
-		d, err = Pictures(d, o.Form, pixels, limit)
+	read := reading{labels, columns, features, o.test, pixels, l}
+	mixed := o.test != "" && KindOf(o.test) != kind
+	if mixed {
+		read.test = ""
+	}
+	d, err := o.file(path, read)
+	if err == nil && mixed {
+		d, err = o.withTest(d, read)
 	}
 	if errors.Is(err, data.ErrTarget) && o.outside == refuse {
 		err = fmt.Errorf("%w\n--%s clamp makes a number outside the bounds the nearer bound", err, outsideFlag)
@@ -449,6 +430,77 @@ func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Datas
 	}
 	if also != "" {
 		d.Note += "; " + also
+	}
+	return d, nil
+}
+
+// reading says how files are read.
+type reading struct {
+	labels   *data.Labels
+	columns  *table.Columns
+	features int
+	test     string // a second file of the same kind, or ""
+	pixels   data.PixelRange
+	from     fetch.Locator
+}
+
+// file reads a file without normalising it.
+func (o *OwnFlags) file(path string, r reading) (d *data.Dataset, err error) {
+	switch KindOf(path) {
+	case CSVFile:
+		var t table.Options
+		if t, err = TableOptions(o.Form); err != nil {
+			return nil, Usage(err)
+		}
+		t.Target = o.targets()
+		t.Label, t.Labels, t.Columns, t.Features, t.Test, t.Memory = o.LabelColumn, r.labels, r.columns, r.features, r.test, r.from.Memory
+		t.Person = o.person
+		t.Progress = r.from.Progress
+		t.Saturate = o.normalise != "" || o.private.BoundsEpsilon > 0
+		d, err = table.ParseFile(path, t)
+		if errors.Is(err, table.ErrNoNumber) {
+			err = fmt.Errorf("%w\n--columns FILE says what columns hold that are no numbers: CSV with the header "+
+				"column,kind,values and lines such as sex,one-of,F|M|* and weight,number,75|NA, where 75 is what an "+
+				"empty field and NA stand for, and id,ignored,", err)
+		}
+	case NumPyFile, ImageFile:
+		n := numpy.Options{Features: r.features, Labels: r.labels, Target: o.targets(), Test: r.test, Pixels: r.pixels, Memory: r.from.Memory,
+			Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0}
+		if o.Form.Arrays != "" {
+			if n.Arrays, err = numpy.ParseArrays(o.Form.Arrays); err != nil {
+				return nil, Usage(err)
+			}
+		}
+		d, err = numpy.ParseFile(path, n)
+	default:
+		d, err = libsvm.ParseFile(path, libsvm.Options{Features: r.features, Labels: r.labels, Target: o.targets(), Test: r.test,
+			ZeroBased: o.Form.ZeroBased, Saturate: o.normalise != "" || o.private.BoundsEpsilon > 0, Memory: r.from.Memory, Progress: r.from.Progress})
+	}
+	if err == nil && o.Form.Image != "" {
+		d, err = Pictures(d, o.Form, r.pixels, r.from.Memory)
+	}
+	return d, err
+}
+
+// withTest reads the test set from a file of another kind than that of d, and returns both.
+func (o *OwnFlags) withTest(d *data.Dataset, r reading) (*data.Dataset, error) {
+	if d.Images != nil && o.Form.Pixels != "" {
+		return nil, Usage(fmt.Errorf("--normalise %s%s is for pixels, and --test = %s must be of the same kind of file as %s",
+			boundsPrefix, o.Form.Pixels, o.test, d.Name))
+	}
+	if r.features = d.Features; d.Images != nil && o.Form.Image == "" {
+		r.features = 0 // the shapes are compared
+	}
+	test, err := o.file(o.test, r)
+	if err != nil {
+		return nil, err
+	}
+	const each = 8 // bytes of an entry
+	if err := memory.Given(r.from.Memory).Check(each * int64(len(d.Value)+test.Len()*d.Features)); err != nil {
+		return nil, fmt.Errorf("--test: %w", err)
+	}
+	if d, err = d.WithTest(test); err != nil {
+		return nil, fmt.Errorf("--test: %w", err)
 	}
 	return d, nil
 }

@@ -309,7 +309,6 @@ func FlagsText(spec, usual train.Spec, stated ...string) string {
 	return text.String()
 }
 
-// flagValue returns the value in the field of a flag.
 func flagValue(field any) any {
 	if v, ok := field.(pflag.Value); ok {
 		return v.String()

@@ -102,7 +102,6 @@ statement, because nobody knows how many it released.`,
 	return cmd
 }
 
-// clientNumber reads the number of a client.
 func clientNumber(text string) (int, error) {
 	n, err := decimal.Count(text)
 	if err != nil || n < 0 || n >= cluster.MaxClients {

@@ -102,7 +102,7 @@ func (s *ServeFlags) engine() (broker.Engine, error) {
 	return e, errors.Join(append(errs, err)...)
 }
 
-// Run serves the training and prints its report.
+// Run is the server of the training p until its end, and prints its report.
 func (s *ServeFlags) Run(cmd *cobra.Command, p *train.Prepared, asJSON bool) (err error) {
 	e, err := s.engine()
 	if err != nil {

@@ -77,7 +77,7 @@ func (k *keepFlags) keep(from *train.Checkpoint) train.Keep {
 
 // goOn resumes the run of a checkpoint and prints its report.
 func (f *trainFlags) goOn(cmd *cobra.Command) error {
-	from, err := train.OpenKeyedCheckpoint(f.keep.resume, f.keep.key)
+	from, err := train.OpenCheckpoint(f.keep.resume, f.keep.key)
 	if err != nil {
 		return err
 	}

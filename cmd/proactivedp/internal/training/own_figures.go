@@ -155,7 +155,6 @@ func (o *ownFigures) ofAnother(path string) bool {
 	return !strings.Contains(made.Command+" ", " --data "+message.Word(o.spec.Data)+" ")
 }
 
-// text writes the flags of the figures.
 func (o *ownFigures) text(where *cli.DataFlags) string {
 	text := " --data " + message.Word(o.spec.Data) + " --model " + o.spec.Model +
 		" --public" + cli.FlagsText(o.spec, train.DefaultSpec(), "data", "model", "noise-multiplier") + where.Own.Text()

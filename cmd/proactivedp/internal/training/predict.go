@@ -152,7 +152,7 @@ func (f *predictFlags) check(cmd *cobra.Command, model string) error {
 		errs = append(errs, fmt.Errorf("--threshold = %v, must be in (0, 1)", f.threshold))
 	}
 	kind := cli.KindOf(f.data)
-	errs = append(errs, f.outside.Check(), cli.CheckFormOf(cmd, f.form, f.data))
+	errs = append(errs, f.outside.Check(), cli.CheckFormOf(cmd, f.form, f.data, ""))
 	if f.column != "" && kind != cli.CSVFile {
 		errs = append(errs, fmt.Errorf("--label-column is for a CSV file, not for %s", f.data))
 	}
@@ -232,7 +232,6 @@ func (f *predictFlags) load(cmd *cobra.Command, where *cli.DataFlags, m *train.S
 	return d, labelled, nil
 }
 
-// loadFile reads a file of the given kind and form.
 func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.FileForm, kind cli.FileKind,
 	pixels data.PixelRange, l fetch.Locator, kept *table.Kept) (_ *data.Dataset, _ bool, err error) {
 	most := l.Memory

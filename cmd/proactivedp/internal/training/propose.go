@@ -114,8 +114,8 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	f.train.AddNamed(cmd, givenFlags...)
 	f.trainer.add(cmd)
 	fs, r := cmd.Flags(), &f.request
-	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, "target epsilon of a record over all clients that hold it, "+epsilonRange()+
-		" (default: the least that --target needs)")
+	fs.Float64Var(&r.Epsilon, "target-epsilon", 0, fmt.Sprintf("target epsilon of a record over all clients that hold it, "+
+		"in [%g, %g] (default: the least that --target needs)", propose.MinEpsilon, float64(propose.MaxEpsilon)))
 	fs.Float64Var(&r.TargetAccuracy, "target-accuracy", 0, "accuracy that is wanted, in (0, 1) (default: the best)")
 	fs.Float64Var(&f.target, "target", 0, "value of --metric that is wanted, in (0, 1), above the one of guessing (default: "+
 		"the best)")
@@ -309,10 +309,6 @@ func gridTestSeeds(d *data.Dataset) int {
 		return 20
 	}
 	return 100
-}
-
-func epsilonRange() string {
-	return fmt.Sprintf("in [%g, %g]", propose.MinEpsilon, float64(propose.MaxEpsilon))
 }
 
 // probeFor returns the data that proxies use, for a data set and the value of --probe, where "" is

@@ -44,7 +44,6 @@ type trainerFlags struct {
 	limit     time.Duration
 }
 
-// names are the names of the flags.
 func (*trainerFlags) names() []string { return []string{"n", "public-n", "time-limit"} }
 
 func (f *trainerFlags) add(cmd *cobra.Command) {

@@ -10,33 +10,10 @@ type Snapshot struct {
 	failed error
 }
 
-// virtualState is the part of a Virtual that changes during a run and cannot be computed from other
-// fields.
-type virtualState struct {
-	server    serverState
-	clients   []clientState
-	now       Time
-	seq       uint64
-	queue     queue
-	stations  []station
-	staleness Staleness
-}
-
 // Snapshot returns a copy of the whole state of the run, for Restore.
 func (v *Virtual) Snapshot() *Snapshot {
 	s := v.state()
 	return &Snapshot{s.clone(), v.failed}
-}
-
-// state returns the run's state itself, not a copy.
-func (v *Virtual) state() virtualState {
-	s := virtualState{server: v.server.state, now: v.now, seq: v.seq, queue: *v.agenda.all(), stations: v.stations,
-		staleness: v.staleness}
-	s.clients = make([]clientState, len(v.clients))
-	for i, c := range v.clients {
-		s.clients[i] = c.state
-	}
-	return s
 }
 
 // Restore sets the run to a state that Snapshot returned. The snapshot must be of a run with the
@@ -44,15 +21,6 @@ func (v *Virtual) state() virtualState {
 func (v *Virtual) Restore(s *Snapshot) {
 	v.setState(s.state.clone())
 	v.failed = s.failed
-}
-
-// setState is the inverse of state.
-func (v *Virtual) setState(s virtualState) {
-	v.server.state, v.now, v.seq, v.agenda = s.server, s.now, s.seq, agenda{queue: s.queue}
-	v.stations, v.staleness = s.stations, s.staleness
-	for i, c := range v.clients {
-		c.state = s.clients[i]
-	}
 }
 
 // clone returns a copy that shares nothing with s. A vector with several readers is also one vector
@@ -102,4 +70,21 @@ func (s *virtualState) holders() map[*Vector]int {
 		}
 	}
 	return holders
+}
+
+// clone returns a copy that shares only the broadcasts.
+func (s *clientState) clone() clientState {
+	out := *s
+	out.own, out.ledger = slices.Clone(s.own), s.ledger.Clone()
+	return out
+}
+
+func (s *serverState) clone() serverState {
+	out := *s
+	out.v, out.u = slices.Clone(s.v), slices.Clone(s.u)
+	out.at, out.clients = slices.Clone(s.at), slices.Clone(s.clients)
+	for i := range out.clients {
+		out.clients[i].ahead = slices.Clone(out.clients[i].ahead)
+	}
+	return out
 }
