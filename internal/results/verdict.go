@@ -277,6 +277,9 @@ func (t *table) find(c paper.Claim, other func(figure string) (*table, error)) (
 		}
 	}
 	f.explain()
+	if err := t.otherFeatures(&f, other); err != nil {
+		return f, err
+	}
 	if unlike != "" && f.Verdict != Undecided {
 		f.Verdict, f.Why = Undecided, unlike
 	}

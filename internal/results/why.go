@@ -3,8 +3,10 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"proactivedp/internal/paper"
 	"proactivedp/internal/report"
@@ -38,6 +40,55 @@ func (f *Finding) explain() {
 		f.Why = unknown + "the figures *-budget and *-scatter of the data set show what other settings and features reach"
 	}
 }
+
+// otherFeatures sets f.Why if an accuracy under noise is not reproduced, but a simpler model on other features
+// reaches it within the same budget, so that not the budget limits the accuracy. These trainings are in the
+// figure *-scatter of the data set. One is within the budget if neither its certified ε nor its δ is larger.
+func (t *table) otherFeatures(f *Finding, other func(figure string) (*table, error)) error {
+	if f.Verdict != NotReproduced || f.Quantity != paper.Accuracy && f.Quantity != paper.Above || f.Epsilon == "" {
+		return nil
+	}
+	data, _, _ := strings.Cut(f.Figure, "-")
+	scatter, err := other(data + "-scatter")
+	if err != nil || scatter == nil || t.unlike(scatter) != "" || len(t.rows) == 0 {
+		return err
+	}
+	epsilon, err := strconv.ParseFloat(strings.TrimPrefix(f.Epsilon, "ε ≤ "), 64)
+	if err != nil {
+		return fmt.Errorf("certified ε = %q, must be a number", f.Epsilon)
+	}
+	delta, err := strconv.ParseFloat(t.rows[0]["delta"], 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.figure, err)
+	}
+	accuracies := map[string][]float64{} // by the certified ε as the data have it
+	for _, row := range scatter.rows {
+		var x [3]float64
+		for i, column := range []string{"certified_epsilon_per_record", "delta", "test_accuracy"} {
+			if x[i], err = strconv.ParseFloat(row[column], 64); err != nil {
+				return fmt.Errorf("%s: %w", scatter.figure, err)
+			}
+		}
+		if row["series"] == testSet && x[0] <= epsilon && x[1] <= delta {
+			at := row["certified_epsilon_per_record"]
+			accuracies[at] = append(accuracies[at], x[2])
+		}
+	}
+	best := ""
+	for _, at := range slices.Sorted(maps.Keys(accuracies)) {
+		if best == "" || mean(accuracies[at]) > mean(accuracies[best]) {
+			best = at
+		}
+	}
+	if best != "" && mean(accuracies[best]) >= f.Value.Value() {
+		f.Why = fmt.Sprintf("the network limits it, not the budget: softmax regression on scattering features has %s at "+
+			"ε ≤ %s, δ ≤ %g (%s)", report.Fixed(mean(accuracies[best]), 4), best, delta, scatter.figure)
+	}
+	return nil
+}
+
+// testSet is the series of a figure whose accuracies are those on the test set.
+const testSet = "test set"
 
 // learned is the least fraction of the best accuracy that a w* must have, so that its accuracy under
 // noise is meaningful.
