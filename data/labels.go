@@ -208,6 +208,12 @@ func canonical(label string) string {
 // ErrLabel is wrapped by the error for a label that is not one of the labels that the user has listed.
 var ErrLabel = errors.New("must be one of the labels that --label-map gives")
 
+// Lists reports whether the map has the label itself, and not only * for all others.
+func (l *Labels) Lists(label string) bool {
+	_, listed := l.class[canonical(label)]
+	return listed
+}
+
 // Class returns the class of a label. The error wraps ErrLabel if l does not have the label. It shows
 // the label only if that is short and printable, and not binary content.
 func (l *Labels) Class(label string) (int32, error) {

@@ -29,11 +29,12 @@ func (p *parser) label(text []byte, at int) error {
 	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
-		if index, _, colon := bytes.Cut(text, []byte{':'}); err == nil && colon && len(bytes.Trim(index, "0123456789")) == 0 {
+		index, _, colon := bytes.Cut(text, []byte{':'})
+		if err == nil && colon && len(bytes.Trim(index, "0123456789")) == 0 && !p.given.Lists(string(text)) {
 			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
 		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {
-			return p.fault(at, "the line must begin with a label and a blank (a CSV file has a name that ends in .csv or .tsv)")
+			return p.fault(at, "the line must begin with a label and a blank (if this is a table, give it a name that ends in .csv or .tsv)")
 		}
 		if err != nil {
 			return p.fault(at, "%w", err)
@@ -47,7 +48,7 @@ func (p *parser) label(text []byte, at int) error {
 			return p.fault(at, "label missing: the line starts with an entry index:value")
 		}
 		if bytes.ContainsAny(text, ",;") {
-			return p.fault(at, "the line must begin with a label and a blank (a CSV file has a name that ends in .csv or .tsv)")
+			return p.fault(at, "the line must begin with a label and a blank (if this is a table, give it a name that ends in .csv or .tsv)")
 		}
 		if _, err := parseFloat(text); err != nil {
 			return p.fault(at, "the label %w", err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"proactivedp/internal/message"
+	"proactivedp/internal/unpack"
 )
 
 // names reads the header. in has the lines after it, for a hint.
@@ -142,9 +143,12 @@ func (p *parser) isNumber(text string) bool {
 	return plain || given
 }
 
-// maybeRecord reports whether the header may be a record, because a name is a number or occurs
-// twice.
+// maybeRecord reports whether the header may be a record: a name is a number or occurs twice, or the file is a
+// table by its content alone. Published files with names such as adult.data mostly have no header.
 func (p *parser) maybeRecord() bool {
+	if !p.NoHeader && p.HeaderLine == 0 && !Is(unpack.Name(p.file)) {
+		return true
+	}
 	seen := map[string]bool{}
 	for _, name := range p.header {
 		if seen[name] || !p.NoHeader && p.HeaderLine == 0 && p.isNumber(name) {

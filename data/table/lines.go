@@ -135,7 +135,8 @@ func separator(text []byte) (line string, comma rune) {
 	for _, c := range []byte(",;\t ") {
 		switch {
 		case bytes.IndexByte(bare, c) < 0:
-		case c == '\t' && bytes.Contains(bare, []byte("  ")): // numbers in columns, and a tab before the last one
+		case c == '\t' && bytes.Count(bare, []byte("  ")) > bytes.Count(bare, []byte{c}):
+			// Columns of blanks, and a tab before the last one.
 			return line, ' '
 		default:
 			return line, rune(c)

@@ -208,9 +208,12 @@ func (j *joinFlags) checkMap(run []string) error {
 	}
 	var errs []error
 	for class, label := range run {
+		if !own.Lists(label) {
+			return nil // the file has other labels than the run
+		}
 		of, err := own.Class(label)
 		if err != nil {
-			return nil // the file has other labels than the run
+			return err
 		}
 		if int(of) != class {
 			errs = append(errs, fmt.Errorf("--label-map gives label %s the class %d, in the run it is %d: leave the "+
