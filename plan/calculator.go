@@ -102,6 +102,9 @@ func (c calculator) find(ctx context.Context, r Request, k int) (a answer, err e
 		a.stop, err = c.rounds(ctx, a.sigma, a.s)
 		a.rounds = int(a.value)
 		a.what, a.unknown = fmt.Sprintf("even one round of s = %d", a.s), "rounds"
+		if c.p.Sampling == dp.Allocation { // an epoch that was begun costs as much as a whole one
+			a.what = fmt.Sprintf("even one epoch of t = %d batches", c.p.batchesOf(a.s))
+		}
 	case a.rounds != 0:
 		a.stop, err = c.size(ctx, a.sigma, a.rounds, c.largestMean())
 		a.s = int(a.value)
