@@ -75,6 +75,9 @@ func TestOtherLabels(t *testing.T) {
 				t.Errorf("%s: label %q is of class %d (%v), must be of %d", text, label, got, err, class)
 			}
 		}
+		if strings.HasPrefix(text, "normal") && (!l.Lists("normal.") && !l.Lists("normal") || l.Lists("smurf.")) {
+			t.Errorf("%s: Lists must be true of what is listed alone", text)
+		}
 		for _, label := range []string{"", " "} {
 			if _, err := l.Class(label); !errors.Is(err, ErrLabel) {
 				t.Errorf("%s: an empty label: %v", text, err)

@@ -263,6 +263,8 @@ func TestReasonsNameRemedies(t *testing.T) {
 				", or lower T to "}},
 		{Request{N: 100, SampleSize: 50, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"even one round of s = 50 costs ε = ", "raise σ to ", "or lower s to "}},
+		{Request{N: 1000, Batches: 7, Sigma: 1, Epsilon: 2, Delta: 1e-5, Sampling: dp.Allocation, Redraw: dp.EachEpoch},
+			[]string{"even one epoch of t = 7 batches costs ε = 2.5", ", above 2"}},
 		{Request{N: 100, Rounds: 1000000, Sigma: 2, Epsilon: 0.1, Method: RDP},
 			[]string{"even s = 1 in 1000000 rounds costs ε = ", "raise σ to ", "or lower T to "}},
 		{Request{Method: ClosedForm, N: 100, SampleSize: 50, Rounds: 10, Sigma: 2},

@@ -604,3 +604,21 @@ func TestTargets(t *testing.T) {
 		t.Errorf("without targets: %v", err)
 	}
 }
+
+// With * for all other labels, a line without a label is still refused, unless the map lists what looks like an entry.
+func TestOtherLabelsAreNotEntries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("12:00 1:0.5\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for labels, want := range map[string]string{"1,*": "label missing", "12:00,13:00": "", "12:00,*": ""} {
+		l, err := data.ParseLabels(labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := ParseFile(path, Options{Labels: l})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, must say %q", labels, d, err, want)
+		}
+	}
+}

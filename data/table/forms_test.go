@@ -383,6 +383,12 @@ func TestBlanksAndTabs(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Label: "1", Target: &data.TargetBounds{Low: 0, High: 50}, NoHeader: true, Columns: columns}
+	// A name with two blanks does not make blanks of the tabs.
+	names, err := ParseFile(written(t, "t.csv", "first  name\tage\tlabel\n1\t2\tno\n3\t4\tyes\n"), Options{Label: "label",
+		Labels: labels(t, "no,yes")})
+	if err != nil || !slices.Equal(names.Columns, []string{"first  name", "age"}) {
+		t.Errorf("%+v, %v", names, err)
+	}
 	d, err := ParseFile(written(t, "auto-mpg.data", mpg), o)
 	if err != nil || !slices.Equal(d.Value, []float32{8, 307, 0, 1, 4, 98, 1, 0, 4, 97, 0, 1}) {
 		t.Errorf("%+v, %v", d, err)
@@ -397,6 +403,18 @@ func TestBlanksAndTabs(t *testing.T) {
 		if _, err := ParseFile(written(t, "auto-mpg.data", text), Options{Label: "1", Target: o.Target, NoHeader: true}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, must say %q", text, err, want)
+		}
+	}
+}
+
+// The first line of a file that is a table by its content alone may be a record, so no error shows it. A file that
+// has the name of a table has a header, whose names help.
+func TestFirstLinesThatMayBeRecords(t *testing.T) {
+	const text = "Jane Doe,flu,sick\nJohn Roe,none,well\n"
+	for name, shown := range map[string]bool{"people.data": false, "people.csv": true} {
+		_, err := ParseFile(written(t, name, text), Options{Label: "status", Labels: labels(t, "sick,well")})
+		if err == nil || strings.Contains(err.Error(), "Jane") != shown || strings.Contains(err.Error(), "--no-header") == shown {
+			t.Errorf("%s: %v, must show the names: %v", name, err, shown)
 		}
 	}
 }

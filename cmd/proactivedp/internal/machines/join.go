@@ -206,14 +206,14 @@ func (j *joinFlags) checkMap(run []string) error {
 	if err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(run, own.Lists) {
+		return nil // the file has other labels than the run, of which * may stand for some
+	}
 	var errs []error
 	for class, label := range run {
-		if !own.Lists(label) {
-			return nil // the file has other labels than the run
-		}
 		of, err := own.Class(label)
 		if err != nil {
-			return err
+			return nil // the file has other labels than the run
 		}
 		if int(of) != class {
 			errs = append(errs, fmt.Errorf("--label-map gives label %s the class %d, in the run it is %d: leave the "+

@@ -18,6 +18,9 @@ func TestALabelMapAgainstTheRunIsRefused(t *testing.T) {
 		{[]string{"0", "1"}, "1,0.0", "label 0 the class 1"},
 		{[]string{"no", "yes"}, "no,yes", ""},
 		{[]string{"0", "1"}, "1=0,2=1", ""},
+		{[]string{"no", "yes"}, "healthy=0,*=1", ""},                 // the file has other labels
+		{[]string{"no", "yes"}, "yes=0,*=1", "label no the class 1"}, // * would stand for the run's "no"
+		{[]string{"no", "yes"}, "no=1,yes=0,*=1", "label yes the class 0"},
 		{[]string{"0", "1"}, "", ""},
 	} {
 		var j joinFlags
