@@ -66,8 +66,8 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 	}
 }
 
-// The other questions have an answer by allocation: ε of a run, the largest size, and the most rounds. One more
-// batch, or one more epoch, would be over the budget.
+// The other questions have an answer by allocation: ε of a run, the largest size, and the most rounds. One batch
+// fewer, or one more round, would be over the budget.
 func TestOtherQuestionsByAllocation(t *testing.T) {
 	ask := Request{N: 1000, Epochs: 2, Sigma: 1.5, Epsilon: 2, Delta: 1e-5, Sampling: dp.Allocation, Redraw: dp.EachEpoch}
 	cost := func(batches, rounds int) float64 {

@@ -163,7 +163,8 @@ func (r Request) ValidateSizes(sizes []int) error {
 		errs.fail("%d sample sizes, must be from 1 to %d", n, MaxSizes)
 	}
 	if r.SampleSize != 0 || r.Batches != 0 || r.Sigma != 0 || r.Epsilon == 0 {
-		errs.fail("several sample sizes are compared at one epsilon: it must be given, and sigma and batches must not")
+		errs.fail("epsilon = %v, sigma = %v, sample size = %d and batches = %d, must be an epsilon alone to compare several sample sizes",
+			r.Epsilon, r.Sigma, r.SampleSize, r.Batches)
 	}
 	for _, s := range sizes {
 		if r.SampleSize = s; s == 0 {

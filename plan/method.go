@@ -110,10 +110,7 @@ func (p *Plan) event(sigma float64, s, rounds int) dp.Event {
 
 // events returns the given rounds of each of copies clients. Draws of different clients are not added up.
 func (p *Plan) events(sigma float64, s, rounds, copies int) ([]dp.Event, error) {
-	if p.Sampling == dp.Allocation {
-		return dp.Times([]dp.Event{p.event(sigma, s, rounds)}, copies)
-	}
-	return []dp.Event{p.event(sigma, s, copies*rounds)}, nil
+	return dp.Times([]dp.Event{p.event(sigma, s, rounds)}, copies)
 }
 
 // batchesOf returns t of allocation for a sample size: the plan's own t for its own size, and ⌈N/s⌉ for others.

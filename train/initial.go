@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
 
 	"proactivedp/internal/bounded"
@@ -78,8 +79,11 @@ func (s Spec) checkDescribed(layers []models.Layer) error {
 		return err
 	}
 	text, err := bounded.File(about, maxDescription)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // weights of other programs have no description
+	}
+	if err != nil {
+		return fmt.Errorf("description of the initial model: %w", err)
 	}
 	var is struct {
 		Layers []models.Layer `json:"layers"`
@@ -87,7 +91,10 @@ func (s Spec) checkDescribed(layers []models.Layer) error {
 			Model string `json:"model"`
 		} `json:"config"`
 	}
-	if err := json.Unmarshal(text, &is); err != nil || is.Layers == nil || is.Config.Model == "" {
+	if err := json.Unmarshal(text, &is); err != nil {
+		return fmt.Errorf("description of the initial model: %s: %w", about, err)
+	}
+	if is.Layers == nil || is.Config.Model == "" {
 		return nil // some other file
 	}
 	if !reflect.DeepEqual(is.Layers, layers) || IsRegression(is.Config.Model) != IsRegression(s.Model) {

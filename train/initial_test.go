@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"proactivedp/internal/numpy"
+	"proactivedp/models"
 )
 
 // A training begins with the weights in a file, and the spec has its hash. Files that cannot have the weights,
@@ -64,5 +65,47 @@ func TestInitialWeightsAreChecked(t *testing.T) {
 		if _, err := s.Prepare(d, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, must have %q", err, want)
 		}
+	}
+}
+
+// The description next to exported weights must be of a model that uses them in the same way. One that cannot be
+// read is refused, and a JSON file of another kind is none.
+func TestInitialWeightsAreOfTheModel(t *testing.T) {
+	s := smallSpec()
+	s.Initial = filepath.Join(t.TempDir(), "w.npz")
+	about, err := CheckExport(s.Initial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.checkDescribed(nil); err != nil {
+		t.Errorf("without a description: %v", err)
+	}
+	p, err := s.Prepare(drawn(), nil)
+	if err == nil || p != nil {
+		t.Fatalf("there are no weights: %+v", p)
+	}
+	layers := []models.Layer{{Name: "w"}}
+	for text, want := range map[string]string{
+		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"}}`: "",
+		`{"layers":[{"layer":"w"}],"config":{"model":"linear"}}`: "has weights of the model linear",
+		`{"layers":[{"layer":"v"}],"config":{"model":"logreg"}}`: "has weights of the model logreg",
+		`{"kind":"other"}`: "",
+		`{"layers":`:       "description of the initial model",
+	} {
+		if err := os.WriteFile(about, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.checkDescribed(layers); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, must say %q", text, err, want)
+		}
+	}
+	if err := os.Remove(about); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(about, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.checkDescribed(layers); err == nil || !strings.Contains(err.Error(), about) {
+		t.Errorf("a description that cannot be read: %v", err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // most is the largest size of any part of a planner, in bytes.
 const most = 64 << 20
 
-// texts are packages that handle text or memory, or call the accountants but do not compute. They are
-// compiled without inlining, which makes the page about 7 % smaller.
+// texts are packages that handle text or memory, or that compute little. They are compiled without
+// inlining, which makes the page smaller.
 var texts = []string{
 	"bufio", "bytes", "context", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
 	"errors", "fmt", "internal/fmtsort", "internal/poll", "internal/runtime/maps", "internal/strconv", "io", "io/fs", "maps",

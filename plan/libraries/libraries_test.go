@@ -288,7 +288,7 @@ print(all[:7] == all[7:14])
 		if err != nil || r.Holders != 2 {
 			t.Fatalf("%d holders, %v", r.Holders, err)
 		}
-		for f, want := range map[Format]string{JAXPrivacy: "BATCHES = 7  #", LaTeX: "$t = 7$ batches"} {
+		for f, want := range map[Format]string{JAXPrivacy: "BATCHES = 7  #", JAXPrivacyShort: "BATCHES = 7  #", LaTeX: "$t = 7$ batches"} {
 			if c, err := Write(f, r); err != nil || !strings.Contains(c.Text, want) {
 				t.Errorf("%s: %v, no %q in\n%s", f, err, want, c.Text)
 			}

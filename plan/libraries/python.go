@@ -64,7 +64,7 @@ const means = sums + "your optimizer gets the noised mean, which is the sum over
 	"times EXPECTED_BATCH_SIZE takes the same steps."
 
 // triedShort says how the short code was tried.
-const triedShort = "syntax checked; it has the calls of the complete code and was not run"
+const triedShort = "syntax checked and not run"
 
 // torchBits is the precision of torch.rand, in bits. Opacus compares these numbers with the sample
 // rate.
