@@ -20,12 +20,23 @@ func (d *Dataset) WithTest(test *Dataset) (*Dataset, error) {
 			fail("%s has persons, so the test set must be a file of the same kind", part.Name)
 		}
 	}
-	if d.Shape() != test.Shape() || d.Columns != nil && test.Columns != nil && !slices.Equal(d.Columns, test.Columns) {
+	if d.Shape() != test.Shape() {
 		fail("the test set %s has %s, must have the %s of %s", test.Name, test.Shape(), d.Shape(), d.Name)
+	} else if d.Columns != nil && test.Columns != nil && !slices.Equal(d.Columns, test.Columns) {
+		i := 0
+		for i < d.Features-1 && d.Columns[i] == test.Columns[i] {
+			i++
+		}
+		fail("feature %d of the test set %s is %.80q, must be %.80q as in %s", i+1, test.Name, test.Columns[i], d.Columns[i], d.Name)
 	}
-	if (d.Targets == nil) != (test.Targets == nil) || d.Targets != nil && d.Targets.Bounds != test.Targets.Bounds ||
-		d.Classes != test.Classes || !slices.Equal(d.Names, test.Names) {
-		fail("the test set %s has other classes, or bounds of targets, than %s", test.Name, d.Name)
+	switch {
+	case (d.Targets == nil) != (test.Targets == nil):
+		fail("one of %s and its test set %s has labels, and the other has targets", d.Name, test.Name)
+	case d.Targets != nil && d.Targets.Bounds != test.Targets.Bounds:
+		fail("the test set %s has targets in %v, must be in %v as in %s", test.Name, test.Targets.Bounds, d.Targets.Bounds, d.Name)
+	case d.Classes != test.Classes || !slices.Equal(d.Names, test.Names):
+		fail("the test set %s has %d classes %.20q, must have the %d classes %.20q of %s", test.Name, test.Classes, test.Names,
+			d.Classes, d.Names, d.Name)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

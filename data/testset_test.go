@@ -58,19 +58,24 @@ func TestWithTest(t *testing.T) {
 	wide, named, parted, person := dense(), dense(), dense(), dense()
 	wide.Classes, named.Names, parted.Train, person.Person = 3, []string{"no", "yes"}, 1, make([]data.PersonKey, 2)
 	for want, test := range map[string]*data.Dataset{
-		"has 1×2×2 pixels, must have the 3 features of dense": pictures(2),
-		"has 2 features, must have the 3 features of dense":   dense().WithDense(2, make([]float32, 4)),
-		"dense has a test set":                                parted,
-		"dense has persons":                                   person,
-		"the test set sparse has other classes, or bounds":    far,
-		"the test set dense has other classes":                wide,
-		"the test set dense has other classes, ":              named,
+		"has 1×2×2 pixels, must have the 3 features of dense":    pictures(2),
+		"has 2 features, must have the 3 features of dense":      dense().WithDense(2, make([]float32, 4)),
+		"dense has a test set":                                   parted,
+		"dense has persons":                                      person,
+		"one of dense and its test set sparse has labels":        far,
+		"the test set dense has 3 classes [], must have the 2":   wide,
+		`has 2 classes ["no" "yes"], must have the 2 classes []`: named,
 	} {
 		if _, err := dense().WithTest(test); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, must say %q", err, want)
 		}
 	}
-	if _, err := with.WithTest(far); err == nil {
-		t.Error("targets with other bounds were joined")
+	if _, err := with.WithTest(far); err == nil || !strings.Contains(err.Error(), "has targets in 0,9, must be in 0,8 as in") {
+		t.Errorf("targets with other bounds: %v", err)
+	}
+	one, two := dense(), dense()
+	one.Columns, two.Columns = []string{"a", "b", "c"}, []string{"a", "c", "b"}
+	if _, err := one.WithTest(two); err == nil || !strings.Contains(err.Error(), `feature 2 of the test set dense is "c", must be "b" as in`) {
+		t.Errorf("columns in another order: %v", err)
 	}
 }

@@ -29,8 +29,7 @@ func (p *parser) label(text []byte, at int) error {
 	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
-		index, _, colon := bytes.Cut(text, []byte{':'})
-		if err == nil && colon && len(bytes.Trim(index, "0123456789")) == 0 && !p.given.Lists(string(text)) {
+		if err == nil && isEntry(text) && !p.given.Lists(string(text)) {
 			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
 		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {

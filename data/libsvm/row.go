@@ -146,17 +146,23 @@ func (p *parser) shown(index int) int {
 
 // badIndex returns the error for an entry whose index is invalid. It shows only what is an index.
 func (p *parser) badIndex(text []byte, at int) error {
-	index, _, colon := bytes.Cut(text, []byte{':'})
+	index, _, _ := bytes.Cut(text, []byte{':'})
 	must := fmt.Sprintf("must be a whole number from %d to %d", p.shown(1), p.shown(p.maxIndex))
 	if p.maxIndex < MaxIndex {
 		must += ", because there are " + strconv.Itoa(p.maxIndex) + " features (--features)"
 	}
 	switch {
-	case !colon || len(index) == 0 || len(bytes.Trim(index, "0123456789")) > 0:
+	case !isEntry(text):
 		return p.fault(at, "an entry must be index:value, and its index %s", must)
 	case len(bytes.Trim(index, "0")) == 0:
 		return p.fault(at, "index 0: %s; --zero-based reads a file that counts from 0, as scikit-learn and LightGBM may "+
 			"write it", must)
 	}
 	return p.fault(at, "index %.40s: %s", index, must)
+}
+
+// isEntry reports whether a text is index:value with an index of digits, whatever the value is.
+func isEntry(text []byte) bool {
+	index, _, colon := bytes.Cut(text, []byte{':'})
+	return colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0
 }

@@ -115,7 +115,7 @@ func IsText(start []byte) bool {
 		line, _, _ = bytes.Cut(line, []byte{'#'})
 		fields := bytes.Fields(line)
 		for _, field := range fields[:min(len(fields), 2)] {
-			if index, _, colon := bytes.Cut(field, []byte{':'}); colon && len(bytes.Trim(index, "0123456789")) == 0 &&
+			if index, _, colon := bytes.Cut(field, []byte{':'}); colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0 &&
 				!bytes.ContainsAny(field, ",;") {
 				return false
 			}

@@ -42,6 +42,7 @@ type Finding struct {
 	// Synthetic says that the data are a synthetic stand-in, about which the paper states nothing.
 	Synthetic bool
 	Epsilon   string // certified ε per record, the largest of the runs; "" if there is none
+	epsilon   string // the number in Epsilon
 	Verdict   Verdict
 	Why       string // why it is not reproduced or not decided, as far as known
 }
@@ -345,7 +346,7 @@ func (f *Finding) of(runs ...series) error {
 		first = false
 	}
 	if most != "" {
-		f.Epsilon = "ε ≤ " + most
+		f.Epsilon, f.epsilon = "ε ≤ "+most, most
 	}
 	return nil
 }

@@ -495,8 +495,14 @@ func (o *OwnFlags) withTest(d *data.Dataset, r reading) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	const each = 8 // bytes of an entry
-	if err := memory.Given(r.from.Memory).Check(each * int64(len(d.Value)+test.Len()*d.Features)); err != nil {
+	size := 8 * int64(len(d.Value)+test.Len()*d.Features) // 8 bytes for an entry
+	switch {
+	case d.Images != nil:
+		size = int64(len(d.Images.Pixels) + test.Len()*d.Features)
+	case !d.Dense() && !test.Dense():
+		size = 8 * int64(len(d.Value)+len(test.Value))
+	}
+	if err := memory.Given(r.from.Memory).Check(size); err != nil {
 		return nil, fmt.Errorf("--test: %w", err)
 	}
 	if d, err = d.WithTest(test); err != nil {
