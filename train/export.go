@@ -1,6 +1,7 @@
 package train
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"proactivedp/internal/files"
 	"proactivedp/internal/numpy"
+	"proactivedp/internal/onnx"
 	"proactivedp/models"
 )
 
@@ -20,24 +22,30 @@ type Description struct {
 	*Saved
 }
 
-// exports writes arrays in a format, by the ending of its files.
-var exports = map[string]func(io.Writer, []numpy.Array) error{
-	".npz": numpy.WriteArchive, ".safetensors": numpy.WriteSafetensors,
+// exports write a model in a format, by the ending of its files.
+var exports = map[string]func(io.Writer, exported) error{
+	".npz":         func(w io.Writer, e exported) error { return numpy.WriteArchive(w, e.arrays()) },
+	".safetensors": func(w io.Writer, e exported) error { return numpy.WriteSafetensors(w, e.arrays()) },
+	onnxEnding:     writeONNX,
 }
+
+const onnxEnding = ".onnx"
 
 // CheckExport returns the path of the description that Export writes next to path, or an error if Export cannot
 // write a file of this name.
 func CheckExport(path string) (about string, err error) {
 	ending := filepath.Ext(path)
 	if exports[ending] == nil {
-		return "", fmt.Errorf("file %q, must end with .npz or .safetensors", path)
+		return "", fmt.Errorf("file %q, must end with .npz, .safetensors or .onnx", path)
 	}
 	return strings.TrimSuffix(path, ending) + ".json", nil
 }
 
-// Export writes the weights to path, as float32 arrays in an .npz or a .safetensors file, and their
-// Description as JSON to a file of the same name that ends with .json. It writes both or neither. s must come
-// from OpenModel.
+// Export writes the model to path and its Description as JSON to a file of the same name that ends with .json.
+// It writes both or neither. An .npz and a .safetensors file have the weights, as float32 arrays. An .onnx
+// file has the whole computation for a model of rows: from float64 columns, before they are
+// normalised, to the probabilities of the labels, or to the value of a regression. It refuses models with
+// other layers than dense ones, and images. s must come from OpenModel.
 func (s *Saved) Export(path string) error {
 	if err := s.opened(); err != nil {
 		return err
@@ -46,13 +54,120 @@ func (s *Saved) Export(path string) error {
 	if err != nil {
 		return err
 	}
-	layers, arrays, err := arraysOf(s.model, s.params)
+	e, err := s.exported()
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	weights := files.Output{Path: path, Write: func(w io.Writer) error { return exports[filepath.Ext(path)](w, arrays) }}
-	return files.WriteSet([]files.Output{{Path: about, Write: files.JSON(Description{layers, s})}}, weights)
+	if filepath.Ext(path) == onnxEnding {
+		if err := e.hasONNX(); err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+	}
+	weights := files.Output{Path: path, Write: func(w io.Writer) error { return exports[filepath.Ext(path)](w, e) }}
+	return files.WriteSet([]files.Output{{Path: about, Write: files.JSON(Description{e.layers, s})}}, weights)
 }
+
+// exported is a model with the parts of its parameters by their names.
+type exported struct {
+	*Saved
+	layers []models.Layer
+	parts  map[string]numpy.Array
+}
+
+// exported returns the model's layers and the parts of its parameters.
+func (s *Saved) exported() (exported, error) {
+	layers, arrays, err := arraysOf(s.model, s.params)
+	e := exported{s, layers, map[string]numpy.Array{}}
+	for _, a := range arrays {
+		e.parts[a.Name] = a
+	}
+	return e, err
+}
+
+// arrays returns the parts in the order of the parameters.
+func (e exported) arrays() []numpy.Array {
+	var all []numpy.Array
+	for _, l := range e.layers {
+		for _, t := range l.Tensors() {
+			all = append(all, e.parts[t.Name])
+		}
+	}
+	return all
+}
+
+// activations are the operators of ONNX for the layers without weights that a model of rows may have.
+var activations = map[string]string{"tanh": "Tanh", "relu": "Relu"}
+
+// hasONNX returns an error if writeONNX cannot write the model.
+func (e exported) hasONNX() error {
+	if e.Inputs.Images != nil {
+		return fmt.Errorf("ONNX has no form for the images that %s takes: write .npz or .safetensors", ModelTitle(e.Spec.Model))
+	}
+	for _, l := range e.layers {
+		if l.Name != "dense" && activations[l.Name] == "" {
+			return fmt.Errorf("ONNX has no form for the layer %s here: write .npz or .safetensors", l.Name)
+		}
+	}
+	return nil
+}
+
+// writeONNX writes the computation from a batch of rows to probabilities or values. Like [Saved.Normalised],
+// it clamps and normalises columns in float64 and rounds them to float32 then.
+func writeONNX(w io.Writer, e exported) error {
+	g := onnx.Graph{Name: e.Spec.Model}
+	x := g.Input("x", onnx.Double, e.Inputs.Features)
+	if m := e.Inputs.Mapped; m != nil {
+		if m.Low != nil {
+			x = g.Node("Max", []string{x, g.Doubles("low", m.Low...)})
+			x = g.Node("Min", []string{x, g.Doubles("high", m.High...)})
+		}
+		x = g.Node("Sub", []string{x, g.Doubles("shift", m.Shift...)})
+		x = g.Node("Mul", []string{x, g.Doubles("scale", m.Scale...)})
+	}
+	x = g.Node("Cast", []string{x}, onnx.Int("to", onnx.Float))
+	if scale := e.Spec.InputScale; scale != 0 {
+		x = g.Node("Mul", []string{x, g.Floats("input_scale", []int{1}, []float32{float32(scale)})})
+	}
+	for _, l := range e.layers {
+		if of := activations[l.Name]; of != "" {
+			x = g.Node(of, []string{x})
+			continue
+		}
+		in := []string{x}
+		for _, t := range l.Tensors() {
+			in = append(in, g.Floats(t.Name, t.Shape, e.parts[t.Name].Values))
+		}
+		x = g.Node("Gemm", in, onnx.Int("transB", 1))
+	}
+	switch t := e.Inputs.Target; {
+	case t != nil:
+		const result = "values"
+		x = g.Node("Mul", []string{x, g.Floats("half", []int{1}, []float32{float32((t.High - t.Low) / 2)})})
+		x = g.Node("Add", []string{x, g.Floats("middle", []int{1}, []float32{float32((t.Low + t.High) / 2)})})
+		x = g.Node("Max", []string{x, g.Floats("least", []int{1}, []float32{float32(t.Low)})})
+		g.Named(result, "Min", []string{x, g.Floats("most", []int{1}, []float32{float32(t.High)})})
+		g.Output(result, onnx.Float, 1)
+	case len(e.Inputs.Labels) == 2 && e.layers[len(e.layers)-1].Bias.Size() == 1: // the logit of the second label only
+		other := g.Node("Sigmoid", []string{g.Node("Neg", []string{x})})
+		g.Named(probabilities, "Concat", []string{other, g.Node("Sigmoid", []string{x})}, onnx.Int("axis", 1))
+		g.Output(probabilities, onnx.Float, 2)
+	default:
+		g.Named(probabilities, "Softmax", []string{x}, onnx.Int("axis", 1))
+		g.Output(probabilities, onnx.Float, len(e.Inputs.Labels))
+	}
+	about := map[string]string{}
+	for name, value := range map[string]any{"labels": e.Inputs.Labels, "columns": e.Inputs.Columns, "privacy": e.Privacy} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		about[name] = string(text)
+	}
+	return g.Write(w, about)
+}
+
+// probabilities names the output of a classifier.
+const probabilities = "probabilities"
 
 // arraysOf returns the layers of a model, and the parts of its parameters as arrays.
 func arraysOf(m models.Model, params []float32) ([]models.Layer, []numpy.Array, error) {
@@ -63,11 +178,9 @@ func arraysOf(m models.Model, params []float32) ([]models.Layer, []numpy.Array, 
 	layers := layered.Layers()
 	var arrays []numpy.Array
 	for _, l := range layers {
-		for _, t := range []*models.Tensor{l.Weight, l.Bias} {
-			if t != nil {
-				arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: params[:t.Size()]})
-				params = params[t.Size():]
-			}
+		for _, t := range l.Tensors() {
+			arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: params[:t.Size()]})
+			params = params[t.Size():]
 		}
 	}
 	return layers, arrays, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"reflect"
 
 	"proactivedp/internal/bounded"
@@ -70,11 +71,21 @@ func (s Spec) readInitial(m models.Model) (params []float32, hash string, err er
 // maxDescription is the largest size of the description of an exported model, in bytes.
 const maxDescription = 64 << 20
 
+// checkInitial returns the path of the description of weights in the file at path, or an error if they cannot be
+// read from a file of this name.
+func checkInitial(path string) (about string, err error) {
+	about, err = CheckExport(path)
+	if err != nil || filepath.Ext(path) == onnxEnding {
+		return "", fmt.Errorf("file %q, must end with .npz or .safetensors", path)
+	}
+	return about, nil
+}
+
 // checkDescribed returns an error if the file of the initial model has a Description next to it, and this
 // describes a model that uses its weights differently. The names and shapes of the weights do not show that: they
 // are the same for logistic and linear regression.
 func (s Spec) checkDescribed(layers []models.Layer) error {
-	about, err := CheckExport(s.Initial)
+	about, err := checkInitial(s.Initial)
 	if err != nil {
 		return err
 	}

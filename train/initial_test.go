@@ -56,6 +56,7 @@ func TestInitialWeightsAreChecked(t *testing.T) {
 		"must be the default one with runner":              func(s *Spec) { s.Runner = DistributedRunner },
 		"initial SHA-256 = ab without a file of the ini":   func(s *Spec) { s.Initial, s.InitialSHA256 = "", "ab" },
 		"w.model\", must end with .npz or .safetensors":    func(s *Spec) { s.Initial = text },
+		".onnx\", must end with .npz or .safetensors":      func(s *Spec) { s.Initial = path + ".onnx" },
 		"large.npz has 2097152 bytes, must be at most":     func(s *Spec) { s.Initial = large },
 		"w.npz = " + p.Spec.InitialSHA256 + ", must be ab": func(s *Spec) { s.InitialSHA256 = "ab" },
 	} {

@@ -330,7 +330,7 @@ func (s Spec) Validate() error {
 			"file", s.Initial, s.Runner))
 	}
 	if s.Initial != "" {
-		if _, err := CheckExport(s.Initial); err != nil {
+		if _, err := checkInitial(s.Initial); err != nil {
 			errs = append(errs, fmt.Errorf("initial model: %w", err))
 		}
 	}

@@ -14,6 +14,12 @@ try:
 except ImportError:
     np = None
 
+try:
+    import onnx
+    import onnx.numpy_helper
+except ImportError:
+    onnx = None
+
 
 @unittest.skipIf(np is None, "needs NumPy")
 class TestExport(unittest.TestCase):
@@ -33,24 +39,46 @@ class TestExport(unittest.TestCase):
                                           random_state=1, epsilon=4).fit(X, np.minimum(y, classes - 1))
                     with open(path, "wb") as out:
                         out.write(c.model_)
-                    for ending in ".npz", ".safetensors":
+                    for ending in ".npz", ".safetensors", ".onnx":
                         _program.run("export", path, "--out", path + ending)
                     labels, p = names["probabilities"](path, X)
                     self.assertEqual(labels, [str(k) for k in range(classes)])
                     np.testing.assert_allclose(p, c.predict_proba(X), rtol=0, atol=2e-6)
                     self.assertTrue((p.argmax(axis=1) == c.predict(X)).all())
                     self.same(path)
+                    self.checked(path + ".onnx", X, p)
 
             with self.subTest(model="linear"):
                 r = PrivateRegressor(bounds=(-2, 2), target_bounds=(-1, 4), random_state=1, epsilon=4).fit(X, 3 * X[:, 0] + 1)
                 with open(path, "wb") as out:
                     out.write(r.model_)
-                for ending in ".npz", ".safetensors":
+                for ending in ".npz", ".safetensors", ".onnx":
                     _program.run("export", path, "--out", path + ending)
                 labels, values = names["probabilities"](path, X)
                 self.assertEqual(labels, [])
                 np.testing.assert_allclose(values, r.predict(X), rtol=0, atol=1e-5)
                 self.same(path)
+                self.checked(path + ".onnx", X, values)
+
+    def checked(self, path: str, X: "np.ndarray", want: "np.ndarray") -> None:
+        """ONNX's own checker accepts the file, and its graph gives what the program predicts."""
+        if onnx is None:
+            self.skipTest("needs onnx (Debian: python3-onnx)")
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        one = lambda z: 1 / (1 + np.exp(-z))
+        operators = {
+            "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract, "Mul": np.multiply, "Add": np.add, "Neg": np.negative,
+            "Cast": lambda x: x.astype(np.float32), "Tanh": np.tanh, "Relu": lambda x: np.maximum(x, 0), "Sigmoid": one,
+            "Concat": lambda *x: np.concatenate(x, axis=1), "Gemm": lambda x, w, b: x @ w.T + b,
+            "Softmax": lambda z: np.exp(z - z.max(1, keepdims=True)) / np.exp(z - z.max(1, keepdims=True)).sum(1, keepdims=True),
+        }
+        values = {w.name: onnx.numpy_helper.to_array(w) for w in model.graph.initializer}
+        values[model.graph.input[0].name] = X
+        for node in model.graph.node:
+            values[node.output[0]] = operators[node.op_type](*(values[name] for name in node.input))
+        got = values[model.graph.output[0].name]
+        np.testing.assert_allclose(got.reshape(want.shape), want, rtol=0, atol=1e-5)
 
     def same(self, path: str) -> None:
         """The file of safetensors has the arrays of the .npz file: its format has the length of a header, the header as

@@ -15,19 +15,20 @@ func newExport() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "export MODEL",
-		Short: "Write the weights of a model for other programs",
-		Long: `Write the weights of a model that train --save or auto --save wrote, as float32 arrays for
-NumPy (.npz) or in the format safetensors, by the ending of --out. The layers, how records
-are prepared, the labels and the privacy are written next to it, to a file that ends with
-.json instead.
+		Short: "Write a model for other programs",
+		Long: `Write a model that train --save or auto --save wrote. The ending of --out decides the format:
+.npz (NumPy) and .safetensors have the weights as float32 arrays; .onnx has the whole
+computation, from float64 columns to probabilities, for models of rows. The layers, how
+records are prepared, the labels and the privacy are written next to it, to a file that ends
+with .json instead.
 
 Exporting costs the training records no privacy (post-processing).`,
-		Example: "  proactivedp export my.model --out my.npz\n  proactivedp export my.model --out my.safetensors",
+		Example: "  proactivedp export my.model --out my.npz\n  proactivedp export my.model --out my.onnx",
 		Args:    cli.OneArg("the file of a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return cli.Usage(errors.New("--out is missing: it names the file of the weights, which ends with .npz or " +
-					".safetensors"))
+				return cli.Usage(errors.New("--out is missing: it names the file to be written, which ends with .npz, " +
+					".safetensors or .onnx"))
 			}
 			about, err := train.CheckExport(out)
 			if err != nil {
@@ -53,6 +54,6 @@ Exporting costs the training records no privacy (post-processing).`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "`file` for the weights, .npz or .safetensors")
+	cmd.Flags().StringVar(&out, "out", "", "`file` for the model, .npz, .safetensors or .onnx")
 	return cmd
 }
