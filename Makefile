@@ -67,7 +67,8 @@ web/made/planner.html: FORCE
 	@$(GO) run -buildvcs=auto ./cmd/proactivedp page --out $@
 FORCE:
 
-run: build ## Make figures into out/: logistic regression at the paper's size, MNIST at a twentieth.
+run: build ## Make figures into out/: Figure 1 by goroutines, logistic regression at the paper's size, MNIST at a twentieth.
+	$(BIN) figures phishing-logreg-sample-size phishing-logreg-epsilon --runner hogwild --out out/hogwild --seeds $(SEEDS) --allow-stand-in
 	$(BIN) figures --out out --seeds $(SEEDS) --allow-stand-in
 	$(BIN) figures mnist-lenet-utility mnist-lenet-sample-size mnist-lenet-epsilon --out out/mnist --seeds 1 --quick --allow-stand-in
 
