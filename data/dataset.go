@@ -213,9 +213,9 @@ func (d *Dataset) hashRow(put *hasher, i int) {
 	put.uint32(uint32(len(r.Index)))
 	for len(r.Index) > 0 {
 		n := min(len(r.Index), blockBytes/8)
-		block := put.block(8 * n)
+		block, value := put.block(8*n), r.Value[:n]
 		for j, c := range r.Index[:n] {
-			binary.LittleEndian.PutUint64(block[8*j:8*j+8], uint64(uint32(c))|uint64(math.Float32bits(r.Value[j]))<<32)
+			binary.LittleEndian.PutUint64(block[8*j:8*j+8], uint64(uint32(c))|uint64(math.Float32bits(value[j]))<<32)
 		}
 		r.Index, r.Value = r.Index[n:], r.Value[n:]
 	}

@@ -112,24 +112,36 @@ func (a *array) floats() bool { return a.kind.kind == floating }
 // becomes the nearest end of the range, because it will be clamped to its bounds. An error shows no number.
 func (a *array) numbers(f form, saturate bool, to []float32) error {
 	w := newWalk(a.header, f.strides)
+	inOrder, done := w.inOrder(), 0
 	values := make([]float32, max(1, blockSize/a.kind.size))
 	var faults []error
 	faulty := map[int]bool{}
 	err := a.blocks(func(raw []byte) error {
-		values := values[:len(raw)/a.kind.size]
-		a.kind.float32s(values, raw)
-		for i, v := range values {
-			at := w.next()
-			if saturate && v-v != 0 && a.kind.overflows(raw[i*a.kind.size:]) {
-				v = float32(math.Copysign(math.MaxFloat32, float64(v)))
+		part := values[:len(raw)/a.kind.size]
+		if inOrder {
+			part = to[done : done+len(part)]
+		}
+		a.kind.float32s(part, raw)
+		for i, v := range part {
+			at := done + i
+			if !inOrder {
+				at = w.next()
+				to[at] = v
 			}
-			to[at] = v
-			if column := at % f.features; v-v != 0 && len(faults) < mostFaults && !faulty[column] {
+			if v-v == 0 {
+				continue
+			}
+			if saturate && a.kind.overflows(raw[i*a.kind.size:]) {
+				to[at] = float32(math.Copysign(math.MaxFloat32, float64(v)))
+				continue
+			}
+			if column := at % f.features; len(faults) < mostFaults && !faulty[column] {
 				faulty[column] = true
 				faults = append(faults, a.fault("row %d: column %d: must be a finite number in the range of "+
 					"float32", at/f.features+1, column+1))
 			}
 		}
+		done += len(part)
 		return nil
 	})
 	return errors.Join(append(faults, err)...)

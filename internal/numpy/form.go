@@ -91,6 +91,18 @@ func newWalk(h header, strides []int) *walk {
 	return w
 }
 
+// inOrder reports whether the elements have the same order in memory as in the file.
+func (w *walk) inOrder() bool {
+	step := 1
+	for i, n := range w.dims {
+		if w.strides[i] != step && n > 1 {
+			return false
+		}
+		step *= n
+	}
+	return true
+}
+
 // next returns the position of the next element in memory.
 func (w *walk) next() int {
 	offset := w.offset
