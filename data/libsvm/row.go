@@ -63,7 +63,7 @@ func (p *parser) grow() error {
 		return err
 	}
 	room := have + have/4 + 256
-	if all := unpack.Expected(p.open, have-p.kept); all < float64(p.left)/entryBytes {
+	if all := unpack.Expected(p.open, unpack.Done(p.open), have-p.kept); all < float64(p.left)/entryBytes {
 		room = max(room, p.kept+int(all))
 	}
 	room = max(have+1, min(room, int((p.left-p.others())/entryBytes)-have))

@@ -55,26 +55,40 @@ func (p *parser) row() error {
 		return room
 	}
 	if len(p.faults) == 0 {
-		p.set.Label = append(p.set.Label, class)
-		if p.Target != nil {
-			p.set.Targets.Value = append(p.set.Targets.Value, target)
-		}
+		var person data.PersonKey
 		if p.person >= 0 {
-			p.set.Person = append(p.set.Person, data.PersonOf(string(p.fields[p.person])))
+			person = data.PersonOf(string(p.fields[p.person]))
 		}
+		var kept []string
 		if p.Kept != nil {
-			row := make([]string, len(p.keeps))
+			kept = make([]string, len(p.keeps))
 			for j, i := range p.keeps {
-				row[j] = string(p.fields[i])
-				p.text += int64(len(row[j])) + bytesOfField
+				kept[j] = string(p.fields[i])
 			}
-			p.Kept.Rows = append(p.Kept.Rows, row)
 		}
+		p.add(class, target, person, kept)
 	} else { // the rest of the file is read only for errors in other columns, within the same limits
 		p.value = p.value[:whole]
 		p.unkept++
 	}
 	return p.fits()
+}
+
+// add adds what a row has besides its numbers.
+func (p *parser) add(class int32, target float32, person data.PersonKey, kept []string) {
+	p.set.Label = append(p.set.Label, class)
+	if p.Target != nil {
+		p.set.Targets.Value = append(p.set.Targets.Value, target)
+	}
+	if p.person >= 0 {
+		p.set.Person = append(p.set.Person, person)
+	}
+	if p.Kept != nil {
+		p.Kept.Rows = append(p.Kept.Rows, kept)
+		for _, field := range kept {
+			p.text += int64(len(field)) + bytesOfField
+		}
+	}
 }
 
 // empties returns the number of empty fields.
@@ -116,7 +130,7 @@ func (p *parser) grow() error {
 	}
 	room := have + have/4 + 16*row
 	kept := p.set.Train * row // the numbers of an earlier file
-	if all := unpack.Expected(p.open, have-kept); all < float64(p.left)/4 {
+	if all := unpack.Expected(p.open, p.at, have-kept); all < float64(p.left)/4 {
 		room = max(room, kept+int(all))
 	}
 	if err := p.within(int64(4 * (cap(p.value) + have + row))); err != nil {

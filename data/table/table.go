@@ -182,6 +182,7 @@ type parser struct {
 	keeps  []int    // the columns of Kept
 	text   int64    // bytes of the fields that are kept
 	open   *os.File // the file that is read
+	at     int64    // how much of it was read
 	faults []error  // the first error of each column
 	faulty []bool   // the columns with an error
 	unkept int      // number of rows that were read only for errors
@@ -218,33 +219,30 @@ func (p *parser) parseFile() error {
 	if err := p.begin(in); err != nil {
 		return err
 	}
-	for seen := false; ; seen = true {
-		err := p.record(in)
-		if err == io.EOF {
-			p.line = 0
-			if !seen {
-				return p.fault("no header: the first line must name the columns")
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch {
-		case seen:
-			err = p.row()
-		case p.NoHeader:
-			record := slices.Clone(p.fields)
-			p.number()
-			if err = p.names(in); err == nil {
-				p.fields = record
-				err = p.row()
-			}
-		default:
-			err = p.names(in)
-		}
-		if err != nil {
+	switch err := p.record(in); {
+	case err == io.EOF:
+		p.line = 0
+		return p.fault("no header: the first line must name the columns")
+	case err != nil:
+		return err
+	}
+	record := slices.Clone(p.fields)
+	if p.NoHeader {
+		p.number()
+	}
+	p.at = unpack.Done(f)
+	if err := p.names(in); err != nil {
+		return err
+	}
+	if p.NoHeader {
+		p.fields = record
+		if err := p.row(); err != nil {
 			return err
 		}
 	}
+	if err := p.chunks(in); err != nil {
+		return err
+	}
+	p.line = 0
+	return nil
 }

@@ -24,7 +24,7 @@ func TestExpected(t *testing.T) {
 		if _, err := f.Seek(c.read, 0); err != nil {
 			t.Fatal(err)
 		}
-		if got := Expected(f, 1000); got != c.want {
+		if got := Expected(f, Done(f), 1000); got != c.want {
 			t.Errorf("after %d bytes: %v, want %v", c.read, got, c.want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestExpected(t *testing.T) {
 	}
 	defer w.Close()
 	defer r.Close()
-	if Expected(nil, 1) != 0 || Expected(r, 1) != 0 {
-		t.Error("a pipe has an expected number")
+	if Done(nil) != 0 || Done(r) != 0 || Expected(nil, enoughRead, 1) != 0 {
+		t.Error("it is known how much of a pipe was read")
 	}
 }
