@@ -101,17 +101,15 @@ func (p *parser) fits(entries int) error {
 // field returns the bounds of the next field of line, from i on. They are equal if no field is
 // left.
 func field(line []byte, i int) (start, end int) {
-	for i < len(line) && blank(line[i]) {
+	for i < len(line) && unpack.IsBlank(rune(line[i])) {
 		i++
 	}
 	start = i
-	for i < len(line) && !blank(line[i]) {
+	for i < len(line) && !unpack.IsBlank(rune(line[i])) {
 		i++
 	}
 	return start, i
 }
-
-func blank(c byte) bool { return c == ' ' || c == '\t' }
 
 // entry parses an entry index:value that begins at byte at of its line. The returned index counts
 // from 1.
@@ -152,17 +150,11 @@ func (p *parser) badIndex(text []byte, at int) error {
 		must += ", because there are " + strconv.Itoa(p.maxIndex) + " features (--features)"
 	}
 	switch {
-	case !isEntry(text):
+	case !unpack.IsEntry(text):
 		return p.fault(at, "an entry must be index:value, and its index %s", must)
 	case len(bytes.Trim(index, "0")) == 0:
 		return p.fault(at, "index 0: %s; --zero-based reads a file that counts from 0, as scikit-learn and LightGBM may "+
 			"write it", must)
 	}
 	return p.fault(at, "index %.40s: %s", index, must)
-}
-
-// isEntry reports whether a text is index:value with an index of digits, whatever the value is.
-func isEntry(text []byte) bool {
-	index, _, colon := bytes.Cut(text, []byte{':'})
-	return colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0
 }

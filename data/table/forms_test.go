@@ -398,6 +398,7 @@ func TestBlanksAndTabs(t *testing.T) {
 		"1  2  3\t\"a\n":          "double quote",
 		"1  2  a\"b\"\n":          "double quote",
 		"1  2  3\ta b\n1  2  3\n": "auto-mpg.data:2: 3 fields, must be 5 as in the first record",
+		"1  2  3\n1\u00a02  3\n":  "auto-mpg.data:2: 2 fields, must be 3", // as libsvm, which knows only these blanks
 		"1\t2\t3\n1\t\t2\t3\n":    "4 fields, must be 3 as in the first record (without empty fields it has as many: tr -s '\\t'",
 	} {
 		if _, err := ParseFile(written(t, "auto-mpg.data", text), Options{Label: "1", Target: o.Target, NoHeader: true}); err == nil ||

@@ -150,7 +150,7 @@ func (p *parser) split(text []byte, quotes int) error {
 	p.fields = p.fields[:0]
 	switch {
 	case quotes == 0 && p.comma == ' ':
-		for field := range bytes.FieldsSeq(text) {
+		for field := range bytes.FieldsFuncSeq(text, unpack.IsBlank) {
 			p.fields = append(p.fields, field)
 		}
 	case quotes == 0:
@@ -219,10 +219,10 @@ func (p *parser) splitQuoted(text []byte) bool {
 // splitBlanks splits a record with blanks or tabs between fields, of which some are whole fields in quotes without
 // a double quote in them. It returns false for others.
 func (p *parser) splitBlanks(text []byte) bool {
-	for text = bytes.TrimSpace(text); len(text) > 0; text = bytes.TrimLeft(text, " \t") {
-		end := bytes.IndexAny(text, " \t")
+	for text = bytes.TrimFunc(text, unpack.IsBlank); len(text) > 0; text = bytes.TrimLeftFunc(text, unpack.IsBlank) {
+		end := bytes.IndexFunc(text, unpack.IsBlank)
 		if bytes.HasPrefix(text, quote) {
-			if end = bytes.IndexByte(text[1:], quote[0]) + 2; end < 2 || end < len(text) && text[end] != ' ' && text[end] != '\t' {
+			if end = bytes.IndexByte(text[1:], quote[0]) + 2; end < 2 || end < len(text) && !unpack.IsBlank(rune(text[end])) {
 				return false
 			}
 			p.fields = append(p.fields, bytes.TrimSpace(text[1:end-1]))

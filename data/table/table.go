@@ -112,11 +112,10 @@ func Is(path string) bool {
 func IsText(start []byte) bool {
 	start = bytes.TrimPrefix(start, []byte(unpack.Mark))
 	for line := range bytes.Lines(start) {
-		line, _, _ = bytes.Cut(line, []byte{'#'})
-		fields := bytes.Fields(line)
+		line, _, _ = bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte{'#'})
+		fields := bytes.FieldsFunc(line, unpack.IsBlank)
 		for _, field := range fields[:min(len(fields), 2)] {
-			if index, _, colon := bytes.Cut(field, []byte{':'}); colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0 &&
-				!bytes.ContainsAny(field, ",;") {
+			if unpack.IsEntry(field) && !bytes.ContainsAny(field, ",;") {
 				return false
 			}
 		}

@@ -154,3 +154,14 @@ func TestContentIsBounded(t *testing.T) {
 		t.Errorf("a window of 2 GiB: %v", err)
 	}
 }
+
+func TestIsEntry(t *testing.T) {
+	for text, want := range map[string]bool{"1:2": true, "0:": true, "12:x": true, ":1": false, "1": false, "-1:2": false, "a:1": false} {
+		if got := IsEntry([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if !IsBlank(' ') || !IsBlank('\t') || IsBlank('\u00a0') || IsBlank('\n') {
+		t.Error("blanks must be the blank and the tab")
+	}
+}

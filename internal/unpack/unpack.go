@@ -50,6 +50,15 @@ func SkipMark(in *bufio.Reader) error {
 	return nil
 }
 
+// IsBlank reports whether c separates the fields of a line without commas: only a blank and a tab do.
+func IsBlank(c rune) bool { return c == ' ' || c == '\t' }
+
+// IsEntry reports whether a field is an entry index:value of LIBSVM, with an index of digits and any value.
+func IsEntry(field []byte) bool {
+	index, _, colon := bytes.Cut(field, []byte{':'})
+	return colon && len(index) > 0 && len(bytes.Trim(index, "0123456789")) == 0
+}
+
 func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, BufferSize)
 	magic, err := in.Peek(6)
