@@ -29,7 +29,7 @@ const anything = "*"
 // each element is LABEL=CLASS; classes are integers from 0, none left out, and several labels may
 // have the same class. In the second, each element is a label, and the first label is class 0;
 // FIRST..LAST then stands for all integers from FIRST to LAST, or for all letters as in A..Z. The label
-// * stands for all labels that are not listed and not empty. A label with a comma or an equals
+// * stands for all labels that are not listed and not missing: empty, ?, NA, NaN or null. A label with a comma or an equals
 // sign must be in double quotes, as must a label that is *, and a double quote in it is written twice. There
 // must be at least two classes, and at most MaxClasses.
 func ParseLabels(text string) (*Labels, error) {
@@ -224,13 +224,24 @@ func (l *Labels) Class(label string) (int32, error) {
 	switch {
 	case ok:
 		return class, nil
-	case l.others >= 0 && strings.TrimSpace(label) != "":
+	case l.others >= 0 && !isMissing(label):
 		return l.others, nil
+	case l.others >= 0:
+		return 0, fmt.Errorf("label %.40q is missing, %w: * does not stand for it, list it if it is a label", label, ErrLabel)
 	}
 	if !isShort(label) {
 		return 0, fmt.Errorf("the label %w: %v", ErrLabel, l)
 	}
 	return 0, fmt.Errorf("label %q, %w: %v", label, ErrLabel, l)
+}
+
+// isMissing reports whether a text stands for a missing label, as in files of pandas, R and UCI.
+func isMissing(label string) bool {
+	switch strings.ToLower(strings.TrimSpace(label)) {
+	case "", "?", "na", "nan", "null":
+		return true
+	}
+	return false
 }
 
 func isShort(text string) bool {

@@ -7,6 +7,24 @@ import (
 	"testing"
 )
 
+// The label * stands for all others, but a missing label is none of them unless it is listed.
+func TestOtherLabelsAreNotMissing(t *testing.T) {
+	l, err := ParseLabels("yes=1,NA=0,*=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]int32{"yes": 1, "no": 0, "nano": 0, "none": 0, "NA": 0} {
+		if class, err := l.Class(label); err != nil || class != want {
+			t.Errorf("%q: class %d, %v", label, class, err)
+		}
+	}
+	for _, label := range []string{"", " ", "?", "nan", "NaN", "na", "null"} {
+		if _, err := l.Class(label); !errors.Is(err, ErrLabel) || !strings.Contains(err.Error(), "is missing") {
+			t.Errorf("%q: %v, must be missing", label, err)
+		}
+	}
+}
+
 func TestParseLabels(t *testing.T) {
 	for text, want := range map[string]struct {
 		names []string

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"proactivedp/internal/unpack"
 )
 
 const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map; a number to learn needs --model linear"
@@ -29,7 +31,7 @@ func (p *parser) label(text []byte, at int) error {
 	}
 	if p.given != nil {
 		class, err := p.given.Class(string(text))
-		if err == nil && isEntry(text) && !p.given.Lists(string(text)) {
+		if err == nil && unpack.IsEntry(text) && !p.given.Lists(string(text)) {
 			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
 		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {

@@ -622,3 +622,21 @@ func TestOtherLabelsAreNotEntries(t *testing.T) {
 		}
 	}
 }
+
+// A missing label is refused even if * stands for all labels that are not listed.
+func TestMissingLabels(t *testing.T) {
+	labels, err := data.ParseLabels("1,*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []string{"nan", "?", "NA"} {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, []byte("1 1:2\n"+label+" 1:3\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ParseFile(path, Options{Labels: labels})
+		if err == nil || !errors.Is(err, data.ErrLabel) || !strings.Contains(err.Error(), ":2:1: label "+strconv.Quote(label)+" is missing") {
+			t.Errorf("%s: %v", label, err)
+		}
+	}
+}
