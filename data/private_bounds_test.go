@@ -2,6 +2,7 @@ package data
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"proactivedp/rng"
@@ -120,5 +121,15 @@ func TestPrivateBoundsOfNeighbours(t *testing.T) {
 		if x > y+4.3*math.Sqrt(x+math.Exp(epsilon)*y) {
 			t.Errorf("%v of %v draws, and %v of its neighbour", pair[0], draws, pair[1])
 		}
+	}
+}
+
+// Noisy bounds of few rows may make all records equal. Then the error for an empty test set says so.
+func TestSplitOfRecordsThatNoiseMadeEqual(t *testing.T) {
+	const note = "the noise hid the numbers of 1 column"
+	d := &Dataset{Name: "few", Features: 1, Classes: 2, Label: make([]int32, 9), Note: note, Index: []int32{0}, Value: make([]float32, 9)}
+	_, _, err := SplitByRecord(d, rng.New(1))
+	if err == nil || !strings.Contains(err.Error(), "equal records are on one side; "+note) {
+		t.Errorf("%v, must have %q", err, note)
 	}
 }

@@ -65,8 +65,13 @@ func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	}
 	train, test = d.All().byHash(root.Stream(rng.Split, 0, 0), TrainFraction, 1, false)
 	if train.Len() == 0 || test.Len() == 0 {
-		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d "+
-			"into the test set, must be at least 1: use another --seed, more rows, or --test for a file of test rows", train.Len(), d.Name, test.Len())
+		why := "equal records are on one side"
+		if d.Note != "" { // for example that noisy bounds made all records equal
+			why += "; " + d.Note
+		}
+		return train, test, fmt.Errorf("the split by record puts %d rows of %s into the training set and %d into the test set, "+
+			"must be at least 1 (%s): use another --seed, more rows, or --test for a file of test rows", train.Len(), d.Name,
+			test.Len(), why)
 	}
 	return train, test, nil
 }
