@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"proactivedp/data"
 	"proactivedp/internal/bounded"
 	"proactivedp/internal/numpy"
 	"proactivedp/models"
@@ -31,9 +32,10 @@ func (s Spec) InitialNote() string {
 		s.InitialSHA256)
 }
 
-// readInitial reads the file of the initial model and returns its weights for m, unless m is nil, and its hash. If the
+// readInitial reads the file of the initial model and returns its weights for m, unless m is nil, and its hash. labels
+// has the label of each class. If the
 // spec already has a hash, the file must have this one.
-func (s Spec) readInitial(m models.Model) (params []float32, hash string, err error) {
+func (s Spec) readInitial(m models.Model, labels []string) (params []float32, hash string, err error) {
 	f, err := bounded.Regular(s.Initial)
 	if err != nil {
 		return nil, "", fmt.Errorf("initial model: %w", err)
@@ -51,7 +53,7 @@ func (s Spec) readInitial(m models.Model) (params []float32, hash string, err er
 		params = make([]float32, m.NumParams())
 		layers, arrays, err := arraysOf(m, params)
 		if err == nil {
-			err = errors.Join(numpy.ReadArrays(f, info.Size(), arrays), s.checkDescribed(layers))
+			err = errors.Join(numpy.ReadArrays(f, info.Size(), arrays), s.checkDescribed(layers, labels))
 		}
 		if err != nil {
 			return nil, "", fmt.Errorf("initial model: %w", err)
@@ -83,8 +85,8 @@ func checkInitial(path string) (about string, err error) {
 
 // checkDescribed returns an error if the file of the initial model has a Description next to it, and this
 // describes a model that uses its weights differently. The names and shapes of the weights do not show that: they
-// are the same for logistic and linear regression.
-func (s Spec) checkDescribed(layers []models.Layer) error {
+// are the same for logistic and linear regression, and for classes in another order.
+func (s Spec) checkDescribed(layers []models.Layer, labels []string) error {
 	about, err := checkInitial(s.Initial)
 	if err != nil {
 		return err
@@ -101,6 +103,9 @@ func (s Spec) checkDescribed(layers []models.Layer) error {
 		Config struct {
 			Model string `json:"model"`
 		} `json:"config"`
+		Inputs struct {
+			Labels []string `json:"labels"`
+		} `json:"inputs"`
 	}
 	if err := json.Unmarshal(text, &is); err != nil {
 		return fmt.Errorf("description of the initial model: %s: %w", about, err)
@@ -110,6 +115,19 @@ func (s Spec) checkDescribed(layers []models.Layer) error {
 	}
 	if !reflect.DeepEqual(is.Layers, layers) || IsRegression(is.Config.Model) != IsRegression(s.Model) {
 		return fmt.Errorf("%s has weights of the model %s (%s), must be of %s", s.Initial, is.Config.Model, about, s.Model)
+	}
+	if len(is.Inputs.Labels) < 2 {
+		return nil
+	}
+	its, err := data.LabelsOf(is.Inputs.Labels)
+	if err != nil {
+		return fmt.Errorf("description of the initial model: %s: %w", about, err)
+	}
+	for class, label := range labels {
+		if of, err := its.Class(label); err == nil && int(of) != class {
+			return fmt.Errorf("%s has the label %q as class %d (%s), must have it as class %d, as in the data: give the labels "+
+				"in the order %v (--label-map)", s.Initial, label, of, about, class, its)
+		}
 	}
 	return nil
 }

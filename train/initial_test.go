@@ -78,7 +78,7 @@ func TestInitialWeightsAreOfTheModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.checkDescribed(nil); err != nil {
+	if err := s.checkDescribed(nil, nil); err != nil {
 		t.Errorf("without a description: %v", err)
 	}
 	p, err := s.Prepare(drawn(), nil)
@@ -87,16 +87,19 @@ func TestInitialWeightsAreOfTheModel(t *testing.T) {
 	}
 	layers := []models.Layer{{Name: "w"}}
 	for text, want := range map[string]string{
-		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"}}`: "",
-		`{"layers":[{"layer":"w"}],"config":{"model":"linear"}}`: "has weights of the model linear",
-		`{"layers":[{"layer":"v"}],"config":{"model":"logreg"}}`: "has weights of the model logreg",
+		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"}}`:                                    "",
+		`{"layers":[{"layer":"w"}],"config":{"model":"linear"}}`:                                    "has weights of the model linear",
+		`{"layers":[{"layer":"v"}],"config":{"model":"logreg"}}`:                                    "has weights of the model logreg",
+		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"},"inputs":{"labels":["no","yes"]}}`:   "",
+		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"},"inputs":{"labels":["ham","spam"]}}`: "", // other classes
+		`{"layers":[{"layer":"w"}],"config":{"model":"logreg"},"inputs":{"labels":["yes","no"]}}`:   `has the label "no" as class 1`,
 		`{"kind":"other"}`: "",
 		`{"layers":`:       "description of the initial model",
 	} {
 		if err := os.WriteFile(about, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.checkDescribed(layers); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := s.checkDescribed(layers, []string{"no", "yes"}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", text, err, want)
 		}
 	}
@@ -106,7 +109,7 @@ func TestInitialWeightsAreOfTheModel(t *testing.T) {
 	if err := os.Mkdir(about, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.checkDescribed(layers); err == nil || !strings.Contains(err.Error(), about) {
+	if err := s.checkDescribed(layers, []string{"no", "yes"}); err == nil || !strings.Contains(err.Error(), about) {
 		t.Errorf("a description that cannot be read: %v", err)
 	}
 }

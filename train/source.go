@@ -197,7 +197,7 @@ func (s *Source) configure(spec Spec, root *rng.Root) (*Prepared, error) {
 	}
 	config := spec.config(in)
 	if spec.Initial != "" {
-		if config.Initial, spec.InitialSHA256, err = spec.readInitial(model); err != nil {
+		if config.Initial, spec.InitialSHA256, err = spec.readInitial(model, classNames(deal.test.Data)); err != nil {
 			return nil, err
 		}
 	}

@@ -20,7 +20,7 @@ func (s Spec) Pinned() (Spec, error) {
 		return s, err
 	}
 	if s, err = s.readTraces(&p, readTrace); err == nil && s.Initial != "" {
-		_, s.InitialSHA256, err = s.readInitial(nil)
+		_, s.InitialSHA256, err = s.readInitial(nil, nil)
 	}
 	return s, err
 }
