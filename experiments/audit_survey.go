@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"proactivedp/internal/decimal"
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/internal/version"
 )
 
@@ -130,7 +130,7 @@ func (s *survey) cell(ctx context.Context, o audit.Options, audits int) (AuditPo
 		for _, c := range s.cells {
 			records = append(records, s.record(c))
 		}
-		return csv.NewWriter(w).WriteAll(records)
+		return results.WriteTable(w, records)
 	})
 }
 

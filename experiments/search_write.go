@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -70,7 +69,7 @@ func runAndWrite(ctx context.Context, s SearchSpec, source *train.Source, o Sear
 	err = files.WriteSet([]files.Output{
 		{Path: filepath.Join(o.Out, readmeFile), Write: files.Text(mark + s.readme(all, source.Data(), o))},
 		{Path: filepath.Join(o.Out, tableFile),
-			Write: func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records(all)) }},
+			Write: func(w io.Writer) error { return results.WriteTable(w, records(all)) }},
 	}, files.Output{
 		Path: filepath.Join(o.Out, results.ManifestFile), Write: func(w io.Writer) error { return results.WriteManifest(w, m) },
 	})

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +22,7 @@ import (
 	"proactivedp/internal/message"
 	"proactivedp/internal/numpy"
 	"proactivedp/internal/report"
+	"proactivedp/internal/results"
 	"proactivedp/models"
 	"proactivedp/train"
 )
@@ -278,6 +278,8 @@ func (f *predictFlags) loadFile(m *train.Saved, labels *data.Labels, form train.
 				o.Columns = without
 				if again, other := table.ParseFile(f.data, o); !errors.Is(other, table.ErrOtherColumns) {
 					d, err = again, other
+				}
+				if err == nil {
 					fmt.Fprintf(l.Progress, "proactivedp: the column %s of %s is not read: --label-column %s compares the "+
 						"predictions with it\n", message.Word(name), f.data, message.Word(name))
 				}
@@ -434,7 +436,6 @@ const (
 )
 
 func (p *prediction) writeCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
 	header := []string{rowColumn}
 	for _, c := range p.Kept {
 		header = append(header, c.Name)
@@ -466,7 +467,7 @@ func (p *prediction) writeCSV(w io.Writer) error {
 		}
 		rows = append(rows, row)
 	}
-	return out.WriteAll(rows)
+	return results.WriteTable(w, rows)
 }
 
 // WriteText writes a summary of the labels.
