@@ -226,7 +226,7 @@ func (r Request) validateCombination(errs *rangeErrors) {
 	case privacy == 0:
 		errs.fail("sigma and epsilon are both missing, one must be given")
 	case privacy == 2 && work == 2:
-		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, sample size and rounds are: "+
+		errs.fail("sigma = %v and epsilon = %v, only one may be given if two of epochs, batch size and steps are: "+
 			"the other follows", r.Sigma, r.Epsilon)
 	case privacy == 2 && m == Paper:
 		errs.fail("sigma = %v and epsilon = %v, only one may be given if method = %q: the paper ties them by (treq4)",
@@ -235,7 +235,7 @@ func (r Request) validateCombination(errs *rangeErrors) {
 		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds as well; only "+
 			"method = %q ties ε to σ", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
-		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of sigma and epsilon: give one "+
+		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of noise multiplier and epsilon: give one "+
 			"more of these, or epochs", r.SampleSize, r.Rounds)
 	}
 	if m == Paper && (r.SampleSize != 0 || r.Rounds != 0) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,8 +38,11 @@ var quantities = map[string]string{
 	"gradient computations per client": "grad-computations",
 }
 
+// quantity matches a quantity before its value, at the beginning of a line or after another value.
+var quantity = regexp.MustCompile(`( and | or | with | of |^)([A-Za-z_ ]+) = `)
+
 // InFlags rewrites the text of an error for the user of cmd: in lines that begin with a quantity
-// and its value, it replaces the quantity by the flag that set it.
+// and its value, it replaces the quantity, and further ones with their values, by the flags that set them.
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -46,14 +50,20 @@ func InFlags(cmd *cobra.Command, text string) string {
 		if before, rest, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(before, "client ") {
 			who, line = before+": ", rest
 		}
-		quantity, value, ok := strings.Cut(line, " = ")
-		name, known := quantities[quantity]
-		if !known {
-			name = strings.NewReplacer(" ", "-", "_", "-").Replace(quantity)
+		if at := quantity.FindStringIndex(line); at == nil || at[0] > 0 {
+			continue
 		}
-		if flag := cmd.Flags().Lookup(name); ok && flag != nil && flag.Changed {
-			lines[i] = who + "--" + flag.Name + " = " + value
-		}
+		lines[i] = who + quantity.ReplaceAllStringFunc(line, func(text string) string {
+			part := quantity.FindStringSubmatch(text)
+			name, known := quantities[part[2]]
+			if !known {
+				name = strings.NewReplacer(" ", "-", "_", "-").Replace(part[2])
+			}
+			if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+				return part[1] + "--" + flag.Name + " = "
+			}
+			return text
+		})
 	}
 	return strings.Join(lines, "\n")
 }

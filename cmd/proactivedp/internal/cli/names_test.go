@@ -28,6 +28,9 @@ func TestErrorsNameTheFlagsThatWereGiven(t *testing.T) {
 		"client 1: epsilon = 9":                 "client 1: --target-epsilon = 9",
 		"event 0: noise multiplier = 0":         "event 0: noise multiplier = 0",
 		"delta = 2":                             "delta = 2",
+		"sigma = 1 and epsilon = 9, only one":   "--noise-multiplier = 1 and --target-epsilon = 9, only one",
+		"delta = 2 with epsilon = 9":            "delta = 2 with --target-epsilon = 9",
+		"event 0: delta = 2 and epsilon = 9":    "event 0: delta = 2 and epsilon = 9",
 		"rate = 2\nsigma = 0":                   "rate = 2\n--noise-multiplier = 0",
 	} {
 		if got := InFlags(cmd, line); got != want {
