@@ -39,7 +39,7 @@ var quantities = map[string]string{
 }
 
 // quantity matches a quantity before its value, at the beginning of a line or after another value.
-var quantity = regexp.MustCompile(`( and | or | with | of |^)([A-Za-z_ ]+) = `)
+var quantity = regexp.MustCompile(`( and | or | with | of | for |^)([A-Za-z_ ]+) = `)
 
 // InFlags rewrites the text of an error for the user of cmd: in lines that begin with a quantity
 // and its value, it replaces the quantity, and further ones with their values, by the flags that set them.
