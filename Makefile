@@ -26,14 +26,15 @@ ARM64_MORE   = ./data/libsvm ./train
 ARM64_SLOW   = LogGamma|Kolmogorov|NormalTail|Uniform|Permutation|MinEpsilon|GammaSolves|Moment|Accountant|AboveExact|Growing
 ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTheInverse|ImpliesSimpleF|TestSplit|RareRadiiAre|Conform|Extremes|RidgeThat|LockEndsWithItsProcess
 # Tests of the commands in which the program itself does several things at a time: it listens to
-# signals, trains with workers or by hogwild, or runs grids. The other concurrent code that their
-# scripts run is in packages whose own tests run under the race detector.
-RACED        = TestScripts/^(audit|checkpoint|delay|figures|interrupt|network)|Signal
+# signals, and shows how far workers and hogwild are. The other concurrent code that their scripts run
+# is in packages whose own tests run under the race detector.
+RACED        = TestScripts/^(checkpoint|delay|interrupt)$$|Signal
 # Tests that take long under the race detector and have nothing that others lack: those that run in one
-# goroutine (explorations, damaged and unfit states, drawn pictures, what a training costs, committed
-# results), tests of an audit whose code TestWorkersChangeNothing also runs, and whole trainings by
-# runners that the tests of sim run, or by pools that the tests of delays and sample sizes run.
-SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|CommittedResults|FlippedBitsAreSeen|VerdictsOnBudgets|MakeWritesPictureDataAndManifest|AgainstGrid|ParseTraceIsBounded|WholeIsRound)$$
+# goroutine (explorations, damaged and unfit states, drawn pictures, what a training costs, σ for the
+# figures of own data), tests of an audit whose code TestWorkersChangeNothing also runs, and whole
+# trainings by runners that the tests of sim run, or by pools that the tests of delays and sample sizes
+# run. Of the tables of the papers, only TestMakeTablesIsReproducible has several workers.
+SEQUENTIAL   = ^Test(EveryInterleaving|Exploration|NamesOfClientsDecideNothing|DamagedCheckpointIsRefused|CheckpointLengthsAreNotTrusted|UnfitPartsAreErrors|VectorsOfARoughRun|ReplaySeesTheFinestFault|WholeMechanismIsCloseToItsClaim|ExactMechanismIsWhole|ChecksFindWhatBoundsMiss|LowerBoundHolds|Redraw|DamagedStatesAreRefused|CalibratedRunsKeepTheTarget|RunIsWithinThePlan|NoSeedCostsMoreThanTheCostliest|SettingCostsNoMoreThanItsFileSays|SettingKeepsItsAdjacency|CheckpointAtAnyEvent|HogwildIsAsAccurateAsVirtual|AllocationPaysForItsEpochs|PrivateBoundsCompose|ASavedModelHasItsFeatures|OneLargeViewAtATime|TheLeastNoiseThatIsCovered|AnAuditElsewhereIsTheSame|SurveyGoesOn|EndsAreNotInside|FiguresOfBudgets|ProbesAreAsynchronous|SizesAreAsAsked|FigureOfACourse|ACutOffReleaseWasNotMade|AFlippedBitIsNoReasonToReleaseAgain|AnySectorsOfAFlushMayBeMissing|MakeWritesPictureDataAndManifest|AgainstGrid|OwnSizesAreEachOnce|OwnFiguresAreAsAsked|OwnFiguresAreNotThePapers|OneClientHasNoDelays|PredictionsAreNear|CurveEndsWhereTrainingsEnd|ParseTraceIsBounded|WholeIsRound)$$
 # On a slow or busy machine, a package may take longer than Go's default of 10 minutes.
 # The target lint vets all packages. Without -vet=off, go test would vet them again for each kind of
 # build, with everything that they import.
@@ -97,8 +98,8 @@ explore: ## Check small runs in every order of their events, and count the state
 	$(TEST) -count 1 -v ./sim -run '^TestExploration$$' -explore
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
-	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/papertables ./internal/realclock ./internal/report ./internal/results ./internal/sweep
-	$(RACE) ./propose -run '^TestInfeasible$$'
+	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/realclock ./internal/report ./internal/sweep
+	$(RACE) ./internal/papertables ./propose -run '^Test(MakeTablesIsReproducible|Infeasible)$$'
 	$(RACE) ./cmd/proactivedp -run '$(RACED)'
 
 load: ## Stress the hogwild runner for LOADTIME under the race detector.
@@ -108,11 +109,9 @@ lint: ## Check the format, vet, staticcheck, the rules about the source, and vet
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
-	GOAMD64=v3 $(GO) vet ./internal/cpu
+	$(GO) vet -tags amd64.v3,noasm,invariants ./internal/cpu ./internal/f32 ./rng ./sim
 	GOARCH=arm64 $(GO) vet $(ASSEMBLY)
 	GOOS=windows $(GO) vet $(SYSTEMS)
-	$(GO) vet -tags noasm ./internal/f32 ./rng
-	$(GO) vet -tags invariants ./sim
 	$(TEST) ./internal/lint -skip '^TestDocs'
 	cd $(GENERATOR) && $(GO) vet ./...
 

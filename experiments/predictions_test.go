@@ -40,7 +40,7 @@ func TestScores(t *testing.T) {
 // A check trains every setting that it predicts, and the predictions of drawn data, on
 // which all is known, are near: 12 intervals of 90 % are left more than 5 times with a
 // probability below 0.001, were they independent.
-func TestCheck(t *testing.T) {
+func TestPredictionsAreNear(t *testing.T) {
 	base := train.DefaultSpec()
 	base.Data, base.Clients = "synth-drawn", 1
 	c := PredictionCase{"drawn", base, []float64{0.3, 1, 3}, []float64{1, 4}, []float64{6, 24}, 60, 0.3}

@@ -90,6 +90,9 @@ func TestStoppedTrainingGoesOn(t *testing.T) {
 		"ema":      func(s *Spec) { s.Average = "ema:0.999" },
 		"tail":     func(s *Spec) { s.Average, s.Momentum = "tail:0.9", 0.5 },
 	} {
+		if testing.Short() && name != "plain" && name != "tail" {
+			continue // nothing else runs at the same time in these
+		}
 		s := longSpec()
 		change(&s)
 		t.Run(name, func(t *testing.T) { testStoppedGoesOn(t, s) })

@@ -275,7 +275,7 @@ func covers(e dp.Event, f fault, p Plan) bool {
 func TestNoFaultLosesPrivacy(t *testing.T) {
 	folders, each := 10, 20
 	if testing.Short() {
-		folders = 2
+		folders, each = 2, 10
 	}
 	var names []string
 	for name, f := range faults {
