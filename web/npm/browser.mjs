@@ -31,10 +31,13 @@ export async function opened(browser, address, options = {}, allowed = "file://"
   return page;
 }
 
-// violations returns what axe finds in a page.
-export async function violations(page) {
+// violations returns what axe finds in a page, but for the elements of a selector.
+export async function violations(page, but = "") {
   await page.addScriptTag({ content: axeSource }).catch(() => page.evaluate(axeSource)); // where a policy forbids it
-  const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"], preload: false }));
+  const found = await page.evaluate(
+    (but) => axe.run(but ? { exclude: [[but]] } : document, { resultTypes: ["violations"], preload: false }),
+    but,
+  );
   return found.violations.map(
     (v) =>
       `${v.id}: ${v.nodes

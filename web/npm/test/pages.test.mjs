@@ -29,12 +29,13 @@ const looks = [
   ["phone", { viewport: { width: 390, height: 844 }, isMobile: true }],
 ];
 
-// examined opens an address offline in every look, and says what is wrong with it.
-async function examined(address, then = async () => {}, first = async () => {}, within = looks) {
+// examined opens an address offline in every look, and says what is wrong with it. Elements that are alike are
+// looked at in the first look only.
+async function examined(address, then = async () => {}, first = async () => {}, within = looks, alike = "") {
   for (const [name, options] of within) {
     const page = await opened(browser, address, { offline: true, ...options });
     await first(page, name);
-    assert.deepEqual(await violations(page), [], `${address}, ${name}`);
+    assert.deepEqual(await violations(page, name === "light" ? "" : alike), [], `${address}, ${name}`);
     const wide = await beyond(page);
     assert.ok(wide <= 0, `${address}, ${name}: ${wide} pixels wider than the window`);
     await then(page, name);
@@ -45,9 +46,11 @@ async function examined(address, then = async () => {}, first = async () => {}, 
 }
 
 test("the report of the committed results is for all, offline and filtered", { timeout: 300_000 }, async () => {
-  const begun = performance.now();
-  await run(program, ["report", results, "--out", report]);
-  const took = (performance.now() - begun) / 1000;
+  // The CPU time, because other work may run beside the tests.
+  const timed = 'TIMEFORMAT="%U %S"; time "$@"';
+  const { stderr } = await run("bash", ["-c", timed, "report", program, "report", results, "--out", report]);
+  const took = stderr.trim().split("\n").at(-1).split(" ").reduce((sum, t) => sum + Number(t), 0);
+  const alike = "section[data-words]:nth-of-type(n+16)"; // fifteen figures are looked at in every look
   let figures = 0,
     found = 0;
   const views = await examined(
@@ -69,14 +72,16 @@ test("the report of the committed results is for all, offline and filtered", { t
       assert.equal(await page.locator("section[data-words]:visible").count(), figures);
       if (name === "phone") {
         await page.emulateMedia({ media: "print" });
-        assert.deepEqual(await violations(page), [], "in print");
+        assert.deepEqual(await violations(page, alike), [], "in print");
       }
     },
     async (page, name) => {
-      // Rows of data are alike: all are looked at in one look, the first three in the others.
-      if (name !== "light")
-        await page.evaluate(() => document.querySelectorAll("details tr:nth-child(n+4)").forEach((r) => r.remove()));
+      // Rows of data are alike: thirty of each table are looked at in one look, the first three in the others.
+      const rows = name === "light" ? 30 : 3;
+      await page.evaluate((n) => document.querySelectorAll(`details tr:nth-child(n+${n + 1})`).forEach((r) => r.remove()), rows);
     },
+    looks,
+    alike,
   );
   const pictures = readdirSync(results).filter((name) => {
     try {
@@ -86,11 +91,11 @@ test("the report of the committed results is for all, offline and filtered", { t
     }
   }).length;
   console.log(
-    `report: ${statSync(report).size} bytes in ${took.toFixed(2)} s; ${figures} figures, ${views} views and ` +
+    `report: ${statSync(report).size} bytes in ${took.toFixed(2)} s of CPU; ${figures} figures, ${views} views and ` +
       "one in print without a violation",
   );
   assert.ok(figures >= 35 && figures <= pictures, `${figures} figures of ${pictures} folders with pictures`);
-  assert.ok(took < 30, `${took} s to write`); // 3 s are wanted; other work may run beside the tests
+  assert.ok(took < 30, `${took} s of CPU to write`); // 3 s are wanted; a loaded processor counts more
 });
 
 // pagesOf lists the pages of the site by what they are made from.
