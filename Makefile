@@ -28,7 +28,7 @@ ARM64_SLOWER = PoissonSampling|RHS|FixedSize|SmallerSamples|LimitMeets|DeltaIsTh
 # Tests of the commands in which the program itself does several things at a time: it listens to
 # signals, and shows how far workers and hogwild are. The other concurrent code that their scripts run
 # is in packages whose own tests run under the race detector.
-RACED        = TestScripts/^(checkpoint|delay|interrupt)$$|Signal
+RACED        = TestScripts/^(checkpoint|delay|interrupt)$$
 # Tests that take long under the race detector and have nothing that others lack: those that run in one
 # goroutine (explorations, damaged and unfit states, drawn pictures, what a training costs, σ for the
 # figures of own data), tests of an audit whose code TestWorkersChangeNothing also runs, and whole
