@@ -71,6 +71,47 @@ type shape struct {
 	excess  float64 // logarithm of the integrand's size over δ
 	cut     float64 // largest t
 	aliases []alias
+
+	decay, tolerance float64 // |M| falls as e^(-decay·t²/2), and the wanted relative error of δ
+}
+
+// tolerances returns what the contour wants of cells up to t = last. The integrand's size is that of the sketch.
+func (r *release) tolerances(s shape, last float64) tolerances {
+	const growth, times = 1.6, 12
+	want := tolerances{lambda: s.lambda, times: []float64{0}, weight: []float64{1}, bulk: cellShare * s.tolerance,
+		jump: cellShare * s.tolerance}
+	for _, a := range s.aliases {
+		if a.lambda > 0 {
+			want.others = append(want.others, a.lambda)
+		}
+	}
+	below := 0.0
+	for i := range times {
+		t := last * math.Pow(growth, float64(i+1-times))
+		size := math.Exp(r.planner().fall(s.lambda, below)-s.decay*below*below/2) * s.lambda * (s.lambda + 1) /
+			(math.Hypot(s.lambda, below) * math.Hypot(s.lambda+1, below))
+		want.times, want.weight = append(want.times, t), append(want.weight, size)
+		below = t
+	}
+	return want
+}
+
+// fall estimates log(|M(λ+it)|/M(λ)) of the bulk by the rules at hand, without the Gaussian parts.
+func (r *release) fall(lambda, t float64) (sum float64) {
+	if t == 0 {
+		return 0
+	}
+	for _, one := range r.rounds {
+		k := one.bulk.tilt(one, lambda)
+		u := one.bulk.last
+		for j, y := range u.y {
+			if w := math.Exp(u.logP[j] + lambda*y - k.k); w > 1e-18 {
+				sin := math.Sin(t * (y - k.mean) / 2)
+				sum -= one.count * w * 2 * sin * sin
+			}
+		}
+	}
+	return sum
 }
 
 // steps is the number of points.
@@ -81,6 +122,11 @@ const chunk = 32
 
 // contour evaluates M at the points of the shape.
 func (r *release) contour(s shape) *contour {
+	n := s.steps()
+	last := float64(n-1) * 2 * math.Pi / s.period
+	if r.loose != nil {
+		r.gather(r.tolerances(s, last))
+	}
 	c := &contour{
 		lambda: s.lambda, step: 2 * math.Pi / s.period, smooth: s.smooth, decay: r.gauss + s.smooth,
 		aliases: s.aliases, bulk: r.rest, out: r.out,
@@ -93,18 +139,21 @@ func (r *release) contour(s shape) *contour {
 			}
 		}
 	}
-	n := s.steps()
-	last := float64(n-1) * c.step
+	last = float64(n-1) * c.step
 	products := make([]product, n)
 	var jumps float64 // w at t = 0
-	for _, one := range r.rounds {
+	different := 0.0
+	for _, one := range slices.Concat(r.rounds, r.alone) {
 		if r.ctx.Err() != nil {
 			break
 		}
 		jumps += one.compose(products, c, last)
+		different++
 	}
-	r.composeMixed(products, c, last)
-	different := float64(len(r.rounds) + len(r.mixes))
+	for _, cell := range r.cells {
+		jumps += cell.compose(r.ctx, products, c, last)
+		different += float64(len(cell.nodes))
+	}
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2
 	whole := 1.0
 	if r.peeled {
@@ -121,6 +170,7 @@ func (r *release) contour(s shape) *contour {
 	for i, m := range products {
 		t := float64(i) * c.step
 		re, im, rounding := m.value(r.peeled)
+		wrong := m.wrong(r.peeled, math.Hypot(re, im)) + unit*rounding
 		damp := math.Exp(-c.decay*t*t/2) / whole
 		sin, cos := math.Sincos(c.decay * t * (2*c.lambda + 1) / 2)
 		re, im = (re*cos-im*sin)*damp, (re*sin+im*cos)*damp
@@ -136,7 +186,7 @@ func (r *release) contour(s shape) *contour {
 		least, sizeLeast := c.gapLeast(t)
 		c.points[i] = point{t, value * complex(a, -b) / complex(a*a+b*b, 0), value * most, value * least}
 
-		wrong := weight * (damp*(m.wrong(r.peeled)+unit*rounding) +
+		wrong = weight * (damp*wrong +
 			size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
 		size *= weight
 		small := 1 / math.Hypot(a, b)
@@ -170,6 +220,7 @@ type product struct {
 	lRe, lIm, wRe, wIm float64
 	mostL, mostW       float64 // l and w at the upper ends
 	bulkErr, jumpErr   float64 // Σ T·(error of B)/|B|, Σ T·(error of J)/|B+J| there
+	logErr, ratioErr   float64 // the errors of l and w from cells
 }
 
 // value returns the transform and its rounding error in units.
@@ -194,13 +245,16 @@ func (m product) value(peeled bool) (re, im, rounding float64) {
 	return re*a - im*b, re*b + im*a, rounding
 }
 
-// wrong bounds the error of value that results from the errors of the rounds' transforms.
-func (m product) wrong(peeled bool) float64 {
+// wrong bounds the error of value that results from the errors of the rounds' transforms and of cells. size is
+// that of value.
+func (m product) wrong(peeled bool, size float64) float64 {
 	bulk := math.Exp(m.mostL)
+	cells := size * math.Expm1(m.logErr)
 	if !peeled {
-		return bulk * m.bulkErr
+		return cells + bulk*m.bulkErr
 	}
-	return bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
+	cells += math.Exp(m.lRe+m.wRe+m.logErr) * math.Expm1(m.ratioErr)
+	return cells + bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
 }
 
 // compose multiplies the products at the contour's points up to t = last by r's rounds. It returns

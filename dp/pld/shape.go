@@ -10,6 +10,7 @@ const (
 	cutShare      = 0.01
 	restShare     = 0.05
 	roundingShare = 0.02
+	cellShare     = 0.02
 )
 
 // shapeFor chooses the contour for bounds of δ(ε) near s.epsilon, where δ is about e^logDelta. As
@@ -23,11 +24,14 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 		return best
 	}
 	var count float64
-	for _, one := range r.rounds {
+	for _, one := range r.planner().rounds {
 		count += one.count
 	}
 	// Up to this excess, the rounding of the rounds' transforms is a fraction of the width.
 	most := math.Log(roundingShare * min(0.5, width*s.lambda) / (300 * unit * count))
+	if r.loose != nil { // the error of cells is larger
+		most = best.excess + 1.5
+	}
 	for range 10 {
 		s.lambda *= 0.8
 		next := r.shapeAt(s, logDelta, width, fall)
@@ -54,8 +58,10 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 		p.smooth = 0 // the integrand decays by itself
 	}
 	decay := r.gauss + p.smooth
+	p.decay = decay
 	logScale := r.planner().tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
 	p.excess = logScale - logDelta
+	p.tolerance = min(0.5, width*s.lambda) * min(1, math.Exp(math.Log(s.lambda*(s.lambda+1)*s.spread*2.5)-p.excess))
 
 	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
 	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))

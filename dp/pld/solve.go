@@ -19,7 +19,7 @@ const (
 	firstLook = 0.3
 	coarsest  = 0.1
 	// sketchAccuracy is the best accuracy that is asked of a sketch.
-	sketchAccuracy = 3e-3
+	sketchAccuracy = 1e-2
 )
 
 // composeEpsilon bounds the ε of all directions at δ.
@@ -27,48 +27,41 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 	if q.far() <= delta {
 		return 0, 0
 	}
-	lower, upper = q.larger(func(d direction, accuracy float64) (float64, float64) {
-		return q.epsilonOf(d, delta, accuracy)
-	})
-	return max(lower, q.single(delta)), upper
-}
-
-// larger bounds the maximum of the directions' values.
-func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper float64)) (lower, upper float64) {
 	for i, d := range q.directions {
 		if i > 0 {
-			// Usually the first direction has the larger value, which a coarse look shows.
-			lo, up := bounds(d, coarse*q.accuracy)
+			// Usually the first direction has the larger value, which a tilt or a coarse look shows.
+			lo, up, _ := q.look(d, delta, coarse*q.accuracy, lower)
 			lower = max(lower, lo)
 			if up <= upper {
 				continue
 			}
 		}
-		lo, up := bounds(d, q.accuracy)
+		lo, up := q.epsilonOf(d, delta, q.accuracy)
 		lower, upper = max(lower, lo), max(upper, up)
 	}
-	return lower, upper
+	return max(lower, q.single(delta)), upper
 }
 
 // epsilonOf bounds the ε of one direction at δ.
 func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
-	lower, upper, _ = q.look(d, delta, accuracy)
+	lower, upper, _ = q.look(d, delta, accuracy, 0)
 	return lower, upper
 }
 
-// look is epsilonOf. It also returns the last estimate of search.fall.
-func (q query) look(d direction, delta, accuracy float64) (lower, upper, fall float64) {
+// look is epsilonOf. It also returns the last estimate of search.fall. An upper end of at most enough need not
+// be sharper.
+func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper, fall float64) {
 	r := newRelease(q.effort, d, q.specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	upper = r.chernoff(s.lambda, delta)
-	if !ok {
+	if !ok || upper <= enough {
 		return 0, upper, 0
 	}
 	whole := r.search(s, delta)
 	if r.few != nil {
 		about := q
 		about.specs = r.few
-		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy))
+		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy), 0)
 		whole.expect(eps, fall)
 	}
 	if d == add || !whole.heavy(accuracy) {
@@ -276,11 +269,7 @@ func largest(d direction, specs []spec) (loss float64) {
 		if s.given != nil {
 			return math.Inf(1)
 		}
-		q := s.q
-		for _, c := range s.corners {
-			q = max(q, c.q)
-		}
-		loss -= s.count * math.Log1p(-q)
+		loss -= s.count * math.Log1p(-s.q)
 	}
 	return loss * (1 + 1e-12)
 }
@@ -314,7 +303,9 @@ func (r *release) work(s shape) float64 {
 			nodes += one.jump.nodes(one, s)
 		}
 	}
-	nodes *= float64(len(r.rounds)+len(r.corners)) / float64(max(1, len(planner.rounds)))
+	if r.sketch != nil {
+		nodes *= usualNodes / float64(max(1, len(planner.rounds)))
+	}
 	return nodes * float64(s.steps())
 }
 
@@ -345,7 +336,7 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 
 // chernoff returns an upper bound of ε from one tilt.
 func (r *release) chernoff(lambda, delta float64) float64 {
-	if r.peeled || delta <= r.out {
+	if r.gather(tolerances{lambda: lambda}); r.peeled || delta <= r.out {
 		return math.Inf(1)
 	}
 	k := r.tilt(lambda).certain(lambda, 0) + logChernoff(lambda)
