@@ -6,19 +6,21 @@ import (
 	"slices"
 )
 
-// cell has many different rounds. The logarithm of their transform is interpolated between a few nodes
-// by Chebyshev polynomials in a = log q and b = log v, v = 1/σ². So the logarithm of the product of
-// all is a sum over the nodes, whose weights may be negative.
+// cell has many different rounds. The logarithms of their transforms B and of 1 + J/B are interpolated between a few
+// nodes by polynomials in a = log q and b = log v, v = 1/σ². So the logarithm of the product of all is a sum over
+// the nodes, whose weights may be negative.
 //
 // In terms of w = (2x-1)/(2σ²), the likelihood ratio g = 1 + q(e^w - 1) does not depend on σ, and
 // the density of w under Q, k_v(w) = N(w; -v/2, v), does not depend on q. All nodes and all rounds
-// have the same range of w, and the same edge between bulk and jumps.
+// have the same range of w, and the same edge between bulk and jumps. So both logarithms are analytic in a and b.
 //
-// The transform is analytic in a and b. A function that is at most F in the Bernstein ellipse with
-// parameter ϱ around an interval has Chebyshev coefficients of at most 2F·ϱ^(-k) (Trefethen,
-// Approximation Theory and Approximation Practice, Theorem 8.1). At the roots of T_m, each T_k with k ≥ m is
-// equal to a T_j, j < m, or to its negative, or is 0. So the polynomial through the m roots is off by at
-// most Σ 4F·ϱ^(-k) = 4F·ϱ^(1-m)/(ϱ-1). F is bounded by analytic.
+// The error has a proved bound. A function of modulus at most F in the Bernstein ellipse with parameter ϱ around an
+// interval has Chebyshev coefficients of at most 2F·ϱ^(-k) (Trefethen, Approximation Theory and Approximation
+// Practice, Theorem 8.1). At the roots of T_m, each T_k with k ≥ m is equal to a T_j, j < m, or to its negative, or
+// is 0. So the polynomial through the m roots is off by at most Σ 4F·ϱ^(-k) = 4F·ϱ^(1-m)/(ϱ-1), summed over k ≥ m.
+// In two variables, let f be the function, f_a its interpolation in a, and f_ab that of f_a in b. Then
+// f - f_ab = (f - f_a) + (f - f_b)_a. The second term is a combination of errors in b at the nodes of a; the
+// moduli of its weights have the sum axes[0].sum over all rounds (see errors). analytic bounds F.
 type cell struct {
 	d     direction
 	count float64 // T, the number of rounds
@@ -32,8 +34,9 @@ type cell struct {
 
 	from, edge, to float64 // of w
 
-	// For t from times[i] to the next time, the logarithm of Π|B| is at most decay[i] above that at t = 0.
-	decay []float64
+	// For t from times[i] to the next time, each round has a D ≥ 0 such that |B| is at most e^(-D) of its value at t = 0.
+	// drop[i] is the sum of the rounds' D, and deepest[i] the largest of them.
+	drop, deepest []float64
 
 	// At times[i] and below, the error of Σ log B over the rounds is at most bulkErr[i], and that of Σ
 	// log(1 + J/B) is at most jumpErr[i]. J and B are the transforms of jumps and bulk.
@@ -64,7 +67,7 @@ func (x axis) weights(v float64, w []float64) {
 		return
 	}
 	var sum float64
-	t := (v - x.mid()) / x.half()
+	t := max(-1, min(1, (v-x.mid())/x.half()))
 	for k := range w {
 		sin, cos := math.Sincos((2*float64(k) + 1) * math.Pi / (2 * float64(x.nodes)))
 		if t == cos {
@@ -230,11 +233,11 @@ func (c *cell) fill(rounds []placed, want tolerances) {
 	}
 	c.different = len(rounds)
 	c.bulkErr, c.jumpErr = c.errors(c.fields)
-	c.decay = c.decays(rounds, want)
+	c.drop, c.deepest = c.drops(rounds, want)
 }
 
-// decays returns c.decay. It divides the rounds into smaller parts, for which the bound is sharper.
-func (c *cell) decays(rounds []placed, want tolerances) []float64 {
+// drops returns c.drop and c.deepest. It divides the rounds into smaller parts, for which the bound is sharper.
+func (c *cell) drops(rounds []placed, want tolerances) (drop, deepest []float64) {
 	type key [2]float64
 	parts := map[key]*cell{}
 	var order []*cell
@@ -254,7 +257,7 @@ func (c *cell) decays(rounds []placed, want tolerances) []float64 {
 			part.axes[i].lo, part.axes[i].hi = min(part.axes[i].lo, x), max(part.axes[i].hi, x)
 		}
 	}
-	sum := make([]float64, len(want.times))
+	drop, deepest = make([]float64, len(want.times)), make([]float64, len(want.times))
 	for _, part := range order {
 		some := part.stretches(want.lambda)
 		for i, t := range want.times {
@@ -262,11 +265,17 @@ func (c *cell) decays(rounds []placed, want tolerances) []float64 {
 			if i+1 < len(want.times) {
 				last = want.times[i+1]
 			}
-			sum[i] += part.count * decayAt(some, t, last)
+			one := dropAt(some, t, last)
+			drop[i] += part.count * one
+			deepest[i] = max(deepest[i], one)
 		}
 	}
-	return sum
+	return drop, deepest
 }
+
+// endsRounding bounds in units how far the rounding of the range's ends and of the edge changes a transform,
+// relative to its value at t = 0.
+const endsRounding = 256
 
 // leastHalf is the least half-width of an axis that is not a point.
 const leastHalf = 1e-5
@@ -283,7 +292,7 @@ func (c *cell) restrict(tail, threshold float64) {
 		c.from = 0
 	}
 	if c.d != add && !math.IsInf(threshold, 1) {
-		r := emptyRound(c.d, specAt(c.d, c.axes[0].mid(), c.axes[1].mid()))
+		r := emptyRound(c.d, specAt(c.d, c.axes[0].hi, c.axes[1].hi)) // which has the largest losses
 		r.cut(c.d, r.placeOf(c.from), r.placeOf(c.to), func(b branch) float64 {
 			if at := r.edge(b, threshold); at < b.hi {
 				c.edge = min(c.to, r.exponent(at))
@@ -309,7 +318,8 @@ func (c *cell) outside(s spec) float64 {
 	return r.outside(c.d, r.placeOf(c.from), r.placeOf(c.to))
 }
 
-// errors returns the cell's errors at each time.
+// errors returns the cell's errors at each time: those of the interpolation in a and b, and those of the rounding of
+// nodes and weights, whose sums have at most as many terms as there are different rounds.
 func (c *cell) errors(f [2]fields) (bulk, jump []float64) {
 	for i := range f[0].times {
 		a, aJump := f[0].errors(c.axes[0].nodes, i)
@@ -345,16 +355,13 @@ func (c *cell) tilt(r *release, lambda float64) (bulk, w tilted) {
 		bulk.k += n.count * b.k
 		bulk.mean += n.count * b.mean
 		bulk.variance += n.count * b.variance
-		bulk.err += math.Abs(n.count) * b.err
+		bulk.err += math.Abs(n.count) * (b.err + unit*endsRounding)
 		if n.jump == nil {
 			continue
 		}
 		j := n.jump.tilt(n, lambda)
-		one, wrong := b.with(j)
-		w.k += n.count * one.k
-		w.mean += n.count * one.mean
-		w.variance += n.count * one.variance
-		w.err += math.Abs(n.count) * wrong * one.k
+		k := w.add(n.count, b, j)
+		w.err += math.Abs(n.count) * (j.err + b.err + unit*endsRounding) * k
 	}
 	bulk.err += wrong[0]
 	if c.edge < c.to {
@@ -367,11 +374,21 @@ func (c *cell) tilt(r *release, lambda float64) (bulk, w tilted) {
 // the cell's part of w at t = 0.
 //
 // Some weights are negative. So all errors of a node count as errors of its transform: those of probabilities,
-// and those of losses, which change a transform by |z| times as much. If the interpolation has no useful bound at
-// a point, the product and its estimate are both at most as large as decay says.
+// and those of losses, which change a transform by |z| times as much.
+//
+// At a point where the errors of the logarithms are not small, the cell has only bounds L and W (see product). There
+// are two pairs, and that with the smaller L + W is used. The estimate is then e^l with l ≤ L, without jumps.
+//
+//   - β is at most e^L if L is the estimate of l and its error. If w has an error too, η = β·(e^w - 1), so W is the
+//     largest |w|.
+//   - Let B, J be the transforms of a round at t = 0, and θ in [0, 1]. At t, |B| is at most e^(-D) ≤ e^(-θD) of that at
+//     0, and |J| at most that at 0. So |β| is at most e^L with L = ΣT·log B - θ·ΣTD, and |η| at most
+//     Π(B·e^(-θD) + J)^T - ΠB^T·e^(-θDT) = e^L·(Π(1 + e^(θD)·J/B)^T - 1). Because log(1+cx) ≤ c·log(1+x) for c ≥ 1,
+//     W = e^(θ·deepest)·ΣT·log(1+J/B) is large enough. Both sums at t = 0 are estimates with their errors. This is true
+//     for every θ; the one that is chosen makes L + W least.
 func (c *cell) compose(ctx context.Context, products []product, k *contour, last float64) (w float64) {
 	type sum struct{ re, im, wrong float64 }
-	rounding := float64(64 + len(c.nodes)) // of logarithms and of the sums, in units
+	rounding := float64(endsRounding + 2*len(c.nodes)) // of logarithms, of the sums and of the range, in units
 	l, jumps := make([]sum, len(products)), make([]sum, len(products))
 	for _, n := range c.nodes {
 		if ctx.Err() != nil {
@@ -397,7 +414,7 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 				l[i].wrong = math.Inf(1)
 				continue
 			}
-			l[i].wrong += weight * wrong / (size - wrong)
+			l[i].wrong += weight * (wrong/(size-wrong) + unit*rounding*math.Abs(bulk.logMass))
 			if n.jump == nil {
 				continue
 			}
@@ -437,21 +454,25 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 			p.ratioErr += jumps[i].wrong
 			continue
 		}
-		most := l[0].wrong
 		if j < 0 {
-			most += c.decay[len(c.times)-1]
+			j = len(c.times) - 1
 		} else if c.times[j] > float64(i)*k.step {
-			most += c.decay[j-1]
-		} else {
-			most += c.decay[j]
+			j--
 		}
-		if l[i].wrong < math.Inf(1) {
-			most = min(most, l[i].re+l[i].wrong)
+		theta, jump := 1.0, jumps[0].re+jumps[0].wrong
+		if jump > 0 && c.deepest[j] > 0 {
+			theta = max(0, min(1, math.Log(c.drop[j]/(jump*c.deepest[j]))/c.deepest[j]))
+		}
+		most, mostW := l[0].wrong-theta*c.drop[j], math.Exp(theta*c.deepest[j])*jump
+		if at := l[i].re + l[i].wrong; jumps[i].wrong < math.Inf(1) {
+			if w := math.Hypot(jumps[i].re, jumps[i].im) + jumps[i].wrong; at+w < most+mostW {
+				most, mostW = at, w
+			}
 		}
 		p.lRe += min(most, l[i].re)
 		p.mostL += most
+		p.mostW += mostW
 		p.bulkErr += 2
-		p.mostW += jumps[0].re + jumps[0].wrong
 	}
 	return w
 }

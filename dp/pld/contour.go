@@ -72,6 +72,7 @@ type shape struct {
 	cut     float64 // largest t
 	aliases []alias
 
+	copies           float64 // logarithm of what the copies on one side may add to δ
 	decay, tolerance float64 // |M| falls as e^(-decay·t²/2), and the wanted relative error of δ
 }
 
@@ -88,7 +89,7 @@ func (r *release) tolerances(s shape, last float64) tolerances {
 	below := 0.0
 	for i := range times {
 		t := last * math.Pow(growth, float64(i+1-times))
-		size := math.Exp(r.planner().fall(s.lambda, below)-s.decay*below*below/2) * s.lambda * (s.lambda + 1) /
+		size := math.Exp(-r.planner().drop(s.lambda, below)-s.decay*below*below/2) * s.lambda * (s.lambda + 1) /
 			(math.Hypot(s.lambda, below) * math.Hypot(s.lambda+1, below))
 		want.times, want.weight = append(want.times, t), append(want.weight, size)
 		below = t
@@ -96,8 +97,8 @@ func (r *release) tolerances(s shape, last float64) tolerances {
 	return want
 }
 
-// fall estimates log(|M(λ+it)|/M(λ)) of the bulk by the rules at hand, without the Gaussian parts.
-func (r *release) fall(lambda, t float64) (sum float64) {
+// drop estimates log(M(λ)/|M(λ+it)|) of the bulk by the rules at hand, without the Gaussian parts.
+func (r *release) drop(lambda, t float64) (sum float64) {
 	if t == 0 {
 		return 0
 	}
@@ -107,7 +108,7 @@ func (r *release) fall(lambda, t float64) (sum float64) {
 		for j, y := range u.y {
 			if w := math.Exp(u.logP[j] + lambda*y - k.k); w > 1e-18 {
 				sin := math.Sin(t * (y - k.mean) / 2)
-				sum -= one.count * w * 2 * sin * sin
+				sum += one.count * w * 2 * sin * sin
 			}
 		}
 	}
@@ -213,9 +214,18 @@ func (r *release) contour(s shape) *contour {
 // transform at t = 0, and the phase of the center is taken out. The bulk is e^l, and the part that
 // is peeled from it is e^l·(e^w - 1).
 //
-// It is a polynomial with positive coefficients, Π(B+J)^T - ΠB^T, in the rounds' transforms B of
-// the bulk and J of the jumps. So the effect of errors of B and J is largest if they all make |B|
-// and |J| larger. The derivative at the upper end bounds it.
+// Its factors are rounds to the power T, and cells. With β the bulk's transform of a factor and η what its jumps add,
+// it is Π(β+η) - Πβ, a polynomial in the β and η with positive coefficients; for a round also one in B and J. mostL
+// and mostW are sums of an L and a W of each factor with |β| ≤ e^L and |η| ≤ e^L·(e^W - 1), both for the exact values
+// and for the estimates. So the exact product and the estimate are at most e^mostL·(e^mostW - 1) in size, and so are
+// all products in which some factors are exact and the others estimates. If one factor after the other is replaced by
+// its estimate, these changes add up:
+//
+//   - of a round: the effect of errors of B and J is largest if they all make |B| and |J| larger. The derivative at
+//     the upper end bounds it.
+//   - of a cell without a useful error: twice the bound, so it adds 2 to bulkErr.
+//   - at last all cells together whose logarithms are off by at most logErr and ratioErr: e^l·(e^w - 1) changes by at most
+//     |e^l·(e^w - 1)|·(e^logErr - 1) + |e^(l+w)|·e^logErr·(e^ratioErr - 1).
 type product struct {
 	lRe, lIm, wRe, wIm float64
 	mostL, mostW       float64 // l and w at the upper ends

@@ -30,7 +30,7 @@ func (f fields) errors(m, i int) (bulk, jump float64) {
 func (f fields) rounding(i int) (bulk, jump float64) {
 	bulk, jump = math.Inf(1), math.Inf(1)
 	for j, rho := range f.rho {
-		factor := 1e-13 + 16*28*unit*(rho+1)/((rho-1)*f.angle[j])
+		factor := 1e-12 + 16*28*unit*(rho+1)/((rho-1)*f.angle[j])
 		bulk, jump = min(bulk, factor*f.bulk[j][i]), min(jump, factor*f.jump[j][i])
 	}
 	return bulk, jump
@@ -42,6 +42,8 @@ func (f fields) nodes(want tolerances) int {
 		ok := true
 		for i, weight := range want.weight {
 			bulk, jump := f.errors(m, i)
+			round, roundJump := f.rounding(i)
+			bulk, jump = bulk+10*round, jump+10*roundJump
 			ok = ok && min(1, bulk)*weight <= want.bulk && (!f.peeled || min(1, jump)*weight <= want.jump)
 		}
 		if ok {
@@ -108,8 +110,9 @@ func (s side) rest(re, t float64) float64 {
 	return min(p*math.Hypot(re-1, t)/2*s.d*s.d*s.power(re-2, t), s.power(re, t)+1+p*s.d)
 }
 
-// angles are the imaginary semi-axes of the ellipses that are tried.
-var angles = [...]float64{0.03, 0.1, 0.25, 0.5, 0.9, 1.4}
+// angles are the imaginary semi-axes of the ellipses that are tried, pointAngles those around an axis that is a
+// point, for the effect of rounding.
+var angles, pointAngles = []float64{0.03, 0.1, 0.25, 0.5, 0.9, 1.4}, []float64{1e-3, 0.1}
 
 // analytic bounds |log B| and |log(1 + J/B)| for all rounds of the cell, if a (or b) is in an ellipse around
 // the axis, λ is given and |t| is at most a time.
@@ -123,7 +126,11 @@ var angles = [...]float64{0.03, 0.1, 0.25, 0.5, 0.9, 1.4}
 func (c *cell) analytic(dim int, lambda float64, times []float64) fields {
 	f := fields{times: times, point: c.axes[dim].lo == c.axes[dim].hi, peeled: c.edge < c.to}
 	half := c.axes[dim].half()
-	for _, angle := range angles {
+	tried := angles
+	if f.point {
+		tried = pointAngles
+	}
+	for _, angle := range tried {
 		ratio := angle / max(half, leastHalf)
 		rho := ratio + math.Sqrt(1+ratio*ratio)
 		if rho < 1.2 {
@@ -236,10 +243,14 @@ func (e ellipse) integrals(lambda float64, times []float64) (bulk, jump []float6
 	pieces(max(0, edge), e.c.to, true)
 
 	// beyond bounds ∫ e^(nw)·|k_v(w)| dw over w above edge.
+	//
+	// With s = |v|/cos(arg v) and m = n - 1/2 the integral of the bound is that of a density N(ms, s) times a
+	// factor. The argument of its tail is least at an end of the range of s, or where its slope is 0.
 	beyond := func(n, edge float64) float64 {
-		s := e.v2 / e.cos
-		n -= 0.5
-		return math.Sqrt(s/e.v1) * math.Exp(n*n*s/2-e.cos*e.v1/8) * upperTail((edge-n*s)/math.Sqrt(s))
+		m, most := n-0.5, e.v2/e.cos
+		at := func(s float64) float64 { return (edge - m*s) / math.Sqrt(s) }
+		least := min(at(e.v1), at(most), at(min(max(-edge/m, e.v1), most)))
+		return math.Sqrt(most/e.v1) * math.Exp(m*m*most/2-e.cos*e.v1/8) * upperTail(least)
 	}
 	for i, t := range times {
 		p := math.Hypot(lambda+1, t)
@@ -319,12 +330,12 @@ func (c *cell) stretches(lambda float64) (all [][]stretch) {
 // partWidth is the size of the parts of a cell for which decay is bounded.
 const partWidth = 0.2
 
-// decayAt bounds log(|B(λ+iτ)|/B(λ)) for each round and all τ in [t, last].
+// dropAt returns a lower bound of log(B(λ)/|B(λ+iτ)|) for each round and all τ in [t, last].
 //
 // A part that is spread evenly over length L has a transform whose size is |sin x|/x times its probability,
 // x = τL/2. For x ≥ 2 this is at most 1/x, and sin(x)/x falls up to there. And the square of the size is the mean
 // of cos(τ(Y-Y')) over two independent losses, for which pairs of intervals are taken.
-func decayAt(divisions [][]stretch, t, last float64) float64 {
+func dropAt(divisions [][]stretch, t, last float64) float64 {
 	most := 0.0
 	for _, some := range divisions {
 		sum := 0.0
@@ -363,7 +374,7 @@ func decayAt(divisions [][]stretch, t, last float64) float64 {
 		}
 		best = min(best, math.Log1p(-min(sum*(1-1e-9), 1-1e-9))/2)
 	}
-	return best
+	return -best
 }
 
 // pairs is the number of intervals of which pairs are taken.

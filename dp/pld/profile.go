@@ -12,6 +12,8 @@ type effort struct {
 	ctx  context.Context // when it is done, every loop ends at once
 	most float64         // the limit of one contour
 	left float64         // what remains of the limit for all contours and rules
+
+	oneByOne bool // no rounds are in cells
 }
 
 const (

@@ -301,6 +301,12 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 	// Many different rounds take most of their time to make the rules, not for the steps.
 	q.most = maxWork * min(4, 1+float64(len(q.specs))/100)
 	lower, upper = q.composeEpsilon(delta)
+	if n := len(q.specs); n > maxAlone && n <= maxOneByOne && upper-lower > q.accuracy*upper {
+		q.oneByOne = true
+		lo, up := q.composeEpsilon(delta)
+		q.oneByOne = false
+		lower, upper = max(lower, lo), min(upper, up)
+	}
 	return lower, upper, nil
 }
 
@@ -320,7 +326,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 	share := q.left / float64(runs)
 	p := newProfile(epsilons)
 	for _, m := range most {
-		*q.effort = effort{q.ctx, q.most, share}
+		*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
 		one, err := m.deltaEnds(epsilons)
 		if err != nil {
 			return nil, err
@@ -335,7 +341,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 		for _, attacks := range least {
 			best := make([]float64, len(epsilons))
 			for _, a := range attacks {
-				*q.effort = effort{q.ctx, q.most, share}
+				*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
 				moved := slices.Clone(epsilons)
 				for i := range moved {
 					moved[i] += a.less
@@ -436,7 +442,7 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 // which a record is removed: a record may be replaced with one whose gradient is 0.
 func (q query) single(delta float64) float64 {
 	specs := q.specs
-	if len(specs) > manySpecs { // two of them will do
+	if len(specs) > maxAlone { // two of them will do
 		specs = []spec{
 			slices.MaxFunc(specs, func(a, b spec) int { return cmp.Compare(a.q, b.q) }),
 			slices.MinFunc(specs, func(a, b spec) int { return cmp.Compare(a.sigma, b.sigma) }),

@@ -43,6 +43,14 @@ func (r *release) planner() *release {
 	return r
 }
 
+// about returns the rounds, or those of the sketch if they are in cells.
+func (r *release) about() []*round {
+	if r.loose != nil {
+		return r.sketch.rounds
+	}
+	return r.rounds
+}
+
 // spec is a number of equal rounds.
 type spec struct {
 	q, sigma, count float64
@@ -52,10 +60,12 @@ type spec struct {
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
-	r := &release{effort: e, few: sketched(specs)}
+	many := len(specs) > maxAlone && !e.oneByOne
+	r := &release{effort: e, few: sketched(specs, many)}
+	many = many && r.few != nil
 	if r.few != nil {
 		r.sketch = newRelease(e, d, r.few, budget, threshold)
-		r.peeled = r.sketch.peeled
+		r.peeled = many && r.sketch.peeled
 	}
 	var sampled float64
 	for _, s := range specs {
@@ -83,7 +93,7 @@ func newRelease(e *effort, d direction, specs []spec, budget, threshold float64)
 			r.gauss += s.count * sensitivity * sensitivity / (s.sigma * s.sigma)
 			continue
 		}
-		if r.sketch != nil {
+		if many {
 			r.loose = append(r.loose, s)
 			continue
 		}
@@ -124,6 +134,7 @@ func (r *release) gather(want tolerances) {
 	r.out = r.own
 	for _, c := range r.cells {
 		r.out += c.out
+		r.peeled = r.peeled || c.edge < c.to
 	}
 	for _, s := range alone {
 		if r.ctx.Err() != nil {
@@ -132,8 +143,15 @@ func (r *release) gather(want tolerances) {
 		one := newRound(r.d, s, r.tail, r.threshold)
 		r.alone = append(r.alone, one)
 		r.out += one.count * one.out
+		r.peeled = r.peeled || one.jump != nil
 	}
 	r.out *= 1 + 1e-11
+	rest := r.rest
+	r.rest = nil             // contours may hold the slice
+	for _, a := range rest { // the edges of the cells have moved, so the bulk is another one
+		bulk, _ := r.tilts(a.lambda)
+		r.rest = append(r.rest, alias{a.lambda, bulk.certain(a.lambda, 0)})
+	}
 }
 
 // tiltError is the relative error of e^K at any tilt that is wanted of cells.
@@ -195,11 +213,8 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 			continue
 		}
 		j := one.jump.tilt(one, lambda)
-		more, wrong := b.with(j)
-		w.k += one.count * more.k
-		w.mean += one.count * more.mean
-		w.variance += one.count * more.variance
-		w.err = max(w.err, wrong)
+		w.add(one.count, b, j)
+		w.err = max(w.err, j.err+b.err)
 	}
 	if wrong > 0 && w.k > 0 {
 		w.err += wrong / w.k
@@ -209,18 +224,19 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 	return bulk, w
 }
 
-// with returns log(1 + jumps/b) with its derivatives, and its relative error. With share =
-// jumps/(jumps+b), the derivatives are share·d and share·(1-share)·d² + share·(v_j - v_b).
-func (b tilted) with(jumps tilted) (w tilted, relative float64) {
-	share, d := 1/(1+math.Exp(b.k-jumps.k)), jumps.mean-b.mean
-	if jumps.k > b.k {
-		w.k = jumps.k - b.k + math.Log1p(math.Exp(b.k-jumps.k))
+// add adds count·log(1 + jumps/bulk) to w, without its error, and returns the logarithm. With share =
+// jumps/(jumps+bulk), its derivatives are share·d and share·(1-share)·d² + share·(v_j - v_b).
+func (w *tilted) add(count float64, bulk, jumps tilted) (k float64) {
+	share, d := 1/(1+math.Exp(bulk.k-jumps.k)), jumps.mean-bulk.mean
+	if jumps.k > bulk.k {
+		k = jumps.k - bulk.k + math.Log1p(math.Exp(bulk.k-jumps.k))
 	} else {
-		w.k = math.Log1p(math.Exp(jumps.k - b.k))
+		k = math.Log1p(math.Exp(jumps.k - bulk.k))
 	}
-	w.mean = share * d
-	w.variance = share * ((1-share)*d*d + jumps.variance - b.variance)
-	return w, jumps.err + b.err
+	w.k += count * k
+	w.mean += count * share * d
+	w.variance += count * share * ((1-share)*d*d + jumps.variance - bulk.variance)
+	return k
 }
 
 // certain returns log E[e^(λY)], rounded up, after adding a Gaussian loss of variance smooth.
@@ -294,7 +310,7 @@ func (r *release) find(start float64, goal func(saddle) float64) (s saddle, ok b
 // moderate.
 func (r *release) start(logInverseDelta float64) float64 {
 	variance := r.gauss
-	for _, one := range r.planner().rounds {
+	for _, one := range r.about() {
 		variance += one.count * one.variance
 	}
 	lambda := math.Sqrt(2*logInverseDelta) / math.Sqrt(variance)

@@ -24,7 +24,7 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 		return best
 	}
 	var count float64
-	for _, one := range r.planner().rounds {
+	for _, one := range r.about() {
 		count += one.count
 	}
 	// Up to this excess, the rounding of the rounds' transforms is a fraction of the width.
@@ -67,7 +67,8 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))
 
 	target := logScale - logTolerance - math.Log(aliasShare)
-	p.aliases, p.period = r.aliasesFor(s, decay, target, logTolerance+math.Log(aliasShare/2))
+	p.copies = logTolerance + math.Log(aliasShare/2)
+	p.aliases, p.period = r.aliasesFor(s, decay, target, p.copies)
 
 	// The part that is cut off the sums is bounded at τ = t√decay.
 	root := math.Sqrt(decay)
@@ -111,6 +112,25 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 	// The period is long enough that the sums over the copies converge at once.
 	shortest := 3 / min(math.Abs(best[0].lambda-s.lambda), math.Abs(best[1].lambda-s.lambda))
 	return best[:], max(period[0], period[1], shortest)
+}
+
+// lengthen makes the period of p long enough for the moments of the cells. Those of the sketch may be far too small
+// at a large tilt, where a few of the rounds matter. If that is so, a smaller tilt allows a shorter period.
+func (r *release) lengthen(p *shape) {
+	far, shortest := p.aliases[0].lambda-p.lambda, math.Inf(1)
+	for _, f := range [...]float64{1, 0.7, 0.5, 0.35, 0.25, 0.15} {
+		a := alias{lambda: p.lambda + f*far}
+		a.logMoment = r.tilt(a.lambda).k + p.smooth*a.lambda*(a.lambda+1)/2
+		period := max((a.logDelta(p.epsilon)-p.copies)/(f*far), 3/(f*far))
+		if !(period < shortest) {
+			break
+		}
+		shortest, p.aliases[0] = period, a
+		if f == 1 && period <= p.period {
+			return
+		}
+	}
+	p.period = max(p.period, shortest)
 }
 
 // aliasesOfBulk returns Chernoff bounds for the bulk's δ near eps. If the logarithm of δ is above

@@ -9,14 +9,15 @@ import (
 const usualNodes = 100
 
 const (
-	// manySpecs is the number of different rounds above which they are in cells, and parameters are
-	// chosen from a sketch. A sketch has about sketchSpecs rounds.
-	manySpecs, sketchSpecs = 128, 40
+	// manySpecs is the number of different rounds above which parameters are chosen from a sketch with at most as
+	// many rounds. Above maxAlone the rounds are in cells, and the sketch has at most roughSpecs. If the cells'
+	// interval is too wide, up to maxOneByOne rounds are then composed one by one.
+	manySpecs, maxAlone, maxOneByOne, roughSpecs = 128, 384, 1024, 40
 )
 
 // sketched returns about the same rounds with fewer different ones, or nil if there are few already or
-// nothing is gained.
-func sketched(specs []spec) []spec {
+// nothing is gained. A rough sketch has fewer.
+func sketched(specs []spec, rough bool) []spec {
 	if len(specs) <= manySpecs {
 		return nil
 	}
@@ -33,6 +34,10 @@ func sketched(specs []spec) []spec {
 	if whole > 0 {
 		kept = append(kept, spec{q: 1, sigma: 1 / math.Sqrt(whole), count: 1})
 	}
+	most := manySpecs
+	if rough {
+		most = roughSpecs
+	}
 	for width := 0.02; ; width *= 1.3 {
 		index := map[[2]float64]int{}
 		few := slices.Clone(kept)
@@ -44,7 +49,7 @@ func sketched(specs []spec) []spec {
 			cell := [2]float64{math.Floor(math.Log(s.q) / (4 * width)), math.Floor((math.Log(s.sigma) - 2/s.sigma) / width)}
 			i, ok := index[cell]
 			if !ok {
-				if len(index) == sketchSpecs {
+				if rough && len(index) == most { // there are too many
 					index[cell] = len(few)
 					break
 				}
@@ -57,7 +62,7 @@ func sketched(specs []spec) []spec {
 			f.q = math.Sqrt(f.q*f.q + (s.q*s.q-f.q*f.q)*s.count/f.count)
 			f.sigma += (s.sigma - f.sigma) * s.count / f.count
 		}
-		if len(index) > sketchSpecs {
+		if len(index) > most {
 			continue
 		}
 		if len(few) < len(specs) { // so a sketch of sketches ends

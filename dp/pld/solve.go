@@ -18,8 +18,8 @@ const (
 	// coarsest is the largest width for which plans are reliable.
 	firstLook = 0.3
 	coarsest  = 0.1
-	// sketchAccuracy is the best accuracy that is asked of a sketch.
-	sketchAccuracy = 1e-2
+	// sketchAccuracy is the best accuracy that is asked of a sketch, and roughAccuracy that of a sketch of cells.
+	sketchAccuracy, roughAccuracy = 3e-3, 1e-2
 )
 
 // composeEpsilon bounds the ε of all directions at δ.
@@ -61,7 +61,11 @@ func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper,
 	if r.few != nil {
 		about := q
 		about.specs = r.few
-		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy), 0)
+		rough := sketchAccuracy
+		if r.loose != nil {
+			rough = roughAccuracy
+		}
+		_, eps, fall := about.look(d, delta, max(accuracy, rough), 0)
 		whole.expect(eps, fall)
 	}
 	if d == add || !whole.heavy(accuracy) {
@@ -279,6 +283,9 @@ func largest(d direction, specs []spec) (loss float64) {
 func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, limited, ok bool) {
 	for i := range 10 {
 		p = r.shapeFor(s, logDelta, width, fall)
+		if r.loose != nil {
+			r.lengthen(&p)
+		}
 		work := r.work(p)
 		if p.cut*p.period < 1e7 && work <= r.most {
 			r.left -= work
@@ -303,9 +310,11 @@ func (r *release) work(s shape) float64 {
 			nodes += one.jump.nodes(one, s)
 		}
 	}
-	if r.sketch != nil {
-		nodes *= usualNodes / float64(max(1, len(planner.rounds)))
+	all := float64(len(r.rounds))
+	if r.loose != nil {
+		all = usualNodes
 	}
+	nodes *= all / float64(max(1, len(planner.rounds)))
 	return nodes * float64(s.steps())
 }
 
@@ -331,7 +340,8 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 	for lambda > 1 && !(r.tilt(lambda).err < 1) {
 		lambda /= 16
 	}
-	return min(1, r.out+math.Exp(r.tilt(lambda).certain(lambda, 0)+logChernoff(lambda)-lambda*eps))
+	k := r.tilt(lambda).certain(lambda, 0) // first, because it gathers, which sets out
+	return min(1, r.out+math.Exp(k+logChernoff(lambda)-lambda*eps))
 }
 
 // chernoff returns an upper bound of ε from one tilt.
