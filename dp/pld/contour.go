@@ -71,6 +71,48 @@ type shape struct {
 	excess  float64 // logarithm of the integrand's size over δ
 	cut     float64 // largest t
 	aliases []alias
+
+	copies           float64 // logarithm of what the copies on one side may add to δ
+	decay, tolerance float64 // |M| falls as e^(-decay·t²/2), and the wanted relative error of δ
+}
+
+// tolerances returns what the contour wants of cells up to t = last. The integrand's size is that of the sketch.
+func (r *release) tolerances(s shape, last float64) tolerances {
+	const growth, times = 1.6, 12
+	want := tolerances{lambda: s.lambda, times: []float64{0}, weight: []float64{1}, bulk: cellShare * s.tolerance,
+		jump: cellShare * s.tolerance}
+	for _, a := range s.aliases {
+		if a.lambda > 0 {
+			want.others = append(want.others, a.lambda)
+		}
+	}
+	below := 0.0
+	for i := range times {
+		t := last * math.Pow(growth, float64(i+1-times))
+		size := math.Exp(-r.planner().drop(s.lambda, below)-s.decay*below*below/2) * s.lambda * (s.lambda + 1) /
+			(math.Hypot(s.lambda, below) * math.Hypot(s.lambda+1, below))
+		want.times, want.weight = append(want.times, t), append(want.weight, size)
+		below = t
+	}
+	return want
+}
+
+// drop estimates log(M(λ)/|M(λ+it)|) of the bulk by the rules at hand, without the Gaussian parts.
+func (r *release) drop(lambda, t float64) (sum float64) {
+	if t == 0 {
+		return 0
+	}
+	for _, one := range r.rounds {
+		k := one.bulk.tilt(one, lambda)
+		u := one.bulk.last
+		for j, y := range u.y {
+			if w := math.Exp(u.logP[j] + lambda*y - k.k); w > 1e-18 {
+				sin := math.Sin(t * (y - k.mean) / 2)
+				sum += one.count * w * 2 * sin * sin
+			}
+		}
+	}
+	return sum
 }
 
 // steps is the number of points.
@@ -81,6 +123,11 @@ const chunk = 32
 
 // contour evaluates M at the points of the shape.
 func (r *release) contour(s shape) *contour {
+	n := s.steps()
+	last := float64(n-1) * 2 * math.Pi / s.period
+	if r.loose != nil {
+		r.gather(r.tolerances(s, last))
+	}
 	c := &contour{
 		lambda: s.lambda, step: 2 * math.Pi / s.period, smooth: s.smooth, decay: r.gauss + s.smooth,
 		aliases: s.aliases, bulk: r.rest, out: r.out,
@@ -93,18 +140,21 @@ func (r *release) contour(s shape) *contour {
 			}
 		}
 	}
-	n := s.steps()
-	last := float64(n-1) * c.step
+	last = float64(n-1) * c.step
 	products := make([]product, n)
 	var jumps float64 // w at t = 0
-	for _, one := range r.rounds {
+	different := 0.0
+	for _, one := range slices.Concat(r.rounds, r.alone) {
 		if r.ctx.Err() != nil {
 			break
 		}
 		jumps += one.compose(products, c, last)
+		different++
 	}
-	r.composeMixed(products, c, last)
-	different := float64(len(r.rounds) + len(r.mixes))
+	for _, cell := range r.cells {
+		jumps += cell.compose(r.ctx, products, c, last)
+		different += float64(len(cell.nodes))
+	}
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2
 	whole := 1.0
 	if r.peeled {
@@ -121,6 +171,7 @@ func (r *release) contour(s shape) *contour {
 	for i, m := range products {
 		t := float64(i) * c.step
 		re, im, rounding := m.value(r.peeled)
+		wrong := m.wrong(r.peeled, math.Hypot(re, im)) + unit*rounding
 		damp := math.Exp(-c.decay*t*t/2) / whole
 		sin, cos := math.Sincos(c.decay * t * (2*c.lambda + 1) / 2)
 		re, im = (re*cos-im*sin)*damp, (re*sin+im*cos)*damp
@@ -136,7 +187,7 @@ func (r *release) contour(s shape) *contour {
 		least, sizeLeast := c.gapLeast(t)
 		c.points[i] = point{t, value * complex(a, -b) / complex(a*a+b*b, 0), value * most, value * least}
 
-		wrong := weight * (damp*(m.wrong(r.peeled)+unit*rounding) +
+		wrong = weight * (damp*wrong +
 			size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
 		size *= weight
 		small := 1 / math.Hypot(a, b)
@@ -163,13 +214,23 @@ func (r *release) contour(s shape) *contour {
 // transform at t = 0, and the phase of the center is taken out. The bulk is e^l, and the part that
 // is peeled from it is e^l·(e^w - 1).
 //
-// It is a polynomial with positive coefficients, Π(B+J)^T - ΠB^T, in the rounds' transforms B of
-// the bulk and J of the jumps. So the effect of errors of B and J is largest if they all make |B|
-// and |J| larger. The derivative at the upper end bounds it.
+// Its factors are rounds to the power T, and cells. With β the bulk's transform of a factor and η what its jumps add,
+// it is Π(β+η) - Πβ, a polynomial in the β and η with positive coefficients; for a round also one in B and J. mostL
+// and mostW are sums of an L and a W of each factor with |β| ≤ e^L and |η| ≤ e^L·(e^W - 1), both for the exact values
+// and for the estimates. So the exact product and the estimate are at most e^mostL·(e^mostW - 1) in size, and so are
+// all products in which some factors are exact and the others estimates. If one factor after the other is replaced by
+// its estimate, these changes add up:
+//
+//   - of a round: the effect of errors of B and J is largest if they all make |B| and |J| larger. The derivative at
+//     the upper end bounds it.
+//   - of a cell without a useful error: twice the bound, so it adds 2 to bulkErr.
+//   - at last all cells together whose logarithms are off by at most logErr and ratioErr: e^l·(e^w - 1) changes by at most
+//     |e^l·(e^w - 1)|·(e^logErr - 1) + |e^(l+w)|·e^logErr·(e^ratioErr - 1).
 type product struct {
 	lRe, lIm, wRe, wIm float64
 	mostL, mostW       float64 // l and w at the upper ends
 	bulkErr, jumpErr   float64 // Σ T·(error of B)/|B|, Σ T·(error of J)/|B+J| there
+	logErr, ratioErr   float64 // the errors of l and w from cells
 }
 
 // value returns the transform and its rounding error in units.
@@ -194,13 +255,16 @@ func (m product) value(peeled bool) (re, im, rounding float64) {
 	return re*a - im*b, re*b + im*a, rounding
 }
 
-// wrong bounds the error of value that results from the errors of the rounds' transforms.
-func (m product) wrong(peeled bool) float64 {
+// wrong bounds the error of value that results from the errors of the rounds' transforms and of cells. size is
+// that of value.
+func (m product) wrong(peeled bool, size float64) float64 {
 	bulk := math.Exp(m.mostL)
+	cells := size * math.Expm1(m.logErr)
 	if !peeled {
-		return bulk * m.bulkErr
+		return cells + bulk*m.bulkErr
 	}
-	return bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
+	cells += math.Exp(m.lRe+m.wRe+m.logErr) * math.Expm1(m.ratioErr)
+	return cells + bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
 }
 
 // compose multiplies the products at the contour's points up to t = last by r's rounds. It returns

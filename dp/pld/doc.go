@@ -73,8 +73,9 @@
 // A contour gives bounds of δ at every ε. They are sharp near the ε for which it was made. So a
 // profile, δ at many ε, needs only a few contours (see profile.go).
 //
-// Thousands of different rounds have a lower end by fewer and cheaper ones, and an upper end by mixtures
-// (many.go). If there are more than a hundred, parameters are chosen from a sketch, which has few.
+// If there are more than 384 different rounds, the logarithms of their transforms are interpolated between
+// a few nodes, with a proved error (cell.go). So an interval is narrow for any number of them. From 129 on, parameters
+// are chosen from a sketch, which has few rounds.
 //
 // One epoch of allocation and one round of a group have losses without a closed form. Two discrete
 // losses bound them from both sides at every order (law.go, measure.go, crowd.go). A discrete loss
@@ -95,7 +96,10 @@
 //	share        q·e^((2x-1)/(2σ²))/g(x), the probability that the record was used, given x
 //	out          the probability outside the branches: truncation
 //	threshold    losses above it are jumps, the others are the bulk
-//	mixture      a round that draws one of up to four corners, publishes which one, and uses its q and σ
+//	cell         many different rounds, and the nodes between which their transforms are interpolated
+//	a, b, v, w   a = log q, b = log v, v = 1/σ², w = (2x-1)/(2σ²): the coordinates of cells
+//	F, ϱ         a bound in a Bernstein ellipse of a or b, and the ellipse's parameter
+//	D, θ         how far |B| is below its value at t = 0, in its logarithm, and the part of D that is used
 //	sketch       about the same release with few different rounds
 //	peeled       means that (1) is integrated only over releases with at least one jump. That is
 //	             Π(B+J)^T - ΠB^T, with the transforms B of the bulk and J of the jumps
@@ -133,6 +137,8 @@
 //	excess       log of the integrand's size over δ. Cancellation makes rounding larger by e^excess
 //	slope, fall  -δ′(ε), and the density of the loss over it. The smoothing adds about μ²·fall/2 to ε
 //	l, w         logarithms of a product at one point: e^l is the bulk, e^l·(e^w - 1) the peeled part
+//	β, η         a factor of such a product, a cell or a round to the power T: the bulk, and what its jumps add
+//	L, W         bounds of a factor: |β| ≤ e^L and |η| ≤ e^L·(e^W - 1)
 //	chunk        the number of steps after which phases are computed anew, so that errors do not add up
 //
 // Discrete losses (law.go, measure.go, crowd.go, ends.go):

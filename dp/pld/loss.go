@@ -59,43 +59,72 @@ type part struct {
 // newRound restricts the loss so that each tail that is cut off has a probability of at most tail,
 // in (0, 1/4). If threshold is finite, losses above it are jumps.
 func newRound(d direction, s spec, tail, threshold float64) *round {
+	r := emptyRound(d, s)
+	lo, hi := r.span(d, tail)
+	r.out = r.outside(d, lo, hi)
+	r.cut(d, lo, hi, func(b branch) float64 { return r.edge(b, threshold) })
+	return r
+}
+
+func emptyRound(d direction, s spec) *round {
 	q, sigma := s.q, s.sigma
 	if d == fixed {
 		sigma /= 2
 	}
-	r := &round{q: q, sigma: sigma, count: s.count, variance: q * q * math.Expm1(min(1/(sigma*sigma), 5))}
-	low := -sigma * tailPoint(tail)
-	mixed := max(sigma*tailPoint(tail/2), 1+sigma*tailPoint(tail/(2*q)))
-	mixedBelow := func(x float64) float64 { return (1-q)*upperTail(-x/sigma) + q*upperTail((1-x)/sigma) }
-	mixedAbove := func(x float64) float64 { return (1-q)*upperTail(x/sigma) + q*upperTail((x-1)/sigma) }
+	return &round{q: q, sigma: sigma, count: s.count, variance: q * q * math.Expm1(min(1/(sigma*sigma), 5))}
+}
+
+// span returns a range of x such that each tail outside has a probability of at most tail.
+func (r *round) span(d direction, tail float64) (lo, hi float64) {
+	lo = -r.sigma * tailPoint(tail)
+	hi = max(r.sigma*tailPoint(tail/2), 1+r.sigma*tailPoint(tail/(2*r.q)))
+	switch d {
+	case add:
+		hi = -lo
+	case fixed:
+		lo = 0.5
+	}
+	return lo, hi
+}
+
+// outside returns the probability of x outside [lo, hi].
+func (r *round) outside(d direction, lo, hi float64) (p float64) {
+	q, sigma := r.q, r.sigma
+	below := func() float64 { return (1-q)*upperTail(-lo/sigma) + q*upperTail((1-lo)/sigma) }
+	above := func() float64 { return (1-q)*upperTail(hi/sigma) + q*upperTail((hi-1)/sigma) }
+	switch d {
+	case add:
+		p = upperTail(-lo/sigma) + upperTail(hi/sigma)
+	case fixed:
+		p = above() + upperTail(hi/sigma)
+	default:
+		p = below() + above()
+	}
+	return p * (1 + 1e-12) // for the rounding of erfc and of the sums
+}
+
+// cut sets the parts for x in [lo, hi]. edge returns the x above which losses are jumps.
+func (r *round) cut(d direction, lo, hi float64, edge func(branch) float64) {
 	var large branch // the branch with the large losses
 	switch d {
 	case remove:
-		large = branch{1, 1, 0, low, mixed}
-		r.out = mixedBelow(low) + mixedAbove(mixed)
+		large = branch{1, 1, 0, lo, hi}
 	case add:
-		r.bulk.branches = []branch{{0, -1, 0, low, -low}} // because losses are at most -log(1-q)
-		r.out = 2 * upperTail(-low/sigma)
+		r.bulk.branches = []branch{{0, -1, 0, lo, hi}} // because losses are at most -log(1-q)
+		return
 	case replace:
-		large = branch{1, 1, -1, low, mixed}
-		r.out = mixedBelow(low) + mixedAbove(mixed)
+		large = branch{1, 1, -1, lo, hi}
 	case fixed:
-		large = branch{1, 1, 0, 0.5, mixed}
-		r.bulk.branches = []branch{{0, -1, 0, 0.5, mixed}}
-		r.bulk.atom = (1 - q) * math.Erf(1/(2*math.Sqrt2*sigma))
-		r.out = mixedAbove(mixed) + upperTail(mixed/sigma)
+		large = branch{1, 1, 0, 0.5, hi}
+		r.bulk.branches = []branch{{0, -1, 0, 0.5, hi}}
+		r.bulk.atom = (1 - r.q) * math.Erf(1/(2*math.Sqrt2*r.sigma))
 	}
-	r.out *= 1 + 1e-12 // for the rounding of erfc and of the sums
-	if d == add {
-		return r
-	}
-	if edge := r.edge(large, threshold); edge < large.hi {
+	if at := edge(large); at < large.hi {
 		upper := large
-		large.hi, upper.lo = edge, edge
+		large.hi, upper.lo = at, at
 		r.jump = &part{branches: []branch{upper}}
 	}
 	r.bulk.branches = append(r.bulk.branches, large)
-	return r
 }
 
 // edge returns the x at which the increasing loss of b is threshold, or an end of b.

@@ -394,7 +394,7 @@ func TestManyShuffledRounds(t *testing.T) {
 // Rounds of whole batches are exact, however many different noises they have.
 func TestManyNoisesOfWholeBatches(t *testing.T) {
 	var events []dp.Event
-	for i := range maxSpecs + 10 {
+	for i := range 1024 + 10 {
 		events = append(events, event(1, 50+0.1*float64(i), 1))
 	}
 	if b := epsilon(t, Accountant{}, 1e-5, events...); b.Kind != dp.Exact || b.EpsilonUpper > b.EpsilonLower*(1+1e-9) {

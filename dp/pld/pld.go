@@ -29,8 +29,8 @@ type Accountant struct {
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
 	// UpperEnd skips lower ends that have to be computed separately: those of fixed-size samples,
-	// shuffled batches, allocation and groups, of more than 1024 different rounds, and of rounds together
-	// with other releases than Gaussian noise. Their Bound is then dp.Upper. Searches set it to save time.
+	// shuffled batches, allocation and groups, and of rounds together with other releases than Gaussian
+	// noise. Their Bound is then dp.Upper. Searches set it to save time.
 	UpperEnd bool
 }
 

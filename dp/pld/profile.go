@@ -12,6 +12,8 @@ type effort struct {
 	ctx  context.Context // when it is done, every loop ends at once
 	most float64         // the limit of one contour
 	left float64         // what remains of the limit for all contours and rules
+
+	oneByOne bool // no rounds are in cells
 }
 
 const (
@@ -180,6 +182,10 @@ func spreadOut(n int) []int {
 // delta narrows the bounds of δ(s.epsilon), the i-th of p, and keeps the last contour there.
 func (r *release) delta(s saddle, lower, upper, accuracy float64, p *profile, i int) (float64, float64) {
 	logDelta, fall, slope := s.logDelta, 1+s.lambda, s.lambda
+	idle := 0.99
+	if r.loose != nil { // the error of cells does not get smaller, and their contours take longer
+		idle = 0.7
+	}
 	var last *contour
 	for range 6 {
 		shape, _, ok := r.affordable(s, logDelta, accuracy/slope, fall)
@@ -190,7 +196,7 @@ func (r *release) delta(s saddle, lower, upper, accuracy float64, p *profile, i 
 		lo, up, sum := last.certified(s.epsilon)
 		before := upper - lower
 		lower, upper = max(lower, lo), min(upper, up)
-		if upper-lower <= accuracy*upper || upper-lower > 0.99*before || r.left <= 0 {
+		if upper-lower <= accuracy*upper || upper-lower > idle*before || r.left <= 0 {
 			break
 		}
 		logDelta = math.Log(upper)

@@ -31,7 +31,7 @@ func TestProfilesHoldTheExactDelta(t *testing.T) {
 		if r.IntN(2) == 0 {
 			s = spec{q: 1, sigma: max(sigma, math.Sqrt(float64(rounds))/3), count: float64(rounds)}
 		}
-		query := query{effort: &effort{t.Context(), sharedWork, profileWork}, directions: []direction{remove},
+		query := query{effort: &effort{ctx: t.Context(), most: sharedWork, left: profileWork}, directions: []direction{remove},
 			specs: []spec{s}, accuracy: 1e-3, sampling: dp.Poisson, adjacency: dp.AddOrRemove}
 		exact := query.exact()
 		last, err := exact.epsilon(1e-9)

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,9 +268,6 @@ func (q query) epsilon(delta float64) (lower, upper float64, err error) {
 			return 0, 0, err
 		}
 		lower, upper = lo, min(upper, up)
-		if m.sharp(lo, up) {
-			break
-		}
 	}
 	if least != nil {
 		lower = math.Inf(1)
@@ -303,6 +301,12 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 	// Many different rounds take most of their time to make the rules, not for the steps.
 	q.most = maxWork * min(4, 1+float64(len(q.specs))/100)
 	lower, upper = q.composeEpsilon(delta)
+	if n := len(q.specs); n > maxAlone && n <= maxOneByOne && upper-lower > q.accuracy*upper {
+		q.oneByOne = true
+		lo, up := q.composeEpsilon(delta)
+		q.oneByOne = false
+		lower, upper = max(lower, lo), min(upper, up)
+	}
 	return lower, upper, nil
 }
 
@@ -322,7 +326,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 	share := q.left / float64(runs)
 	p := newProfile(epsilons)
 	for _, m := range most {
-		*q.effort = effort{q.ctx, q.most, share}
+		*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
 		one, err := m.deltaEnds(epsilons)
 		if err != nil {
 			return nil, err
@@ -337,7 +341,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 		for _, attacks := range least {
 			best := make([]float64, len(epsilons))
 			for _, a := range attacks {
-				*q.effort = effort{q.ctx, q.most, share}
+				*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
 				moved := slices.Clone(epsilons)
 				for i := range moved {
 					moved[i] += a.less
@@ -421,9 +425,6 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 		// All gradients are -u but that of the record, which is u or -u. The sums differ as those of
 		// Poisson sampling, by 2C.
 		if q.upperEnd {
-			if len(q.specs) > maxSpecs {
-				q.specs = costlier(q.ctx, q.specs)
-			}
 			return [][]query{nil}, []query{q}, nil
 		}
 		attack := q
@@ -431,24 +432,7 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 		for i := range attack.specs {
 			attack.specs[i].sigma /= 2
 		}
-		if len(q.specs) > maxSpecs {
-			attack.specs = cheaper(q.ctx, attack.specs)
-			q.specs = costlier(q.ctx, q.specs)
-		}
 		return [][]query{{attack}}, []query{q}, nil
-	case len(q.specs) > maxSpecs && q.exact() == nil:
-		least = [][]query{nil}
-		if !q.upperEnd {
-			l := q
-			l.specs, l.accuracy = cheaper(q.ctx, q.specs), max(q.accuracy, 1e-2) // cheaper rounds are off by more
-			least = [][]query{{l}}
-		}
-		m := q
-		if m.specs = costlier(q.ctx, q.specs); q.directions[0] != remove {
-			return least, []query{m}, nil
-		}
-		q.specs = mixtures(q.specs)
-		return least, []query{q, m}, nil
 	}
 	return nil, []query{q}, nil
 }
@@ -457,12 +441,19 @@ func (q query) ownEnds(lost float64) (least [][]query, most []query, err error) 
 // one round's result is a function of the release. If records are replaced, it uses a round in
 // which a record is removed: a record may be replaced with one whose gradient is 0.
 func (q query) single(delta float64) float64 {
+	specs := q.specs
+	if len(specs) > maxAlone { // two of them will do
+		specs = []spec{
+			slices.MaxFunc(specs, func(a, b spec) int { return cmp.Compare(a.q, b.q) }),
+			slices.MinFunc(specs, func(a, b spec) int { return cmp.Compare(a.sigma, b.sigma) }),
+		}
+	}
 	largest := 0.0
-	for _, s := range q.specs {
+	for _, s := range specs {
 		if q.ctx.Err() != nil {
 			break
 		}
-		if s.given != nil || s.corners != nil {
+		if s.given != nil {
 			continue
 		}
 		if eps, err := oneEpsilon(s, min(delta*(1+exactRounding), 1-unit)); err == nil {
@@ -480,12 +471,7 @@ func (q query) far() float64 {
 			sum += s.count * max(s.given.total(remove), s.given.total(add))
 			continue
 		}
-		for _, c := range s.corners {
-			sum += s.count * c.weight * total(q.directions[0], c.q, c.sigma)
-		}
-		if s.corners == nil {
-			sum += s.count * total(q.directions[0], s.q, s.sigma)
-		}
+		sum += s.count * total(q.directions[0], s.q, s.sigma)
 	}
 	return min(1, sum*(1+1e-12))
 }

@@ -2,6 +2,7 @@ package pld
 
 import (
 	"math"
+	"slices"
 
 	"proactivedp/internal/root"
 )
@@ -14,17 +15,24 @@ import (
 // rounding errors would be larger than δ.
 type release struct {
 	*effort
-	rounds  []*round
-	mixes   []mixed
-	corners []*round // of mixes
-	gauss   float64
-	out     float64 // probability that some round is outside its parts
-	peeled  bool
-	rest    []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
+	rounds []*round
+	gauss  float64
+	out    float64 // probability that some round is outside its parts
+	peeled bool
+	rest   []alias // Chernoff bounds of δ(ε) of the bulk, if it is peeled
 	// sketch is about the same release with few different rounds, or nil. It serves to choose
 	// parameters, which need not be exact. few are its rounds.
 	sketch *release
 	few    []spec
+
+	// loose are many different rounds, which gather divides into cells and rounds.
+	loose           []spec
+	d               direction
+	tail, threshold float64
+	gathered        bool
+	cells           []*cell
+	alone           []*round
+	own             float64 // the part of out that does not belong to the loose rounds
 }
 
 // planner returns the release from which parameters are chosen.
@@ -35,27 +43,37 @@ func (r *release) planner() *release {
 	return r
 }
 
+// about returns the rounds, or those of the sketch if they are in cells.
+func (r *release) about() []*round {
+	if r.loose != nil {
+		return r.sketch.rounds
+	}
+	return r.rounds
+}
+
 // spec is a number of equal rounds.
 type spec struct {
 	q, sigma, count float64
 	given           *measure // instead of q and sigma: rounds, or epochs, whose losses are discrete
-	corners         []corner // the rounds are mixtures, and q and sigma are only about theirs; see mixtures
 }
 
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
-	r := &release{effort: e, few: sketched(specs)}
+	many := len(specs) > maxAlone && !e.oneByOne
+	r := &release{effort: e, few: sketched(specs, many)}
+	many = many && r.few != nil
 	if r.few != nil {
 		r.sketch = newRelease(e, d, r.few, budget, threshold)
+		r.peeled = many && r.sketch.peeled
 	}
 	var sampled float64
-	known := map[[2]float64]int{}
 	for _, s := range specs {
 		if s.q < 1 && s.given == nil {
 			sampled += s.count
 		}
 	}
+	tail := min(0.2, budget/(2*sampled))
 	for _, s := range specs {
 		if e.ctx.Err() != nil {
 			break
@@ -75,17 +93,69 @@ func newRelease(e *effort, d direction, specs []spec, budget, threshold float64)
 			r.gauss += s.count * sensitivity * sensitivity / (s.sigma * s.sigma)
 			continue
 		}
-		if s.corners != nil {
-			r.addMixed(d, s, min(0.2, budget/(2*sampled)), known)
+		if many {
+			r.loose = append(r.loose, s)
 			continue
 		}
-		one := newRound(d, s, min(0.2, budget/(2*sampled)), threshold)
+		one := newRound(d, s, tail, threshold)
 		r.rounds = append(r.rounds, one)
 		r.out += one.count * one.out
 		r.peeled = r.peeled || one.jump != nil
 	}
+	r.d, r.tail, r.threshold, r.own = d, tail, threshold, r.out
 	return r
 }
+
+// gather divides the loose rounds into cells. If want has no times, only the transform on the real line is
+// wanted, and any cells will do.
+func (r *release) gather(want tolerances) {
+	if r.loose == nil || want.times == nil && r.gathered {
+		return
+	}
+	r.gathered = true
+	if want.times == nil {
+		want.times, want.weight, want.bulk, want.jump = []float64{0}, []float64{1}, tiltError, math.Inf(1)
+	}
+	var count float64
+	for _, s := range r.loose {
+		count += s.count
+	}
+	want.bulk /= count
+	want.jump /= count
+	want.tilt = tiltError / count
+	if r.peeled && want.jump < math.Inf(1) {
+		_, w := r.planner().tilts(want.lambda)
+		want.jump *= min(1, w.k)
+		want.tilt *= min(1, w.k)
+	}
+	var alone []spec
+	r.cells, alone = cells(r.ctx, r.d, r.loose, r.tail, r.threshold, want)
+	r.alone = nil
+	r.out = r.own
+	for _, c := range r.cells {
+		r.out += c.out
+		r.peeled = r.peeled || c.edge < c.to
+	}
+	for _, s := range alone {
+		if r.ctx.Err() != nil {
+			break
+		}
+		one := newRound(r.d, s, r.tail, r.threshold)
+		r.alone = append(r.alone, one)
+		r.out += one.count * one.out
+		r.peeled = r.peeled || one.jump != nil
+	}
+	r.out *= 1 + 1e-11
+	rest := r.rest
+	r.rest = nil             // contours may hold the slice
+	for _, a := range rest { // the edges of the cells have moved, so the bulk is another one
+		bulk, _ := r.tilts(a.lambda)
+		r.rest = append(r.rest, alias{a.lambda, bulk.certain(a.lambda, 0)})
+	}
+}
+
+// tiltError is the relative error of e^K at any tilt that is wanted of cells.
+const tiltError = 0.02
 
 // tilt evaluates log E[e^(λY)] for the loss Y that is integrated.
 func (r *release) tilt(lambda float64) tilted {
@@ -116,8 +186,20 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 		mean:     r.gauss * (2*lambda + 1) / 2,
 		variance: r.gauss,
 	}
-	r.tiltMixed(lambda, &bulk)
-	for _, one := range r.rounds {
+	r.gather(tolerances{lambda: lambda})
+	var wrong float64 // of the cells' w
+	for _, c := range r.cells {
+		b, jumps := c.tilt(r, lambda)
+		bulk.k += b.k
+		bulk.mean += b.mean
+		bulk.variance += b.variance
+		bulk.err += b.err
+		w.k += jumps.k
+		w.mean += jumps.mean
+		w.variance += jumps.variance
+		wrong += jumps.err
+	}
+	for _, one := range slices.Concat(r.rounds, r.alone) {
 		if r.ctx.Err() != nil {
 			break
 		}
@@ -131,19 +213,30 @@ func (r *release) tilts(lambda float64) (bulk, w tilted) {
 			continue
 		}
 		j := one.jump.tilt(one, lambda)
-		// With share = jumps/(jumps+bulk), log(1 + jumps/bulk) has the derivatives
-		// share·d and share·(1-share)·d² + share·(v_j - v_b).
-		share, d := 1/(1+math.Exp(b.k-j.k)), j.mean-b.mean
-		if j.k > b.k {
-			w.k += one.count * (j.k - b.k + math.Log1p(math.Exp(b.k-j.k)))
-		} else {
-			w.k += one.count * math.Log1p(math.Exp(j.k-b.k))
-		}
-		w.mean += one.count * share * d
-		w.variance += one.count * share * ((1-share)*d*d + j.variance - b.variance)
+		w.add(one.count, b, j)
 		w.err = max(w.err, j.err+b.err)
 	}
+	if wrong > 0 && w.k > 0 {
+		w.err += wrong / w.k
+	} else if wrong > 0 {
+		w.err = math.Inf(1)
+	}
 	return bulk, w
+}
+
+// add adds count·log(1 + jumps/bulk) to w, without its error, and returns the logarithm. With share =
+// jumps/(jumps+bulk), its derivatives are share·d and share·(1-share)·d² + share·(v_j - v_b).
+func (w *tilted) add(count float64, bulk, jumps tilted) (k float64) {
+	share, d := 1/(1+math.Exp(bulk.k-jumps.k)), jumps.mean-bulk.mean
+	if jumps.k > bulk.k {
+		k = jumps.k - bulk.k + math.Log1p(math.Exp(bulk.k-jumps.k))
+	} else {
+		k = math.Log1p(math.Exp(jumps.k - bulk.k))
+	}
+	w.k += count * k
+	w.mean += count * share * d
+	w.variance += count * share * ((1-share)*d*d + jumps.variance - bulk.variance)
+	return k
 }
 
 // certain returns log E[e^(λY)], rounded up, after adding a Gaussian loss of variance smooth.
@@ -217,7 +310,7 @@ func (r *release) find(start float64, goal func(saddle) float64) (s saddle, ok b
 // moderate.
 func (r *release) start(logInverseDelta float64) float64 {
 	variance := r.gauss
-	for _, one := range r.rounds {
+	for _, one := range r.about() {
 		variance += one.count * one.variance
 	}
 	lambda := math.Sqrt(2*logInverseDelta) / math.Sqrt(variance)

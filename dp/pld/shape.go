@@ -10,6 +10,7 @@ const (
 	cutShare      = 0.01
 	restShare     = 0.05
 	roundingShare = 0.02
+	cellShare     = 0.02
 )
 
 // shapeFor chooses the contour for bounds of δ(ε) near s.epsilon, where δ is about e^logDelta. As
@@ -23,11 +24,14 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 		return best
 	}
 	var count float64
-	for _, one := range r.rounds {
+	for _, one := range r.about() {
 		count += one.count
 	}
 	// Up to this excess, the rounding of the rounds' transforms is a fraction of the width.
 	most := math.Log(roundingShare * min(0.5, width*s.lambda) / (300 * unit * count))
+	if r.loose != nil { // the error of cells is larger
+		most = best.excess + 1.5
+	}
 	for range 10 {
 		s.lambda *= 0.8
 		next := r.shapeAt(s, logDelta, width, fall)
@@ -54,14 +58,17 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 		p.smooth = 0 // the integrand decays by itself
 	}
 	decay := r.gauss + p.smooth
+	p.decay = decay
 	logScale := r.planner().tilt(s.lambda).certain(s.lambda, p.smooth) - s.lambda*s.epsilon
 	p.excess = logScale - logDelta
+	p.tolerance = min(0.5, width*s.lambda) * min(1, math.Exp(math.Log(s.lambda*(s.lambda+1)*s.spread*2.5)-p.excess))
 
 	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
 	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))
 
 	target := logScale - logTolerance - math.Log(aliasShare)
-	p.aliases, p.period = r.aliasesFor(s, decay, target, logTolerance+math.Log(aliasShare/2))
+	p.copies = logTolerance + math.Log(aliasShare/2)
+	p.aliases, p.period = r.aliasesFor(s, decay, target, p.copies)
 
 	// The part that is cut off the sums is bounded at τ = t√decay.
 	root := math.Sqrt(decay)
@@ -105,6 +112,25 @@ func (r *release) aliasesFor(s saddle, decay, target, logTolerance float64) ([]a
 	// The period is long enough that the sums over the copies converge at once.
 	shortest := 3 / min(math.Abs(best[0].lambda-s.lambda), math.Abs(best[1].lambda-s.lambda))
 	return best[:], max(period[0], period[1], shortest)
+}
+
+// lengthen makes the period of p long enough for the moments of the cells. Those of the sketch may be far too small
+// at a large tilt, where a few of the rounds matter. If that is so, a smaller tilt allows a shorter period.
+func (r *release) lengthen(p *shape) {
+	far, shortest := p.aliases[0].lambda-p.lambda, math.Inf(1)
+	for _, f := range [...]float64{1, 0.7, 0.5, 0.35, 0.25, 0.15} {
+		a := alias{lambda: p.lambda + f*far}
+		a.logMoment = r.tilt(a.lambda).k + p.smooth*a.lambda*(a.lambda+1)/2
+		period := max((a.logDelta(p.epsilon)-p.copies)/(f*far), 3/(f*far))
+		if !(period < shortest) {
+			break
+		}
+		shortest, p.aliases[0] = period, a
+		if f == 1 && period <= p.period {
+			return
+		}
+	}
+	p.period = max(p.period, shortest)
 }
 
 // aliasesOfBulk returns Chernoff bounds for the bulk's δ near eps. If the logarithm of δ is above

@@ -18,8 +18,8 @@ const (
 	// coarsest is the largest width for which plans are reliable.
 	firstLook = 0.3
 	coarsest  = 0.1
-	// sketchAccuracy is the best accuracy that is asked of a sketch.
-	sketchAccuracy = 3e-3
+	// sketchAccuracy is the best accuracy that is asked of a sketch, and roughAccuracy that of a sketch of cells.
+	sketchAccuracy, roughAccuracy = 3e-3, 1e-2
 )
 
 // composeEpsilon bounds the ε of all directions at δ.
@@ -27,48 +27,45 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 	if q.far() <= delta {
 		return 0, 0
 	}
-	lower, upper = q.larger(func(d direction, accuracy float64) (float64, float64) {
-		return q.epsilonOf(d, delta, accuracy)
-	})
-	return max(lower, q.single(delta)), upper
-}
-
-// larger bounds the maximum of the directions' values.
-func (q query) larger(bounds func(d direction, accuracy float64) (lower, upper float64)) (lower, upper float64) {
 	for i, d := range q.directions {
 		if i > 0 {
-			// Usually the first direction has the larger value, which a coarse look shows.
-			lo, up := bounds(d, coarse*q.accuracy)
+			// Usually the first direction has the larger value, which a tilt or a coarse look shows.
+			lo, up, _ := q.look(d, delta, coarse*q.accuracy, lower)
 			lower = max(lower, lo)
 			if up <= upper {
 				continue
 			}
 		}
-		lo, up := bounds(d, q.accuracy)
+		lo, up := q.epsilonOf(d, delta, q.accuracy)
 		lower, upper = max(lower, lo), max(upper, up)
 	}
-	return lower, upper
+	return max(lower, q.single(delta)), upper
 }
 
 // epsilonOf bounds the ε of one direction at δ.
 func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
-	lower, upper, _ = q.look(d, delta, accuracy)
+	lower, upper, _ = q.look(d, delta, accuracy, 0)
 	return lower, upper
 }
 
-// look is epsilonOf. It also returns the last estimate of search.fall.
-func (q query) look(d direction, delta, accuracy float64) (lower, upper, fall float64) {
+// look is epsilonOf. It also returns the last estimate of search.fall. An upper end of at most enough need not
+// be sharper.
+func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper, fall float64) {
 	r := newRelease(q.effort, d, q.specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	upper = r.chernoff(s.lambda, delta)
-	if !ok {
+	if !ok || upper <= enough {
 		return 0, upper, 0
 	}
 	whole := r.search(s, delta)
 	if r.few != nil {
 		about := q
 		about.specs = r.few
-		_, eps, fall := about.look(d, delta, max(accuracy, sketchAccuracy))
+		rough := sketchAccuracy
+		if r.loose != nil {
+			rough = roughAccuracy
+		}
+		_, eps, fall := about.look(d, delta, max(accuracy, rough), 0)
 		whole.expect(eps, fall)
 	}
 	if d == add || !whole.heavy(accuracy) {
@@ -276,11 +273,7 @@ func largest(d direction, specs []spec) (loss float64) {
 		if s.given != nil {
 			return math.Inf(1)
 		}
-		q := s.q
-		for _, c := range s.corners {
-			q = max(q, c.q)
-		}
-		loss -= s.count * math.Log1p(-q)
+		loss -= s.count * math.Log1p(-s.q)
 	}
 	return loss * (1 + 1e-12)
 }
@@ -290,6 +283,9 @@ func largest(d direction, specs []spec) (loss float64) {
 func (r *release) affordable(s saddle, logDelta, width, fall float64) (p shape, limited, ok bool) {
 	for i := range 10 {
 		p = r.shapeFor(s, logDelta, width, fall)
+		if r.loose != nil {
+			r.lengthen(&p)
+		}
 		work := r.work(p)
 		if p.cut*p.period < 1e7 && work <= r.most {
 			r.left -= work
@@ -314,7 +310,11 @@ func (r *release) work(s shape) float64 {
 			nodes += one.jump.nodes(one, s)
 		}
 	}
-	nodes *= float64(len(r.rounds)+len(r.corners)) / float64(max(1, len(planner.rounds)))
+	all := float64(len(r.rounds))
+	if r.loose != nil {
+		all = usualNodes
+	}
+	nodes *= all / float64(max(1, len(planner.rounds)))
 	return nodes * float64(s.steps())
 }
 
@@ -340,12 +340,13 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 	for lambda > 1 && !(r.tilt(lambda).err < 1) {
 		lambda /= 16
 	}
-	return min(1, r.out+math.Exp(r.tilt(lambda).certain(lambda, 0)+logChernoff(lambda)-lambda*eps))
+	k := r.tilt(lambda).certain(lambda, 0) // first, because it gathers, which sets out
+	return min(1, r.out+math.Exp(k+logChernoff(lambda)-lambda*eps))
 }
 
 // chernoff returns an upper bound of ε from one tilt.
 func (r *release) chernoff(lambda, delta float64) float64 {
-	if r.peeled || delta <= r.out {
+	if r.gather(tolerances{lambda: lambda}); r.peeled || delta <= r.out {
 		return math.Inf(1)
 	}
 	k := r.tilt(lambda).certain(lambda, 0) + logChernoff(lambda)
