@@ -126,10 +126,11 @@ type Event struct {
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // how many rounds
 	// Other names a mechanism that is not a round of training, and "" is one. With it, Sampling must be
-	// Unsampled. Epsilon and Delta are parameters of some of these mechanisms, otherwise 0.
+	// Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, otherwise 0.
 	Other   Other   `json:"mechanism,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
+	Rho     float64 `json:"rho,omitempty"`
 	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
 	// given once for all events of a Release.
 	Noise Noise `json:"-"`
@@ -200,8 +201,8 @@ func (e Event) Validate() error {
 	if e.Group < 0 || e.Group > MaxGroup {
 		fail("group = %d, must be in [0, %d]", e.Group, MaxGroup)
 	}
-	if e.Epsilon != 0 || e.Delta != 0 {
-		fail("epsilon = %v and delta = %v, must not be given without a mechanism", e.Epsilon, e.Delta)
+	if e.Epsilon != 0 || e.Delta != 0 || e.Rho != 0 {
+		fail("epsilon = %v, delta = %v and rho = %v, must not be given without a mechanism", e.Epsilon, e.Delta, e.Rho)
 	}
 	if e.Count < 1 {
 		fail("count of rounds = %d, must be at least 1", e.Count)

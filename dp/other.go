@@ -27,21 +27,25 @@ const (
 	PureDP Other = "pure"
 	// ApproximateDP is any release for which only (Epsilon, Delta) is known. Both are above 0.
 	ApproximateDP Other = "approximate"
+	// ConcentratedDP is any release that is known to be ρ-zCDP, with Rho = ρ: its Rényi divergence of each
+	// order α > 1 is at most ρα (M. Bun and T. Steinke, "Concentrated Differential Privacy", TCC 2016).
+	ConcentratedDP Other = "zcdp"
 )
 
 // Others lists the names of mechanisms other than rounds of training.
 func Others() []Other {
-	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP}
+	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP, ConcentratedDP}
 }
 
 // Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it, and
 // accountants that do not name such events refuse them.
 const Unsampled Sampling = "none"
 
-// The largest ε of an event with an Other mechanism, and the range of the NoiseMultiplier of
+// The largest ε of an event with an Other mechanism, the range of ρ, and that of the NoiseMultiplier of
 // LaplaceNoise.
 const (
 	maxOtherEpsilon = 100
+	minRho, maxRho  = 1e-12, 50
 	minLaplace      = 1. / maxOtherEpsilon
 	maxLaplace      = 1e6
 )
@@ -63,7 +67,8 @@ func (e Event) validateOther() error {
 		fail("sample rate = %v, sample size = %d, N = %d, redraw = %q and group = %d, must not be given with mechanism %s",
 			e.Rate, e.SampleSize, e.DatasetSize, e.Redraw, e.Group, e.Other)
 	}
-	epsilon := e.Other != GaussianNoise && e.Other != LaplaceNoise
+	noise := e.Other == GaussianNoise || e.Other == LaplaceNoise
+	epsilon := !noise && e.Other != ConcentratedDP
 	switch e.Other {
 	case GaussianNoise:
 		errs = append(errs, CheckPositive("noise multiplier", e.NoiseMultiplier))
@@ -78,15 +83,20 @@ func (e Event) validateOther() error {
 		if !(e.Delta > 0 && e.Delta < 1) {
 			fail("delta = %v, must be in (0, 1) with mechanism %s; mechanism %s has δ = 0", e.Delta, e.Other, PureDP)
 		}
+	case ConcentratedDP:
+		errs = append(errs, CheckRange("rho", e.Rho, minRho, maxRho))
 	}
 	if epsilon && !(e.Epsilon > 0 && e.Epsilon <= maxOtherEpsilon) {
 		fail("epsilon = %v, must be in (0, %v] with mechanism %s", e.Epsilon, maxOtherEpsilon, e.Other)
 	}
-	if epsilon && e.NoiseMultiplier != 0 {
+	if !noise && e.NoiseMultiplier != 0 {
 		fail("noise multiplier = %v, must not be given with mechanism %s", e.NoiseMultiplier, e.Other)
 	}
 	if !epsilon && e.Epsilon != 0 || e.Other != ApproximateDP && e.Delta != 0 {
 		fail("epsilon = %v and delta = %v, must not be given with mechanism %s", e.Epsilon, e.Delta, e.Other)
+	}
+	if e.Other != ConcentratedDP && e.Rho != 0 {
+		fail("rho = %v, must not be given with mechanism %s", e.Rho, e.Other)
 	}
 	if e.Count < 1 {
 		fail("count of releases = %d, must be at least 1", e.Count)

@@ -30,7 +30,7 @@ const (
 // both are known but do not go together, the error says why and wraps [ErrNotCovered].
 func SchemeOf(s Sampling, a Adjacency) (Scheme, error) {
 	if s == Unsampled {
-		return 0, fmt.Errorf("releases that are not rounds of training, only pld composes them: %w", ErrNotCovered)
+		return 0, fmt.Errorf("releases that are not rounds of training, only pld and rdp compose them: %w", ErrNotCovered)
 	}
 	_, samplingErr := ParseSampling(string(s))
 	_, adjacencyErr := ParseAdjacency(string(a))

@@ -129,6 +129,7 @@ func TestEveryFieldOfAnEventCounts(t *testing.T) {
 		"Other":           {byRate, dp.LaplaceNoise},
 		"Epsilon":         {byRate, 1.},
 		"Delta":           {byRate, 1e-6},
+		"Rho":             {byRate, 0.1},
 	}
 	exempt := map[string]bool{"Noise": true} // Compose reads it: which rounds may be put together
 	for i := range reflect.TypeFor[dp.Event]().NumField() {

@@ -216,6 +216,8 @@ func other(e dp.Event) string {
 		of = fmt.Sprintf("Laplace noise of scale %s times its 1-norm sensitivity", decimal.Exactly(e.NoiseMultiplier))
 	case dp.RandomizedResponse:
 		of = fmt.Sprintf("randomized responses of ε = %s", decimal.Exactly(e.Epsilon))
+	case dp.ConcentratedDP:
+		of = fmt.Sprintf("ρ-zCDP, ρ = %s", decimal.Exactly(e.Rho))
 	default:
 		of = fmt.Sprintf("(ε, δ) = (%s, %s)", decimal.Exactly(e.Epsilon), decimal.Exactly(e.Delta))
 	}

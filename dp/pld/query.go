@@ -202,7 +202,10 @@ func (q *query) checkOthers(events []dp.Event, first int, wrong *faults) {
 		if rounds.Group > 1 {
 			wrong.notCovered("event %d: mechanism %s: group = %d of the rounds, must be 1", i, e.Other, rounds.Group)
 		}
-		if e.Other == dp.GaussianNoise {
+		switch e.Other {
+		case dp.ConcentratedDP:
+			wrong.notCovered("event %d: mechanism %s: its losses are not known, only their moments; use rdp", i, e.Other)
+		case dp.GaussianNoise:
 			if err := dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma); err != nil {
 				wrong.notCovered("event %d: mechanism %s: %w", i, e.Other, err)
 			}

@@ -38,10 +38,36 @@ func Divergence(sampling dp.Sampling, adjacency dp.Adjacency, q, sigma, alpha fl
 
 // divergence is D_(1+a)(P‖Q) = log(E_Q[(P/Q)^(1+a)])/a, for a > 0.
 func (p pair) divergence(a float64) float64 {
-	if p.shape == gaussian {
+	eps := 1 / p.sigma // of laplace and response
+	switch p.shape {
+	case gaussian, concentrated:
 		return (1 + a) / (2 * p.sigma * p.sigma)
+	case laplace: // Mironov 2017, Table II
+		if a*eps < 1 {
+			return math.Log1p(((1+a)*pastLinear(a*eps)+a*pastLinear(-(1+a)*eps))/(1+2*a)) / a
+		}
+		return eps + math.Log1p(a/(1+2*a)*math.Expm1(-(1+2*a)*eps))/a
+	case response: // E_Q[R^(1+a)] = p·e^(aε) + (1-p)·e^(-aε) with p = e^ε/(1+e^ε) = (1+tanh(ε/2))/2
+		if a*eps < 1 {
+			half := math.Sinh(a * eps / 2)
+			return math.Log1p(2*half*half+math.Tanh(eps/2)*math.Sinh(a*eps)) / a
+		}
+		return eps + math.Log1p(math.Expm1(-2*a*eps)/(1+math.Exp(eps)))/a
 	}
 	return ofLogMoment(p.logMoment(a), a)
+}
+
+// pastLinear returns e^x - 1 - x.
+func pastLinear(x float64) float64 {
+	if math.Abs(x) > 0.1 {
+		return math.Expm1(x) - x
+	}
+	term, sum := x*x/2, 0.0
+	for k := 3.0; math.Abs(term) > 1e-17*sum; k++ {
+		sum += term
+		term *= x / k
+	}
+	return sum
 }
 
 // ofLogMoment returns the divergence for log(E_Q[(P/Q)^(1+a)] - 1) = l.

@@ -33,8 +33,12 @@ func (r release) merged(most int) merged {
 	var sampled []cells.Round
 	squares, shape := 0.0, gaussian
 	for _, p := range r {
-		if p.shape == gaussian {
+		switch p.shape {
+		case gaussian:
 			squares += p.count / (p.sigma * p.sigma)
+			continue
+		case laplace, response, concentrated:
+			g.alone = append(g.alone, p)
 			continue
 		}
 		shape = p.shape
@@ -48,7 +52,7 @@ func (r release) merged(most int) merged {
 		}
 	}
 	if squares > 0 { // together they are one Gaussian mechanism
-		g.alone = release{{pair{gaussian, 1, 1 / math.Sqrt(squares)}, 1}}
+		g.alone = append(g.alone, rounds{pair{gaussian, 1, 1 / math.Sqrt(squares)}, 1})
 	}
 	return g
 }

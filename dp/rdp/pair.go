@@ -30,7 +30,33 @@ const (
 	// mixture, and elsewhere its mirror image with P and Q exchanged. The remaining probability has
 	// P = Q.
 	symmetric
+	// laplace is Laplace noise of scale sigma around 1 and around 0, without sampling.
+	laplace
+	// response is randomized response with epsilon = 1/sigma. Of all pairs with losses of at most epsilon, it has the
+	// largest divergences, because each of them is obtained from it by post-processing (Kairouz, Oh, Viswanath,
+	// "The composition theorem for differential privacy", ICML 2015).
+	response
+	// concentrated is any pair that is ρ-zCDP with ρ = 1/(2·sigma²). Its divergences are at most those of gaussian.
+	concentrated
 )
+
+// pairOf returns the pair of a release that is not a round of training.
+func pairOf(e dp.Event) (pair, error) {
+	switch e.Other {
+	case dp.GaussianNoise:
+		if err := dp.CheckRange("noise multiplier", e.NoiseMultiplier, MinSigma, MaxSigma); err != nil {
+			return pair{}, fmt.Errorf("%w: %w", err, dp.ErrNotCovered)
+		}
+		return pair{gaussian, 1, e.NoiseMultiplier}, nil
+	case dp.LaplaceNoise:
+		return pair{laplace, 1, e.NoiseMultiplier}, nil
+	case dp.RandomizedResponse, dp.PureDP:
+		return pair{response, 1, 1 / e.Epsilon}, nil
+	case dp.ConcentratedDP:
+		return pair{concentrated, 1, math.Sqrt(0.5 / e.Rho)}, nil
+	}
+	return pair{}, fmt.Errorf("mechanism %s has no Rényi divergence, use pld: %w", e.Other, dp.ErrNotCovered)
+}
 
 // newPair returns the dominating pair of a round of e.
 func newPair(e dp.Event) (pair, error) {
@@ -71,11 +97,18 @@ func newPair(e dp.Event) (pair, error) {
 	return p, errors.Join(errs...)
 }
 
-// totalVariation returns the total variation distance of P and Q.
+// totalVariation returns the total variation distance of P and Q, or an upper bound.
 func (p pair) totalVariation() float64 {
 	distance := 1.0
-	if p.shape == opposite {
+	switch p.shape {
+	case opposite:
 		distance = 2
+	case laplace:
+		return -math.Expm1(-0.5 / p.sigma)
+	case response:
+		return math.Tanh(0.5 / p.sigma)
+	case concentrated: // by Pinsker's inequality: the divergence of order 1 is at most ρ
+		return min(1, 0.5/p.sigma)
 	}
 	return p.q * math.Erf(distance/(2*math.Sqrt2*p.sigma))
 }

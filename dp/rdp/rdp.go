@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"proactivedp/dp"
 )
@@ -50,7 +51,7 @@ const (
 // Accountant composes Rényi divergences. Its Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one. More than 768 different rounds cost more than their sum, see merged. At orders
+// under replace-one, and together with them other releases but [dp.ApproximateDP]. More than 768 different rounds cost more than their sum, see merged. At orders
 // below 10, that was at most 3 % under add-or-remove and 36 % under replace-one, for rates and noise
 // that change by a factor of 16 and 4. All events must have the same sampling and adjacency; rates and noise may
 // differ. The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of
@@ -135,7 +136,11 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	if len(events) == 0 {
 		return nil, dp.Bound{}, fmt.Errorf("no events: %w", dp.ErrNotCovered)
 	}
-	first := events[0]
+	first := events[max(0, slices.IndexFunc(events, func(e dp.Event) bool { return e.Other == "" }))]
+	if first.Other != "" {
+		return nil, dp.Bound{}, fmt.Errorf("events of mechanism %s only, must have at least one round of training: %w",
+			first.Other, dp.ErrNotCovered)
+	}
 	b := dp.Bound{Kind: dp.Upper, Accountant: a.Name(), Adjacency: first.Adjacency, Sampling: first.Sampling}
 	counted, _, err := dp.Unamplified(events)
 	if err != nil {
@@ -145,14 +150,18 @@ func (a Accountant) release(events []dp.Event, other error) (release, dp.Bound, 
 	var r release
 	at := map[pair]int{}
 	for i, e := range events {
-		if e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
+		if e.Other == "" && e.Sampling != first.Sampling || e.Adjacency != first.Adjacency {
 			errs = append(errs, fmt.Errorf(
-				"event %d: %q under %q adjacency differs from %q under %q of event 0: %w",
+				"event %d: %q under %q adjacency differs from %q under %q of another event: %w",
 				i, e.Sampling, e.Adjacency, first.Sampling, first.Adjacency, dp.ErrNotCovered))
 			continue
 		}
 		e = counted[i]
-		p, err := newPair(e)
+		of := newPair
+		if e.Other != "" {
+			of = pairOf
+		}
+		p, err := of(e)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
 			continue

@@ -3,6 +3,7 @@ package libraries
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -226,17 +227,26 @@ var shape = map[string][]string{
 	"NoOpDpEvent":                      {},
 	"LaplaceDpEvent":                   {"noise_multiplier"},
 	"EpsilonDeltaDpEvent":              {"epsilon", "delta"},
+	"ZCDpEvent":                        {"rho", "xi"},
+	"DiscreteLaplaceDpEvent":           {"noise_parameter", "sensitivity"},
+	"RandomizedResponseDpEvent":        {"noise_parameter", "num_buckets"},
 }
+
+// otherReleases are the events that are not rounds of training, and optional the value of an argument that dp_accounting has a
+// default for.
+var (
+	otherReleases = []string{"LaplaceDpEvent", "EpsilonDeltaDpEvent", "ZCDpEvent", "DiscreteLaplaceDpEvent", "RandomizedResponseDpEvent"}
+	optional      = map[string]float64{"xi": 0, "sensitivity": 1}
+)
 
 // covers says for events that no accountant here knows what would cover them. Sums of ε and δ are basic
 // composition for one adjacency (C. Dwork and A. Roth, The Algorithmic Foundations of Differential Privacy, 2014, theorem 3.16).
 var covers = map[string]string{
-	"LaplaceDpEvent": "; without sampling it is covered",
-	"DiscreteLaplaceDpEvent": "; without sampling it is ε-DP with ε = noise_parameter·sensitivity: give the other events " +
-		"here and add it to their ε",
-	"EpsilonDeltaDpEvent": "; without sampling it is covered",
-	"RandomizedResponseDpEvent": "; its ε is ln(1 + k·(1 − p)/p) for k = num_buckets and p = noise_parameter: give the " +
-		"other events here and add it to their ε",
+	"LaplaceDpEvent":                "; without sampling it is covered",
+	"DiscreteLaplaceDpEvent":        "; without sampling it is covered",
+	"EpsilonDeltaDpEvent":           "; without sampling it is covered",
+	"RandomizedResponseDpEvent":     "; without sampling it is covered",
+	"ZCDpEvent":                     "; without sampling it is covered",
 	"SampledWithReplacementDpEvent": "; samples without replacement and Poisson samples are covered",
 	"NonPrivateDpEvent":             ": it has no noise, so that ε is infinite",
 	"UnsupportedDpEvent":            ": give the event that the program really made",
@@ -278,9 +288,14 @@ func (v pyValue) arguments() (map[string]pyValue, error) {
 		args[name] = a
 	}
 	for _, name := range want {
-		if _, ok := args[name]; !ok {
+		if _, ok := args[name]; ok {
+			continue
+		}
+		usual, ok := optional[name]
+		if !ok {
 			return nil, fmt.Errorf("%s has no %s", v.name, name)
 		}
+		args[name] = pyValue{number: usual}
 	}
 	return args, nil
 }
@@ -350,7 +365,7 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 		}
 		return all, nil
 	}
-	if v.name == "LaplaceDpEvent" || v.name == "EpsilonDeltaDpEvent" {
+	if slices.Contains(otherReleases, v.name) {
 		e, err := v.other(args)
 		e.Count = times
 		return []dp.Event{e}, err
@@ -371,10 +386,42 @@ func (v pyValue) events(times int) ([]dp.Event, error) {
 // other returns a release that is not a round of training.
 func (v pyValue) other(args map[string]pyValue) (e dp.Event, err error) {
 	e.Sampling = dp.Unsampled
-	if v.name == "LaplaceDpEvent" {
-		e.Other = dp.LaplaceNoise
+	switch v.name {
+	case "LaplaceDpEvent":
+		e.Other, e.Adjacency = dp.LaplaceNoise, dp.AddOrRemove // the noise is relative to what one record adds
 		e.NoiseMultiplier, err = args["noise_multiplier"].plain("noise_multiplier")
 		return e, err
+	case "ZCDpEvent":
+		e.Other = dp.ConcentratedDP
+		var xi float64
+		var xiErr error
+		e.Rho, err = args["rho"].plain("rho")
+		if xi, xiErr = args["xi"].plain("xi"); xiErr == nil && xi != 0 {
+			xiErr = fmt.Errorf("xi = %v, must be 0: %w", xi, dp.ErrNotCovered)
+		}
+		return e, errors.Join(err, xiErr)
+	case "DiscreteLaplaceDpEvent": // its probabilities fall by e^-a from one whole number to the next
+		e.Other, e.Adjacency = dp.PureDP, dp.AddOrRemove
+		a, err := args["noise_parameter"].plain("noise_parameter")
+		steps, stepsErr := args["sensitivity"].count("sensitivity")
+		if e.Epsilon = a * float64(steps); e.Epsilon > 0 {
+			e.Epsilon = math.Nextafter(e.Epsilon, math.Inf(1))
+		}
+		return e, errors.Join(err, stepsErr)
+	case "RandomizedResponseDpEvent":
+		// The answer is the true one of k with probability 1-p+p/k, and each other one with p/k. A record that is
+		// not there has no answer.
+		e.Other, e.Adjacency = dp.PureDP, dp.ReplaceOne
+		p, err := args["noise_parameter"].plain("noise_parameter")
+		if err == nil && !(p > 0 && p < 1) {
+			err = fmt.Errorf("noise_parameter = %v, must be in (0, 1)", p)
+		}
+		k, kErr := args["num_buckets"].count("num_buckets")
+		if k == 2 { // otherwise not all losses are ±ε
+			e.Other = dp.RandomizedResponse
+		}
+		e.Epsilon = math.Log1p(float64(k)*(1-p)/p) * (1 + 1e-15)
+		return e, errors.Join(err, kErr)
 	}
 	var deltaErr error
 	e.Epsilon, err = args["epsilon"].plain("epsilon")

@@ -2,6 +2,7 @@ package libraries
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,11 +92,11 @@ func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.Histo
 }
 
 // adjacencyOf returns the adjacency of a release that is not a round: the given one or, if none is given,
-// add-or-remove, unless there are rounds with another usual one. dp_accounting divides the noise of LaplaceDpEvent by the
-// norm of what one record adds, so it is read for add-or-remove only.
+// that of the event or add-or-remove, unless there are rounds with another usual one. Some events of dp_accounting are
+// defined for one adjacency.
 func adjacencyOf(e dp.Event, all []dp.Event, given dp.Adjacency) (dp.Adjacency, error) {
 	if given == "" {
-		given = dp.AddOrRemove
+		given = cmp.Or(e.Adjacency, dp.AddOrRemove)
 		for _, o := range all {
 			if usual := dp.NaturalAdjacency(o.Sampling); o.Other == "" && o.Sampling != "" && usual != given {
 				return "", fmt.Errorf("adjacency is missing: what a release with mechanism %s costs depends on it, and %s sampling "+
@@ -103,9 +104,9 @@ func adjacencyOf(e dp.Event, all []dp.Event, given dp.Adjacency) (dp.Adjacency, 
 			}
 		}
 	}
-	if e.Other == dp.LaplaceNoise && given != dp.AddOrRemove {
-		return "", fmt.Errorf("LaplaceDpEvent under %s adjacency, must be under %s: its noise is given relative to what one "+
-			"record adds: %w", given, dp.AddOrRemove, dp.ErrNotCovered)
+	if own := cmp.Or(e.Adjacency, given); given != own {
+		return "", fmt.Errorf("a release with mechanism %s under %s adjacency, must be under %s, for which dp_accounting defines its "+
+			"event: %w", e.Other, given, own, dp.ErrNotCovered)
 	}
 	return given, nil
 }

@@ -85,7 +85,12 @@ func TestRatesOfOpacusAreTheDrawnOnes(t *testing.T) {
 // What is not covered is refused by its name; what is damaged, with where and why.
 func TestRecordsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"DiscreteLaplaceDpEvent(1, 1)": "DiscreteLaplaceDpEvent is not covered",
+		"ZCDpEvent(0.1, 0.5)":             "xi = 0.5, must be 0",
+		"ZCDpEvent(xi=0)":                 "has no rho",
+		"ZCDpEvent(100)":                  "rho = 100, must be in",
+		"DiscreteLaplaceDpEvent(1, 0.5)":  "sensitivity",
+		"DiscreteLaplaceDpEvent(0, 1)":    "epsilon =",
+		"RandomizedResponseDpEvent(1, 2)": "noise_parameter = 1, must be in (0, 1)",
 		"ComposedDpEvent([SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(1)), LaplaceDpEvent(1)])": "adjacency is missing",
 		"ComposedDpEvent([SampledWithoutReplacementDpEvent(10, 1, GaussianDpEvent(1)), EpsilonDeltaDpEvent(1, 0)])": "adjacency is " +
 			"missing",
@@ -261,6 +266,27 @@ func TestOtherReleases(t *testing.T) {
 	alone, aloneErr := pld.Accountant{}.Epsilon(t.Context(), want[:1], 1e-6)
 	if err != nil || aloneErr != nil || !(b.EpsilonUpper <= alone.EpsilonUpper+3*0.5+0.5+0.25 && b.EpsilonUpper > alone.EpsilonLower) {
 		t.Errorf("ε ≤ %v, and %v for the rounds alone: %v, %v", b.EpsilonUpper, alone.EpsilonUpper, err, aloneErr)
+	}
+	// ρ-zCDP, discrete Laplace noise (DLap(a) falls by e^-a from one number to the next), and randomized response: with p = 1/2
+	// and two answers, the true one has the probability 3/4.
+	h, err = Read([]byte("ComposedDpEvent([ZCDpEvent(rho=0.125, xi=0.0), DiscreteLaplaceDpEvent(0.25, sensitivity=2)])"), dp.Poisson, "")
+	want = []dp.Event{
+		{Other: dp.ConcentratedDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Rho: 0.125, Count: 1},
+		{Other: dp.PureDP, Sampling: dp.Unsampled, Adjacency: dp.AddOrRemove, Epsilon: math.Nextafter(0.5, 1), Count: 1},
+	}
+	if err != nil || !slices.Equal(h.Events, want) {
+		t.Errorf("%+v, want %+v: %v", h.Events, want, err)
+	}
+	for text, other := range map[string]dp.Other{
+		"RandomizedResponseDpEvent(0.5, 2)": dp.RandomizedResponse, "RandomizedResponseDpEvent(0.6, 3)": dp.PureDP,
+	} {
+		h, err := Read([]byte(text), dp.Poisson, "")
+		if err != nil || h.Events[0].Other != other || h.Events[0].Adjacency != dp.ReplaceOne || !(math.Abs(h.Events[0].Epsilon-math.Log(3)) <= 1e-14) {
+			t.Errorf("%s: %+v, %v", text, h.Events, err)
+		}
+		if _, err := Read([]byte(text), dp.Poisson, dp.AddOrRemove); !errors.Is(err, dp.ErrNotCovered) {
+			t.Errorf("%s under add-or-remove: %v", text, err)
+		}
 	}
 	if _, err := Read([]byte("LaplaceDpEvent(2)"), dp.Poisson, dp.ReplaceOne); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("a replaced record: %v", err)

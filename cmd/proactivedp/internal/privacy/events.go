@@ -29,7 +29,8 @@ An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "randomized-response", "epsilon": 1} of one yes or no for each record, or
   {"mechanism": "pure", "epsilon": 0.5} or
   {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7} of any other release,
-with "count" if there are several. pld composes them with the rounds.
+  {"mechanism": "zcdp", "rho": 0.01} of a release that is ρ-zCDP,
+with "count" if there are several. pld composes them with the rounds, and zcdp only rdp.
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that its noise is from. Several files are composed. Two releases of one run share their
 noise and are refused. So are two files with the same rounds that name no run, unless
