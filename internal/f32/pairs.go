@@ -66,13 +66,57 @@ func PairRow(dst, src []float32) {
 	}
 }
 
+// pairRows makes pairs of the vectors of src, step floats apart. An odd one is paired with zeros.
+func pairRows(dst, src []float32, step, n int) {
+	if n > 1 {
+		PairVectors(dst, Lanes, src, src[step:], 2*step, n/2)
+	}
+	if n%2 != 0 {
+		var none [Lanes]float32
+		PairVectors(dst[n/2*Lanes:], Lanes, src[(n-1)*step:], none[:], 0, 1)
+	}
+}
+
+// turnPairs sets dst, in the order [row][pair], to pairs of the terms of the transpose of a, whose terms are
+// colA apart.
+func turnPairs(dst, a []float32, colA, rows, terms int) {
+	pairs := (terms + 1) / 2
+	squares, columns := terms/(2*Lanes)*Lanes, rows/Lanes*Lanes
+	var square [Lanes * Lanes]float32
+	for p := 0; p < squares; p += Lanes {
+		for i := 0; i < columns; i += Lanes {
+			at := a[2*p*colA+i:]
+			if 2*p+4*Lanes <= terms {
+				prefetch(at[2*Lanes*colA:], colA, 2*Lanes, Lanes)
+			}
+			PairVectors(square[:], Lanes, at, at[colA:], 2*colA, Lanes)
+			Transpose(dst[i*pairs+p:], pairs, square[:], Lanes)
+		}
+	}
+	for i := range rows {
+		from := squares
+		if i >= columns {
+			from = 0
+		}
+		for p := from; p < pairs; p++ {
+			second := float32(0)
+			if 2*p+1 < terms {
+				second = a[(2*p+1)*colA+i]
+			}
+			dst[i*pairs+p] = pairOf(a[2*p*colA+i], second)
+		}
+	}
+}
+
 func pairRowPortable(dst, src []float32) {
 	for i := range dst {
 		dst[i] = pairOf(src[2*i], src[2*i+1])
 	}
 }
 
-func pairOf(even, odd float32) float32 { return math.Float32frombits(bf16Bits(even)>>16 | bf16Bits(odd)) }
+func pairOf(even, odd float32) float32 {
+	return math.Float32frombits(bf16Bits(even)>>16 | bf16Bits(odd))
+}
 
 // bf16Bits returns the bits of x rounded to bfloat16. The lower half is 0. A NaN remains a NaN.
 func bf16Bits(x float32) uint32 {

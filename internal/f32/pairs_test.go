@@ -195,6 +195,102 @@ func checkPairs(t *testing.T, tile Tile, list []Term) {
 	}
 }
 
+// sumOfPairs is start plus the terms a(i)·b(i) of bfloat16, from i = 0 on, in pairs.
+func sumOfPairs(start float32, n int, a, b func(i int) float32) float32 {
+	for i := 0; i < n; i += 2 {
+		x, y := pairOf(a(i), 0), pairOf(b(i), 0)
+		if i+1 < n {
+			x, y = pairOf(a(i), a(i+1)), pairOf(b(i), b(i+1))
+		}
+		start = dotPairs(x, y, start)
+	}
+	return start
+}
+
+// A product in bfloat16 is its definition, bit for bit in every class: A as it lies and transposed, an
+// odd number of terms, more than a panel of them.
+func TestProductInBF16(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(23)
+		var s ProductScratch
+		for i := range 40 {
+			m, blocks, k := 1+r.IntN(40), 1+r.IntN(5), 1+r.IntN(80)
+			if i%10 == 0 {
+				m, k = 3, 4*panelTerms+1+r.IntN(50)
+			}
+			p := Product{M: m, N: blocks * Lanes, K: k, Accumulate: i%3 == 0, RowA: k + 3, ColA: 1, RowB: Lanes,
+				BlockB: k*Lanes + 5, RowC: Lanes, BlockC: m * Lanes, BF16: true}
+			if i%2 == 0 {
+				p.RowA, p.ColA = 1, m+3
+			}
+			p.A, p.B = randomFloats(r, m*p.RowA+k*p.ColA), randomFloats(r, blocks*p.BlockB)
+			p.C = randomFloats(r, blocks*p.BlockC)
+			if i%5 == 0 {
+				p.Bias = randomFloats(r, m)
+			}
+			want := make([]float32, len(p.C))
+			for at := range want {
+				b, m, l := at/p.BlockC, at%p.BlockC/Lanes, at%Lanes
+				start := float32(0)
+				if p.Bias != nil {
+					start = p.Bias[m]
+				} else if p.Accumulate {
+					start = p.C[at]
+				}
+				want[at] = sumOfPairs(start, k, func(i int) float32 { return p.A[m*p.RowA+i*p.ColA] },
+					func(i int) float32 { return p.B[b*p.BlockB+i*Lanes+l] })
+			}
+			p.Mul(&s)
+			if err := sameAsBits(p.C, want); err != nil {
+				t.Fatalf("%d×%d×%d, case %d: %v", m, p.N, k, i, err)
+			}
+		}
+	})
+}
+
+// The same of sums over runs, into float64 and onto float32.
+func TestRunProductInBF16(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(24)
+		var s ProductScratch
+		for i := range 20 {
+			m, n := 1+r.IntN(20), 1+r.IntN(40)
+			var ends []int
+			for end := 0; len(ends) < 1+i%3; ends = append(ends, end) {
+				end += 1 + r.IntN(9)
+			}
+			k := ends[len(ends)-1]
+			p := RunProduct{M: m, N: n, Ends: ends, A: randomFloats(r, m*(k+1)), RowA: k + 1,
+				B: randomFloats(r, roundUpToLanes(n)*k), BlockB: k * Lanes, C: make([]float64, m*n), RowC: n, BF16: true}
+			want := make([]float64, m*n)
+			for at := range want {
+				start, j := 0, at%n
+				for _, end := range ends {
+					want[at] += float64(sumOfPairs(0, end-start,
+						func(i int) float32 { return p.A[at/n*p.RowA+start+i] },
+						func(i int) float32 { return p.B[j/Lanes*p.BlockB+(start+i)*Lanes+j%Lanes] }))
+					start = end
+				}
+			}
+			if i%2 == 0 {
+				p.Out, p.RowOut = randomFloats(r, m*n), n
+				narrow := slices.Clone(p.Out)
+				addNarrowPortable(narrow, want)
+				p.Mul(&s)
+				if err := sameAsBits(p.Out, narrow); err != nil {
+					t.Fatalf("%d×%d, runs to %v, onto float32: %v", m, n, ends, err)
+				}
+				continue
+			}
+			if p.Mul(&s); !slices.Equal(p.C, want) {
+				t.Fatalf("%d×%d, runs to %v: other bits", m, n, ends)
+			}
+		}
+	})
+}
+
+func roundUpToLanes(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
+
 // BenchmarkPairs compares the largest tile of pairs with that of float32.
 func BenchmarkPairs(b *testing.B) {
 	const terms = 512

@@ -29,6 +29,9 @@ type RunProduct struct {
 	// products; see SplitTile. Then M and N must be multiples of Lanes, and the terms of a run are
 	// added in groups of TileTerms.
 	Parts int
+	// BF16 says that the numbers of A and B are rounded to bfloat16 and added up as pairs; see Tile. In a
+	// run of an odd length, the last term is paired with 0.
+	BF16 bool
 }
 
 // Mul computes the product tile by tile. A tile of C stays in the first-level cache while the runs
@@ -44,6 +47,10 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 	if p.Parts != 0 {
 		p.mulSplit(&s.split)
 		return
+	}
+	if p.BF16 {
+		q := p.paired(s)
+		p = &q
 	}
 	s.lengths = s.lengths[:0]
 	start := 0
@@ -63,11 +70,36 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
+// paired returns the product with pairs in place of its numbers.
+func (p *RunProduct) paired(s *ProductScratch) RunProduct {
+	q, pairs, start := *p, 0, 0
+	s.ends = s.ends[:0]
+	for _, end := range p.Ends {
+		pairs += (end - start + 1) / 2
+		start = end
+		s.ends = append(s.ends, pairs)
+	}
+	blocks := (p.N + Lanes - 1) / Lanes
+	s.a, s.b = grow(s.a, p.M*pairs), grow(s.b, blocks*pairs*Lanes)
+	at, start := 0, 0
+	for i, end := range p.Ends {
+		for m := range p.M {
+			PairRow(s.a[m*pairs+at:], p.A[m*p.RowA+start:m*p.RowA+end])
+		}
+		for j := range blocks {
+			pairRows(s.b[(j*pairs+at)*Lanes:], p.B[j*p.BlockB+start*Lanes:], Lanes, end-start)
+		}
+		at, start = s.ends[i], end
+	}
+	q.Ends, q.A, q.RowA, q.B, q.BlockB = s.ends, s.a, pairs, s.b, pairs*Lanes
+	return q
+}
+
 // column computes rows from m on, for the columns of a tile from j on.
 func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	width := min(tileFloats, p.N-j)
 	t := &s.tile
-	t.Cols, t.RowA = (width+Lanes-1)/Lanes, p.RowA
+	t.Cols, t.RowA, t.BF16 = (width+Lanes-1)/Lanes, p.RowA, p.BF16
 	for c := range t.Cols {
 		t.ColB[c] = c * p.BlockB
 	}
@@ -110,10 +142,12 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 }
 
+var one = [1]float32{1}
+
 // single does the same as column, for a product of a single run. It adds in float32, because the
 // sum of two float32 numbers, rounded once to float32, is the same in float64 and in float32.
 func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
-	t.RowC = p.RowOut
+	t.RowC, t.Factors = p.RowOut, one[:]
 	for c := range t.Cols {
 		t.ColC[c] = c * Lanes
 	}
