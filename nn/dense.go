@@ -34,7 +34,7 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 	d := &dense{in: in, affine: newAffine(n, l.Out, in.Size(), l.Out, 1)}
 	d.bf16 = n.bf16
 	d.tiled = !d.bf16 && f32.Splits(l.Out, in.Size()) && f32.Splits(in.Size(), l.Out)
-	n.tiled, n.paired = n.tiled || d.tiled, n.paired || d.bf16
+	n.tiled = n.tiled || d.tiled
 	n.append(d)
 	d.out = n.newValue(Shape{l.Out, 1, 1})
 	return d.out, nil

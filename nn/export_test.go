@@ -82,4 +82,4 @@ const BinSize = binSize
 func Bins(rows []int32) []int { return appendBins(nil, rows) }
 
 // InBF16 reports whether products are of bfloat16.
-func (n *Net) InBF16() bool { return n.paired }
+func (n *Net) InBF16() bool { return n.bf16 }

@@ -30,8 +30,7 @@ type Net struct {
 	weights []float64
 	parts   int // number of parts into which matrix tiles split numbers
 	tiled   bool
-	bf16    bool // whether the precision is BF16 …
-	paired  bool // … and some products use it
+	bf16    bool // whether the precision is BF16
 
 	floats []slot // a scratch's memory of float32 …
 	ints   []slot // … of int32 …

@@ -67,7 +67,6 @@ func productBack(n *Net, c *conv) *product {
 
 // inPairs reserves the memory of pairs.
 func (p *product) inPairs(n *Net, c *conv) {
-	n.paired = true
 	p.weights, p.read = n.newFloats(c.affine.out*c.affine.in/2, 1), n.newFloats(p.source.size()/2, 1)
 }
 
