@@ -40,8 +40,8 @@ func contract(k *kernels) {
 	k.laneTileAVX2()
 	k.transposeAVX2()
 	k.prefetch()
-	k.peakFMA("peakFMAAVX512", k.zmm, 24, false)
-	k.peakFMA("peakFMAAVX2", k.ymm, 12, false)
+	k.peakFMA("peakFMAAVX512", k.zmm, 24)
+	k.peakFMA("peakFMAAVX2", k.ymm, 12)
 }
 
 func (k *kernels) zmm() reg.VecVirtual { return k.ZMM() }
@@ -710,8 +710,8 @@ func (k *kernels) prefetch() {
 	k.RET()
 }
 
-// peakFMA runs count independent multiply-adds on registers in each round, of pairs or of float32.
-func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int, pairs bool) {
+// peakFMA runs count independent multiply-adds on registers in each round.
+func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int) {
 	k.kernel(name, "func(rounds int) (flops int)",
 		"runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a "+
 			"round.")
@@ -725,20 +725,12 @@ func (k *kernels) peakFMA(name string, register func() reg.VecVirtual, count int
 	factor := register()
 	k.VXORPS(factor, factor, factor)
 	k.Label("loop")
-	flops := 2 * count * int(factor.Size()) / floatBytes
 	for _, a := range acc {
-		if pairs {
-			k.dotPairs(factor, factor, a)
-		} else {
-			k.VFMADD231PS(factor, factor, a)
-		}
-	}
-	if pairs {
-		flops *= 2
+		k.VFMADD231PS(factor, factor, a)
 	}
 	k.DECQ(left)
 	k.JNZ(operand.LabelRef("loop"))
-	k.MOVQ(operand.U32(flops), left)
+	k.MOVQ(operand.U32(2*count*int(factor.Size())/floatBytes), left)
 	k.Store(left, k.Return("flops"))
 	k.VZEROUPPER()
 	k.RET()

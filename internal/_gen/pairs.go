@@ -34,7 +34,6 @@ func pairs(k *kernels) {
 	k.pair(order)
 	k.pairRow()
 	k.roundToBF16(order)
-	k.peakFMA("peakBF16", k.zmm, 24, true)
 }
 
 // The instructions of AVX512-BF16, which Go's assembler does not know: the prefix and the opcode of

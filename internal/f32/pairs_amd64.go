@@ -38,8 +38,3 @@ func pairRowBF16(dst []float32, src []float32)
 //
 //go:noescape
 func roundToBF16(x []float32)
-
-// peakBF16 runs rounds > 0 of independent multiply-adds on registers and returns the floating-point operations of a round.
-//
-//go:noescape
-func peakBF16(rounds int) (flops int)
