@@ -14,6 +14,11 @@ func pairs(k *kernels) {
 	c.pairs = true
 	c.eachPatch(tileRows, tileCols)
 
+	c = k.overPatches("laneTilesBF16", "t *LaneTile, p *Patch, n int",
+		"does the same as LaneTile.MulPatches for n patches of pairs, without its checks.")
+	c.lanes, c.pairs = true, true
+	c.eachPatch(laneTileRows, laneTileCols)
+
 	k.fullTile("fullTileBF16", " of pairs", true)
 
 	c = k.contraction("tileRunsBF16", "t *Tile, terms []Term, run int, factor *float32",

@@ -204,6 +204,7 @@ type LaneTile struct {
 	A, B, C    []float32
 	Accumulate bool
 	Odd        []int32 // see MulOdd
+	BF16       bool    // whether A and B hold pairs, as in Tile; MulOdd ignores it
 }
 
 // Mul computes the tile over the terms.
@@ -376,7 +377,11 @@ func laneTilePortable(t *LaneTile, terms []Term) {
 				a := (*[Lanes]float32)(t.A[int(x.A)+m*t.RowA:])
 				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
 				for l := range acc {
-					acc[l] += float32(a[l] * b[l])
+					if t.BF16 {
+						acc[l] = dotPairs(a[l], b[l], acc[l])
+					} else {
+						acc[l] += float32(a[l] * b[l])
+					}
 				}
 			}
 			*c = acc

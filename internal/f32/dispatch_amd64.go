@@ -15,9 +15,10 @@ var sets = [...]kernelSet{
 	cpu.AMX:      avx512,
 }
 
-// of returns the class of the kernels for the tile t. There are kernels of pairs only for AVX-512.
-func of(t *Tile) cpu.Class {
-	if t.BF16 && !pairedKernels() {
+// classFor returns the class of the kernels of a tile, of pairs or not. Only AVX-512 has kernels of
+// pairs.
+func classFor(pairs bool) cpu.Class {
+	if pairs && !pairedKernels() {
 		return cpu.Portable
 	}
 	return class
@@ -27,7 +28,7 @@ func of(t *Tile) cpu.Class {
 func pairedKernels() bool { return class >= cpu.AVX512 && cpu.HasBF16() }
 
 func mulTile(t *Tile, terms []Term) {
-	switch of(t) {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		p := Patch{Terms: &Terms{list: terms}, Cols: t.Cols}
 		copy(p.ColB[:], t.ColB[:])
@@ -51,7 +52,7 @@ func mulPatches512(t *Tile, p *Patch, n int) {
 }
 
 func mulPatches(t *Tile, patches []Patch) {
-	switch of(t) {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if len(patches) > 0 {
 			mulPatches512(t, &patches[0], len(patches))
@@ -63,7 +64,7 @@ func mulPatches(t *Tile, patches []Patch) {
 
 // mulFullTile does the same as mulTile, for the largest tile and consecutive terms.
 func mulFullTile(t *Tile, terms []Term) {
-	switch of(t) {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if t.BF16 {
 			fullTileBF16(t, len(terms))
@@ -76,7 +77,7 @@ func mulFullTile(t *Tile, terms []Term) {
 }
 
 func mulRuns(t *Tile, terms []Term, run int) {
-	switch of(t) {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if t.BF16 && len(terms) > 0 {
 			tileRunsBF16(t, terms, run, &t.Factors[0])
@@ -93,7 +94,7 @@ func mulRuns(t *Tile, terms []Term, run int) {
 }
 
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
-	switch of(t) {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if t.BF16 {
 			tileWideBF16(t, terms, lengths, wide, wideRow)
@@ -114,9 +115,9 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 
 func mulLaneTile(t *LaneTile, terms []Term) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
-		laneTilesAVX512(t, &Patch{Terms: &Terms{list: terms}, Cols: t.Cols, ColB: t.ColB, ColC: t.ColC}, 1)
+		mulLanes512(t, &Patch{Terms: &Terms{list: terms}, Cols: t.Cols, ColB: t.ColB, ColC: t.ColC}, 1)
 	case cpu.AVX2:
 		for row := 0; row < t.Rows; row += laneTileRows[t.Cols] {
 			for lane := 0; lane < Lanes; lane += 8 {
@@ -128,11 +129,19 @@ func mulLaneTile(t *LaneTile, terms []Term) {
 	}
 }
 
+func mulLanes512(t *LaneTile, p *Patch, n int) {
+	if t.BF16 {
+		laneTilesBF16(t, p, n)
+	} else {
+		laneTilesAVX512(t, p, n)
+	}
+}
+
 func mulLanePatches(t *LaneTile, patches []Patch) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if len(patches) > 0 {
-			laneTilesAVX512(t, &patches[0], len(patches))
+			mulLanes512(t, &patches[0], len(patches))
 		}
 	default:
 		eachLaneTile(t, patches)

@@ -44,7 +44,7 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 const neonLanes = 4
 
 func mulLaneTile(t *LaneTile, terms []Term) {
-	if class != cpu.NEON {
+	if class != cpu.NEON || t.BF16 {
 		laneTilePortable(t, terms)
 		return
 	}

@@ -9,6 +9,11 @@ package f32
 //go:noescape
 func tilesBF16(t *Tile, p *Patch, n int)
 
+// laneTilesBF16 does the same as LaneTile.MulPatches for n patches of pairs, without its checks.
+//
+//go:noescape
+func laneTilesBF16(t *LaneTile, p *Patch, n int)
+
 // fullTileBF16 does the same as Tile.Mul of pairs without its checks, for 6 rows, 4 columns and the terms {0, 0}, {1, 16}, ...
 //
 //go:noescape

@@ -3863,6 +3863,3782 @@ patchDone138:
 	VZEROUPPER
 	RET
 
+// func laneTilesBF16(t *LaneTile, p *Patch, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·laneTilesBF16(SB), NOSPLIT, $0-24
+	MOVQ t+0(FP), AX
+	MOVQ (AX), CX
+	CMPQ CX, $0x05
+	JLT  next1
+
+patch2:
+	MOVQ    p+8(FP), CX
+	MOVQ    (CX), DX
+	MOVQ    8(DX), BX
+	SHLQ    $0x03, BX
+	MOVQ    (DX), DX
+	ADDQ    BX, DX
+	NEGQ    BX
+	MOVQ    8(CX), CX
+	CMPQ    CX, $0x05
+	JLT     next4
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero7
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), R11
+	LEAQ    (CX)(R11*4), R11
+	MOVQ    88(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z5
+	VMOVUPS (R8)(SI*2), Z10
+	VMOVUPS (CX)(SI*2), Z15
+	VMOVUPS (R8)(SI*4), Z20
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z6
+	VMOVUPS (R9)(SI*2), Z11
+	VMOVUPS (CX)(SI*2), Z16
+	VMOVUPS (R9)(SI*4), Z21
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z7
+	VMOVUPS (R10)(SI*2), Z12
+	VMOVUPS (CX)(SI*2), Z17
+	VMOVUPS (R10)(SI*4), Z22
+	LEAQ    (R11)(SI*1), CX
+	VMOVUPS (R11), Z3
+	VMOVUPS (CX), Z8
+	VMOVUPS (R11)(SI*2), Z13
+	VMOVUPS (CX)(SI*2), Z18
+	VMOVUPS (R11)(SI*4), Z23
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z4
+	VMOVUPS (CX), Z9
+	VMOVUPS (DI)(SI*2), Z14
+	VMOVUPS (CX)(SI*2), Z19
+	VMOVUPS (DI)(SI*4), Z24
+	JMP     multiply5
+
+zero7:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+
+multiply5:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), R10
+	LEAQ  (CX)(R10*4), R10
+	MOVQ  48(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R11
+	SHLQ  $0x02, R11
+	TESTQ BX, BX
+	JZ    done9
+
+loop8:
+	MOVLQSX (DX)(BX*1), R12
+	MOVLQSX 4(DX)(BX*1), R13
+	LEAQ    (CX)(R12*4), R12
+	VMOVUPS (DI)(R13*4), Z25
+	VMOVUPS (R8)(R13*4), Z26
+	VMOVUPS (R9)(R13*4), Z27
+	VMOVUPS (R10)(R13*4), Z28
+	VMOVUPS (SI)(R13*4), Z29
+	LEAQ    (R12)(R11*1), R13
+	VMOVUPS (R12), Z30
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc1
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xca
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd3
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdc
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe5
+	VMOVUPS (R13), Z30
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe9
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf2
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfb
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	VMOVUPS (R12)(R11*2), Z30
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd1
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xda
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe3
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xec
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf5
+	VMOVUPS (R13)(R11*2), Z30
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf9
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcb
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd4
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdd
+	VMOVUPS (R12)(R11*4), Z30
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe1
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xea
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf3
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfc
+	BYTE    $0x62
+	BYTE    $0x02
+	BYTE    $0x0e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc5
+	ADDQ    $0x08, BX
+	JNZ     loop8
+
+done9:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    88(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z10, (SI)(DX*2)
+	VMOVUPS Z15, (CX)(DX*2)
+	VMOVUPS Z20, (SI)(DX*4)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z11, (DI)(DX*2)
+	VMOVUPS Z16, (CX)(DX*2)
+	VMOVUPS Z21, (DI)(DX*4)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z12, (R8)(DX*2)
+	VMOVUPS Z17, (CX)(DX*2)
+	VMOVUPS Z22, (R8)(DX*4)
+	LEAQ    (R9)(DX*1), CX
+	VMOVUPS Z3, (R9)
+	VMOVUPS Z8, (CX)
+	VMOVUPS Z13, (R9)(DX*2)
+	VMOVUPS Z18, (CX)(DX*2)
+	VMOVUPS Z23, (R9)(DX*4)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z14, (BX)(DX*2)
+	VMOVUPS Z19, (CX)(DX*2)
+	VMOVUPS Z24, (BX)(DX*4)
+	JMP     patchDone3
+
+next4:
+	CMPQ    CX, $0x04
+	JLT     next10
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero13
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z4
+	VMOVUPS (R8)(SI*2), Z8
+	VMOVUPS (CX)(SI*2), Z12
+	VMOVUPS (R8)(SI*4), Z16
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z5
+	VMOVUPS (R9)(SI*2), Z9
+	VMOVUPS (CX)(SI*2), Z13
+	VMOVUPS (R9)(SI*4), Z17
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z6
+	VMOVUPS (R10)(SI*2), Z10
+	VMOVUPS (CX)(SI*2), Z14
+	VMOVUPS (R10)(SI*4), Z18
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z3
+	VMOVUPS (CX), Z7
+	VMOVUPS (DI)(SI*2), Z11
+	VMOVUPS (CX)(SI*2), Z15
+	VMOVUPS (DI)(SI*4), Z19
+	JMP     multiply11
+
+zero13:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+
+multiply11:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R10
+	SHLQ  $0x02, R10
+	TESTQ BX, BX
+	JZ    done15
+
+loop14:
+	MOVLQSX (DX)(BX*1), R11
+	MOVLQSX 4(DX)(BX*1), R12
+	LEAQ    (CX)(R11*4), R11
+	VMOVUPS (DI)(R12*4), Z20
+	VMOVUPS (R8)(R12*4), Z21
+	VMOVUPS (R9)(R12*4), Z22
+	VMOVUPS (SI)(R12*4), Z23
+	LEAQ    (R11)(R10*1), R12
+	VMOVUPS (R11), Z24
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	VMOVUPS (R12), Z24
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe4
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xed
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf6
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xff
+	VMOVUPS (R11)(R10*2), Z24
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	VMOVUPS (R12)(R10*2), Z24
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe4
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xed
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf6
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xff
+	VMOVUPS (R11)(R10*4), Z24
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x3e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	ADDQ    $0x08, BX
+	JNZ     loop14
+
+done15:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z8, (SI)(DX*2)
+	VMOVUPS Z12, (CX)(DX*2)
+	VMOVUPS Z16, (SI)(DX*4)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z9, (DI)(DX*2)
+	VMOVUPS Z13, (CX)(DX*2)
+	VMOVUPS Z17, (DI)(DX*4)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z10, (R8)(DX*2)
+	VMOVUPS Z14, (CX)(DX*2)
+	VMOVUPS Z18, (R8)(DX*4)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z11, (BX)(DX*2)
+	VMOVUPS Z15, (CX)(DX*2)
+	VMOVUPS Z19, (BX)(DX*4)
+	JMP     patchDone3
+
+next10:
+	CMPQ    CX, $0x03
+	JLT     next16
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero19
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z3
+	VMOVUPS (R8)(SI*2), Z6
+	VMOVUPS (CX)(SI*2), Z9
+	VMOVUPS (R8)(SI*4), Z12
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z4
+	VMOVUPS (R9)(SI*2), Z7
+	VMOVUPS (CX)(SI*2), Z10
+	VMOVUPS (R9)(SI*4), Z13
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z2
+	VMOVUPS (CX), Z5
+	VMOVUPS (DI)(SI*2), Z8
+	VMOVUPS (CX)(SI*2), Z11
+	VMOVUPS (DI)(SI*4), Z14
+	JMP     multiply17
+
+zero19:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+
+multiply17:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R9
+	SHLQ  $0x02, R9
+	TESTQ BX, BX
+	JZ    done21
+
+loop20:
+	MOVLQSX (DX)(BX*1), R10
+	MOVLQSX 4(DX)(BX*1), R11
+	LEAQ    (CX)(R10*4), R10
+	VMOVUPS (DI)(R11*4), Z15
+	VMOVUPS (R8)(R11*4), Z16
+	VMOVUPS (SI)(R11*4), Z17
+	LEAQ    (R10)(R9*1), R11
+	VMOVUPS (R10), Z18
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc7
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc8
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd1
+	VMOVUPS (R11), Z18
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe0
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe9
+	VMOVUPS (R10)(R9*2), Z18
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf7
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf8
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc1
+	VMOVUPS (R11)(R9*2), Z18
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcf
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd0
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd9
+	VMOVUPS (R10)(R9*4), Z18
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe7
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe8
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x6e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf1
+	ADDQ    $0x08, BX
+	JNZ     loop20
+
+done21:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z6, (SI)(DX*2)
+	VMOVUPS Z9, (CX)(DX*2)
+	VMOVUPS Z12, (SI)(DX*4)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z7, (DI)(DX*2)
+	VMOVUPS Z10, (CX)(DX*2)
+	VMOVUPS Z13, (DI)(DX*4)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z8, (BX)(DX*2)
+	VMOVUPS Z11, (CX)(DX*2)
+	VMOVUPS Z14, (BX)(DX*4)
+	JMP     patchDone3
+
+next16:
+	CMPQ    CX, $0x02
+	JLT     next22
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero25
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z2
+	VMOVUPS (R8)(SI*2), Z4
+	VMOVUPS (CX)(SI*2), Z6
+	VMOVUPS (R8)(SI*4), Z8
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z1
+	VMOVUPS (CX), Z3
+	VMOVUPS (DI)(SI*2), Z5
+	VMOVUPS (CX)(SI*2), Z7
+	VMOVUPS (DI)(SI*4), Z9
+	JMP     multiply23
+
+zero25:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+
+multiply23:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R8
+	SHLQ  $0x02, R8
+	TESTQ BX, BX
+	JZ    done27
+
+loop26:
+	MOVLQSX (DX)(BX*1), R9
+	MOVLQSX 4(DX)(BX*1), R10
+	LEAQ    (CX)(R9*4), R9
+	VMOVUPS (DI)(R10*4), Z10
+	VMOVUPS (SI)(R10*4), Z11
+	LEAQ    (R9)(R8*1), R10
+	VMOVUPS (R9), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcb
+	VMOVUPS (R10), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdb
+	VMOVUPS (R9)(R8*2), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xeb
+	VMOVUPS (R10)(R8*2), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xfb
+	VMOVUPS (R9)(R8*4), Z12
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcb
+	ADDQ    $0x08, BX
+	JNZ     loop26
+
+done27:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z4, (SI)(DX*2)
+	VMOVUPS Z6, (CX)(DX*2)
+	VMOVUPS Z8, (SI)(DX*4)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z1, (BX)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z5, (BX)(DX*2)
+	VMOVUPS Z7, (CX)(DX*2)
+	VMOVUPS Z9, (BX)(DX*4)
+	JMP     patchDone3
+
+next22:
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero31
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS (DI)(SI*2), Z2
+	VMOVUPS (CX)(SI*2), Z3
+	VMOVUPS (DI)(SI*4), Z4
+	JMP     multiply29
+
+zero31:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+multiply29:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), DI
+	SHLQ  $0x02, DI
+	TESTQ BX, BX
+	JZ    done33
+
+loop32:
+	MOVLQSX (DX)(BX*1), R8
+	MOVLQSX 4(DX)(BX*1), R9
+	LEAQ    (CX)(R8*4), R8
+	VMOVUPS (SI)(R9*4), Z5
+	LEAQ    (R8)(DI*1), R9
+	VMOVUPS (R8), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc5
+	VMOVUPS (R9), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcd
+	VMOVUPS (R8)(DI*2), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd5
+	VMOVUPS (R9)(DI*2), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdd
+	VMOVUPS (R8)(DI*4), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe5
+	ADDQ    $0x08, BX
+	JNZ     loop32
+
+done33:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (BX)(DX*2)
+	VMOVUPS Z3, (CX)(DX*2)
+	VMOVUPS Z4, (BX)(DX*4)
+	JMP     patchDone3
+
+patchDone3:
+	ADDQ $0x60, p+8(FP)
+	DECQ n+16(FP)
+	JNZ  patch2
+	VZEROUPPER
+	RET
+
+next1:
+	CMPQ CX, $0x04
+	JLT  next34
+
+patch35:
+	MOVQ    p+8(FP), CX
+	MOVQ    (CX), DX
+	MOVQ    8(DX), BX
+	SHLQ    $0x03, BX
+	MOVQ    (DX), DX
+	ADDQ    BX, DX
+	NEGQ    BX
+	MOVQ    8(CX), CX
+	CMPQ    CX, $0x05
+	JLT     next37
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero40
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), R11
+	LEAQ    (CX)(R11*4), R11
+	MOVQ    88(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z5
+	VMOVUPS (R8)(SI*2), Z10
+	VMOVUPS (CX)(SI*2), Z15
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z6
+	VMOVUPS (R9)(SI*2), Z11
+	VMOVUPS (CX)(SI*2), Z16
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z7
+	VMOVUPS (R10)(SI*2), Z12
+	VMOVUPS (CX)(SI*2), Z17
+	LEAQ    (R11)(SI*1), CX
+	VMOVUPS (R11), Z3
+	VMOVUPS (CX), Z8
+	VMOVUPS (R11)(SI*2), Z13
+	VMOVUPS (CX)(SI*2), Z18
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z4
+	VMOVUPS (CX), Z9
+	VMOVUPS (DI)(SI*2), Z14
+	VMOVUPS (CX)(SI*2), Z19
+	JMP     multiply38
+
+zero40:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+
+multiply38:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), R10
+	LEAQ  (CX)(R10*4), R10
+	MOVQ  48(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R11
+	SHLQ  $0x02, R11
+	TESTQ BX, BX
+	JZ    done42
+
+loop41:
+	MOVLQSX (DX)(BX*1), R12
+	MOVLQSX 4(DX)(BX*1), R13
+	LEAQ    (CX)(R12*4), R12
+	VMOVUPS (DI)(R13*4), Z20
+	VMOVUPS (R8)(R13*4), Z21
+	VMOVUPS (R9)(R13*4), Z22
+	VMOVUPS (R10)(R13*4), Z23
+	VMOVUPS (SI)(R13*4), Z24
+	LEAQ    (R12)(R11*1), R13
+	VMOVUPS (R12), Z25
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	BYTE    $0x62
+	BYTE    $0x92
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe0
+	VMOVUPS (R13), Z25
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xec
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf5
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfe
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc7
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc8
+	VMOVUPS (R12)(R11*2), Z25
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd4
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdd
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe6
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xef
+	BYTE    $0x62
+	BYTE    $0x12
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf0
+	VMOVUPS (R13)(R11*2), Z25
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfc
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc5
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xce
+	BYTE    $0x62
+	BYTE    $0xa2
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd7
+	BYTE    $0x62
+	BYTE    $0x82
+	BYTE    $0x36
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd8
+	ADDQ    $0x08, BX
+	JNZ     loop41
+
+done42:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    88(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z10, (SI)(DX*2)
+	VMOVUPS Z15, (CX)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z11, (DI)(DX*2)
+	VMOVUPS Z16, (CX)(DX*2)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z12, (R8)(DX*2)
+	VMOVUPS Z17, (CX)(DX*2)
+	LEAQ    (R9)(DX*1), CX
+	VMOVUPS Z3, (R9)
+	VMOVUPS Z8, (CX)
+	VMOVUPS Z13, (R9)(DX*2)
+	VMOVUPS Z18, (CX)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z14, (BX)(DX*2)
+	VMOVUPS Z19, (CX)(DX*2)
+	JMP     patchDone36
+
+next37:
+	CMPQ    CX, $0x04
+	JLT     next43
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero46
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z4
+	VMOVUPS (R8)(SI*2), Z8
+	VMOVUPS (CX)(SI*2), Z12
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z5
+	VMOVUPS (R9)(SI*2), Z9
+	VMOVUPS (CX)(SI*2), Z13
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z6
+	VMOVUPS (R10)(SI*2), Z10
+	VMOVUPS (CX)(SI*2), Z14
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z3
+	VMOVUPS (CX), Z7
+	VMOVUPS (DI)(SI*2), Z11
+	VMOVUPS (CX)(SI*2), Z15
+	JMP     multiply44
+
+zero46:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+
+multiply44:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R10
+	SHLQ  $0x02, R10
+	TESTQ BX, BX
+	JZ    done48
+
+loop47:
+	MOVLQSX (DX)(BX*1), R11
+	MOVLQSX 4(DX)(BX*1), R12
+	LEAQ    (CX)(R11*4), R11
+	VMOVUPS (DI)(R12*4), Z16
+	VMOVUPS (R8)(R12*4), Z17
+	VMOVUPS (R9)(R12*4), Z18
+	VMOVUPS (SI)(R12*4), Z19
+	LEAQ    (R11)(R10*1), R12
+	VMOVUPS (R11), Z20
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc0
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc9
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd2
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdb
+	VMOVUPS (R12), Z20
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe0
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe9
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf2
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfb
+	VMOVUPS (R11)(R10*2), Z20
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc0
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc9
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd2
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdb
+	VMOVUPS (R12)(R10*2), Z20
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe0
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe9
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf2
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xfb
+	ADDQ    $0x08, BX
+	JNZ     loop47
+
+done48:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z8, (SI)(DX*2)
+	VMOVUPS Z12, (CX)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z9, (DI)(DX*2)
+	VMOVUPS Z13, (CX)(DX*2)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z10, (R8)(DX*2)
+	VMOVUPS Z14, (CX)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z11, (BX)(DX*2)
+	VMOVUPS Z15, (CX)(DX*2)
+	JMP     patchDone36
+
+next43:
+	CMPQ    CX, $0x03
+	JLT     next49
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero52
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z3
+	VMOVUPS (R8)(SI*2), Z6
+	VMOVUPS (CX)(SI*2), Z9
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z4
+	VMOVUPS (R9)(SI*2), Z7
+	VMOVUPS (CX)(SI*2), Z10
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z2
+	VMOVUPS (CX), Z5
+	VMOVUPS (DI)(SI*2), Z8
+	VMOVUPS (CX)(SI*2), Z11
+	JMP     multiply50
+
+zero52:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+
+multiply50:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R9
+	SHLQ  $0x02, R9
+	TESTQ BX, BX
+	JZ    done54
+
+loop53:
+	MOVLQSX (DX)(BX*1), R10
+	MOVLQSX 4(DX)(BX*1), R11
+	LEAQ    (CX)(R10*4), R10
+	VMOVUPS (DI)(R11*4), Z12
+	VMOVUPS (R8)(R11*4), Z13
+	VMOVUPS (SI)(R11*4), Z14
+	LEAQ    (R10)(R9*1), R11
+	VMOVUPS (R10), Z15
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd6
+	VMOVUPS (R11), Z15
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdc
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe5
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xee
+	VMOVUPS (R10)(R9*2), Z15
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf4
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xfd
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc6
+	VMOVUPS (R11)(R9*2), Z15
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcc
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd5
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xde
+	ADDQ    $0x08, BX
+	JNZ     loop53
+
+done54:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z6, (SI)(DX*2)
+	VMOVUPS Z9, (CX)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z7, (DI)(DX*2)
+	VMOVUPS Z10, (CX)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z8, (BX)(DX*2)
+	VMOVUPS Z11, (CX)(DX*2)
+	JMP     patchDone36
+
+next49:
+	CMPQ    CX, $0x02
+	JLT     next55
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero58
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z2
+	VMOVUPS (R8)(SI*2), Z4
+	VMOVUPS (CX)(SI*2), Z6
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z1
+	VMOVUPS (CX), Z3
+	VMOVUPS (DI)(SI*2), Z5
+	VMOVUPS (CX)(SI*2), Z7
+	JMP     multiply56
+
+zero58:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+multiply56:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R8
+	SHLQ  $0x02, R8
+	TESTQ BX, BX
+	JZ    done60
+
+loop59:
+	MOVLQSX (DX)(BX*1), R9
+	MOVLQSX 4(DX)(BX*1), R10
+	LEAQ    (CX)(R9*4), R9
+	VMOVUPS (DI)(R10*4), Z8
+	VMOVUPS (SI)(R10*4), Z9
+	LEAQ    (R9)(R8*1), R10
+	VMOVUPS (R9), Z10
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc9
+	VMOVUPS (R10), Z10
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd9
+	VMOVUPS (R9)(R8*2), Z10
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe9
+	VMOVUPS (R10)(R8*2), Z10
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf9
+	ADDQ    $0x08, BX
+	JNZ     loop59
+
+done60:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z4, (SI)(DX*2)
+	VMOVUPS Z6, (CX)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z1, (BX)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z5, (BX)(DX*2)
+	VMOVUPS Z7, (CX)(DX*2)
+	JMP     patchDone36
+
+next55:
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero64
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS (DI)(SI*2), Z2
+	VMOVUPS (CX)(SI*2), Z3
+	JMP     multiply62
+
+zero64:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+multiply62:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), DI
+	SHLQ  $0x02, DI
+	TESTQ BX, BX
+	JZ    done66
+
+loop65:
+	MOVLQSX (DX)(BX*1), R8
+	MOVLQSX 4(DX)(BX*1), R9
+	LEAQ    (CX)(R8*4), R8
+	VMOVUPS (SI)(R9*4), Z4
+	LEAQ    (R8)(DI*1), R9
+	VMOVUPS (R8), Z5
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x56
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc4
+	VMOVUPS (R9), Z5
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x56
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcc
+	VMOVUPS (R8)(DI*2), Z5
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x56
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd4
+	VMOVUPS (R9)(DI*2), Z5
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x56
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdc
+	ADDQ    $0x08, BX
+	JNZ     loop65
+
+done66:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (BX)(DX*2)
+	VMOVUPS Z3, (CX)(DX*2)
+	JMP     patchDone36
+
+patchDone36:
+	ADDQ $0x60, p+8(FP)
+	DECQ n+16(FP)
+	JNZ  patch35
+	VZEROUPPER
+	RET
+
+next34:
+	CMPQ CX, $0x03
+	JLT  next67
+
+patch68:
+	MOVQ    p+8(FP), CX
+	MOVQ    (CX), DX
+	MOVQ    8(DX), BX
+	SHLQ    $0x03, BX
+	MOVQ    (DX), DX
+	ADDQ    BX, DX
+	NEGQ    BX
+	MOVQ    8(CX), CX
+	CMPQ    CX, $0x05
+	JLT     next70
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero73
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), R11
+	LEAQ    (CX)(R11*4), R11
+	MOVQ    88(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z5
+	VMOVUPS (R8)(SI*2), Z10
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z6
+	VMOVUPS (R9)(SI*2), Z11
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z7
+	VMOVUPS (R10)(SI*2), Z12
+	LEAQ    (R11)(SI*1), CX
+	VMOVUPS (R11), Z3
+	VMOVUPS (CX), Z8
+	VMOVUPS (R11)(SI*2), Z13
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z4
+	VMOVUPS (CX), Z9
+	VMOVUPS (DI)(SI*2), Z14
+	JMP     multiply71
+
+zero73:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+
+multiply71:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), R10
+	LEAQ  (CX)(R10*4), R10
+	MOVQ  48(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R11
+	SHLQ  $0x02, R11
+	TESTQ BX, BX
+	JZ    done75
+
+loop74:
+	MOVLQSX (DX)(BX*1), R12
+	MOVLQSX 4(DX)(BX*1), R13
+	LEAQ    (CX)(R12*4), R12
+	VMOVUPS (DI)(R13*4), Z15
+	VMOVUPS (R8)(R13*4), Z16
+	VMOVUPS (R9)(R13*4), Z17
+	VMOVUPS (R10)(R13*4), Z18
+	VMOVUPS (SI)(R13*4), Z19
+	LEAQ    (R12)(R11*1), R13
+	VMOVUPS (R12), Z20
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc7
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc8
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd1
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xda
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe3
+	VMOVUPS (R13), Z20
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xef
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf0
+	BYTE    $0x62
+	BYTE    $0xb2
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf9
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcb
+	VMOVUPS (R12)(R11*2), Z20
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd7
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd8
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe1
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xea
+	BYTE    $0x62
+	BYTE    $0x32
+	BYTE    $0x5e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf3
+	ADDQ    $0x08, BX
+	JNZ     loop74
+
+done75:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    88(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z10, (SI)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z11, (DI)(DX*2)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z12, (R8)(DX*2)
+	LEAQ    (R9)(DX*1), CX
+	VMOVUPS Z3, (R9)
+	VMOVUPS Z8, (CX)
+	VMOVUPS Z13, (R9)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z14, (BX)(DX*2)
+	JMP     patchDone69
+
+next70:
+	CMPQ    CX, $0x04
+	JLT     next76
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero79
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z4
+	VMOVUPS (R8)(SI*2), Z8
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z5
+	VMOVUPS (R9)(SI*2), Z9
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z6
+	VMOVUPS (R10)(SI*2), Z10
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z3
+	VMOVUPS (CX), Z7
+	VMOVUPS (DI)(SI*2), Z11
+	JMP     multiply77
+
+zero79:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+
+multiply77:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R10
+	SHLQ  $0x02, R10
+	TESTQ BX, BX
+	JZ    done81
+
+loop80:
+	MOVLQSX (DX)(BX*1), R11
+	MOVLQSX 4(DX)(BX*1), R12
+	LEAQ    (CX)(R11*4), R11
+	VMOVUPS (DI)(R12*4), Z12
+	VMOVUPS (R8)(R12*4), Z13
+	VMOVUPS (R9)(R12*4), Z14
+	VMOVUPS (SI)(R12*4), Z15
+	LEAQ    (R11)(R10*1), R12
+	VMOVUPS (R11), Z16
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	VMOVUPS (R12), Z16
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xe4
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xed
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xf6
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xff
+	VMOVUPS (R11)(R10*2), Z16
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x7e
+	BYTE    $0x40
+	BYTE    $0x52
+	BYTE    $0xdf
+	ADDQ    $0x08, BX
+	JNZ     loop80
+
+done81:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z8, (SI)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z9, (DI)(DX*2)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z6, (CX)
+	VMOVUPS Z10, (R8)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z7, (CX)
+	VMOVUPS Z11, (BX)(DX*2)
+	JMP     patchDone69
+
+next76:
+	CMPQ    CX, $0x03
+	JLT     next82
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero85
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z3
+	VMOVUPS (R8)(SI*2), Z6
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z4
+	VMOVUPS (R9)(SI*2), Z7
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z2
+	VMOVUPS (CX), Z5
+	VMOVUPS (DI)(SI*2), Z8
+	JMP     multiply83
+
+zero85:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+
+multiply83:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R9
+	SHLQ  $0x02, R9
+	TESTQ BX, BX
+	JZ    done87
+
+loop86:
+	MOVLQSX (DX)(BX*1), R10
+	MOVLQSX 4(DX)(BX*1), R11
+	LEAQ    (CX)(R10*4), R10
+	VMOVUPS (DI)(R11*4), Z9
+	VMOVUPS (R8)(R11*4), Z10
+	VMOVUPS (SI)(R11*4), Z11
+	LEAQ    (R10)(R9*1), R11
+	VMOVUPS (R10), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc1
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xca
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd3
+	VMOVUPS (R11), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd9
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xeb
+	VMOVUPS (R10)(R9*2), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf1
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xfa
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc3
+	ADDQ    $0x08, BX
+	JNZ     loop86
+
+done87:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z6, (SI)(DX*2)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z4, (CX)
+	VMOVUPS Z7, (DI)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z5, (CX)
+	VMOVUPS Z8, (BX)(DX*2)
+	JMP     patchDone69
+
+next82:
+	CMPQ    CX, $0x02
+	JLT     next88
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero91
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z2
+	VMOVUPS (R8)(SI*2), Z4
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z1
+	VMOVUPS (CX), Z3
+	VMOVUPS (DI)(SI*2), Z5
+	JMP     multiply89
+
+zero91:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+multiply89:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R8
+	SHLQ  $0x02, R8
+	TESTQ BX, BX
+	JZ    done93
+
+loop92:
+	MOVLQSX (DX)(BX*1), R9
+	MOVLQSX 4(DX)(BX*1), R10
+	LEAQ    (CX)(R9*4), R9
+	VMOVUPS (DI)(R10*4), Z6
+	VMOVUPS (SI)(R10*4), Z7
+	LEAQ    (R9)(R8*1), R10
+	VMOVUPS (R9), Z8
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcf
+	VMOVUPS (R10), Z8
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdf
+	VMOVUPS (R9)(R8*2), Z8
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xef
+	ADDQ    $0x08, BX
+	JNZ     loop92
+
+done93:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z2, (CX)
+	VMOVUPS Z4, (SI)(DX*2)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z1, (BX)
+	VMOVUPS Z3, (CX)
+	VMOVUPS Z5, (BX)(DX*2)
+	JMP     patchDone69
+
+next88:
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero97
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS (DI)(SI*2), Z2
+	JMP     multiply95
+
+zero97:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+multiply95:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), DI
+	SHLQ  $0x02, DI
+	TESTQ BX, BX
+	JZ    done99
+
+loop98:
+	MOVLQSX (DX)(BX*1), R8
+	MOVLQSX 4(DX)(BX*1), R9
+	LEAQ    (CX)(R8*4), R8
+	VMOVUPS (SI)(R9*4), Z3
+	LEAQ    (R8)(DI*1), R9
+	VMOVUPS (R8), Z4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x5e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc3
+	VMOVUPS (R9), Z4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x5e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcb
+	VMOVUPS (R8)(DI*2), Z4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x5e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd3
+	ADDQ    $0x08, BX
+	JNZ     loop98
+
+done99:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z2, (BX)(DX*2)
+	JMP     patchDone69
+
+patchDone69:
+	ADDQ $0x60, p+8(FP)
+	DECQ n+16(FP)
+	JNZ  patch68
+	VZEROUPPER
+	RET
+
+next67:
+	CMPQ CX, $0x02
+	JLT  next100
+
+patch101:
+	MOVQ    p+8(FP), CX
+	MOVQ    (CX), DX
+	MOVQ    8(DX), BX
+	SHLQ    $0x03, BX
+	MOVQ    (DX), DX
+	ADDQ    BX, DX
+	NEGQ    BX
+	MOVQ    8(CX), CX
+	CMPQ    CX, $0x05
+	JLT     next103
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero106
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), R11
+	LEAQ    (CX)(R11*4), R11
+	MOVQ    88(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z5
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z6
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z7
+	LEAQ    (R11)(SI*1), CX
+	VMOVUPS (R11), Z3
+	VMOVUPS (CX), Z8
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z4
+	VMOVUPS (CX), Z9
+	JMP     multiply104
+
+zero106:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+
+multiply104:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), R10
+	LEAQ  (CX)(R10*4), R10
+	MOVQ  48(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R11
+	SHLQ  $0x02, R11
+	TESTQ BX, BX
+	JZ    done108
+
+loop107:
+	MOVLQSX (DX)(BX*1), R12
+	MOVLQSX 4(DX)(BX*1), R13
+	LEAQ    (CX)(R12*4), R12
+	VMOVUPS (DI)(R13*4), Z10
+	VMOVUPS (R8)(R13*4), Z11
+	VMOVUPS (R9)(R13*4), Z12
+	VMOVUPS (R10)(R13*4), Z13
+	VMOVUPS (SI)(R13*4), Z14
+	LEAQ    (R12)(R11*1), R13
+	VMOVUPS (R12), Z15
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcb
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd4
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdd
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe6
+	VMOVUPS (R13), Z15
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xea
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf3
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xfc
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc5
+	BYTE    $0x62
+	BYTE    $0x52
+	BYTE    $0x06
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xce
+	ADDQ    $0x08, BX
+	JNZ     loop107
+
+done108:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    88(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z5, (CX)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z6, (CX)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z7, (CX)
+	LEAQ    (R9)(DX*1), CX
+	VMOVUPS Z3, (R9)
+	VMOVUPS Z8, (CX)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z4, (BX)
+	VMOVUPS Z9, (CX)
+	JMP     patchDone102
+
+next103:
+	CMPQ    CX, $0x04
+	JLT     next109
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero112
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    80(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z4
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z5
+	LEAQ    (R10)(SI*1), CX
+	VMOVUPS (R10), Z2
+	VMOVUPS (CX), Z6
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z3
+	VMOVUPS (CX), Z7
+	JMP     multiply110
+
+zero112:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+multiply110:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R10
+	SHLQ  $0x02, R10
+	TESTQ BX, BX
+	JZ    done114
+
+loop113:
+	MOVLQSX (DX)(BX*1), R11
+	MOVLQSX 4(DX)(BX*1), R12
+	LEAQ    (CX)(R11*4), R11
+	VMOVUPS (DI)(R12*4), Z8
+	VMOVUPS (R8)(R12*4), Z9
+	VMOVUPS (R9)(R12*4), Z10
+	VMOVUPS (SI)(R12*4), Z11
+	LEAQ    (R11)(R10*1), R12
+	VMOVUPS (R11), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc9
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdb
+	VMOVUPS (R12), Z12
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe0
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe9
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xf2
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x1e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xfb
+	ADDQ    $0x08, BX
+	JNZ     loop113
+
+done114:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    80(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z4, (CX)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z5, (CX)
+	LEAQ    (R8)(DX*1), CX
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z6, (CX)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z3, (BX)
+	VMOVUPS Z7, (CX)
+	JMP     patchDone102
+
+next109:
+	CMPQ    CX, $0x03
+	JLT     next115
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero118
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    72(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z3
+	LEAQ    (R9)(SI*1), CX
+	VMOVUPS (R9), Z1
+	VMOVUPS (CX), Z4
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z2
+	VMOVUPS (CX), Z5
+	JMP     multiply116
+
+zero118:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+multiply116:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R9
+	SHLQ  $0x02, R9
+	TESTQ BX, BX
+	JZ    done120
+
+loop119:
+	MOVLQSX (DX)(BX*1), R10
+	MOVLQSX 4(DX)(BX*1), R11
+	LEAQ    (CX)(R10*4), R10
+	VMOVUPS (DI)(R11*4), Z6
+	VMOVUPS (R8)(R11*4), Z7
+	VMOVUPS (SI)(R11*4), Z8
+	LEAQ    (R10)(R9*1), R11
+	VMOVUPS (R10), Z9
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcf
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd0
+	VMOVUPS (R11), Z9
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xde
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe7
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x36
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe8
+	ADDQ    $0x08, BX
+	JNZ     loop119
+
+done120:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    72(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z3, (CX)
+	LEAQ    (DI)(DX*1), CX
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z4, (CX)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z2, (BX)
+	VMOVUPS Z5, (CX)
+	JMP     patchDone102
+
+next115:
+	CMPQ    CX, $0x02
+	JLT     next121
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero124
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    64(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (R8)(SI*1), CX
+	VMOVUPS (R8), Z0
+	VMOVUPS (CX), Z2
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z1
+	VMOVUPS (CX), Z3
+	JMP     multiply122
+
+zero124:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+multiply122:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R8
+	SHLQ  $0x02, R8
+	TESTQ BX, BX
+	JZ    done126
+
+loop125:
+	MOVLQSX (DX)(BX*1), R9
+	MOVLQSX 4(DX)(BX*1), R10
+	LEAQ    (CX)(R9*4), R9
+	VMOVUPS (DI)(R10*4), Z4
+	VMOVUPS (SI)(R10*4), Z5
+	LEAQ    (R9)(R8*1), R10
+	VMOVUPS (R9), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcd
+	VMOVUPS (R10), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdd
+	ADDQ    $0x08, BX
+	JNZ     loop125
+
+done126:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    64(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (SI)(DX*1), CX
+	VMOVUPS Z0, (SI)
+	VMOVUPS Z2, (CX)
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z1, (BX)
+	VMOVUPS Z3, (CX)
+	JMP     patchDone102
+
+next121:
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero130
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), DI
+	MOVQ    56(DI), DI
+	LEAQ    (CX)(DI*4), DI
+	LEAQ    (DI)(SI*1), CX
+	VMOVUPS (DI), Z0
+	VMOVUPS (CX), Z1
+	JMP     multiply128
+
+zero130:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+multiply128:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), DI
+	SHLQ  $0x02, DI
+	TESTQ BX, BX
+	JZ    done132
+
+loop131:
+	MOVLQSX (DX)(BX*1), R8
+	MOVLQSX 4(DX)(BX*1), R9
+	LEAQ    (CX)(R8*4), R8
+	VMOVUPS (SI)(R9*4), Z2
+	LEAQ    (R8)(DI*1), R9
+	VMOVUPS (R8), Z3
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x66
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc2
+	VMOVUPS (R9), Z3
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x66
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xca
+	ADDQ    $0x08, BX
+	JNZ     loop131
+
+done132:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), BX
+	MOVQ    56(BX), BX
+	LEAQ    (CX)(BX*4), BX
+	LEAQ    (BX)(DX*1), CX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (CX)
+	JMP     patchDone102
+
+patchDone102:
+	ADDQ $0x60, p+8(FP)
+	DECQ n+16(FP)
+	JNZ  patch101
+	VZEROUPPER
+	RET
+
+next100:
+patch134:
+	MOVQ    p+8(FP), CX
+	MOVQ    (CX), DX
+	MOVQ    8(DX), BX
+	SHLQ    $0x03, BX
+	MOVQ    (DX), DX
+	ADDQ    BX, DX
+	NEGQ    BX
+	MOVQ    8(CX), CX
+	CMPQ    CX, $0x05
+	JLT     next136
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero139
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), SI
+	MOVQ    56(SI), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    64(SI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    72(SI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    80(SI), R10
+	LEAQ    (CX)(R10*4), R10
+	MOVQ    88(SI), SI
+	LEAQ    (CX)(SI*4), SI
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	VMOVUPS (R9), Z2
+	VMOVUPS (R10), Z3
+	VMOVUPS (SI), Z4
+	JMP     multiply137
+
+zero139:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+multiply137:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), R10
+	LEAQ  (CX)(R10*4), R10
+	MOVQ  48(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R11
+	SHLQ  $0x02, R11
+	TESTQ BX, BX
+	JZ    done141
+
+loop140:
+	MOVLQSX (DX)(BX*1), R11
+	MOVLQSX 4(DX)(BX*1), R12
+	LEAQ    (CX)(R11*4), R11
+	VMOVUPS (DI)(R12*4), Z5
+	VMOVUPS (R8)(R12*4), Z6
+	VMOVUPS (R9)(R12*4), Z7
+	VMOVUPS (R10)(R12*4), Z8
+	VMOVUPS (SI)(R12*4), Z9
+	VMOVUPS (R11), Z10
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc5
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xce
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd7
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd8
+	BYTE    $0x62
+	BYTE    $0xd2
+	BYTE    $0x2e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xe1
+	ADDQ    $0x08, BX
+	JNZ     loop140
+
+done141:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), DX
+	MOVQ    56(DX), BX
+	LEAQ    (CX)(BX*4), BX
+	MOVQ    64(DX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    72(DX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    80(DX), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    88(DX), DX
+	LEAQ    (CX)(DX*4), DX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (SI)
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, (R8)
+	VMOVUPS Z4, (DX)
+	JMP     patchDone135
+
+next136:
+	CMPQ    CX, $0x04
+	JLT     next142
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero145
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), SI
+	MOVQ    56(SI), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    64(SI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    72(SI), R9
+	LEAQ    (CX)(R9*4), R9
+	MOVQ    80(SI), SI
+	LEAQ    (CX)(SI*4), SI
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	VMOVUPS (R9), Z2
+	VMOVUPS (SI), Z3
+	JMP     multiply143
+
+zero145:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+multiply143:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), R9
+	LEAQ  (CX)(R9*4), R9
+	MOVQ  40(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R10
+	SHLQ  $0x02, R10
+	TESTQ BX, BX
+	JZ    done147
+
+loop146:
+	MOVLQSX (DX)(BX*1), R10
+	MOVLQSX 4(DX)(BX*1), R11
+	LEAQ    (CX)(R10*4), R10
+	VMOVUPS (DI)(R11*4), Z4
+	VMOVUPS (R8)(R11*4), Z5
+	VMOVUPS (R9)(R11*4), Z6
+	VMOVUPS (SI)(R11*4), Z7
+	VMOVUPS (R10), Z8
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcd
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x3e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xdf
+	ADDQ    $0x08, BX
+	JNZ     loop146
+
+done147:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), DX
+	MOVQ    56(DX), BX
+	LEAQ    (CX)(BX*4), BX
+	MOVQ    64(DX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    72(DX), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    80(DX), DX
+	LEAQ    (CX)(DX*4), DX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (SI)
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z3, (DX)
+	JMP     patchDone135
+
+next142:
+	CMPQ    CX, $0x03
+	JLT     next148
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero151
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), SI
+	MOVQ    56(SI), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    64(SI), R8
+	LEAQ    (CX)(R8*4), R8
+	MOVQ    72(SI), SI
+	LEAQ    (CX)(SI*4), SI
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	VMOVUPS (SI), Z2
+	JMP     multiply149
+
+zero151:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+multiply149:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), R8
+	LEAQ  (CX)(R8*4), R8
+	MOVQ  32(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R9
+	SHLQ  $0x02, R9
+	TESTQ BX, BX
+	JZ    done153
+
+loop152:
+	MOVLQSX (DX)(BX*1), R9
+	MOVLQSX 4(DX)(BX*1), R10
+	LEAQ    (CX)(R9*4), R9
+	VMOVUPS (DI)(R10*4), Z3
+	VMOVUPS (R8)(R10*4), Z4
+	VMOVUPS (SI)(R10*4), Z5
+	VMOVUPS (R9), Z6
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc3
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcc
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x4e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xd5
+	ADDQ    $0x08, BX
+	JNZ     loop152
+
+done153:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), DX
+	MOVQ    56(DX), BX
+	LEAQ    (CX)(BX*4), BX
+	MOVQ    64(DX), SI
+	LEAQ    (CX)(SI*4), SI
+	MOVQ    72(DX), DX
+	LEAQ    (CX)(DX*4), DX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (SI)
+	VMOVUPS Z2, (DX)
+	JMP     patchDone135
+
+next148:
+	CMPQ    CX, $0x02
+	JLT     next154
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero157
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), SI
+	MOVQ    56(SI), DI
+	LEAQ    (CX)(DI*4), DI
+	MOVQ    64(SI), SI
+	LEAQ    (CX)(SI*4), SI
+	VMOVUPS (DI), Z0
+	VMOVUPS (SI), Z1
+	JMP     multiply155
+
+zero157:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+multiply155:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), DI
+	LEAQ  (CX)(DI*4), DI
+	MOVQ  24(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), R8
+	SHLQ  $0x02, R8
+	TESTQ BX, BX
+	JZ    done159
+
+loop158:
+	MOVLQSX (DX)(BX*1), R8
+	MOVLQSX 4(DX)(BX*1), R9
+	LEAQ    (CX)(R8*4), R8
+	VMOVUPS (DI)(R9*4), Z2
+	VMOVUPS (SI)(R9*4), Z3
+	VMOVUPS (R8), Z4
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x5e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc2
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x5e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xcb
+	ADDQ    $0x08, BX
+	JNZ     loop158
+
+done159:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), DX
+	MOVQ    56(DX), BX
+	LEAQ    (CX)(BX*4), BX
+	MOVQ    64(DX), DX
+	LEAQ    (CX)(DX*4), DX
+	VMOVUPS Z0, (BX)
+	VMOVUPS Z1, (DX)
+	JMP     patchDone135
+
+next154:
+	MOVB    184(AX), CL
+	TESTB   CL, CL
+	JZ      zero163
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    p+8(FP), SI
+	MOVQ    56(SI), SI
+	LEAQ    (CX)(SI*4), SI
+	VMOVUPS (SI), Z0
+	JMP     multiply161
+
+zero163:
+	VXORPS Z0, Z0, Z0
+
+multiply161:
+	MOVQ  136(AX), CX
+	MOVQ  p+8(FP), SI
+	MOVQ  16(SI), SI
+	LEAQ  (CX)(SI*4), SI
+	MOVQ  112(AX), CX
+	MOVQ  16(AX), DI
+	SHLQ  $0x02, DI
+	TESTQ BX, BX
+	JZ    done165
+
+loop164:
+	MOVLQSX (DX)(BX*1), DI
+	MOVLQSX 4(DX)(BX*1), R8
+	LEAQ    (CX)(DI*4), DI
+	VMOVUPS (SI)(R8*4), Z1
+	VMOVUPS (DI), Z2
+	BYTE    $0x62
+	BYTE    $0xf2
+	BYTE    $0x6e
+	BYTE    $0x48
+	BYTE    $0x52
+	BYTE    $0xc1
+	ADDQ    $0x08, BX
+	JNZ     loop164
+
+done165:
+	MOVQ    160(AX), CX
+	MOVQ    24(AX), DX
+	SHLQ    $0x02, DX
+	MOVQ    p+8(FP), DX
+	MOVQ    56(DX), DX
+	LEAQ    (CX)(DX*4), DX
+	VMOVUPS Z0, (DX)
+	JMP     patchDone135
+
+patchDone135:
+	ADDQ $0x60, p+8(FP)
+	DECQ n+16(FP)
+	JNZ  patch134
+	VZEROUPPER
+	RET
+
 // func fullTileBF16(t *Tile, terms int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fullTileBF16(SB), NOSPLIT, $0-16

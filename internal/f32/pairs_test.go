@@ -195,6 +195,38 @@ func checkPairs(t *testing.T, tile Tile, list []Term) {
 	}
 }
 
+// The same for tiles of lanes.
+func TestLaneTileOfPairs(t *testing.T) {
+	eachClass(t, func(t *testing.T) {
+		r := source(25)
+		for rows := 1; rows <= LaneTileRows; rows++ {
+			for cols := 1; cols <= LaneTileCols; cols++ {
+				const row, terms = 5 * Lanes, 7
+				tile := LaneTile{Rows: rows, Cols: cols, RowA: 3 * Lanes, RowC: row, A: anyPairs(r, 30*Lanes),
+					B: anyPairs(r, 30*Lanes), C: anyBits(r, rows*row), Accumulate: cols%2 == 0, BF16: true}
+				var list []Term
+				for range terms {
+					list = append(list, Term{int32(r.IntN(10 * Lanes)), int32(r.IntN(10 * Lanes))})
+				}
+				for j := range tile.ColB {
+					tile.ColB[j], tile.ColC[j] = r.IntN(10*Lanes), j*Lanes
+				}
+				p := NewPatches([]Patch{{Terms: NewTerms(list), Cols: cols, ColB: tile.ColB, ColC: tile.ColC}})
+				one, patches := tile, tile
+				one.C, patches.C = slices.Clone(tile.C), slices.Clone(tile.C)
+				one.Mul(NewTerms(list))
+				patches.MulPatches(p)
+				laneTilePortable(&tile, list)
+				for _, got := range [][]float32{one.C, patches.C} {
+					if err := sameAsBits(got, tile.C); err != nil {
+						t.Fatalf("%d×%d: %v", rows, cols, err)
+					}
+				}
+			}
+		}
+	})
+}
+
 // sumOfPairs is start plus the terms a(i)·b(i) of bfloat16, from i = 0 on, in pairs.
 func sumOfPairs(start float32, n int, a, b func(i int) float32) float32 {
 	for i := 0; i < n; i += 2 {
