@@ -38,7 +38,7 @@ const MaxBatch = 1 << 18
 // are exact. In a dense layer, the derivative is multiplied by the clip factor before it is rounded to
 // bfloat16; its norm allows for that. In a convolution, the derivatives are rounded before, for the norm
 // and for the sum alike, and an example's sum over positions is multiplied by the clip factor when it is
-// added to its bin. Results below 2^-126 are lost. That is less than 2^-100 in a sum.
+// added to its bin. Results below 2^-126 are lost, which is less than 2^-24 of LeastNorm in a sum.
 //
 // Sums by matrix tiles satisfy the same bound. In a dense layer, the sum over a bin's examples adds
 // 16 terms in a row, then two such sums, then at most 12 of these. The magnitudes of the terms are

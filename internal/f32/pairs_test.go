@@ -287,6 +287,9 @@ func TestRunProductInBF16(t *testing.T) {
 		var s ProductScratch
 		for i := range 20 {
 			m, n := 1+r.IntN(20), 1+r.IntN(40)
+			if i%9 == 0 { // several panels
+				m, n = panelRows+3, panelBlocks*Lanes+20
+			}
 			var ends []int
 			for end := 0; len(ends) < 1+i%3; ends = append(ends, end) {
 				end += 1 + r.IntN(9)

@@ -14,7 +14,7 @@ const (
 )
 
 // ProductScratch is the working memory of products. It grows to at most 920 KB, or 5 MB with
-// products by matrix tiles or of bfloat16. The zero value is ready to use. It is not safe for concurrent use.
+// products by matrix tiles. The zero value is ready to use. It is not safe for concurrent use.
 type ProductScratch struct {
 	a, b       []float32 // copied panels
 	terms      []Term    // t·colA, t·rowB

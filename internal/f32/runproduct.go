@@ -49,9 +49,19 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 		return
 	}
 	if p.BF16 {
-		q := p.paired(s)
-		p = &q
+		for m := 0; m < p.M; m += panelRows {
+			for j := 0; j < p.N; j += panelBlocks * Lanes {
+				q := p.paired(s, m, j)
+				q.mul(s)
+			}
+		}
+		return
 	}
+	p.mul(s)
+}
+
+// mul does the work of Mul, without matrix tiles.
+func (p *RunProduct) mul(s *ProductScratch) {
 	s.lengths = s.lengths[:0]
 	start := 0
 	for _, end := range p.Ends {
@@ -70,24 +80,32 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
-// paired returns the product with pairs in place of its numbers.
-func (p *RunProduct) paired(s *ProductScratch) RunProduct {
+// paired returns the part of the product for a panel of rows from m on and of columns from j on, with pairs
+// in place of its numbers. Columns must be taken in order, because the pairs of A are made for the first ones.
+func (p *RunProduct) paired(s *ProductScratch, m, j int) RunProduct {
 	q, pairs, start := *p, 0, 0
+	q.M, q.N = min(panelRows, p.M-m), min(panelBlocks*Lanes, p.N-j)
+	q.C = p.C[m*p.RowC+j:]
+	if p.Out != nil {
+		q.Out = p.Out[m*p.RowOut+j:]
+	}
 	s.ends = s.ends[:0]
 	for _, end := range p.Ends {
 		pairs += (end - start + 1) / 2
 		start = end
 		s.ends = append(s.ends, pairs)
 	}
-	blocks := (p.N + Lanes - 1) / Lanes
-	s.a, s.b = grow(s.a, p.M*pairs), grow(s.b, blocks*pairs*Lanes)
+	blocks := (q.N + Lanes - 1) / Lanes
+	s.a, s.b = grow(s.a, q.M*pairs), grow(s.b, blocks*pairs*Lanes)
 	at, start := 0, 0
 	for i, end := range p.Ends {
-		for m := range p.M {
-			PairRow(s.a[m*pairs+at:], p.A[m*p.RowA+start:m*p.RowA+end])
+		for r := range q.M {
+			if row := (m + r) * p.RowA; j == 0 {
+				PairRow(s.a[r*pairs+at:], p.A[row+start:row+end])
+			}
 		}
-		for j := range blocks {
-			pairRows(s.b[(j*pairs+at)*Lanes:], p.B[j*p.BlockB+start*Lanes:], Lanes, end-start)
+		for b := range blocks {
+			pairRows(s.b[(b*pairs+at)*Lanes:], p.B[(j/Lanes+b)*p.BlockB+start*Lanes:], Lanes, end-start)
 		}
 		at, start = s.ends[i], end
 	}
