@@ -40,20 +40,20 @@ func lenet(activation, pool nn.Layer) []nn.Layer {
 
 // samples returns the networks, and some of them in bfloat16: if this is slow here, only a small one.
 func samples() []sample {
-	all := float32Samples()
+	all := allSamples()
 	for _, c := range all {
 		switch c.name {
-		case "ghost norms", "matrix tiles", "matrix tiles of larger maps", "pairs", "dense alone":
+		case "ghost norms", "matrix tiles", "dense alone":
 			c.name += inBF16
-			if f32.BF16() || c.name == "dense alone"+inBF16 {
-				all = append(all, c)
-			}
+			all = append(all, c)
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(c sample) bool {
+		return c.bf16() && !f32.BF16() && c.name != "dense alone"+inBF16
+	})
 }
 
-func float32Samples() []sample {
+func allSamples() []sample {
 	digits := nn.Shape{Channels: 1, Height: 28, Width: 28}
 	return []sample{
 		{"lenet-relu", digits, 10, lenet(nn.ReLU{}, nn.MaxPool{})},
@@ -91,7 +91,7 @@ func float32Samples() []sample {
 			nn.Conv{Out: 32, Kernel: 3, Stride: 1, Pad: 1}, nn.AvgPool{}, nn.Tanh{},
 			nn.Dense{Out: 3},
 		}},
-		{"pairs", nn.Shape{Channels: 1, Height: 20, Width: 18}, 3, []nn.Layer{ // of channels in larger maps
+		{"pairs" + inBF16, nn.Shape{Channels: 1, Height: 20, Width: 18}, 3, []nn.Layer{ // of channels in larger maps
 			nn.Conv{Out: 16, Kernel: 3, Stride: 1}, nn.Tanh{}, nn.AvgPool{}, // 9×8
 			nn.Conv{Out: 32, Kernel: 3, Stride: 1}, nn.ReLU{}, // 7×6
 			nn.Conv{Out: 16, Kernel: 2, Stride: 1}, nn.Tanh{}, // 6×5
