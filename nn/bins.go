@@ -34,6 +34,12 @@ const MaxBatch = 1 << 18
 // and 65·65·u·C after. The rest of the first term of Rounding covers the second order. Other bins
 // have the same bits, and so do gradients of other examples, wherever they are in the batch.
 //
+// In bfloat16 (BF16), two products are a term, and all are added one by one as above. Products of bfloat16
+// are exact. In a dense layer, the derivative is multiplied by the clip factor before it is rounded to
+// bfloat16; its norm allows for that. In a convolution, the derivatives are rounded before, for the norm
+// and for the sum alike, and an example's sum over positions is multiplied by the clip factor when it is
+// added to its bin. Results below 2^-126 are lost, which is less than 2^-24 of LeastNorm in a sum.
+//
 // Sums by matrix tiles satisfy the same bound. In a dense layer, the sum over a bin's examples adds
 // 16 terms in a row, then two such sums, then at most 12 of these. The magnitudes of the terms are
 // at most 1 + 2^-6 of those of the products, and splitting leaves out at most 2^-22.9 of them. So

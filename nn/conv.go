@@ -1,11 +1,14 @@
 package nn
 
+import "proactivedp/internal/f32"
+
 // conv is a convolution.
 type conv struct {
 	affine
 	Conv
 	in, out   *value
 	across    bool        // whether the maps are small, see across
+	bf16      bool        // whether products are of bfloat16, in pairs of channels
 	ahead     contraction // the forward pass
 	back      contraction // the derivative by the input, or nil
 	gradients gradients
@@ -34,6 +37,7 @@ func (l Conv) add(n *Net, in *value) (*value, error) {
 		return nil, err
 	}
 	c, out := newConv(n, l, in), l.output(in.Shape)
+	c.bf16 = n.bf16 && l.Stride == 1 && in.Channels%f32.Lanes == 0 && l.Out%f32.Lanes == 0
 	n.append(c)
 	c.out = n.newValue(out)
 	if c.across = l.small(in.Shape, out); c.across {
@@ -88,14 +92,14 @@ func (c *conv) place(n *Net) {
 	if c.across {
 		c.ahead = acrossAhead(n, c)
 	} else {
-		c.ahead = productAhead(c)
+		c.ahead = productAhead(n, c)
 	}
 	switch {
 	case !c.in.derived:
 	case c.across:
 		c.back = acrossBack(n, c)
 	default:
-		c.back = productBack(c)
+		c.back = productBack(n, c)
 	}
 	if c.ghostly() {
 		c.gradients = newGhostGradients(n, c)

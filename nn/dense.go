@@ -13,6 +13,7 @@ type dense struct {
 	in, out *value
 	bias64  int  // slot: the sum of the biases' gradients, [out][f32.WideLanes]
 	tiled   bool // whether matrix tiles compute the products if the machine has them
+	bf16    bool // whether all products are of bfloat16
 	// The examples of the chunk, after those of earlier chunks whose bin is not full yet.
 	room    int // capacity for these examples
 	scaled  int // slot: the derivative times the clip factors, [out][example]
@@ -31,7 +32,8 @@ func (l Dense) add(n *Net, in *value) (*value, error) {
 	}
 	in = flat(n, in)
 	d := &dense{in: in, affine: newAffine(n, l.Out, in.Size(), l.Out, 1)}
-	d.tiled = f32.Splits(l.Out, in.Size()) && f32.Splits(in.Size(), l.Out)
+	d.bf16 = n.bf16
+	d.tiled = !d.bf16 && f32.Splits(l.Out, in.Size()) && f32.Splits(in.Size(), l.Out)
 	n.tiled = n.tiled || d.tiled
 	n.append(d)
 	d.out = n.newValue(Shape{l.Out, 1, 1})
@@ -61,7 +63,7 @@ func (d *dense) forward(s *Scratch, from, to int) {
 		A: d.weights(s.params), RowA: d.affine.in, ColA: 1,
 		B: x.from(from), RowB: f32.Lanes, BlockB: x.size,
 		C: y.from(from), RowC: f32.Lanes, BlockC: y.size,
-		Bias: d.biases(s.params), Parts: d.parts(s),
+		Bias: d.biases(s.params), Parts: d.parts(s), BF16: d.bf16,
 	}
 	p.Mul(&s.product)
 }
@@ -75,7 +77,7 @@ func (d *dense) backward(s *Scratch, from, to int) {
 		M: d.affine.in, N: (to - from) * f32.Lanes, K: d.affine.out,
 		A: d.weights(s.params), RowA: 1, ColA: d.affine.in,
 		B: dy.from(from), RowB: f32.Lanes, BlockB: dy.size,
-		C: dx.from(from), RowC: f32.Lanes, BlockC: dx.size, Parts: d.parts(s),
+		C: dx.from(from), RowC: f32.Lanes, BlockC: dx.size, Parts: d.parts(s), BF16: d.bf16,
 	}
 	p.Mul(&s.product)
 }
@@ -86,13 +88,22 @@ func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 
 // norms adds (‖a‖² + 1)·‖δ‖² to each example's squared norm, because the layer's gradient is the
 // outer product of the derivative δ and the input a, extended by 1 for the bias.
+//
+// In bfloat16, a and δ are first rounded, for the norm and for the sum. What is added is the product
+// of a and of f·δ, rounded again, which may be longer by 2^-8 of its length.
 func (d *dense) norms(s *Scratch, from, to int) {
+	if d.bf16 {
+		round(s, d.in.act, from, to)
+		round(s, d.out.delta, from, to)
+	}
 	if !s.private {
 		return
 	}
 	parts, longer := d.parts(s), 1.0
 	if parts == f32.TwoParts {
 		longer = (1 + twoParts) * (1 + twoParts)
+	} else if d.bf16 {
+		longer = (1 + 0x1p-8) * (1 + 0x1p-8)
 	}
 	for b := from; b < to; b++ {
 		a2, d2 := &s.squares[0], &s.squares[1]
@@ -102,6 +113,13 @@ func (d *dense) norms(s *Scratch, from, to int) {
 		for l := range a2 {
 			s.norm2[b][l] += withinRange(a2[l]+1) * d2[l] * longer
 		}
+	}
+}
+
+// round rounds the blocks [from, to) of a slot to bfloat16.
+func round(s *Scratch, slot, from, to int) {
+	for b := from; b < to; b++ {
+		f32.RoundToBF16(s.float(slot, b))
 	}
 }
 
@@ -151,7 +169,7 @@ func (d *dense) sums(s *Scratch, from, to int) {
 			M: d.affine.out, N: d.affine.in, Ends: s.full,
 			A: scaled, RowA: d.room, B: swapped, BlockB: d.room * f32.Lanes,
 			C: d.weights64(s.sum), RowC: d.affine.in, Accumulate: begin > 0,
-			Parts: d.parts(s),
+			Parts: d.parts(s), BF16: d.bf16,
 		}
 		if s.out != nil && last == len(s.rows) {
 			p.Out, p.RowOut = d.weights(s.out), d.affine.in

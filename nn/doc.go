@@ -22,6 +22,8 @@
 // Xu, "Scalable and Efficient Training of Large Convolutional Neural Networks with Differential
 // Privacy", arXiv:2205.10683). Either way there is one forward and one backward pass.
 //
+// Products can be of bfloat16, in half the time; see BF16.
+//
 // If the machine has matrix tiles (AMX), they compute the products of large layers from numbers
 // that are split into parts; see Precision and Net.Tiled. The bits of such a network's results
 // depend on that class of kernels. The guarantees for its sums do not.

@@ -80,3 +80,6 @@ const BinSize = binSize
 
 // Bins returns where the bins of records end.
 func Bins(rows []int32) []int { return appendBins(nil, rows) }
+
+// InBF16 reports whether products are of bfloat16.
+func (n *Net) InBF16() bool { return n.bf16 }

@@ -35,6 +35,13 @@ type ghostGradients struct {
 	near   int    // number of examples whose input to a group's tiles fits the first-level cache
 
 	tiled *tiledGhost // computes the sums by matrix tiles, or nil
+
+	// In bfloat16, the terms of the sums are pairs of positions in a row.
+	span    int // number of columns of the input in which a pair begins, or 0 without pairs
+	halves  int // number of pairs in a row of the output
+	nothing int // slot: zeros, as far apart as channels
+	square  int // slot: pairs before they are transposed
+	factors int // slot: the clip factors of the blocks
 }
 
 // ghostPair is a pair of output positions; the first does not follow the second. It has the offset
@@ -64,14 +71,26 @@ func (c *conv) ghostly() bool {
 }
 
 func newGhostGradients(n *Net, c *conv) *ghostGradients {
+	span, positions := c.in.Width, c.out.plane()/f32.Lanes
+	if c.bf16 {
+		halves := (c.out.Width + 1) / 2
+		span, positions = 2*(halves-1)+c.Kernel, halves*c.out.Height
+	}
 	g := &ghostGradients{
 		c: c, inputs: newGram(n, c.in.layout), deltas: newGram(n, c.out.layout),
-		swapped: n.newFloats(c.in.Size()*f32.Lanes, n.group),
-		room:    roundUp(c.out.plane()/f32.Lanes, f32.Lanes),
+		swapped: n.newFloats(c.in.Channels*c.in.Height*span*f32.Lanes, n.group),
+		room:    roundUp(positions, f32.Lanes),
 		bias:    n.newFloats(c.affine.out*f32.Lanes, 1),
 		bias64:  n.newWides(c.affine.out * f32.WideLanes),
 		groups:  split(c.in.Channels/f32.Lanes, f32.TileCols),
-		near:    max(1, cacheBytes/(4*c.in.Height*c.in.Width*f32.Lanes*f32.TileCols)),
+		near:    max(1, cacheBytes/(4*c.in.Height*span*f32.Lanes*f32.TileCols)),
+		span:    span,
+	}
+	if c.bf16 {
+		g.halves = (c.out.Width + 1) / 2
+		g.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
+		g.square = n.newFloats(g.room*f32.Lanes, 1)
+		g.factors = n.newFloats(n.group*f32.Lanes, 1)
 	}
 	g.scaled = n.newFloats(c.affine.out*f32.Lanes*g.room, n.group)
 	ys, xs := c.aheadAxis(c.in.Height, c.out.Height, true), c.aheadAxis(c.in.Width, c.out.Width, true)
@@ -94,7 +113,12 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	// error of at most twice that times M. Both are to first order; the part of a hundredth covers
 	// the rest. Below the least float32, errors are not relative: a product of two δ may lose
 	// 2^-149.
-	positions := c.out.Height * c.out.Width
+	//
+	// In bfloat16, norms and sums are made of the same rounded numbers, whose products are exact. An
+	// example's sum over positions adds them one by one, so it has at most the same error, and is then
+	// multiplied by the clip factor and added with one rounding. Numbers below 2^-126 are 0 for both, and
+	// sums below 2^-126 are lost, which does not matter for clipping norms of LeastNorm or more.
+	positions = c.out.Height * c.out.Width
 	terms := c.affine.out + c.in.Channels + c.Kernel*c.Kernel + 2*positions + 4
 	g.margin = 1.01 * float64(terms) * 0x1p-24
 	g.tiny = float64(c.affine.out*positions) * 0x1p-149
@@ -138,19 +162,10 @@ func common(a, b stretch) [][2]int {
 // listTaps lists for every tap the inputs with which the derivatives are multiplied.
 func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 	c := g.c
-	plane := c.in.Height * c.in.Width
+	plane := c.in.Height * g.span
 	for ky := range c.Kernel {
 		for kx := range c.Kernel {
-			var one []f32.Term // terms of lane 0 of block 0
-			for y, py := range ys {
-				for x, px := range xs {
-					if iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx; py.has(ky) && px.has(kx) {
-						one = append(one, f32.Term{
-							A: int32(c.out.at(0, y, x) / f32.Lanes), B: int32((iy*c.in.Width + ix) * f32.Lanes),
-						})
-					}
-				}
-			}
+			one := g.terms(ky, kx, ys, xs)
 			if len(one) == 0 {
 				continue
 			}
@@ -169,6 +184,29 @@ func (g *ghostGradients) listTaps(n *Net, ys, xs []stretch) {
 			g.taps = append(g.taps, tap)
 		}
 	}
+}
+
+// terms lists the terms of a tap, of lane 0 of block 0.
+func (g *ghostGradients) terms(ky, kx int, ys, xs []stretch) []f32.Term {
+	c := g.c
+	var one []f32.Term
+	for y, py := range ys {
+		for x, px := range xs {
+			iy, ix := y*c.Stride-c.Pad+ky, x*c.Stride-c.Pad+kx
+			switch {
+			case !py.has(ky):
+			case !c.bf16 && px.has(kx):
+				one = append(one, f32.Term{
+					A: int32(c.out.at(0, y, x) / f32.Lanes), B: int32((iy*c.in.Width + ix) * f32.Lanes),
+				})
+			case c.bf16 && x%2 == 0 && (px.has(kx) || x+1 < len(xs) && xs[x+1].has(kx)):
+				one = append(one, f32.Term{
+					A: int32(y*g.halves + x/2), B: int32((iy*g.span + ix + c.Pad) * f32.Lanes),
+				})
+			}
+		}
+	}
+	return one
 }
 
 func (s *stretch) has(kernel int) bool {
@@ -213,6 +251,10 @@ func (g *ghostGradients) deposit(s *Scratch, tiles []float64) {
 }
 
 func (g *ghostGradients) norms(s *Scratch, from, to int) {
+	if g.c.bf16 {
+		round(s, g.c.in.act, from, to)
+		round(s, g.c.out.delta, from, to)
+	}
 	if !s.private {
 		return
 	}
@@ -267,6 +309,12 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 			f32.LaneTotal((*[f32.Lanes]float32)(bias[o*f32.Lanes:]), &s.laneSums)
 		}
 		f32.LaneAxpyWide(&s.factor[b], bias, s.wide(g.bias64))
+		if c.bf16 {
+			copy(s.float(g.factors, 0)[(b-from)*f32.Lanes:], s.factor[b][:])
+			g.gatherPairs(s, s.float(g.scaled, b), delta)
+			g.swapPairs(s, s.float(g.swapped, b), s.float(c.in.act, b))
+			continue
+		}
 		f32.LaneScale(delta, f32.Lanes, &s.factor[b], delta)
 		if !g.tiles(s) {
 			g.gather(s.float(g.scaled, b), delta)
@@ -287,7 +335,7 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 				all := q.terms[to-from-1]
 				terms := all.Slice((p.from-first)*q.positions, (p.to-first)*q.positions)
 				at := i * g.rowTiles() * ghostTile
-				g.add(s, from, group, p, &terms, q.positions, bin[at:], wide[at:])
+				g.add(s, from, first, group, p, &terms, q.positions, bin[at:], wide[at:])
 			}
 		}
 		bin, wide = bin[len(g.taps)*g.rowTiles()*ghostTile:], wide[len(g.taps)*g.rowTiles()*ghostTile:]
@@ -295,14 +343,17 @@ func (g *ghostGradients) sums(s *Scratch, from, to int) {
 }
 
 // add adds the examples of a segment to the sums of their bin, for one tap and the 16-channel
-// groups of group.
+// groups of group. first is the first example of the block.
 func (g *ghostGradients) add(
-	s *Scratch, block int, group part, p segment, terms *f32.Terms, positions int, bin []float32, wide []float64,
+	s *Scratch, block, first int, group part, p segment, terms *f32.Terms, positions int, bin []float32, wide []float64,
 ) {
 	c := g.c
-	t := f32.Tile{RowA: f32.Lanes * g.room, RowC: ghostRow, Cols: group.len}
+	t := f32.Tile{RowA: f32.Lanes * g.room, RowC: ghostRow, Cols: group.len, BF16: c.bf16}
+	if c.bf16 {
+		t.Factors = s.float(g.factors, 0)[p.from-first:]
+	}
 	scaled := s.floats[g.scaled].from(block)
-	size := c.in.Height * c.in.Width * square // of 16 channels
+	size := c.in.Height * g.span * square // of 16 channels
 	for j := range t.ColB {
 		t.ColB[j], t.ColC[j] = j*size, j*f32.Lanes
 	}
@@ -354,5 +405,45 @@ func (g *ghostGradients) swap(dst, x []float32) {
 			}
 		}
 		dst = dst[min(plane*f32.Lanes, len(dst)):]
+	}
+}
+
+// gatherPairs does the same as gather, with pairs of positions that are next to each other in a row.
+func (g *ghostGradients) gatherPairs(s *Scratch, dst, delta []float32) {
+	out, pairs, nothing := g.c.out, s.float(g.square, 0), s.float(g.nothing, 0)
+	for o := range g.c.affine.out {
+		for y := range out.Height {
+			row, line := pairs[y*g.halves*f32.Lanes:], delta[out.at(o, y, 0):]
+			if out.Width > 1 {
+				f32.PairVectors(row, f32.Lanes, line, line[f32.Lanes:], 2*f32.Lanes, out.Width/2)
+			}
+			if last := out.Width - 1; last%2 == 0 {
+				f32.PairVectors(row[last/2*f32.Lanes:], f32.Lanes, line[last*f32.Lanes:], nothing, 0, 1)
+			}
+		}
+		for p := 0; p < g.room; p += f32.Lanes {
+			f32.Transpose(dst[o*f32.Lanes*g.room+p:], g.room, pairs[p*f32.Lanes:], f32.Lanes)
+		}
+	}
+}
+
+// swapPairs does the same as swap, with pairs of each column and the next one.
+func (g *ghostGradients) swapPairs(s *Scratch, dst, x []float32) {
+	in, pairs := g.c.in, s.float(g.square, 0)
+	at := func(c, y, column int) []float32 {
+		if column < 0 || column >= in.Width {
+			return s.float(g.nothing, 0)
+		}
+		return x[in.at(c, y, column):]
+	}
+	plane := in.Height * g.span * f32.Lanes
+	for c := 0; c < in.Channels; c += f32.Lanes {
+		for y := range in.Height {
+			for i := range g.span {
+				column := i - g.c.Pad
+				f32.PairVectors(pairs, f32.Lanes, at(c, y, column), at(c, y, column+1), in.plane(), f32.Lanes)
+				f32.Transpose(dst[c*plane+(y*g.span+i)*f32.Lanes:], plane, pairs, f32.Lanes)
+			}
+		}
 	}
 }

@@ -15,6 +15,10 @@ type laneGradients struct {
 	// neighbours. If it is faster, only these are summed; see f32.MaxPoolHalves.
 	halves    laneProduct // without strips if there is no such pooling
 	half, odd int         // slots: the results of MaxPoolHalves, [out][y][x/2]
+
+	// In bfloat16, the terms are pairs of positions in a row.
+	pairs laneProduct // without strips if there are none
+	read  int         // slot: pairs of each position of the input and the next one
 }
 
 // laneProduct is the product of a derivative with the input, over positions.
@@ -34,8 +38,11 @@ func newLaneGradients(n *Net, c *conv) *laneGradients {
 		sum:    n.newWides(c.size() * f32.WideLanes),
 		biases: n.newFloats(c.affine.out*f32.LaneSums, 1)}
 	g.all = newLaneProduct(c, c.out.layout, f32.LaneTileRows, c.affine.in)
-	if c.pool != nil && c.Stride == 1 {
-		half := layout{Shape: Shape{c.out.Channels, c.out.Height, c.out.Width / 2}}
+	half := layout{Shape: Shape{c.out.Channels, c.out.Height, c.out.Width / 2}}
+	if c.bf16 && c.out.Width%2 == 0 {
+		g.pairs = newLaneProduct(c, half, f32.LaneTileRows, c.affine.in)
+		g.half, g.read = n.newFloats(half.size(), 1), n.newFloats(c.in.size(), 1)
+	} else if c.pool != nil && c.Stride == 1 {
 		g.halves = newLaneProduct(c, half, f32.OddTileRows, c.Kernel)
 		g.half, g.odd = n.newFloats(half.size(), 1), n.newInts(half.Size(), 1)
 	}
@@ -94,7 +101,16 @@ func (g *laneGradients) start(s *Scratch) { clear(s.wide(g.sum)) }
 func (g *laneGradients) norms(s *Scratch, from, to int) {
 	for b := from; b < to; b++ {
 		grad, x, d := s.float(g.grad, b), s.float(g.c.in.act, b), s.float(g.c.out.delta, b)
-		if g.halved() {
+		if len(g.pairs.strips) > 0 {
+			read, half := s.float(g.read, 0), s.float(g.half, 0)
+			f32.PairVectors(read, f32.Lanes, x, x[f32.Lanes:], f32.Lanes, len(read)/f32.Lanes-1)
+			at := 0
+			g.c.out.runs(func(start, end int) {
+				f32.PairVectors(half[at:], f32.Lanes, d[start:], d[start+f32.Lanes:], 2*f32.Lanes, (end-start)/(2*f32.Lanes))
+				at += (end - start) / 2
+			})
+			g.weights(&g.pairs, grad, read, half, nil, false)
+		} else if g.halved() {
 			half, odd := s.float(g.half, 0), g.odds(s)
 			g.c.pool.halve(s, b, half, odd)
 			g.weights(&g.halves, grad, x, half, odd, false)
@@ -114,7 +130,7 @@ func (g *laneGradients) odds(s *Scratch) []int32 { return s.ints[g.odd].block(0)
 // weights sets the weights' part of grad from the input x and the derivative d of a block, or adds
 // to it. If odd is not nil, d holds halves.
 func (g *laneGradients) weights(p *laneProduct, grad, x, d []float32, odd []int32, add bool) {
-	t := f32.LaneTile{RowA: p.plane(), RowC: g.c.affine.in * f32.Lanes, B: x}
+	t := f32.LaneTile{RowA: p.plane(), RowC: g.c.affine.in * f32.Lanes, B: x, BF16: p == &g.pairs}
 	for i, strip := range p.strips {
 		t.Accumulate = add || i > 0
 		for _, r := range p.rows {

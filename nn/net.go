@@ -30,6 +30,7 @@ type Net struct {
 	weights []float64
 	parts   int // number of parts into which matrix tiles split numbers
 	tiled   bool
+	bf16    bool // whether the precision is BF16
 
 	floats []slot // a scratch's memory of float32 …
 	ints   []slot // … of int32 …
@@ -92,11 +93,11 @@ type LayerInfo struct {
 // feature per class. The error names the layer by its number, beginning with 1, and lists all of
 // its problems.
 func New(input Shape, layers ...Layer) (*Net, error) {
-	return compile(input, f32.ThreeParts, layers)
+	return compile(input, Float32, layers)
 }
 
-// compile does the work of New, for matrix tiles that split numbers into the given number of parts.
-func compile(input Shape, parts int, layers []Layer) (*Net, error) {
+// compile does the work of New, for the given precision.
+func compile(input Shape, precision Precision, layers []Layer) (*Net, error) {
 	var p problems
 	p.need(input.Channels > 0, "channels", input.Channels, "at least 1")
 	p.need(input.Height > 0, "height", input.Height, "at least 1")
@@ -108,7 +109,10 @@ func compile(input Shape, parts int, layers []Layer) (*Net, error) {
 	if i := slices.Index(layers, nil); i >= 0 {
 		return nil, fmt.Errorf("layer %d is nil, must be a Layer", i+1)
 	}
-	n := &Net{group: 1, chunk: fewBlocks, parts: parts}
+	n := &Net{group: 1, chunk: fewBlocks, parts: f32.ThreeParts, bf16: precision == BF16}
+	if precision == BF16x3 {
+		n.parts = f32.TwoParts
+	}
 	at := n.newValue(input)
 	n.input.out = at
 	at, taken := addStreamed(n, at, layers)

@@ -58,7 +58,7 @@ const stretched = 24
 // examples of more steps, which are added one by one.
 func newTiledGhost(n *Net, c *conv) *tiledGhost {
 	w, h := c.out.Width, c.out.Height
-	if c.Stride != 1 || c.affine.out%f32.Lanes != 0 || c.in.Channels%f32.Lanes != 0 || w%2 != 0 || f32.Lanes%w != 0 ||
+	if c.bf16 || c.Stride != 1 || c.affine.out%f32.Lanes != 0 || c.in.Channels%f32.Lanes != 0 || w%2 != 0 || f32.Lanes%w != 0 ||
 		h*w%f32.Lanes != 0 {
 		return nil
 	}

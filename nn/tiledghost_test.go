@@ -90,3 +90,50 @@ func TestCancellingExampleIsClippedByWhatTilesAdd(t *testing.T) {
 		}
 	}
 }
+
+// In bfloat16, derivatives that cancel over the positions need not cancel when they are rounded: of
+// 1 + 2^-8 + 2^-12, -(1 + 2^-8 - 2^-12) and -2^-11, the first becomes 1 + 2^-7 and the second -1. What is
+// clipped is what is added: the rounded ones. Their sum is longer than what Gram matrices may be off by.
+func TestCancellingExampleIsClippedAsRounded(t *testing.T) {
+	const channels, size, scale, clip = 16, 4, 1024, 0.25
+	net, err := nn.New(nn.Shape{Channels: 1, Height: size, Width: size}, nn.Conv{Out: channels, Kernel: 1, Stride: 1},
+		nn.Conv{Out: channels, Kernel: 3, Stride: 1, Pad: 1}, nn.Dense{Out: 2})
+	if err == nil {
+		net, err = net.WithPrecision(nn.BF16)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As above: the first layer copies, the second has no weights. Its positions in the middle, which
+	// all taps of the kernel reach, get the derivatives as differences of two weights of the third.
+	params := make([]float32, net.NumParams())
+	copies, _ := nn.Learner(net, 0, params)
+	for i := range copies {
+		copies[i] = 1
+	}
+	weights, _ := nn.Learner(net, 2, params)
+	first, second := weights[:len(weights)/2], weights[len(weights)/2:]
+	for c := range channels {
+		at := c*size*size + size + 1
+		first[at], second[at] = scale, -scale*(0x1p-8+0x1p-12)
+		first[at+size], second[at+size] = -scale, scale*(0x1p-8-0x1p-12)
+		first[at+1] = -scale * 0x1p-11
+	}
+	d := &data.Dataset{Name: "constant", Features: size * size, Classes: 2, Label: []int32{0},
+		Start: []int{0, size * size}}
+	for i := range size * size {
+		d.Index, d.Value = append(d.Index, int32(i)), append(d.Value, 1)
+	}
+	b := data.Batch{Data: d, Rows: []int32{0}}
+	for _, class := range f32.Classes() {
+		restore, err := f32.Use(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := norm(gradSum(t, net, params, b, clipTo(clip), net.NewScratch()))
+		restore()
+		if sum > clip*(1+1e-6) || sum < 0.8*clip {
+			t.Errorf("%v: a sum of norm %v, clipped to %v", class, sum, clip)
+		}
+	}
+}

@@ -236,7 +236,8 @@ func (s Spec) Kernels() string {
 	k, err := kindOf(s.Model)
 	class := f32.Kernels()
 	mapped := s.FeatureMap != "" && !strings.HasPrefix(s.FeatureMap, hog.Prefix) // those are of whole numbers
-	if err == nil && (class == cpu.Portable && (k.network || mapped) || class == cpu.AMX && k.tiled) {
+	tiled := k.tiled && s.Precision != string(nn.BF16)
+	if err == nil && (class == cpu.Portable && (k.network || mapped) || class == cpu.AMX && tiled) {
 		return class.String()
 	}
 	return ""

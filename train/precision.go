@@ -11,7 +11,7 @@ import (
 )
 
 // Precisions lists the values of Spec.Precision other than "", the default.
-func Precisions() []string { return []string{string(nn.BF16x3)} }
+func Precisions() []string { return []string{string(nn.BF16), string(nn.BF16x3)} }
 
 // checkPrecision returns an error if the precision does not exist or is not for the model.
 func (s Spec) checkPrecision() error {
@@ -20,7 +20,7 @@ func (s Spec) checkPrecision() error {
 	}
 	if !slices.Contains(Precisions(), s.Precision) {
 		return fmt.Errorf("precision = %q, must be %s, or not given for float32", s.Precision,
-			strings.Join(Precisions(), ", "))
+			strings.Join(Precisions(), " or "))
 	}
 	var tiled []string
 	for _, k := range modelKinds {
@@ -36,9 +36,13 @@ func (s Spec) checkPrecision() error {
 }
 
 // precise returns the network m with products of precision p, which is not that of float32. It
-// returns an error if this machine has no matrix tiles to compute them.
+// returns an error if this machine has no instructions to compute them.
 func precise(m models.Model, p nn.Precision) (models.Model, error) {
-	if !f32.Tiled() {
+	if p == nn.BF16 && !f32.BF16() {
+		return nil, fmt.Errorf("precision = %q needs the instructions AVX512-BF16, which this machine or its kernels of "+
+			"class %v do not have", p, f32.Kernels())
+	}
+	if p == nn.BF16x3 && !f32.Tiled() {
 		return nil, fmt.Errorf("precision = %q needs matrix tiles, which are kernels of class amx, but this machine uses "+
 			"those of class %v", p, f32.Kernels())
 	}

@@ -85,9 +85,9 @@ type Spec struct {
 	// InputScale is a public constant by which the model's inputs are multiplied, see
 	// data.Dataset.Scaled. 0 means 1.
 	InputScale float64 `json:"input_scale,omitempty"`
-	// Precision is the precision of those products of a network that matrix tiles (AMX) compute:
-	// bf16x3, see nn.BF16x3, which no other kernels support. "" means a result that agrees with the
-	// other kernels.
+	// Precision is the precision of a large network's products: bf16, which needs AVX512-BF16, or bf16x3,
+	// which needs matrix tiles (AMX); see nn.BF16 and nn.BF16x3. "" means a result that agrees with
+	// all kernels.
 	Precision string `json:"precision,omitempty"`
 	// Split says how a data set without a separate test set is split: ShuffledSplit uses data.Split
 	// and is the default, RecordSplit uses data.SplitByRecord.

@@ -129,8 +129,8 @@ func writeNeural(w io.Writer, runs int) error {
 		if k := f32.Kernels(); k != cpu.AVX512 && k != cpu.AMX {
 			continue
 		}
-		if last := net.steps[len(net.steps)-1]; net.tiled && f32.Tiled() {
-			n.untiled(net.title+", "+last.title, net.pkg, last.name, runs)
+		if last := net.steps[len(net.steps)-1]; net.tiled {
+			n.precise(net.title+", "+last.title, net.pkg, last.name, runs)
 		}
 		first := net.steps[1] // the first batch has the size of the paper's setting
 		narrow, err := suite{pkg: net.pkg, pattern: "DPStep/^" + first.name + "$", kernels: cpu.AVX2.String()}.run(runs)
@@ -143,16 +143,22 @@ func writeNeural(w io.Writer, runs int) error {
 	return n.err
 }
 
-// untiled writes what a private step on matrix tiles is compared with: a step with the next slower
-// kernels, and a step in the precision that only matrix tiles have.
-func (n *neural) untiled(what, pkg, name string, runs int) {
+// precise writes what a private step is compared with: a step with the next slower kernels than matrix
+// tiles, and steps in the precisions that the machine has.
+func (n *neural) precise(what, pkg, name string, runs int) {
 	for _, s := range []struct {
+		has bool
 		suite
 		benchmark, title string
 	}{
-		{suite{pkg, "DPStep/^" + name + "$", cpu.AVX512.String()}, "DPStep/", "private step with AVX-512, samples/s"},
-		{suite{pkg, "BF16x3Step/^" + name + "$", ""}, "BF16x3Step/", "private step in bf16x3, samples/s"},
+		{f32.Tiled(), suite{pkg, "DPStep/^" + name + "$", cpu.AVX512.String()}, "DPStep/",
+			"private step with AVX-512, samples/s"},
+		{f32.BF16(), suite{pkg, "BF16Step/^" + name + "$", ""}, "BF16Step/", "private step in bf16, samples/s"},
+		{f32.Tiled(), suite{pkg, "BF16x3Step/^" + name + "$", ""}, "BF16x3Step/", "private step in bf16x3, samples/s"},
 	} {
+		if !s.has {
+			continue
+		}
 		m, err := s.run(runs)
 		if err != nil {
 			n.err = errors.Join(n.err, err)

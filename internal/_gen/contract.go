@@ -29,7 +29,7 @@ const (
 
 func contract(k *kernels) {
 	k.tilesAVX512()
-	k.fullTileAVX512()
+	k.fullTile("fullTileAVX512", "", false)
 	k.laneTilesAVX512()
 	k.oddTilesAVX512()
 	k.tileAVX2()
@@ -103,12 +103,12 @@ func (c *contraction) eachPatch(mostRows, mostCols int) {
 	})
 }
 
-// fullTileAVX512 is the largest tile with consecutive terms.
-func (k *kernels) fullTileAVX512() {
-	k.kernel("fullTileAVX512", "func(t *Tile, terms int)",
-		fmt.Sprintf("does the same as Tile.Mul without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
-			tileRows, tileCols, laneBytes/floatBytes))
-	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true}
+// fullTile is the largest tile with consecutive terms.
+func (k *kernels) fullTile(name, what string, pairs bool) {
+	k.kernel(name, "func(t *Tile, terms int)",
+		fmt.Sprintf("does the same as Tile.Mul%s without its checks, for %d rows, %d columns and the terms {0, 0}, {1, %d}, ...",
+			what, tileRows, tileCols, laneBytes/floatBytes))
+	c := &contraction{kernels: k, register: k.zmm, tile: k.Dereference(k.Param("t")), straight: true, pairs: pairs}
 	c.left = k.argument("terms")
 	c.block(tileRows, c.columns(tileCols), 0)
 	c.finish()
@@ -197,6 +197,7 @@ type contraction struct {
 	register func() reg.VecVirtual
 	lanes    bool // A is read as vectors of lanes, not as scalars …
 	odd      bool // … and B from one of two vectors, lane by lane
+	pairs    bool // the numbers of A and B are pairs of bfloat16
 	// corner moves base to the start of the block, if that is not the tile's start. B has no
 	// stride, and stride is nil.
 	corner    func(base, stride reg.GPVirtual)
@@ -228,6 +229,15 @@ func (c *contraction) terms(list gotypes.Component) {
 func (c *contraction) finish() {
 	c.VZEROUPPER()
 	c.RET()
+}
+
+// multiplyAdd adds the product of x and y to sum.
+func (c *contraction) multiplyAdd(x, y, sum reg.VecVirtual) {
+	if c.pairs {
+		c.dotPairs(x, y, sum)
+	} else {
+		c.VFMADD231PS(x, y, sum)
+	}
 }
 
 func (c *contraction) load(field string) reg.GPVirtual {
@@ -357,7 +367,8 @@ func (c *contraction) clear(acc [][]reg.VecVirtual) {
 	}
 }
 
-// runs adds the sum of each run of terms to a block of C, and returns.
+// runs adds the sum of each run of terms to a block of C, and returns. Sums of pairs are multiplied by
+// the factors at the argument factor.
 func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	acc, eachOfC := c.accumulators(rows, places, offsets)
 	again, done := c.label("again"), c.label("finished")
@@ -374,8 +385,23 @@ func (c *contraction) runs(rows int, places []place, offsets ...int) {
 	c.NEGQ(c.left)
 	c.clear(acc)
 	c.multiply(acc, places, offsets)
+	factor := c.register()
+	if c.pairs {
+		next := c.GP64()
+		at, err := c.Param("factor").Resolve()
+		if err != nil {
+			panic(err)
+		}
+		c.MOVQ(at.Addr, next)
+		c.VBROADCASTSS(operand.Mem{Base: next}, factor)
+		c.ADDQ(operand.U8(floatBytes), at.Addr)
+	}
 	eachOfC(func(at operand.Mem, acc reg.VecVirtual) {
-		c.VADDPS(at, acc, acc)
+		if c.pairs {
+			c.VFMADD213PS(at, factor, acc)
+		} else {
+			c.VADDPS(at, acc, acc)
+		}
 		c.VMOVUPS(acc, at)
 	})
 	c.ADDQ(run, remaining)
@@ -519,7 +545,7 @@ func (c *contraction) multiplyStraight(acc [][]reg.VecVirtual, places []place) {
 				factor := c.register()
 				c.VBROADCASTSS(at.Offset(term*floatBytes), factor)
 				for j := range row {
-					c.VFMADD231PS(row[j], factor, acc[m][j])
+					c.multiplyAdd(row[j], factor, acc[m][j])
 				}
 			}
 		}
@@ -607,7 +633,7 @@ func (c *contraction) multiply(acc [][]reg.VecVirtual, places []place, offsets [
 			c.VBROADCASTSS(at, factor)
 		}
 		for j := range row {
-			c.VFMADD231PS(row[j], factor, acc[m][j])
+			c.multiplyAdd(row[j], factor, acc[m][j])
 		}
 	}
 	c.ADDQ(operand.U8(termBytes), c.left)

@@ -40,6 +40,7 @@ var generators = map[string]struct {
 	"contract":  {"internal/f32", contract, neonContract},
 	"gauss":     {"internal/f32", gauss, neonGauss},
 	"keystream": {"rng", keystream, neonKeystream},
+	"pairs":     {"internal/f32", pairs, nil},
 	"rows":      {"internal/f32", rows, neonRows},
 	"split":     {"internal/f32", split, nil},
 	"state":     {"internal/cpu", state, nil},
@@ -81,6 +82,7 @@ func write(out, name string) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return err
 	}
+	encodeBF16(file)
 	folder := filepath.Join(out, generator.folder)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -102,6 +102,10 @@ type Tile struct {
 	A, B, C    []float32
 	Bias       []float32 // nil, or Rows floats
 	Accumulate bool
+	// BF16 says that A and B hold pairs of bfloat16 (see RoundToBF16) in place of floats, so that
+	// a term is two products. All kernels then give the same bits.
+	BF16    bool
+	Factors []float32 // of the runs of MulRuns, if BF16
 }
 
 // Mul computes the tile over the terms.
@@ -134,9 +138,10 @@ func eachTile(t *Tile, patches []Patch) {
 
 // MulRuns divides the terms into runs of run terms, and adds the sum of each run to C. The sum of a
 // run begins at 0, so it does not depend on earlier runs. The number of terms must be a multiple of
-// run ≥ 1, and Bias must be nil. Accumulate is ignored.
+// run ≥ 1, and Bias must be nil. Accumulate is ignored. The sum of run r of pairs is multiplied by
+// Factors[r] and added with one rounding.
 func (t *Tile) MulRuns(terms *Terms, run int) {
-	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil {
+	if run < 1 || len(terms.list)%run != 0 || t.Bias != nil || t.BF16 && len(t.Factors) < len(terms.list)/run {
 		panic(fmt.Sprintf("f32: %d terms in runs of %d", len(terms.list), run))
 	}
 	t.check(terms)
@@ -199,6 +204,7 @@ type LaneTile struct {
 	A, B, C    []float32
 	Accumulate bool
 	Odd        []int32 // see MulOdd
+	BF16       bool    // whether A and B hold pairs, as in Tile; MulOdd ignores it
 }
 
 // Mul computes the tile over the terms.
@@ -315,7 +321,11 @@ func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
 		a := t.A[int(x.A)+m*t.RowA]
 		b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
 		for l := range acc {
-			acc[l] += float32(a * b[l])
+			if t.BF16 {
+				acc[l] = dotPairs(a, b[l], acc[l])
+			} else {
+				acc[l] += float32(a * b[l])
+			}
 		}
 	}
 	return acc
@@ -323,6 +333,10 @@ func (t *Tile) sum(acc [Lanes]float32, terms []Term, m, j int) [Lanes]float32 {
 
 // runsPortable specifies Tile.MulRuns.
 func runsPortable(t *Tile, terms []Term, run int) {
+	if t.BF16 {
+		runsOfPairs(t, terms, run)
+		return
+	}
 	for ; len(terms) > 0; terms = terms[run:] {
 		for m := range t.Rows {
 			for j := range t.Cols {
@@ -363,7 +377,11 @@ func laneTilePortable(t *LaneTile, terms []Term) {
 				a := (*[Lanes]float32)(t.A[int(x.A)+m*t.RowA:])
 				b := (*[Lanes]float32)(t.B[int(x.B)+t.ColB[j]:])
 				for l := range acc {
-					acc[l] += float32(a[l] * b[l])
+					if t.BF16 {
+						acc[l] = dotPairs(a[l], b[l], acc[l])
+					} else {
+						acc[l] += float32(a[l] * b[l])
+					}
 				}
 			}
 			*c = acc

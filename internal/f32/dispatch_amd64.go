@@ -15,13 +15,25 @@ var sets = [...]kernelSet{
 	cpu.AMX:      avx512,
 }
 
+// classFor returns the class of the kernels of a tile, of pairs or not. Only AVX-512 has kernels of
+// pairs.
+func classFor(pairs bool) cpu.Class {
+	if pairs && !pairedKernels() {
+		return cpu.Portable
+	}
+	return class
+}
+
+// pairedKernels reports whether there are kernels of pairs of bfloat16.
+func pairedKernels() bool { return class >= cpu.AVX512 && cpu.HasBF16() }
+
 func mulTile(t *Tile, terms []Term) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		p := Patch{Terms: &Terms{list: terms}, Cols: t.Cols}
 		copy(p.ColB[:], t.ColB[:])
 		copy(p.ColC[:], t.ColC[:])
-		tilesAVX512(t, &p, 1)
+		mulPatches512(t, &p, 1)
 	case cpu.AVX2:
 		for column := range t.Cols {
 			tileColumnAVX2(t, terms, column)
@@ -31,11 +43,19 @@ func mulTile(t *Tile, terms []Term) {
 	}
 }
 
+func mulPatches512(t *Tile, p *Patch, n int) {
+	if t.BF16 {
+		tilesBF16(t, p, n)
+	} else {
+		tilesAVX512(t, p, n)
+	}
+}
+
 func mulPatches(t *Tile, patches []Patch) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if len(patches) > 0 {
-			tilesAVX512(t, &patches[0], len(patches))
+			mulPatches512(t, &patches[0], len(patches))
 		}
 	default:
 		eachTile(t, patches)
@@ -44,18 +64,26 @@ func mulPatches(t *Tile, patches []Patch) {
 
 // mulFullTile does the same as mulTile, for the largest tile and consecutive terms.
 func mulFullTile(t *Tile, terms []Term) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
-		fullTileAVX512(t, len(terms))
+		if t.BF16 {
+			fullTileBF16(t, len(terms))
+		} else {
+			fullTileAVX512(t, len(terms))
+		}
 	default:
 		mulTile(t, terms)
 	}
 }
 
 func mulRuns(t *Tile, terms []Term, run int) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
-		tileRunsAVX512(t, terms, run)
+		if t.BF16 && len(terms) > 0 {
+			tileRunsBF16(t, terms, run, &t.Factors[0])
+		} else {
+			tileRunsAVX512(t, terms, run)
+		}
 	case cpu.AVX2:
 		for column := range t.Cols {
 			tileColumnRunsAVX2(t, terms, run, column)
@@ -66,9 +94,13 @@ func mulRuns(t *Tile, terms []Term, run int) {
 }
 
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
-		tileWideAVX512(t, terms, lengths, wide, wideRow)
+		if t.BF16 {
+			tileWideBF16(t, terms, lengths, wide, wideRow)
+		} else {
+			tileWideAVX512(t, terms, lengths, wide, wideRow)
+		}
 	case cpu.AVX2:
 		for column := range t.Cols {
 			tileColumnWideAVX2(t, terms, lengths, wide, wideRow, column)
@@ -83,9 +115,9 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 var laneTileRows = [LaneTileCols + 1]int{1: 5, 2: 5, 3: 3, 4: 2, 5: 2}
 
 func mulLaneTile(t *LaneTile, terms []Term) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
-		laneTilesAVX512(t, &Patch{Terms: &Terms{list: terms}, Cols: t.Cols, ColB: t.ColB, ColC: t.ColC}, 1)
+		mulLanes512(t, &Patch{Terms: &Terms{list: terms}, Cols: t.Cols, ColB: t.ColB, ColC: t.ColC}, 1)
 	case cpu.AVX2:
 		for row := 0; row < t.Rows; row += laneTileRows[t.Cols] {
 			for lane := 0; lane < Lanes; lane += 8 {
@@ -97,11 +129,19 @@ func mulLaneTile(t *LaneTile, terms []Term) {
 	}
 }
 
+func mulLanes512(t *LaneTile, p *Patch, n int) {
+	if t.BF16 {
+		laneTilesBF16(t, p, n)
+	} else {
+		laneTilesAVX512(t, p, n)
+	}
+}
+
 func mulLanePatches(t *LaneTile, patches []Patch) {
-	switch class {
+	switch classFor(t.BF16) {
 	case cpu.AVX512, cpu.AMX:
 		if len(patches) > 0 {
-			laneTilesAVX512(t, &patches[0], len(patches))
+			mulLanes512(t, &patches[0], len(patches))
 		}
 	default:
 		eachLaneTile(t, patches)
@@ -169,5 +209,29 @@ func addWindows(t *WindowTile) {
 		addWindowsAMX(t)
 	} else {
 		addWindowsPortable(t)
+	}
+}
+
+func roundBF16(x []float32) {
+	if pairedKernels() {
+		roundToBF16(x)
+	} else {
+		roundBF16Portable(x)
+	}
+}
+
+func pairVectors(dst []float32, dstStep int, even, odd []float32, step, n int) {
+	if pairedKernels() {
+		pairBF16(dst, dstStep, even, odd, step, n)
+	} else {
+		pairVectorsPortable(dst, dstStep, even, odd, step, n)
+	}
+}
+
+func pairRow(dst, src []float32) {
+	if pairedKernels() {
+		pairRowBF16(dst, src)
+	} else {
+		pairRowPortable(dst, src)
 	}
 }

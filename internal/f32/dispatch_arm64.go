@@ -7,7 +7,7 @@ import "proactivedp/internal/cpu"
 var sets = [...]kernelSet{cpu.Portable: portable, cpu.NEON: neon.ofAnyLength()}
 
 func mulTile(t *Tile, terms []Term) {
-	if class != cpu.NEON {
+	if class != cpu.NEON || t.BF16 {
 		tilePortable(t, terms)
 		return
 	}
@@ -21,7 +21,7 @@ func mulPatches(t *Tile, patches []Patch) { eachTile(t, patches) }
 func mulFullTile(t *Tile, terms []Term) { mulTile(t, terms) }
 
 func mulRuns(t *Tile, terms []Term, run int) {
-	if class != cpu.NEON {
+	if class != cpu.NEON || t.BF16 {
 		runsPortable(t, terms, run)
 		return
 	}
@@ -31,7 +31,7 @@ func mulRuns(t *Tile, terms []Term, run int) {
 }
 
 func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) {
-	if class != cpu.NEON {
+	if class != cpu.NEON || t.BF16 {
 		widePortable(t, terms, lengths, wide, wideRow)
 		return
 	}
@@ -44,7 +44,7 @@ func mulWide(t *Tile, terms []Term, lengths []int, wide []float64, wideRow int) 
 const neonLanes = 4
 
 func mulLaneTile(t *LaneTile, terms []Term) {
-	if class != cpu.NEON {
+	if class != cpu.NEON || t.BF16 {
 		laneTilePortable(t, terms)
 		return
 	}

@@ -15,3 +15,13 @@ func mulSplit(t *SplitTile, terms []Term) { mulSplitPortable(t, terms) }
 func addRuns(t *SplitTile, runs []int, wide []float64) { addRunsPortable(t, runs, wide) }
 
 func addWindows(t *WindowTile) { addWindowsPortable(t) }
+
+func pairedKernels() bool { return false }
+
+func roundBF16(x []float32) { roundBF16Portable(x) }
+
+func pairVectors(dst []float32, dstStep int, even, odd []float32, step, n int) {
+	pairVectorsPortable(dst, dstStep, even, odd, step, n)
+}
+
+func pairRow(dst, src []float32) { pairRowPortable(dst, src) }

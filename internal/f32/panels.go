@@ -23,6 +23,7 @@ type ProductScratch struct {
 	edge       [TileRows * tileFloats]float32
 	wide       [TileRows * tileFloats]float64
 	lengths    []int
+	ends       []int // of runs of pairs
 	split      splitScratch
 }
 
@@ -43,12 +44,21 @@ type panelB struct {
 // copiesB reports whether blocks from j on are copied: if the last column is inside a block, or if
 // rows are far apart.
 func (p *Product) copiesB(j, blocks int) bool {
-	return p.K > 0 && ((j+blocks)*Lanes > p.N || p.RowB > tileFloats)
+	return p.K > 0 && ((j+blocks)*Lanes > p.N || p.RowB > tileFloats || p.BF16)
 }
 
 // panelB returns the terms from k on of the blocks from j on, in the order [block][term][lane]. It
-// copies them unless they have that order. Lanes beyond the last column are 0 in a copy.
+// copies them unless they have that order. Lanes beyond the last column are 0 in a copy. Of pairs it
+// returns half as many terms.
 func (p *Product) panelB(s *ProductScratch, k, terms, j, blocks int) panelB {
+	if p.BF16 && p.K > 0 {
+		pairs := (terms + 1) / 2
+		s.b = grow(s.b, blocks*pairs*Lanes)
+		for i := range blocks {
+			pairRows(s.b[i*pairs*Lanes:], p.B[(j+i)*p.BlockB+k*p.RowB:], p.RowB, terms)
+		}
+		return panelB{blocks, s.b, Lanes, pairs * Lanes}
+	}
 	if !p.copiesB(j, blocks) {
 		return panelB{blocks, p.B[min(len(p.B), j*p.BlockB+k*p.RowB):], p.RowB, p.BlockB}
 	}
@@ -77,6 +87,18 @@ func (p *Product) panelA(s *ProductScratch, m, rows, k, terms, blocks int) panel
 		return panelA{rows, nil, p.RowA, p.ColA}
 	}
 	a := p.A[m*p.RowA+k*p.ColA:]
+	if p.BF16 {
+		pairs := (terms + 1) / 2
+		s.a = grow(s.a, rows*pairs)
+		if p.ColA != 1 {
+			turnPairs(s.a, a, p.ColA, rows, terms)
+			return panelA{rows, s.a, pairs, 1}
+		}
+		for i := range rows {
+			PairRow(s.a[i*pairs:], a[i*p.RowA:][:terms])
+		}
+		return panelA{rows, s.a, pairs, 1}
+	}
 	if p.ColA == 1 && (p.RowA <= farApart || blocks < reusedA) || p.RowA == 1 && p.ColA < farApart {
 		return panelA{rows, a, p.RowA, p.ColA}
 	}
@@ -117,10 +139,13 @@ func turn(dst, a []float32, colA, rows, terms int) {
 // panels adds the product of two panels to C, from row m and block j on. The first terms, k = 0,
 // begin with the product's start value.
 func (p *Product) panels(s *ProductScratch, a *panelA, b *panelB, k, terms, m, j int) {
+	if p.BF16 {
+		terms = (terms + 1) / 2
+	}
 	list := s.ladder(a.colA, b.rowB, terms)
 	straight := a.colA == 1 && b.rowB == Lanes
 	t := &s.tile
-	t.RowA = a.rowA
+	t.RowA, t.BF16 = a.rowA, p.BF16
 	t.Accumulate = p.Accumulate || k > 0
 	for i := 0; i < b.blocks; i += TileCols {
 		t.Cols = min(TileCols, b.blocks-i)

@@ -31,6 +31,9 @@ type Product struct {
 	// With RowA = 1 there is no start value and RowC must be Lanes. Terms are added in groups of
 	// TileTerms, and otherwise in order.
 	Parts int
+	// BF16 says that the numbers of A and B are rounded to bfloat16 and added up as pairs; see Tile.
+	// Then N must be a multiple of Lanes. If K is odd, the last term is paired with 0.
+	BF16 bool
 }
 
 // Mul computes the product p, as the documentation of Product defines it, with s as working memory.
@@ -47,6 +50,9 @@ func (p *Product) Mul(s *ProductScratch) {
 		if p.copiesB(j, some) {
 			all, rows, most = p.M, panelRows/8, 2*panelTerms
 		}
+		if p.BF16 {
+			most *= 2
+		}
 		for first := 0; first < p.M; first += all {
 			end := min(first+all, p.M)
 			for k := 0; k == 0 || k < p.K; k += most {
@@ -62,7 +68,7 @@ func (p *Product) Mul(s *ProductScratch) {
 }
 
 func (p *Product) check() {
-	if p.M < 0 || p.N < 0 || p.K < 0 || p.Bias != nil && len(p.Bias) < p.M {
+	if p.M < 0 || p.N < 0 || p.K < 0 || p.Bias != nil && len(p.Bias) < p.M || p.BF16 && p.N%Lanes != 0 {
 		panic("f32: a product out of range")
 	}
 	if p.M == 0 || p.N == 0 {

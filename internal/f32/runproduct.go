@@ -29,6 +29,9 @@ type RunProduct struct {
 	// products; see SplitTile. Then M and N must be multiples of Lanes, and the terms of a run are
 	// added in groups of TileTerms.
 	Parts int
+	// BF16 says that the numbers of A and B are rounded to bfloat16 and added up as pairs; see Tile. In a
+	// run of an odd length, the last term is paired with 0.
+	BF16 bool
 }
 
 // Mul computes the product tile by tile. A tile of C stays in the first-level cache while the runs
@@ -45,6 +48,20 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 		p.mulSplit(&s.split)
 		return
 	}
+	if p.BF16 {
+		for m := 0; m < p.M; m += panelRows {
+			for j := 0; j < p.N; j += panelBlocks * Lanes {
+				q := p.paired(s, m, j)
+				q.mul(s)
+			}
+		}
+		return
+	}
+	p.mul(s)
+}
+
+// mul does the work of Mul, without matrix tiles.
+func (p *RunProduct) mul(s *ProductScratch) {
 	s.lengths = s.lengths[:0]
 	start := 0
 	for _, end := range p.Ends {
@@ -63,11 +80,44 @@ func (p *RunProduct) Mul(s *ProductScratch) {
 	s.tile = Tile{} // the scratch must not keep the caller's memory
 }
 
+// paired returns the part of the product for a panel of rows from m on and of columns from j on, with pairs
+// in place of its numbers. Columns must be taken in order, because the pairs of A are made for the first ones.
+func (p *RunProduct) paired(s *ProductScratch, m, j int) RunProduct {
+	q, pairs, start := *p, 0, 0
+	q.M, q.N = min(panelRows, p.M-m), min(panelBlocks*Lanes, p.N-j)
+	q.C = p.C[m*p.RowC+j:]
+	if p.Out != nil {
+		q.Out = p.Out[m*p.RowOut+j:]
+	}
+	s.ends = s.ends[:0]
+	for _, end := range p.Ends {
+		pairs += (end - start + 1) / 2
+		start = end
+		s.ends = append(s.ends, pairs)
+	}
+	blocks := (q.N + Lanes - 1) / Lanes
+	s.a, s.b = grow(s.a, q.M*pairs), grow(s.b, blocks*pairs*Lanes)
+	at, start := 0, 0
+	for i, end := range p.Ends {
+		for r := range q.M {
+			if row := (m + r) * p.RowA; j == 0 {
+				PairRow(s.a[r*pairs+at:], p.A[row+start:row+end])
+			}
+		}
+		for b := range blocks {
+			pairRows(s.b[(b*pairs+at)*Lanes:], p.B[(j/Lanes+b)*p.BlockB+start*Lanes:], Lanes, end-start)
+		}
+		at, start = s.ends[i], end
+	}
+	q.Ends, q.A, q.RowA, q.B, q.BlockB = s.ends, s.a, pairs, s.b, pairs*Lanes
+	return q
+}
+
 // column computes rows from m on, for the columns of a tile from j on.
 func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	width := min(tileFloats, p.N-j)
 	t := &s.tile
-	t.Cols, t.RowA = (width+Lanes-1)/Lanes, p.RowA
+	t.Cols, t.RowA, t.BF16 = (width+Lanes-1)/Lanes, p.RowA, p.BF16
 	for c := range t.Cols {
 		t.ColB[c] = c * p.BlockB
 	}
@@ -110,10 +160,12 @@ func (p *RunProduct) column(s *ProductScratch, m, rows, j int) {
 	}
 }
 
+var one = [1]float32{1}
+
 // single does the same as column, for a product of a single run. It adds in float32, because the
 // sum of two float32 numbers, rounded once to float32, is the same in float64 and in float32.
 func (p *RunProduct) single(t *Tile, terms *Terms, m, rows, j int) {
-	t.RowC = p.RowOut
+	t.RowC, t.Factors = p.RowOut, one[:]
 	for c := range t.Cols {
 		t.ColC[c] = c * Lanes
 	}

@@ -38,8 +38,27 @@ func TestConformInBF16x3(t *testing.T) {
 	}
 	d := modeltest.Images(40, 3, 32, 32, 10)
 	modeltest.Conform(t, modeltest.Case{Model: m, Data: d, GradTolerance: 5e-3})
-	if _, err := thin().WithPrecision("bf16"); err == nil {
-		t.Error("a precision that is none")
+}
+
+// The same in bfloat16, where the norm and the sum are of the same rounded numbers.
+func TestConformInBF16(t *testing.T) {
+	if !f32.BF16() {
+		t.Skipf("no products of bfloat16 (AVX512-BF16) here: the class of kernels is %v", f32.Kernels())
+	}
+	for name, c := range map[string]struct {
+		exact *models.Network
+		d     *data.Dataset
+	}{
+		"alexnet": {thin(), modeltest.Images(40, 3, 32, 32, 10)},
+		"convnet": {must(New(nn.Shape{Channels: 3, Height: 12, Width: 12}, 10)), modeltest.Images(40, 3, 12, 12, 10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := c.exact.WithPrecision(nn.BF16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			modeltest.Conform(t, modeltest.Case{Model: m, Data: c.d, GradTolerance: 0.1, Exact: c.exact})
+		})
 	}
 }
 
@@ -130,6 +149,18 @@ func BenchmarkPrivacy(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) { modeltest.BenchmarkPrivacy(b, m, d, size) })
 	}
+}
+
+// BenchmarkBF16Step is the private step in bfloat16.
+func BenchmarkBF16Step(b *testing.B) {
+	if !f32.BF16() {
+		b.Skipf("no products of bfloat16 (AVX512-BF16) here: the class of kernels is %v", f32.Kernels())
+	}
+	m, err := AlexNet().WithPrecision(nn.BF16)
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkSteps(b, m)
 }
 
 // BenchmarkBF16x3Step is the private step in bf16x3, on matrix tiles.

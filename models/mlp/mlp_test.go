@@ -74,6 +74,20 @@ func TestConform(t *testing.T) {
 	}
 }
 
+// In bfloat16, too, on rows as large as a file may have them.
+func TestConformInBF16(t *testing.T) {
+	if !f32.BF16() {
+		t.Skipf("no products of bfloat16 (AVX512-BF16) here: the class of kernels is %v", f32.Kernels())
+	}
+	sparse, _ := drawn(t, 60, 23, 3)
+	exact := newModel(t, "mlp:16:5", rows(23), 3)
+	m, err := exact.WithPrecision(nn.BF16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modeltest.Conform(t, modeltest.Case{Model: m, Data: sparse, GradTolerance: 0.05, Exact: exact})
+}
+
 // With numbers of two parts, too, on rows as large as a file may have them.
 func TestConformInBF16x3(t *testing.T) {
 	if !f32.Tiled() {

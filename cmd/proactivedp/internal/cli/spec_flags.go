@@ -130,8 +130,9 @@ var specFlags = []specFlag{
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
 		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
-		"number format of matrix products of alexnet, convnet and mlp: bf16x3, off by up to 3·2⁻¹⁶ of a product, " +
-			"which needs matrix tiles (AMX) (default: as exact as float32)"},
+		"number format of matrix products of alexnet, convnet and mlp: bf16, of numbers with 8 binary digits, which needs " +
+			"AVX512-BF16; or bf16x3, off by up to 3·2⁻¹⁶ of a product, which needs matrix tiles (AMX) (default: as " +
+			"exact as float32)"},
 	{"lambda", SettingFlags, func(s *train.Spec) any { return &s.Lambda },
 		"ridge penalty λ of the model logreg, in (0, 1e6] (default 1/N)"},
 	{"split", SettingFlags, func(s *train.Spec) any { return &s.Split },
