@@ -171,7 +171,7 @@ bench: ## Run the benchmarks and write results/bench.md.
 scale: ## Measure the cost for different numbers of clients and model sizes, and write results/scale (some minutes).
 	$(GO) run -buildvcs=auto ./cmd/bench -runs 3 -scale results/scale
 
-auto-against-plain: ## Compare auto with plain stages on four tables, and write results/auto-against-plain (a quarter of an hour).
+auto-against-plain: ## Compare auto with plain stages on twenty tables, and write results/auto-against-plain (an hour).
 	$(GO) run -buildvcs=auto ./cmd/bench -own results/auto-against-plain
 
 results: build ## Make all committed figures and tables again, from the real data only (about eighteen hours).
