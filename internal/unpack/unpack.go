@@ -72,7 +72,7 @@ func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	case bytes.HasPrefix(magic, []byte("BZh")):
 		z = bzip2.NewReader(in)
 	case bytes.HasPrefix(magic, []byte("\xfd7zXZ\x00")):
-		z, err = xz.NewReader(in)
+		z, err = xz.NewReader(&streams{in: in})
 	case bytes.HasPrefix(magic, []byte("\x28\xb5\x2f\xfd")):
 		// One at a time decompresses without goroutines, so nobody has to close it.
 		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
@@ -114,6 +114,26 @@ func (m members) Read(p []byte) (int, error) {
 		if _, err = m.in.Peek(1); err == nil {
 			err = m.next()
 		}
+	}
+	return n, err
+}
+
+// streams is what package xz reads from. The package takes an end before the header of a block, or in it, for the end of
+// the file. A whole file ends with YZ, the last bytes of a stream, and perhaps zeros.
+type streams struct {
+	in   *bufio.Reader
+	last [2]byte // the last bytes that are not 0
+}
+
+func (s *streams) Read(p []byte) (int, error) {
+	n, err := s.in.Read(p)
+	for _, b := range p[:n] {
+		if b != 0 {
+			s.last = [2]byte{s.last[1], b}
+		}
+	}
+	if err == io.EOF && s.last != [2]byte{'Y', 'Z'} {
+		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }
