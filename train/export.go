@@ -44,7 +44,8 @@ func CheckExport(path string) (about string, err error) {
 // Export writes the model to path and its Description as JSON to a file of the same name that ends with .json.
 // It writes both or neither. An .npz and a .safetensors file have the weights, as float32 arrays. An .onnx
 // file has the whole computation for a model of rows: from float64 columns, before they are
-// normalised, to the probabilities of the labels, or to the value of a regression. It refuses models with
+// normalised, to the probabilities of the labels, or to the value of a regression. It clamps values outside
+// the bounds even if Normalised refuses them, because an operator cannot refuse. It refuses models with
 // other layers than dense ones, and images. s must come from OpenModel.
 func (s *Saved) Export(path string) error {
 	if err := s.opened(); err != nil {
@@ -142,11 +143,12 @@ func writeONNX(w io.Writer, e exported) error {
 	switch t := e.Inputs.Target; {
 	case t != nil:
 		const result = "values"
-		x = g.Node("Mul", []string{x, g.Floats("half", []int{1}, []float32{float32((t.High - t.Low) / 2)})})
-		x = g.Node("Add", []string{x, g.Floats("middle", []int{1}, []float32{float32((t.Low + t.High) / 2)})})
-		x = g.Node("Max", []string{x, g.Floats("least", []int{1}, []float32{float32(t.Low)})})
-		g.Named(result, "Min", []string{x, g.Floats("most", []int{1}, []float32{float32(t.High)})})
-		g.Output(result, onnx.Float, 1)
+		x = g.Node("Cast", []string{x}, onnx.Int("to", onnx.Double)) // the bounds may be close to each other
+		x = g.Node("Mul", []string{x, g.Doubles("half", t.High/2-t.Low/2)})
+		x = g.Node("Add", []string{x, g.Doubles("middle", t.Low/2+t.High/2)})
+		x = g.Node("Max", []string{x, g.Doubles("least", t.Low)})
+		g.Named(result, "Min", []string{x, g.Doubles("most", t.High)})
+		g.Output(result, onnx.Double, 1)
 	case len(e.Inputs.Labels) == 2 && e.layers[len(e.layers)-1].Bias.Size() == 1: // the logit of the second label only
 		other := g.Node("Sigmoid", []string{g.Node("Neg", []string{x})})
 		g.Named(probabilities, "Concat", []string{other, g.Node("Sigmoid", []string{x})}, onnx.Int("axis", 1))

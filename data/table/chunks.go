@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"proactivedp/data"
@@ -22,7 +23,8 @@ const (
 	chunkNumbers = 1 << 20
 )
 
-// maxChunks is the largest number of chunks that are in memory.
+// maxChunks is the largest number of chunks that are in memory, and maxChunks·chunkBytes the number of bytes after
+// which no other is read.
 const maxChunks = 16
 
 // chunk is a part of a file that ends where a record ends.
@@ -45,12 +47,13 @@ func (p *parser) chunks(in *bufio.Reader) error {
 	next := p.next
 	for more := true; more; {
 		var reading sync.WaitGroup
-		n := 0
-		for ; n < len(all) && more; n++ {
+		n, held := 0, 0
+		for ; n < len(all) && more && held < maxChunks*chunkBytes; n++ {
 			c := &all[n]
 			c.next, c.from = next, unpack.Done(p.open)
 			rest, more = c.fill(in, rest, p.chunkSize())
 			next += bytes.Count(c.text, []byte{'\n'})
+			held += len(c.text)
 			c.to = unpack.Done(p.open)
 			if c.bad = len(p.faults) > 0; !c.bad {
 				if c.rows == nil {
@@ -79,14 +82,14 @@ func (p *parser) chunkSize() int {
 	return max(1, min(chunkBytes, chunkNumbers/p.set.Features*len(p.header)))
 }
 
-// fill reads about size bytes after those of rest, up to the end of a record, and returns the bytes after it. more is
-// false if nothing follows.
+// fill reads size bytes after those of rest, and as many again until they have the end of a record. It returns the
+// bytes after the last one. more is false if nothing follows.
 func (c *chunk) fill(in *bufio.Reader, rest []byte, size int) (after []byte, more bool) {
 	c.text, c.more = append(c.text[:0], rest...), nil
-	whole, seen, quotes := 0, 0, 0
+	whole, line, seen, quotes := 0, 0, 0, 0
 	for {
 		have := len(c.text)
-		c.text = append(c.text, make([]byte, max(size, have))...)
+		c.text = append(c.text, make([]byte, size)...)
 		n, err := 0, error(nil)
 		for have+n < len(c.text) && err == nil { // io.ReadFull would hide that a compressed file ends too early
 			var k int
@@ -95,13 +98,15 @@ func (c *chunk) fill(in *bufio.Reader, rest []byte, size int) (after []byte, mor
 		}
 		c.text = c.text[:have+n]
 		for {
-			line, _, ended := bytes.Cut(c.text[seen:], []byte{'\n'})
-			if !ended {
+			end := bytes.IndexByte(c.text[seen:], '\n')
+			if end < 0 {
+				seen = len(c.text)
 				break
 			}
-			quotes += bytes.Count(line, quote)
-			if seen += len(line) + 1; quotes%2 == 0 { // see record
-				whole = seen
+			seen += end + 1
+			quotes += bytes.Count(c.text[line:seen], quote)
+			if line = seen; quotes%2 == 0 { // see record
+				whole = line
 			}
 		}
 		switch {
@@ -146,7 +151,9 @@ func (p *parser) child() *parser {
 // parse reads the rows of the chunk.
 func (c *chunk) parse() {
 	r := c.rows
-	r.next, r.value, r.set.Label, r.set.Person, c.lines = c.next, r.value[:0], r.set.Label[:0], r.set.Person[:0], c.lines[:0]
+	r.next, r.set.Label, r.set.Person, c.lines = c.next, r.set.Label[:0], r.set.Person[:0], c.lines[:0]
+	lines := bytes.Count(c.text, []byte{'\n'}) + 1
+	r.value = slices.Grow(r.value[:0], min(lines*r.set.Features, chunkNumbers+r.set.Features)) // grow would make room for more
 	if r.Target != nil {
 		r.set.Targets.Value = r.set.Targets.Value[:0]
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
@@ -150,5 +151,33 @@ func TestMemoryOfChunks(t *testing.T) {
 				t.Errorf("%d processors, %d bytes: %+v, on one %+v", n, left, got, first)
 			}
 		})
+	}
+}
+
+// Long records need no more memory on many processors, and short records after a long one are not in its chunk: one of
+// their bytes may become many numbers.
+func TestLongRecords(t *testing.T) {
+	long := `"` + strings.Repeat("x", 4*chunkBytes) + `",1` + "\n"
+	path := written(t, "t.csv", "note,y\n"+strings.Repeat(long, 2*maxChunks))
+	columns, err := ParseColumns("column,kind,values\nnote,one-of,a|*\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := ParseFile(path, Options{Label: "y", Labels: labels(t, "0,1"), Columns: columns})
+	if err != nil || d.Len() != 2*maxChunks {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if all := after.TotalAlloc - before.TotalAlloc; all > 5*maxChunks*uint64(len(long)) {
+		t.Errorf("%d bytes for records of %d", all, len(long))
+	}
+
+	c, more := chunk{}, true
+	in := bufio.NewReader(strings.NewReader(long + strings.Repeat("a,1\n", 1000)))
+	if _, more = c.fill(in, nil, 100); !more || len(c.text) > len(long)+100 {
+		t.Errorf("a chunk of %d bytes for a record of %d", len(c.text), len(long))
 	}
 }

@@ -19,11 +19,12 @@ func Reader(r io.Reader, most int64) io.Reader { return &reader{r: r, left: most
 type reader struct {
 	r          io.Reader
 	left, most int64
+	err        error // of the last read; some decompressors would continue after theirs
 }
 
 func (b *reader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
+	if len(p) == 0 || b.err != nil {
+		return 0, b.err
 	}
 	// Ask for one byte beyond the limit, to tell an end from more content.
 	if int64(len(p))-1 > b.left {
@@ -35,6 +36,7 @@ func (b *reader) Read(p []byte) (int, error) {
 		err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, b.most)
 	}
 	b.left -= int64(n)
+	b.err = err
 	return n, err
 }
 

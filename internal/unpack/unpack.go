@@ -68,11 +68,11 @@ func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 	var z io.Reader
 	switch err = nil; {
 	case bytes.HasPrefix(magic, []byte("\x1f\x8b")):
-		z, err = gzip.NewReader(in)
+		z, err = newMembers(in)
 	case bytes.HasPrefix(magic, []byte("BZh")):
 		z = bzip2.NewReader(in)
 	case bytes.HasPrefix(magic, []byte("\xfd7zXZ\x00")):
-		z, err = xz.NewReader(in)
+		z, err = xz.NewReader(&streams{in: in})
 	case bytes.HasPrefix(magic, []byte("\x28\xb5\x2f\xfd")):
 		// One at a time decompresses without goroutines, so nobody has to close it.
 		z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
@@ -83,6 +83,59 @@ func reader(r io.Reader, most int64) (*bufio.Reader, error) {
 		return nil, err
 	}
 	return bufio.NewReaderSize(bounded.Reader(z, most), BufferSize), nil
+}
+
+// members reads the members of a file of gzip one after another. Package gzip could do so, too, but it takes a file
+// that ends in the name of a later member for a whole one.
+type members struct {
+	z  *gzip.Reader
+	in *bufio.Reader
+}
+
+func newMembers(in *bufio.Reader) (io.Reader, error) {
+	m := members{new(gzip.Reader), in}
+	return m, m.next()
+}
+
+// next reads the header of a member.
+func (m members) next() error {
+	err := m.z.Reset(m.in)
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	m.z.Multistream(false)
+	return err
+}
+
+// Read reads the content of the current member, and begins the next one at its end.
+func (m members) Read(p []byte) (int, error) {
+	n, err := m.z.Read(p)
+	if err == io.EOF {
+		if _, err = m.in.Peek(1); err == nil {
+			err = m.next()
+		}
+	}
+	return n, err
+}
+
+// streams is what package xz reads from. The package takes an end before the header of a block, or in it, for the end of
+// the file. A whole file ends with YZ, the last bytes of a stream, and perhaps zeros.
+type streams struct {
+	in   *bufio.Reader
+	last [2]byte // the last bytes that are not 0
+}
+
+func (s *streams) Read(p []byte) (int, error) {
+	n, err := s.in.Read(p)
+	for _, b := range p[:n] {
+		if b != 0 {
+			s.last = [2]byte{s.last[1], b}
+		}
+	}
+	if err == io.EOF && s.last != [2]byte{'Y', 'Z'} {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // startSize is the number of bytes from which the kind of a file is recognised.

@@ -87,6 +87,39 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// A compressed file may be several, one after another, as cat joins them. If it is cut anywhere but between two, it is
+// an error. A member of gzip may have a name and a comment (RFC 1952, section 2.3).
+func TestMembers(t *testing.T) {
+	var named bytes.Buffer
+	w := gzip.NewWriter(&named)
+	w.Name, w.Comment, w.Extra = "name", "comment", []byte("extra")
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := forms(t)
+	delete(all, "plain")
+	all["gzip with a name"] = named.Bytes()
+	for name, form := range all {
+		two := bytes.Repeat(form, 2)
+		for cut := 6; cut <= len(two); cut++ {
+			var got []byte
+			in, err := Text(bytes.NewReader(two[:cut])) // which reads the whole file before its bytes are read again
+			if err == nil {
+				got, err = io.ReadAll(in)
+			}
+			if whole := cut%len(form) == 0; (err == nil) != whole || whole && string(got) != strings.Repeat(text, cut/len(form)) {
+				t.Errorf("%s: %d of 2 times %d bytes are read as %q, %v", name, cut, len(form), got, err)
+			}
+			if errors.Is(err, io.EOF) {
+				t.Errorf("%s: %d of 2 times %d bytes: %v", name, cut, len(form), err)
+			}
+		}
+	}
+}
+
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "text")
 	if err := File(path, nil); !errors.Is(err, os.ErrNotExist) {

@@ -69,14 +69,18 @@ class TestExport(unittest.TestCase):
         one = lambda z: 1 / (1 + np.exp(-z))
         operators = {
             "Max": np.maximum, "Min": np.minimum, "Sub": np.subtract, "Mul": np.multiply, "Add": np.add, "Neg": np.negative,
-            "Cast": lambda x: x.astype(np.float32), "Tanh": np.tanh, "Relu": lambda x: np.maximum(x, 0), "Sigmoid": one,
+            "Tanh": np.tanh, "Relu": lambda x: np.maximum(x, 0), "Sigmoid": one,
             "Concat": lambda *x: np.concatenate(x, axis=1), "Gemm": lambda x, w, b: x @ w.T + b,
             "Softmax": lambda z: np.exp(z - z.max(1, keepdims=True)) / np.exp(z - z.max(1, keepdims=True)).sum(1, keepdims=True),
         }
         values = {w.name: onnx.numpy_helper.to_array(w) for w in model.graph.initializer}
         values[model.graph.input[0].name] = X
         for node in model.graph.node:
-            values[node.output[0]] = operators[node.op_type](*(values[name] for name in node.input))
+            inputs = [values[name] for name in node.input]
+            if node.op_type == "Cast":
+                values[node.output[0]] = inputs[0].astype({1: np.float32, 11: np.float64}[node.attribute[0].i])
+            else:
+                values[node.output[0]] = operators[node.op_type](*inputs)
         got = values[model.graph.output[0].name]
         np.testing.assert_allclose(got.reshape(want.shape), want, rtol=0, atol=1e-5)
 

@@ -38,8 +38,9 @@ var quantities = map[string]string{
 	"gradient computations per client": "grad-computations",
 }
 
-// quantity matches a quantity before its value, at the beginning of a line or after another value.
-var quantity = regexp.MustCompile(`( and | or | with | of | for |^)([A-Za-z_ ]+) = `)
+// quantity matches a quantity before its value, at the beginning of a line or after another value. It also matches a
+// text in double quotes, which is left as it is.
+var quantity = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|( and | or | with | of | for |^)([A-Za-z_ ]+) = `)
 
 // InFlags rewrites the text of an error for the user of cmd: in lines that begin with a quantity
 // and its value, it replaces the quantity, and further ones with their values, by the flags that set them.
@@ -50,7 +51,7 @@ func InFlags(cmd *cobra.Command, text string) string {
 		if before, rest, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(before, "client ") {
 			who, line = before+": ", rest
 		}
-		if at := quantity.FindStringIndex(line); at == nil || at[0] > 0 {
+		if at := quantity.FindStringSubmatchIndex(line); at == nil || at[4] != 0 {
 			continue
 		}
 		lines[i] = who + quantity.ReplaceAllStringFunc(line, func(text string) string {

@@ -31,6 +31,8 @@ func TestErrorsNameTheFlagsThatWereGiven(t *testing.T) {
 		"sigma = 1 and epsilon = 9, only one":   "--noise-multiplier = 1 and --target-epsilon = 9, only one",
 		"delta = 2 with epsilon = 9":            "delta = 2 with --target-epsilon = 9",
 		"event 0: delta = 2 and epsilon = 9":    "event 0: delta = 2 and epsilon = 9",
+		`sigma = "a\" and sigma = 2", must`:     `--noise-multiplier = "a\" and sigma = 2", must`,
+		`"a" and sigma = 2`:                     `"a" and sigma = 2`,
 		"rate = 2\nsigma = 0":                   "rate = 2\n--noise-multiplier = 0",
 	} {
 		if got := InFlags(cmd, line); got != want {
