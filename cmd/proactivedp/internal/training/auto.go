@@ -49,7 +49,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
+	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that all releases together may cost a record, in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
 		"1/N of the client; for your own file, the largest power of ten up to 1/(10N))")
@@ -88,7 +88,7 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
 		"release, not a simulation; a stage under way keeps its secret in --dir"
-	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that model: " +
+	fs.Lookup("average").Usage = "average the broadcasts of a stage; the average is judged, kept and trained further: " +
 		"ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
 	schedule := fs.Lookup("schedule")
 	schedule.DefValue = "" // the default for a single training does not apply

@@ -129,12 +129,12 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "hold predictions for settings on four data sets against trainings "+
-		"of them")
-	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
-		"interval was chosen by")
-	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+
-		"many `times` the arithmetic, in [1, 1000]")
+	fs.BoolVar(&f.check, "check", false, "train settings on four data sets, and compare their accuracies with the "+
+		"predictions")
+	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0; the "+
+		"intervals were not fitted to these")
+	fs.Float64Var(&f.against, "against-grid", 0, "compare the first proposal with the best of a grid that takes this "+
+		"many `times` its arithmetic, in [1, 1000]")
 	cli.JSONVar(fs, &f.asJSON)
 }
 
