@@ -266,7 +266,7 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 	return r, nil
 }
 
-// Apply returns the records of d with dense rows of their features. progress is told the number of
+// Apply returns the records of d with dense rows of their features. progress is called with the number of
 // records that are done; it may be nil. The result does not depend on the number of processors.
 // Without fold the order is [plane][channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
