@@ -338,8 +338,8 @@ func (o *OwnFlags) labels() (*data.Labels, error) {
 // read reads a file of so many features, 0 for any, within the memory.
 func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Dataset, error) {
 	limit := l.Memory
-	// The numbers of a large file are nearly all that is in memory. What is left over from reading a line could take
-	// as much again before it is collected. They have no pointers, so that collecting often takes no time.
+	// The numbers of a large file are nearly all that is in memory. The garbage from reading lines could take
+	// as much again before it is collected. The numbers have no pointers, so that collecting often takes no time.
 	defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
 	labels, err := o.labels()
 	if err != nil {

@@ -248,7 +248,7 @@ func (j *joinFlags) load(cmd *cobra.Command, a *cluster.Announcement) (*train.Pr
 			d.Names = a.Labels // the map gives each label the class that it has in the run
 		}
 		if d.Train > 0 {
-			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+
+			return nil, cli.Usage(fmt.Errorf("--records = %s has a separate test set, must have training records "+
 				"alone", j.records))
 		}
 		return a.PrepareOwn(d, j.options.Client)

@@ -24,7 +24,7 @@ func newWorker() *cobra.Command {
 	o := sweep.WorkOptions{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Compute for figures, search, delay and audit of another machine",
+		Short: "Compute trainings for figures, search, delay and audit of another machine",
 		Long: `Compute trainings for figures, search, delay or audit, which distribute them with --listen
 or --workers-at. A worker runs until it is interrupted. It waits for a broker that is not
 up yet, and serves one command after the other. The results are the same bits as on one

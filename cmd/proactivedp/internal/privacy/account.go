@@ -28,7 +28,7 @@ func newAccount() *cobra.Command {
 	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "What rounds of DP-SGD cost: ε at a δ, or δ at an ε",
+		Short: "Compute what rounds of DP-SGD cost: ε at a δ, or δ at an ε",
 		Long: `Compute what rounds of DP-SGD cost, by every accountant that covers them. A round releases
 a noised sum of clipped gradients.
 

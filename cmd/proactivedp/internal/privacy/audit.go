@@ -38,7 +38,7 @@ func newAudit() *cobra.Command {
 	f.options.Workers = runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
+		Short: "Test the mechanism as it really runs: a lower bound on ε by experiment",
 		Long: `Bound ε from below by experiment. Small asynchronous trainings are run many times, with
 and without a canary record, by the same clients and server as train. An attack on
 everything that the clients send then guesses which trainings had the canary. If it

@@ -28,7 +28,7 @@ func newCalibrate() *cobra.Command {
 	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: answer.CalibrationAccuracy}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
-		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
+		Short: "Find the least noise, or the most rounds, within a budget (ε, δ)",
 		Long: `Give two of the noise multiplier σ, the sample rate q and the number of rounds T, and
 calibrate finds the third: the least σ, the largest q, or the most rounds T for which the
 upper bound on ε is at most --target-epsilon at --delta. With --n and no --batch-size, it

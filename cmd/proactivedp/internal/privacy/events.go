@@ -73,7 +73,7 @@ func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.
 			if names, _ := dp.Names(before); len(names) == 0 && len(before) > 0 && slices.Equal(before, h.Events) &&
 				!f.independent {
 				errs = append(errs, fmt.Errorf("%s and %s: the same rounds, which name no run: one release counts "+
-					"once, and two must have noise of their own, which --independent says", f.paths[j], path))
+					"once, and two must have independent noise: --independent says so", f.paths[j], path))
 			}
 		}
 		if all.Filter != nil && h.Filter != nil {

@@ -43,7 +43,7 @@ func newPlan() *cobra.Command {
 	f := planFlags{by: accountantFlags{accuracy: plan.Accuracy}}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "From a budget or a noise multiplier to sample size and rounds",
+		Short: "Plan sample size, noise and rounds from a budget or a noise multiplier",
 		Long: `Plan the training of one client with N records. Give some of the epochs k, the batch size
 s, the steps T = ⌈kN/s⌉, the noise multiplier σ and ε, and plan computes the others:
 

@@ -20,7 +20,7 @@ func newTradeoff() *cobra.Command {
 	by := accountantFlags{accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "tradeoff",
-		Short: "Trade-off curves of rounds of DP-SGD: what a test can tell from the release",
+		Short: "Print trade-off curves of rounds of DP-SGD: how well a test can detect a record",
 		Long: `Print trade-off curves (f-DP): f(α) is the least type II error of any test with type I
 error at most α that distinguishes neighbouring data sets. A lower curve is a guarantee.
 

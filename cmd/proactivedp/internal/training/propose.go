@@ -62,16 +62,16 @@ Accuracy is predicted by proxies: cheap trainings with a fraction f of the batch
 of the noise, and step size η₀/f, in the same number of steps. They are judged by held-out
 training rows, never by the test set.
 
-On images proxies first compare softmax regression on --features scatter with the usual
-network of the data set, unless --model or --features says which to use. What takes too
-long to compare is named. At least one listed setting has σ ≥ 2, if there is more than one.
+On images, proxies first compare softmax regression on --features scatter with the usual
+network of the data set, unless --model or --features says which to use. Models that take
+too long to compare are listed. At least one listed setting has σ ≥ 2, if there is more than one.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
 are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
-about ten private trainings for half of the target epsilon, of which only the best is
-shown, and one setting is proposed.
+about ten private trainings for half of the target epsilon. Only the best one is shown,
+and one setting is proposed.
 
 --out writes a picture of the frontier with its data, and keeps finished proxies, so that
 an interrupted command can continue. The exit status is 1 if no setting is predicted to

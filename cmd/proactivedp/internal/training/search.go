@@ -32,7 +32,7 @@ func newSearch() *cobra.Command {
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "search",
-		Short: "Search model variant and step size on held-out training records",
+		Short: "Search for a model variant and a step size on held-out training records",
 		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without a
 held-out part, and rank them by the accuracy on that part. The test set is not used. The
 command prints the winners, each with the command that trains it, and writes a table of all

@@ -32,7 +32,7 @@ func newUtility() *cobra.Command {
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "utility",
-		Short: "How much accuracy a trained model keeps under noise, against σ and C",
+		Short: "Measure how much accuracy a trained model keeps under noise, for σ and C",
 		Long: `Train w* with clipping and without noise, add noise n ~ N(0, C²σ²I), and print the test
 accuracy of w* + n divided by the test accuracy of w*. This is the paper's utility graph.
 It shows before any private training which (σ, C) cannot work. It looks at the data without
