@@ -86,10 +86,10 @@ var answers = []struct {
 }{
 	{[]string{"satisfied", "stages", "privacy"}, "this is what auto --json prints: its rounds were chosen by what " +
 		"was released before them, which composition does not cover; what holds is the bound of its filter, " +
-		"privacy.epsilon_upper at privacy.delta, and other tasks on these records go on in the same --dir of auto"},
+		"privacy.epsilon_upper at privacy.delta, and auto continues with other tasks on these records in the same --dir"},
 	{[]string{"journal", "journal_sha256"}, "this is the journal of auto: its rounds were chosen by what was " +
 		"released before them, which composition does not cover; the same auto command with --json says what holds"},
-	{[]string{"proposals", "frontier"}, "this is what propose --json prints: settings, of which none was run; what " +
+	{[]string{"proposals", "frontier"}, "this is what propose --json prints: settings that were not run yet; what " +
 		"train --plan FILE --json prints of one is a file of rounds"},
 	{[]string{"seeds", "points", "privacy"}, "this is what train --seeds prints: several trainings for a comparison; " +
 		"what train --json prints of one is a file of rounds"},

@@ -82,8 +82,8 @@ func silentEmptyBatch(w *world, _ float64) {
 	})
 }
 
-// mixed makes the clients add noise of which a part, given by size, is the noise from the stream
-// other(c) of another release.
+// mixed makes the clients add noise that is partly the noise of another release, from the stream
+// other(c). size says how large that part is.
 func (w *world) mixed(size float64, other func(c *sim.Client) *rng.Stream) {
 	w.noisedBy(func(c *sim.Client, sum []float64, _ data.Batch) {
 		theirs := other(c)

@@ -32,7 +32,7 @@ func (linear) Loss(params []float32, b data.Batch, _ models.Scratch) float64 {
 	return total / float64(b.Len())
 }
 
-// Shade returns the largest effect of rounding to the grid.
+// Shade returns how much rounding to the grid can add to a gradient, as a fraction of the clipping norm.
 func (m linear) Shade() float64 { return models.GridError(m.features) }
 
 func (m linear) ClippedGradSum(sum, w []float32, b data.Batch, clip float64, s models.Scratch) error {

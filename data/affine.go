@@ -39,8 +39,8 @@ func (m Affine) Dense() bool {
 // Mapped returns a data set with the rows of d scaled by m. The rows are dense if m.Dense is true. It
 // is an error if a result is not finite, or if a value is outside its bounds and m.Refuse is set. The
 // error names each column that has such a value, and never shows the value. Entries that
-// are not stored are 0: in columns with a Shift they are compared with the bounds like other values,
-// and in other columns the bounds must include 0.
+// are not stored are 0. In a column with a Shift they are compared with the bounds like other values.
+// In any other column the bounds must include 0.
 func (d *Dataset) Mapped(m Affine) (*Dataset, error) { return d.mapBy(m, false) }
 
 // MappedInPlace returns the same data set as Mapped, and may overwrite the rows of d to save memory.

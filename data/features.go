@@ -13,8 +13,8 @@ type FeatureMap interface {
 	Bytes(d *Dataset) int64
 	// Constants returns the SHA-256 of the public constants, or "" if there are none.
 	Constants() string
-	// Apply returns the records of d with dense rows of their features. progress is told the number of
-	// records that are done; it may be nil.
+	// Apply returns the records of d with dense rows of their features. progress is called with the
+	// number of records that are done; it may be nil.
 	Apply(ctx context.Context, d *Dataset, progress func(done int)) (*Dataset, error)
 }
 

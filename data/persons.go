@@ -12,9 +12,9 @@ import (
 	"proactivedp/rng"
 )
 
-// PersonKey says whose record a row is. It is half of a SHA-256 of the person's name, so that a data set
-// has no names. Whoever could make two names with the same key would only make one person of two, who
-// then has as many records as one.
+// PersonKey says which person a row belongs to. It is half of a SHA-256 of the person's name, so that a
+// data set has no names. If two names had the same key, the two persons would count as one, and together
+// could have only as many records as one person.
 type PersonKey [sha256.Size / 2]byte
 
 // PersonOf returns the key of the person with this name. Names that differ in any byte are different

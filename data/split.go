@@ -54,8 +54,8 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 // the upper fifth. So if a record is added or removed, no other record changes sides, whereas Split
 // deals all rows anew. Therefore, two data sets that differ by one record have training sets that
 // differ by at most that record. Equal records are on the same side. The expected size of the training
-// set is 0.8·rows. It is an error if either part is empty. If d has persons, the hash is that of the
-// person, so that all records of a person are on one side.
+// set is 0.8·rows. It is an error if either part is empty. If d has persons, the person is
+// hashed instead of the record, so that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)

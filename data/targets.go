@@ -107,9 +107,10 @@ func (d *Dataset) WithTargets(b TargetBounds, values []float64) (*Dataset, error
 	return &out, nil
 }
 
-// Expect prepares an empty data set for what a reader finds in a file. With labels, its classes are theirs; with
-// bounds, it has targets. It is an error if both are given, or neither: what a file may contain is public, and
-// not taken from the records.
+// Expect prepares an empty data set for a reader that fills it from a file. If l is given, the data set gets the
+// classes of these labels. If b is given, it has regression targets with these bounds. It is an error if both are
+// given, or neither: the user must say what a file may contain, because the program does not infer that from the
+// records.
 func (d *Dataset) Expect(l *Labels, b *TargetBounds) error {
 	switch {
 	case l != nil && b != nil:

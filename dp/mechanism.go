@@ -29,7 +29,7 @@ type Mechanism struct {
 	// only scales step sizes and simulated times: a round uses N/t records on average.
 	Batches int
 	// Group is the largest number of records of one person, if neighbours differ in a person and not in
-	// a record. 0 means a record. Package sim refuses records of which a person has more.
+	// a record. 0 means a record. Package sim refuses data in which a person has more.
 	Group int
 	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
 	// distributions. It is meant for real releases: an attacker cannot learn anything from low

@@ -138,7 +138,7 @@ func writeIndex(dir string, figures []Figure) error {
 		var text strings.Builder
 		text.WriteString(indexMark + "# Results\n\n")
 		if statements {
-			text.WriteString("[Every statement of the paper](" + results.StatementsFile + ") has a verdict, with what shows it.\n")
+			text.WriteString("[Every statement of the paper](" + results.StatementsFile + ") has a verdict and the evidence for it.\n")
 		}
 		writeSummary(&text, findings, slices.Contains(pages, "tables"))
 		for i, g := range groups {
@@ -197,7 +197,7 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 			"reproduced,\nand %d are undecided.**", len(findings), count[results.Reproduced], count[results.NotReproduced],
 			count[results.Undecided])
 		if tables {
-			text.WriteString(" The numbers of its tables have [a page of their own](tables/" + indexFile + ").")
+			text.WriteString(" The numbers of its tables are on [a separate page](tables/" + indexFile + ").")
 		}
 		text.WriteString("\n")
 	}
@@ -208,8 +208,8 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 		}
 	}
 	text.WriteString("\nEach figure is a folder with a picture, its data, and a manifest that says how it was made. " +
-		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record, and the largest of the " +
-		"runs\nthat are compared. The manifest names accountant, adjacency, sampling and δ.\n")
+		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record. If several " +
+		"runs\nare compared, it is the largest. The manifest names accountant, adjacency, sampling and δ.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}

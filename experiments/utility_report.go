@@ -32,8 +32,7 @@ type UtilityReport struct {
 	Spec       pool.UtilitySpec `json:"config"`      // spec with clipping norm 0; each line has its own
 }
 
-// Graph makes a utility graph: it trains a model without noise for each of the clipping norms, of which
-// there must be at least one, and measures how much accuracy the model keeps when noise is added to its
+// Graph makes a utility graph: for each clipping norm it trains a model without noise and measures how much accuracy the model keeps when noise is added to its
 // parameters. A long run shows its progress on progress, unless that is nil.
 func Graph(ctx context.Context, s pool.UtilitySpec, source *train.Source, clips []float64, perf sim.Perf,
 	progress io.Writer) (*UtilityReport, error) {

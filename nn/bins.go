@@ -124,7 +124,7 @@ func (s *Scratch) runs(from, to, most int) []segment {
 	return s.cut
 }
 
-// pieces returns the segments of the examples [from, to), cut to at most most examples each.
+// pieces returns the segments of the examples [from, to), cut into pieces that have no more examples than the limit most.
 func (s *Scratch) pieces(from, to, most int) []segment {
 	s.cut = s.cut[:0]
 	for _, p := range s.segments(from, to) {

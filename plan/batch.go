@@ -127,9 +127,9 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 	}
 }
 
-// Recommend sets p.Recommended, at the budget, the epochs and the method of p. It stays nil
-// if p has no ε, less than one gradient computation or a closed form, whose noise does not
-// depend on the batch size.
+// Recommend finds the recommended batch size for the budget, the epochs and the method of p, and stores
+// it in p.Recommended. That stays nil if p has no ε or computes less than one gradient. It also stays nil
+// for a closed form, because there the noise does not depend on the batch size.
 func (p *Plan) Recommend(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err

@@ -26,8 +26,8 @@ func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without the words that say that it is infeasible: what the safest
-// value costs, and what would help.
+// Reason returns the text of Error without its beginning, "no … meets the budget". The rest says what the
+// safest value of the unknown costs, such as the largest noise multiplier, and which changes would help.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost

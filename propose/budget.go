@@ -176,7 +176,7 @@ func (s *searcher) tooPrivate(ctx context.Context, epsilon, part float64, kinds 
 	}
 	spent := ""
 	if part < 1 {
-		spent = fmt.Sprintf(", of which a trial of private probing may spend %s,", decimal.Down(epsilon*part, 3))
+		spent = fmt.Sprintf(", where a trial of private probing may spend %s,", decimal.Down(epsilon*part, 3))
 	}
 	allow := decimal.Up(least/part, 3)
 	enough, _ := strconv.ParseFloat(allow, 64)

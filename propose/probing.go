@@ -55,7 +55,7 @@ func (p Probing) statement(data, probe string, synthetic bool) string {
 	}
 	if p == Private {
 		return fmt.Sprintf("%s itself was probed by private selection: a random number of private trainings, "+
-			"judged by noised counts, of which only the best is released; its ε is part of the target epsilon. "+
+			"judged by noised counts. Only the best one is released; its ε is part of the target epsilon. "+
 			"The number of records is assumed to be public, because it determines how many are held out. The "+
 			"predicted accuracy is that of a trial, at a smaller ε. The duration of the search is not covered. "+
 			"The noise comes from the seed: this is a simulation, which does not protect against anybody who "+

@@ -144,9 +144,9 @@ func slow(base train.Spec) bool { return train.IsNetwork(base.Model) || base.Sca
 // lot is a number of proxies of a coarseness.
 type lot struct{ number, coarse float64 }
 
-// plan shows the progress of a search that makes about so many calls of search, and a frontier. The number of
-// candidates is that of the rungs, of which frugal ones may be fewer. For slow proxies it first says how long
-// they take at most.
+// plan shows the progress of a search that makes about this many calls of search, and a frontier. It counts
+// the candidates of the rungs; a frugal search may try fewer. For slow proxies it first says how long they
+// take at most.
 func (s *searcher) plan(ctx context.Context, epsilon float64, searches int) error {
 	e := s.effort()
 	few, seeds, scouts, kinds := float64(e.few), float64(s.Seeds), len(s.views())*len(s.strides()), len(s.kinds())

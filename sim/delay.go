@@ -84,8 +84,8 @@ type SquareRoot struct{}
 
 func (SquareRoot) Permits(k, i int) bool { return k >= i }
 
-// For returns the delay for the sample sizes whose sums are before: before[i] is Σ_{j<i} s_j. All
-// clients have the same.
+// For returns the delay of any client. It depends on the nominal sample sizes s_j: before[i] is the sum of
+// those before round i, Σ_{j<i} s_j.
 func (SquareRoot) For(_ int, before []int) Delay { return squareRoot{before: before} }
 
 func (SquareRoot) String() string { return "sqrt" }

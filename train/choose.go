@@ -32,20 +32,20 @@ const UsualEpochs = 20
 // is given.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses.
-//
-// The step size of [UsualStep] is η₀ = m/(C·s), where C is the clipping norm and s the batch size. One
-// step then moves the model by m times the mean of the batch's clipped gradients, divided by C. So m
-// depends neither on the length of the features nor on the batch size. m is such that the noise of all
-// rounds together moves the model by about the distance chosenWalk, but at most mostStep, or
-// mostNetworkStep for a network.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses for a linear model on its usual inputs.
+const UsualClip = 0.3
+
+// These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s
+// the batch size. One step then moves the model by m times the mean of the batch's clipped gradients,
+// divided by C. So m depends neither on the length of the features nor on the batch size. It is chosen
+// such that the noise of all rounds together moves the model by about the distance chosenWalk. But m is
+// at most mostStep, or mostNetworkStep for a network.
 //
 // For linear regression, weights must be of the right length and not only of the right direction, so m is
 // smaller: the noise of all rounds moves the model by about linearWalk, and m is at most
 // mostLinearStep/√d for d parameters. If features are in [-1, 1], an example has a norm of at most √d, so one
 // step moves no prediction by more than mostLinearStep, the range of scaled targets.
 const (
-	UsualClip       = 0.3
 	chosenWalk      = 12
 	mostStep        = 32
 	mostNetworkStep = 4
@@ -283,9 +283,10 @@ func (p *Prepared) step(ctx context.Context, spec Spec, sigma, epsilon float64) 
 	return UsualStep(spec, config.Model.NumParams(), sigma, size, ran.Rounds*spec.Clients), nil
 }
 
-// UsualStep returns the step size η₀ that [Prepared.Choose] chooses for the model, the features and the
-// clipping norm of a spec, a number of parameters, a noise multiplier, a mean sample size and the number of
-// rounds of all clients, with a schedule that falls to 0. It has three digits.
+// UsualStep returns the step size η₀ that [Prepared.Choose] chooses, with three digits. It is for a
+// schedule that falls to 0. spec gives the model, the features and the clipping norm. params is the number
+// of parameters, sigma the noise multiplier, size the mean sample size, and rounds the number of rounds of
+// all clients together.
 func UsualStep(spec Spec, params int, sigma, size float64, rounds int) float64 {
 	furthest, most := float64(chosenWalk), float64(mostStep)
 	switch {

@@ -89,8 +89,8 @@ func (s *Source) view(in inputs) (*data.Dataset, error) {
 // features of 60,000 images take from 0.1 to 2 GB.
 const mostKept = 1 << 29
 
-// makeRoom checks that the memory suffices for a new view. Before, it drops the others if all would take
-// too much, or if there is no memory for it beside them. A run that still uses one of them keeps it.
+// makeRoom checks that the memory suffices for a new view. It first drops the other views if all together
+// would take too much, or if they leave no memory for the new one. A run that still uses a view keeps it.
 func (s *Source) makeRoom(need int64, what string) error {
 	if need > 0 && (s.rowBytes()+need > mostKept || memory.Known().Check(need) != nil) {
 		for in, d := range s.views {

@@ -162,8 +162,8 @@ func (r *Report) Save(path string, in Inputs) error {
 // fields of the header that follow from the parameters and from the other fields.
 //
 // The file has a digest of the records only if the noise comes from a numbered seed, which protects
-// nothing anyway. Otherwise somebody who knows all records but one could try out the last one, which
-// (ε, δ) does not cover.
+// nothing anyway. Otherwise somebody who knows all records but one could test guesses of the last one with
+// the digest, and (ε, δ) does not cover that.
 func (s Saved) Write(path string, params []float32) error {
 	// If no releases are listed, nobody knows where the noise comes from.
 	other := func(r dp.Release) bool { return !r.Noise.Simulated() }

@@ -48,9 +48,9 @@ func (s *Source) Data() *data.Dataset { return s.data }
 // Hash returns the SHA-256 of the data set's content. It is computed once.
 func (s *Source) Hash() string { return s.hash() }
 
-// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. For the same
-// spec it returns the same value to all callers, who must not change it, until its features are dropped
-// (see makeRoom).
+// Prepare prepares the spec as Spec.Prepare does, with the root of the spec's seed. It
+// prepares each spec once and returns the same value to all callers, who must not change it. It prepares
+// a spec again only after its features were dropped to free memory (see makeRoom).
 func (s *Source) Prepare(spec Spec) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err

@@ -193,7 +193,7 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	events, err := l.events()
 	text := claim.Statement(claim.PerRecord, b, events...)
 	if n := len(l.Stages); n > 1 {
-		text += fmt.Sprintf(" The assumption is only needed within each training: this ε is the sum over %d private trainings, of which training i = 1, 2, … has its ε at δ/2^i. So it "+
+		text += fmt.Sprintf(" The assumption is only needed within each training: this ε is the sum over %d private trainings. The ε of training i = 1, 2, … is taken at δ/2^i. So it "+
 			"also holds if the plan of a training was decided by the results of earlier ones.", n)
 	}
 	return claim.Noted(text, l.Notes), err

@@ -39,8 +39,8 @@ type Peer struct {
 var ErrUnusable = errors.New("cannot be used")
 
 // Dial connects to a broker. If the broker is not up yet, Dial waits for it until the context ends.
-// If waiting does not help, the error wraps ErrUnusable. A lost connection returns by itself.
-// Publishing while it is lost is an error.
+// If waiting does not help, the error wraps ErrUnusable. A lost connection is restored
+// automatically. Publishing while it is lost is an error.
 func Dial(ctx context.Context, url string, p Peer) (*nats.Conn, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err

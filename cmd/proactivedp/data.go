@@ -36,7 +36,7 @@ func newData() *cobra.Command {
 	}
 	fetchCmd := &cobra.Command{
 		Use:               "fetch [name…]",
-		Short:             "Download data sets into the cache, verified; all without a name",
+		Short:             "Download data sets into the cache and verify them; without a name, all of them",
 		Example:           "  proactivedp data fetch mnist",
 		ValidArgsFunction: cli.Arguments(cli.PublishedNames),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -45,7 +45,7 @@ func newData() *cobra.Command {
 	}
 	verify := &cobra.Command{
 		Use:               "verify [name…]",
-		Short:             "Check data sets where they are, without downloading; all published ones without a name",
+		Short:             "Verify data sets without downloading them; without a name, all published ones",
 		Example:           "  proactivedp data verify --data-dir DIR\n  proactivedp data verify synth-mnist:7000",
 		ValidArgsFunction: cli.Arguments(cli.AllDataNames),
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -18,8 +18,8 @@ const helpWidth = 88
 // commandGroups are the groups in which commands are listed, with their titles. groupCommands puts
 // the commands into them.
 var commandGroups = []*cobra.Group{
-	{ID: "privacy", Title: "What privacy costs:"},
-	{ID: "training", Title: "What training keeps:"},
+	{ID: "privacy", Title: "Privacy:"},
+	{ID: "training", Title: "Training and its accuracy:"},
 	{ID: "machines", Title: "Several machines:"},
 	{ID: "paper", Title: "The paper:"},
 	{ID: "program", Title: "Data and program:"},

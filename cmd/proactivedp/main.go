@@ -153,12 +153,12 @@ func newRoot() *cobra.Command {
 		Short: "Plan private training before it runs, and simulate it",
 		Long: `ProactiveDP computes, before you train, which noise, sample size and number of
 rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
-accuracy that the plan keeps.
+accuracy that the plan reaches.
 
 Results go to stdout and everything else to stderr; with PROACTIVEDP_PROGRESS=json,
-stderr is JSON for programs. The exit status is 0, 1 if the request could not be carried
-out, 2 if the request is wrong, and 3 if an audit found the mechanism broken, or a planted
-fault not at all.`,
+stderr is JSON for programs. The exit status is 0 on success, 1 if the request could not
+be carried out, 2 if the request is wrong, and 3 if an audit found the mechanism broken,
+or did not find a planted fault.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.NoArgs,

@@ -19,7 +19,7 @@ func newMan() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "man",
-		Short: "Write the manual pages, one a command",
+		Short: "Write the manual pages, one for each command",
 		Long: `Write the manual pages of proactivedp and of its commands to a folder, as
 proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.`,
 		Example: "  proactivedp man --out man/man1",

@@ -19,7 +19,7 @@ func newPage() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "page",
-		Short: "Write the planner as a page: one file that works offline",
+		Short: "Write the planner as a web page: one file that works offline",
 		Long: `Write the planner as one HTML file: questions, answers, charts and code for other
 libraries, computed in the browser. It works from a file, without a network and without
 this program, and sends nothing anywhere.

@@ -32,7 +32,7 @@ func newServe() *cobra.Command {
 	var open bool
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the planner as a page, to this machine",
+		Short: "Serve the planner as a web page on this machine",
 		Long: `Serve the planner as a page, with answers computed by this program. The page shows what
 proactivedp page shows, and also complete settings for an accuracy and a budget, as
 proactivedp propose finds them on public data sets.

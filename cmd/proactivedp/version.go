@@ -37,9 +37,9 @@ func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which build this is: version, revision, Go, and kernels",
+		Short: "Print version, revision, Go and kernels",
 		Long: `version prints the version and the revision that this program was built from, the
-Go and the platform it was built for, and the class of its kernels on this machine
+version of Go, the platform of the build, and the class of its kernels on this machine
 (amx, avx512, avx2, neon or portable). The flag --version prints the same text.`,
 		Example: `  proactivedp version
   proactivedp version --json`,

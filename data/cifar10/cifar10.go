@@ -62,7 +62,7 @@ func newSet(name string) *data.Dataset {
 	}}
 }
 
-// readRecords calls put for each record of r, at most most of them, and returns their number. put
+// readRecords calls put for each record of r, but not for more than the limit most, and returns their number. put
 // must not keep the image.
 func readRecords(r io.Reader, most int, put func(i int, label int32, image []byte)) (int, error) {
 	record := make([]byte, recordBytes)

@@ -241,7 +241,7 @@ func (f File) verify(path string) error {
 	return nil
 }
 
-// hashFile returns the SHA-256 of a file of at most most bytes.
+// hashFile returns the SHA-256 of a file. most is the largest allowed size in bytes.
 func hashFile(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

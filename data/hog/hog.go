@@ -128,7 +128,7 @@ func (m Map) Bytes(d *data.Dataset) int64 {
 func (m Map) Constants() string { return "" }
 
 // Apply returns the records of d with dense rows of their features, in the order [cell's
-// row][cell's column][direction]. progress is told the number of records that are done; it may be
+// row][cell's column][direction]. progress is called with the number of records that are done; it may be
 // nil.
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {
 	n, err := m.Features(d)

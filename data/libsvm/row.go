@@ -77,8 +77,8 @@ func grown[E any](s []E, room int) []E { return append(make([]E, 0, room), s...)
 // The bytes of a row (label and offset), of a target and of an entry.
 const rowBytes, targetBytes, entryBytes = 12, 4, 8
 
-// others returns the bytes of what is in memory besides entries. While a slice grows, it exists twice, the
-// second time longer by a quarter.
+// others returns how many bytes of memory all but the entries take. While a slice grows, it exists twice:
+// the new copy is longer by a quarter.
 func (p *parser) others() int64 {
 	each := rowBytes
 	if p.set.Targets != nil {

@@ -110,11 +110,11 @@ func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return LoadNamed(ctx, Name, locator)
 }
 
-// LoadNamed finds the four files of a data set of the catalogue below the folder of its name, or in the
-// folder of torchvision such as MNIST/raw, verifies them, and returns the training set followed by the
-// test set. Names such as train-images.idx3-ubyte are accepted. The files of MNIST may be compressed or
-// not. Those of the other data sets must be as published, compressed by gzip. The locator says where to
-// look. Use errors.Is to distinguish its errors.
+// LoadNamed finds and verifies the four files of a data set that [Catalogue] lists. It returns the
+// training set followed by the test set. The files are in a folder with the data set's name, or in a
+// folder such as MNIST/raw, as torchvision makes it. Names such as train-images.idx3-ubyte are accepted.
+// The files of MNIST may be compressed or not. Files of the other data sets must be as published,
+// compressed by gzip. The locator says where to look. Use errors.Is to distinguish its errors.
 func LoadNamed(ctx context.Context, name string, locator fetch.Locator) (*data.Dataset, error) {
 	// Do not download what does not fit the memory.
 	if err := memory.Given(locator.Memory).Check(loadedBytes); err != nil {

@@ -10,7 +10,7 @@
 //  1. Colours become opponent planes: (R+G+B)/√3, (R−G)/√2 and (R+G−2B)/√6.
 //  2. Each plane, p/255, is padded by reflection and convolved with Morlet wavelets of 2 scales and 8
 //     angles. Its channels are S0 = x∗φ, S1 = |x∗ψ_{j,t}|∗φ, and S2 = ||x∗ψ_{0,t}|∗ψ_{1,t'}|∗φ: 81
-//     channels, of which every fourth pixel is taken.
+//     channels, sampled at every fourth pixel.
 //  3. A number becomes the square root of its size, with its sign.
 //  4. Channels get mean 0 and deviation 1, and are whitened at each place: they are multiplied by (Σ +
 //     λI)^−½ for their correlations Σ.
@@ -266,7 +266,7 @@ func (m Map) recipe(d *data.Dataset) (*recipe, error) {
 	return r, nil
 }
 
-// Apply returns the records of d with dense rows of their features. progress is told the number of
+// Apply returns the records of d with dense rows of their features. progress is called with the number of
 // records that are done; it may be nil. The result does not depend on the number of processors.
 // Without fold the order is [plane][channel][row][column].
 func (m Map) Apply(ctx context.Context, d *data.Dataset, progress func(done int)) (*data.Dataset, error) {

@@ -223,8 +223,8 @@ func (w *worker) fourier(spectrum, plane []float32) {
 	across.Mul(&w.products)
 }
 
-// wave sets out to the modulus of the convolution with ψ_{j,t} of what has the spectrum, at every
-// 2^j-th place.
+// wave convolves the image that has the spectrum with ψ_{j,t}, and sets out to the modulus of the result at
+// every 2^j-th place.
 func (w *worker) wave(out, spectrum []float32, j, t int) {
 	step := 1 << j
 	ny, nx := w.grid.y.n/step, w.grid.x.n/step

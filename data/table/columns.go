@@ -237,7 +237,7 @@ func (c *Columns) Text() string {
 	return c.text
 }
 
-// listed returns the content of a column that has a line of its own.
+// listed returns the content of a column that has a separate line in the description.
 func (c *Columns) listed(name string) (column, bool) {
 	if c == nil {
 		return column{}, false

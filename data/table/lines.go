@@ -216,8 +216,8 @@ func (p *parser) splitQuoted(text []byte) bool {
 	return true
 }
 
-// splitBlanks splits a record with blanks or tabs between fields, of which some are whole fields in quotes without
-// a double quote in them. It returns false for others.
+// splitBlanks splits a record with blanks or tabs between fields. A field may be in quotes if it has no double
+// quote inside. For other records splitBlanks returns false.
 func (p *parser) splitBlanks(text []byte) bool {
 	for text = bytes.TrimFunc(text, unpack.IsBlank); len(text) > 0; text = bytes.TrimLeftFunc(text, unpack.IsBlank) {
 		end := bytes.IndexFunc(text, unpack.IsBlank)

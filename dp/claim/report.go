@@ -71,8 +71,8 @@ type Report struct {
 }
 
 // Drawn returns the sentence of a privacy statement about how samples and noise are drawn: exactly
-// or in floating point. names are the names of the roots. For a simulation it is empty unless they
-// are drawn exactly: a simulation protects nothing.
+// or in floating point. names are the names of the roots. For a simulation in floating point it is
+// empty: the low bits do not matter there, because the noise of a simulation protects nothing.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:

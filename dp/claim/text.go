@@ -110,8 +110,8 @@ func Line(b dp.Bound, events ...dp.Event) string {
 }
 
 // BudgetStatement returns a [Statement] for rounds that may have been chosen from earlier results
-// and were counted by a closedform.Budget. b is the guarantee of the whole budget, of which the
-// rounds may have spent only a part.
+// and were counted by a closedform.Budget. b is the guarantee of the whole budget, even if
+// the rounds have spent only a part of it.
 func BudgetStatement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise, C and when to stop may have been chosen from earlier results. "+
 		"This ε is the whole of a budget by Theorem thm1 in its corrected form. Its ε and δ were fixed before the "+

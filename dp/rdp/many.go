@@ -24,7 +24,8 @@ type merged struct {
 	cells []cells.Cell
 }
 
-// merged returns the release with at most most different pairs, and one for all without sampling.
+// merged returns the release with no more different pairs than the limit most, and one for all rounds without
+// sampling.
 func (r release) merged(most int) merged {
 	if len(r) <= most {
 		return merged{alone: r}

@@ -51,11 +51,13 @@ const (
 // Accountant composes Rényi divergences. Its Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one, and together with them other releases but [dp.ApproximateDP]. More than 768 different rounds cost more than their sum, see merged. At orders
-// below 10, that was at most 3 % under add-or-remove and 36 % under replace-one, for rates and noise
-// that change by a factor of 16 and 4. All events must have the same sampling and adjacency; rates and noise may
-// differ. The error wraps dp.ErrNotCovered for other pairs of sampling and adjacency, events of
-// different pairs, no events, σ outside [MinSigma, MaxSigma], and q below MinRate.
+// under replace-one. With these rounds it also composes other releases, except [dp.ApproximateDP]. If
+// there are more than 768 different rounds, groups of similar ones are bounded together (see merged), which
+// overstates their cost. At orders below 10 the excess was at most 3 % under add-or-remove and 36 % under
+// replace-one, when the rate changed by a factor of 16 and the noise by a factor of 4. All events must have
+// the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other
+// pairs of sampling and adjacency, events of different pairs, no events, σ outside [MinSigma, MaxSigma],
+// and q below MinRate.
 type Accountant struct {
 	// Orders restricts the search to these orders, each in (1, 1e10]. It serves to compare with
 	// accountants that have such a list. If it is empty, all orders are searched.

@@ -12,8 +12,8 @@ import (
 // ErrTooLarge means that there are more bytes than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// Reader returns a reader of r that fails with ErrTooLarge as soon as r has returned more than most
-// bytes. It returns the bytes up to the limit before that.
+// Reader returns a reader of r that fails with ErrTooLarge as soon as r has returned more bytes
+// than the limit most. It returns the bytes up to the limit before that.
 func Reader(r io.Reader, most int64) io.Reader { return &reader{r: r, left: most, most: most} }
 
 type reader struct {

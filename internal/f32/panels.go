@@ -183,8 +183,8 @@ func (t *Tile) mulLadder(terms *Terms, straight bool) {
 	mulFullTile(t, terms.list)
 }
 
-// mulEdge computes a tile of which only the first n columns exist in C. It computes it in working
-// memory and copies these columns.
+// mulEdge computes a tile at the edge of C, where only its first n columns exist. It computes the whole tile
+// in working memory and copies these columns.
 func (s *ProductScratch) mulEdge(terms *Terms, n, blockC int) {
 	t := &s.tile
 	c, rowC, colC := t.C, t.RowC, t.ColC

@@ -143,7 +143,7 @@ func ExpWide(x []float64) {
 }
 
 // expWideTable has the constants in the order of their use: the bounds of x; log2 e; a number that
-// rounds to an integer when it is added; ln 2 in two parts, of which the first has 32 bits; the
+// rounds to an integer when it is added; ln 2 in two parts, the first with 32 bits; the
 // number whose bits are the bias of an exponent; 1; and 1/2!, 1/3!, …, 1/13!.
 var expWideTable = [20]float64{
 	-708, 709, math.Log2E, 1.5 * (1 << 52),

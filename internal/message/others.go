@@ -42,7 +42,7 @@ func Name(text string) string {
 	return text
 }
 
-// CheckText returns an error if text of another party is longer than most bytes, is not valid UTF-8,
+// CheckText returns an error if text of another party has more bytes than the limit most, is not valid UTF-8,
 // or has a character that is not printable: a line break, a control character, or one that changes
 // the reading order. name describes the text in the error.
 func CheckText(name, text string, most int) error {

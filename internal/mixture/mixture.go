@@ -34,10 +34,10 @@ type Cell struct {
 	Weight [4]float64 // their mean probabilities. Their sum is 1, and those of corners that are not needed are 0.
 }
 
-// Of returns the nodes of a grid and its cells with the given rounds. There are at most most nodes,
-// which must be at least 4. The Count of a node is 0. If top, each cell has only the corner with the
-// largest rate and the smallest noise. This costs at least as much under every pair for which a
-// round costs more with a larger rate and with less noise.
+// Of groups the rounds by the cells of a grid of rates and noise. It returns the nodes of the grid, with
+// a Count of 0, and the cells that have rounds. most, at least 4, is the largest number of nodes. If top
+// is true, each cell has only the corner with the largest rate and the smallest noise. That corner costs
+// at least as much as the rounds of the cell if more rate and less noise never cost less.
 func Of(rounds []Round, most int, top bool) (nodes []Round, cells []Cell) {
 	for width := 0.02; ; width *= 1.3 {
 		if nodes, cells = grid(rounds, width, most, top); len(nodes) <= most {

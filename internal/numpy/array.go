@@ -20,7 +20,7 @@ type array struct {
 	in *bufio.Reader
 }
 
-// unknownSize is the size of a file that is compressed. Whoever reads it finds out whether it has the
+// unknownSize is the size of a file that is compressed. Only reading it shows whether it has the
 // content that its header promises.
 const unknownSize = -1
 

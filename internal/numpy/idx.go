@@ -73,7 +73,7 @@ func (p *parser) addIDX(path string, r role) error {
 		return err
 	}
 	if len(x.shape) < 3 {
-		return x.fault("shape %s, must be (N, H, W): give the file of the images; that of their labels is found beside it",
+		return x.fault("shape %s, must be (N, H, W): give the file of the images; their labels are found in a file next to it",
 			shapeText(x.shape))
 	}
 	t := part{x: x}
@@ -110,7 +110,7 @@ func (p *parser) labelsOf(path string, r role) (string, error) {
 		}
 	}
 	if found == "" {
-		return "", fmt.Errorf("%s: %w beside the images: there must be a file such as %s in this folder (--arrays y=FILE "+
+		return "", fmt.Errorf("%s: %w next to the images: there must be a file such as %s in this folder (--arrays y=FILE "+
 			"or y_test=FILE names another)", path, ErrNoLabels, want)
 	}
 	return filepath.Join(folder, found), nil

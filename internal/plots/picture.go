@@ -431,7 +431,8 @@ func (l *layout) captionStyle() text.Style {
 	return style
 }
 
-// Decade rounds x to a power of ten: up, down or to the nearest one, as round rounds its logarithm.
+// Decade rounds x to a power of ten. round is math.Ceil, math.Floor or math.Round, and is applied to the
+// logarithm of x.
 func Decade(round func(float64) float64, x float64) float64 {
 	return math.Pow(10, round(math.Log10(x)))
 }

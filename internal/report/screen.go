@@ -117,7 +117,8 @@ func (s *Screen) wait() {
 	}
 }
 
-// Clear removes the line that shows a wait. It is for output to the same terminal by another way.
+// Clear removes the line that shows a wait. Call it before something else than the Screen writes to the
+// same terminal.
 func (s *Screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

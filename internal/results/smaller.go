@@ -58,7 +58,7 @@ func fewColours(picture image.Image) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// near reports whether two values differ by at most most.
+// near reports whether two values differ by no more than the limit most.
 func near(a, b uint8, most int) bool { return max(a, b)-min(a, b) <= uint8(most) }
 
 // compressed returns the content as a gzip file.

@@ -20,7 +20,7 @@ import (
 const (
 	Holds       Verdict = "holds"
 	DoesNotHold Verdict = "does not hold"
-	// Slip means a misprint or a contradiction in the paper. What is meant can be told from the rest of it.
+	// Slip means a misprint or a contradiction in the paper. The rest of the paper shows what is meant.
 	Slip Verdict = "slip"
 )
 

@@ -53,11 +53,12 @@ const margin = 0.005 + 0.01
 
 // Rule is a paragraph for pages of results. It explains when a statement of the paper counts as
 // reproduced.
-var Rule = fmt.Sprintf("A stated accuracy is reproduced if the mean of ours differs by at most %g, which is the rounding of "+
-	"the paper's numbers and one percentage point. It is “reproduced, and more” if ours is above that. A bound on a loss, or on "+
-	"the part that is left, may be missed by as much. That one accuracy is above another has no margin. A range of noise is reproduced if the part that is left falls to the stated one within it. "+
-	"A statement is undecided if our mean is within one standard error of the limit, so that more seeds are needed, or "+
-	"if one of the runs compared used only a part of the paper's K or synthetic data.", margin)
+var Rule = fmt.Sprintf("A stated accuracy is reproduced if our mean differs from it by at most %g. This margin is the rounding "+
+	"of the paper's numbers plus one percentage point. If our mean is higher than that, the verdict is “reproduced, and more”. "+
+	"The same margin applies to a bound on a loss, or on the part of the accuracy that is left under noise. A statement that "+
+	"one accuracy is above another has no margin. A range of noise is reproduced if the part that is left falls to the stated "+
+	"one within the range. A statement is undecided if our mean is within one standard error of the limit, so that more seeds "+
+	"are needed. It is also undecided if one of the compared runs used only a part of the paper's K, or synthetic data.", margin)
 
 // ReadFindings returns a finding for every statement about a figure in the folder, in the order of the
 // paper. It skips the figures in but.

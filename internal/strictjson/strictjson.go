@@ -20,7 +20,7 @@ import (
 // [Check]. Strings may have several lines.
 func Decode(text []byte, v any) error { return decode(text, v, true, len(text)) }
 
-// decode does the work of Decode. Strings may have at most most bytes, and several lines if lines
+// decode does the work of Decode. Strings may have no more bytes than the limit most, and several lines if lines
 // is true.
 func decode(text []byte, v any, lines bool, most int) error {
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -6,7 +6,7 @@ import (
 	"proactivedp/models"
 )
 
-// rows gives access to the rows of a data set, of which one block is loaded at a time. Vectors of
+// rows gives access to the rows of a data set. One block is loaded at a time. Vectors of
 // float64 have as many columns as a stored row.
 type rows interface {
 	columns() int

@@ -94,7 +94,7 @@ func (c anyCell) checkViews() error {
 	return nil
 }
 
-// checkFiles returns an error if the training reads a file of its own: a trace for its clock, or initial
+// checkFiles returns an error if the training reads an additional file: a trace for its clock, or initial
 // weights. Another process must not decide which files are read here.
 func checkFiles(s train.Spec) error {
 	if s.Initial != "" {

@@ -251,7 +251,8 @@ func (j *Journal) Release(round int) (Release, bool) {
 // Sizes returns the sample sizes of all released rounds, in order.
 func (j *Journal) Sizes() []Stretch { return slices.Clone(j.all().sizes) }
 
-// Lags returns a slice whose element l is the number of released rounds that began with k = i − l.
+// Lags returns a slice whose element l is the number of released rounds with lag l: round i has the lag
+// i − k if the client began it with broadcast k.
 func (j *Journal) Lags() []int { return slices.Clone(j.all().lags) }
 
 func (j *Journal) all() history {
@@ -309,8 +310,8 @@ func (j *Journal) Replaced() int { return j.replaced }
 // MostReplaced is the largest number of lost journals that one journal can replace.
 const MostReplaced = 1 << 16
 
-// Replace records that the journal replaces n lost ones, unless it already records at least n. Each
-// later life counts what the lost journals released, even if nobody else remembers them.
+// Replace records that the journal replaces n lost ones, unless it already records at least n. Every
+// later opening then counts the rounds of the lost journals too, even if nobody else remembers them.
 func (j *Journal) Replace(n int) error {
 	if n <= j.replaced {
 		return nil

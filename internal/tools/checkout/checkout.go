@@ -20,7 +20,7 @@ func UnderGit(dir string) bool {
 }
 
 // Clean returns an error that lists what is not committed in the working tree
-// of git, nil if there is nothing, or if dir is not under git.
+// of git. It returns nil if everything is committed, or dir is not under git.
 func Clean(dir string) error {
 	if !UnderGit(dir) {
 		return nil

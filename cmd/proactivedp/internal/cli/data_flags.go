@@ -109,8 +109,9 @@ func sayHolders(cmd *cobra.Command, s train.Spec) {
 		"the rounds of all; use --clients 1 if only one holds it\n", s.Clients, s.Data)
 }
 
-// LoadAs is LoadFor for data whose name is no longer the one in the spec. Their note is still that
-// of the spec's data, because the contents of both are compared.
+// LoadAs does the same as LoadFor, but loads the data set called name instead of the one in the spec. It
+// is for data that have moved since the spec was written. The note of the data set is made as for the
+// spec's own data, because the caller checks that the contents are equal.
 func (f *DataFlags) LoadAs(cmd *cobra.Command, spec train.Spec, name string) (*data.Dataset, error) {
 	if err := errors.Join(f.Own.check(cmd, name), f.Own.checkPersons(cmd, spec, name)); err != nil {
 		return nil, Usage(err)
@@ -189,8 +190,8 @@ func (o *OwnFlags) uncovered(s train.Spec, d *data.Dataset) string {
 // notCovered begins the last note about a data set.
 const notCovered = "NOT covered by (ε, δ): "
 
-// NotCovered adds a sentence to the note of a data set, which reports print: what says which use of the
-// records (ε, δ) does not cover. For a synthetic set it adds nothing.
+// NotCovered adds a sentence to the note of a data set, which reports print. The text what names a use
+// of the records that (ε, δ) does not cover. For a synthetic set it adds nothing.
 func NotCovered(d *data.Dataset, what string) {
 	switch {
 	case d.Synthetic:

@@ -12,7 +12,7 @@ import (
 // FileKind is the kind of a user's file.
 type FileKind string
 
-// These are the kinds of files, by the words that messages use for them.
+// These are the kinds of files. Messages print these words.
 const (
 	LIBSVMFile FileKind = "LIBSVM"
 	CSVFile    FileKind = "CSV"

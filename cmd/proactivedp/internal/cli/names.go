@@ -42,8 +42,9 @@ var quantities = map[string]string{
 // text in double quotes, which is left as it is.
 var quantity = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|( and | or | with | of | for |^)([A-Za-z_ ]+) = `)
 
-// InFlags rewrites the text of an error for the user of cmd: in lines that begin with a quantity
-// and its value, it replaces the quantity, and further ones with their values, by the flags that set them.
+// InFlags rewrites the text of an error for the user of cmd: it names quantities by the flags that set
+// them. "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must be…", if that flag was
+// given. It rewrites only lines that begin with a quantity and its value, and there all quantities.
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

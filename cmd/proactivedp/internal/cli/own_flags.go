@@ -68,7 +68,7 @@ func (o *OwnFlags) Add(cmd *cobra.Command) {
 		"header column,kind,values: one-of with A|B|* (each becomes 0 or 1; * is anything else), ordered with "+
 		"low|mid|high, log, date with 2000-01-31|DD.MM.YYYY, ignored, or number with 75|NA|* (75 where the field is "+
 		"empty, NA or no number); s* lists all columns that begin with s; public, not taken from the data")
-	f.StringVar(&o.person, personFlag, "", "`name` of the column of a CSV file that says whose record a row is, for train: with "+
+	f.StringVar(&o.person, personFlag, "", "`name` of the column of a CSV file that says which person a row belongs to, for train: with "+
 		"--at-most K, a person with up to K records is protected; the column is no feature and is never printed")
 	f.StringVar(&o.test, "test", "", "a second `file` with the test set; then all of --data is for training")
 	OutsideVar(f, &o.outside, "clamp")
@@ -94,7 +94,7 @@ type Outside string
 // bounds.
 func OutsideVar(f *pflag.FlagSet, value *Outside, usual string) {
 	f.StringVar((*string)(value), outsideFlag, "", "`what` becomes of a value outside the bounds of --normalise, or a target outside its own: clamp "+
-		"makes it the nearer bound; refuse makes it an error, which one record decides and ε does not cover (default: "+
+		"replaces it by the nearer bound; refuse makes it an error, which a single record can cause and ε does not cover (default: "+
 		usual+")")
 }
 
@@ -129,13 +129,13 @@ func FormVars(f *pflag.FlagSet, form *train.FileForm) {
 	f.BoolVar(&form.ZeroBased, "zero-based", false, "indices of a LIBSVM file count from 0, not from 1")
 	f.StringVar(&form.Arrays, arraysFlag, "", "`names` of the arrays of an .npz file as x=NAME,y=NAME,x_test=NAME,"+
 		"y_test=NAME; y=FILE is the file of labels of an IDX file, and y=coarse takes the 20 classes of CIFAR-100")
-	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image that a row is: 28x28x1, or 3x32x32 if the channels come "+
+	f.StringVar(&form.Image, imageFlag, "", "`shape` of the image in each row: 28x28x1, or 3x32x32 if the channels come "+
 		"first; pixels are whole numbers in [0, 255] unless --normalise bounds:LOW,HIGH says others")
 	f.Lookup("header-line").DefValue = ""
 }
 
-// CheckFormOf returns an error for each of the flags of FormVars that fits none of the files, of which the second
-// one, the test set, may be "".
+// CheckFormOf returns an error for each flag of FormVars that was given and fits neither file. path is the
+// data, and test is the test set, or "".
 func CheckFormOf(cmd *cobra.Command, form train.FileForm, path, test string) error {
 	var errs []error
 	kinds := kindsOf(path, test)
@@ -284,7 +284,7 @@ func (o *OwnFlags) checkPersons(cmd *cobra.Command, s train.Spec, name string) e
 	case o.person == o.LabelColumn && o.person != "":
 		return fmt.Errorf("--%s = %q, must not be the column of the labels", personFlag, o.person)
 	case o.person == "":
-		return fmt.Errorf("--%s is missing, must name the column that says whose record a row is: --%s = %d", personFlag,
+		return fmt.Errorf("--%s is missing, must name the column that says which person a row belongs to: --%s = %d", personFlag,
 			atMostFlag, s.AtMost)
 	case s.AtMost == 0:
 		return fmt.Errorf("--%s is missing, must be the largest number of records of a person that are used: the ε is for a "+
@@ -338,8 +338,8 @@ func (o *OwnFlags) labels() (*data.Labels, error) {
 // read reads a file of so many features, 0 for any, within the memory.
 func (o *OwnFlags) read(path string, features int, l fetch.Locator) (*data.Dataset, error) {
 	limit := l.Memory
-	// The numbers of a large file are nearly all that is in memory. What is left over from reading a line could take
-	// as much again before it is collected. They have no pointers, so that collecting often takes no time.
+	// The numbers of a large file are nearly all that is in memory. The garbage from reading lines could take
+	// as much again before it is collected. The numbers have no pointers, so that collecting often takes no time.
 	defer debug.SetGCPercent(debug.SetGCPercent(readingGC))
 	labels, err := o.labels()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// PixelRangeOf returns the range of the pixels in form, or a zero range if form has none. Numbers
-// outside are clamped unless outside says otherwise. It is an error if the file at path has another
-// kind of numbers than form says, because clamping would hide that.
+// PixelRangeOf returns the range of the pixels in form, or a zero range if form has none. Numbers beyond
+// the range are clamped, unless outside says that they are errors. PixelRangeOf returns an error if the
+// file at path does not have the kind of numbers that form states, because clamping would hide that.
 func PixelRangeOf(form train.FileForm, outside Outside, path string) (data.PixelRange, error) {
 	if form.Pixels == "" {
 		return data.PixelRange{}, nil

@@ -77,7 +77,7 @@ var specFlags = []specFlag{
 	{"init", RunFlags, func(s *train.Spec) any { return &s.Initial },
 		"begin with the weights in this `file`, .npz or .safetensors, with arrays as export writes them; they must be " +
 			"public: ε does not cover them, and weights trained on the same records, also privately, add their ε (default: the " +
-			"model's own beginning)"},
+			"the model's usual initial weights)"},
 	{"average", EndFlags, func(s *train.Spec) any { return &s.Average },
 		"also average the model: ema:D (exponential moving average of the broadcasts, D in (0, 1)), " +
 			"tail:F (mean of those of the last part F of the rounds, F in (0, 1]) or none"},
@@ -102,14 +102,14 @@ var specFlags = []specFlag{
 	{"latency", SettingFlags, func(s *train.Spec) any { return &s.Latency },
 		"virtual time of one message, at most 1h, in the same forms"},
 	{"time-scale", SettingFlags, func(s *train.Spec) any { return &s.TimeScale },
-		"hogwild on a real clock: really wait for --compute-time, --speeds and --latency, a second of them for this " +
-			"many, in (0, 1e6] (default 0: rounds take the time they take)"},
+		"hogwild on a real clock: really wait for --compute-time, --speeds and --latency, each second of them for " +
+			"this many real seconds, in (0, 1e6] (default 0: do not wait)"},
 	{"speeds", SettingFlags, func(s *train.Spec) any { return &s.Speeds },
 		"speeds of the clients in [0.001, 1000], as 1,1,0.5 (a speed of 0.5 takes twice the " +
-			"time), or drawn, for a time's factor of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or " +
+			"time), or times are multiplied by random factors of mean 1: lognormal:SIGMA, SIGMA in [0, 5], or " +
 			"pareto:ALPHA, ALPHA in (1, 1000]"},
 	{"loss", SettingFlags, func(s *train.Spec) any { return &s.Loss },
-		"probability in [0, 0.99] that a message is lost on its way, either way; it is sent " +
+		"probability in [0, 0.99] that a message is lost, to or from the server; it is sent " +
 			"again after --resend"},
 	{"resend", SettingFlags, func(s *train.Spec) any { return &s.Resend },
 		"virtual time, at most 1h, after which a lost message is sent again, such as 1ms"},
@@ -128,7 +128,7 @@ var specFlags = []specFlag{
 			"64]; or scatter[:OPTION=VALUE…], a scattering transform with public whitening (options: " +
 			"colour=opponent|rgb, root=yes|no, fold=yes|no, ridge=λ in [0.001, 1000])"},
 	{"input-scale", SettingFlags, func(s *train.Spec) any { return &s.InputScale },
-		"public constant in [1e-6, 1e6] by which what the model sees of a record is multiplied (default 1)"},
+		"public constant in [1e-6, 1e6] that multiplies the inputs of the model (default 1)"},
 	{"precision", SettingFlags, func(s *train.Spec) any { return &s.Precision },
 		"number format of matrix products of alexnet, convnet and mlp: bf16, of numbers with 8 binary digits, which needs " +
 			"AVX512-BF16; or bf16x3, off by up to 3·2⁻¹⁶ of a product, which needs matrix tiles (AMX) (default: as " +
@@ -264,8 +264,8 @@ func (t *TrainFlags) Fill(cmd *cobra.Command, paper func(model, dataset string) 
 }
 
 // DrawExactly makes a release draw samples and noise exactly, unless --exact says otherwise. The
-// low bits of floating-point noise can reveal more than ε counts. If a plan says exact, so is the
-// run.
+// low bits of floating-point noise can reveal more than ε counts. If the spec, for example from a plan,
+// already asks for exact draws, this does not change.
 func (t *TrainFlags) DrawExactly(cmd *cobra.Command) {
 	if !cmd.Flags().Changed("exact") {
 		t.Spec.Exact = t.Spec.Exact || t.Spec.Secret()

@@ -25,7 +25,7 @@ type brokerFlags struct {
 
 func (b *brokerFlags) add(cmd *cobra.Command) {
 	b.addCreds(cmd)
-	cmd.Flags().StringVar(&b.keyFile, "key", "", "files are under the secret key in this `file`, of 16 to 4096 bytes: "+
+	cmd.Flags().StringVar(&b.keyFile, "key", "", "protect the files with the secret key in this `file`, of 16 to 4096 bytes: "+
 		"encrypted, or sealed against change where they hold nothing secret")
 	b.addLog(cmd)
 }

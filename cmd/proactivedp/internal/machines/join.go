@@ -41,9 +41,9 @@ func newJoin() *cobra.Command {
 		Use:   "join URL",
 		Short: "Take part in a training over several processes, as a client",
 		Long: `Take part in a training that proactivedp host serves at a broker, as one of its
-clients. The server says what is trained and how; samples and noise are drawn from a
-secret that only this client has. It is in the folder --dir, with a journal of all
-that was released, and both must be kept as carefully as the records.
+clients. The server says what is trained and how. Samples and noise are drawn from a
+secret that only this client has. The folder --dir holds the secret and a journal of
+everything that was released. Protect both as carefully as the records.
 
 After an interrupt the same command continues: it sends what is in the journal again, and
 releases no round twice. Do not restore the folder from an older copy:
@@ -56,20 +56,20 @@ a new folder and --replace. The new folder continues after the last round that t
 has, and the privacy statement also counts all rounds of the lost folder. Or expel the
 client with proactivedp expel.
 
-A client holds its part of the run's data set, as the partition deals it: that is a
-simulation of clients, since everybody can have the whole set. --records names a file of
-its own records to train on instead.
+By default a client trains on its part of the run's data set, as the partition deals it.
+This only simulates separate clients, because everybody can read the whole set. --records
+names a file with this client's own records to train on instead.
 
 --max-epsilon is the largest ε that a record of this client may cost, certified, in all
-rounds of all clients that hold it. A run that would cost more is refused. The δ is that
-of the run, or 1/N for the N records here if that is less, because a server could choose a
-δ at which anything is cheap. --records always needs the flag. Without it, a run is
+rounds of all clients that hold it. A run that would cost more is refused. The δ is the
+run's, or 1/N for the N records here if that is less, because a server could choose a δ so
+large that any run costs little. --records always needs the flag. Without it, a run is
 refused if no finite ε can be certified, for example if it has no noise (sigma = 0); only
 --max-epsilon any accepts that. With --exact, a run whose server trains with --exact=false
 is refused, because the low bits of its noise can reveal records.
 
-A client waits for a server that is not up yet or away. If it hears nothing for the time
---give-up-after, it ends with status 1. The same command continues.`,
+A client waits for a server that does not answer. If it hears nothing for the time
+--give-up-after, it ends with status 1. The same command continues the training.`,
 		Example: `  proactivedp join nats://127.0.0.1:4222 --client 0 --dir client-0
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --max-epsilon 1
   proactivedp join tls://server:4222 --client 2 --creds client-2.creds --dir client-2 --records mine.libsvm --max-epsilon 1`,
@@ -105,7 +105,7 @@ A client waits for a server that is not up yet or away. If it hears nothing for 
 	f.StringVar(&j.options.Run, "run-id", "", "id of the run, if several are served there")
 	f.BoolVar(&j.options.Replace, "replace", false, "take over the client's number from another folder that is lost "+
 		"for good")
-	f.StringVar(&j.data, "data", "", "the run's data set under another `name`, as it is found here")
+	f.StringVar(&j.data, "data", "", "`name` of the run's data set on this machine, if it differs")
 	f.StringVar(&j.records, "records", "", "`file` of this client's own records, of a kind that train --data takes "+
 		"(default: its part of the run's data set)")
 	f.StringVar(&j.maxEpsilon, "max-epsilon", "", "refuse a run that would cost a record of this client more than this "+
@@ -248,7 +248,7 @@ func (j *joinFlags) load(cmd *cobra.Command, a *cluster.Announcement) (*train.Pr
 			d.Names = a.Labels // the map gives each label the class that it has in the run
 		}
 		if d.Train > 0 {
-			return nil, cli.Usage(fmt.Errorf("--records = %s has a test set of its own, must have training records "+
+			return nil, cli.Usage(fmt.Errorf("--records = %s has a separate test set, must have training records "+
 				"alone", j.records))
 		}
 		return a.PrepareOwn(d, j.options.Client)

@@ -27,13 +27,18 @@ func newKeys() *cobra.Command {
 	clients := 5
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make the keys of a broker that is reached by other machines",
-		Long: `Make keys for a broker beyond 127.0.0.1, in a folder: server.keys with its TLS
-certificate and the public keys of its users, only for the server's machine; the same for
-a nats-server that runs elsewhere, nats.conf with server.crt and server.key; and the
-credentials client-0.creds and so on, operator.creds, worker.creds and server.creds, each
-only for the machine of its user. With its credentials a client can send its own updates,
-ask in its own name and read the broadcasts, and nothing else. Nothing is overwritten.`,
+		Short: "Make the keys for a broker that other machines connect to",
+		Long: `Make the keys for a broker that other machines connect to, in a folder:
+
+  server.keys   the broker's TLS certificate and the public keys of its users, only for
+                the machine of the server
+  nats.conf, server.crt and server.key
+                the same, for a nats-server that runs elsewhere
+  client-0.creds and so on, operator.creds, worker.creds and server.creds
+                the credentials of the users, each only for the machine of its user
+
+With its credentials a client can send its own updates, send requests under its own name
+and read the broadcasts, and nothing else. Existing files are not overwritten.`,
 		Example: `  proactivedp keys --clients 3 --host server.example.org,10.0.0.7 --dir keys`,
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

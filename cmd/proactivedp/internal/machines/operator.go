@@ -77,10 +77,10 @@ func newExpel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "expel CLIENT",
 		Short: "Continue a training over several processes without a client",
-		Long: `Continue a training without a client, for good: because its machine or journal is lost,
-or because it sends what it should not. Its updates so far remain in the model. The other
-clients continue as soon as they need not wait for it. All its rounds count in the privacy
-statement, because nobody knows how many it released.`,
+		Long: `Remove a client from a training permanently, because its machine or journal is lost, or
+because it sends wrong updates. The updates that it sent so far remain in the model. The
+other clients no longer wait for it. All its rounds count in the privacy statement, because
+nobody knows how many it released.`,
 		Example: `  proactivedp expel 2
   proactivedp expel 2 --at tls://server:4222 --creds keys/operator.creds`,
 		Args: cli.OneArg("the number of a client"),

@@ -37,7 +37,7 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 		"--listen")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
 	f.StringVar(&s.sync, "sync", "1s", "when the broker's copies of updates are on disk: always before they are "+
-		"acknowledged, or after at most this `time`, such as 2m; a client's own are before they are sent")
+		"acknowledged, or after at most this `time`, such as 2m; a client's journal has them before they are sent")
 	f.StringVar(&s.expelAfter, "expel-after", "", "expel a client that was silent for this `time`, at least 5s "+
 		"(default: never)")
 	f.StringVar(&s.scrape, "metrics", "", "show metrics in the format of Prometheus at http://`HOST:PORT`/metrics, on "+

@@ -28,9 +28,9 @@ type SweepFlags struct {
 // Add adds the flags to cmd.
 func (s *SweepFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.at, "workers-at", "", "let workers compute the trainings, who meet at the broker at this `URL` "+
+	f.StringVar(&s.at, "workers-at", "", "let workers compute the trainings; they connect to the broker at this `URL` "+
 		"(see proactivedp worker)")
-	f.StringVar(&s.listen, "listen", "", "let workers compute the trainings, who meet at a broker that listens here "+
+	f.StringVar(&s.listen, "listen", "", "let workers compute the trainings; they connect to a broker that listens here "+
 		"at `HOST:PORT`")
 	f.StringVar(&s.keys, "keys", "", "`folder` of the keys by which the broker knows its users, see proactivedp keys")
 	s.addCreds(cmd)

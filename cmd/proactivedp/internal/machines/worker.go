@@ -24,18 +24,18 @@ func newWorker() *cobra.Command {
 	o := sweep.WorkOptions{Workers: runtime.GOMAXPROCS(0)}
 	cmd := &cobra.Command{
 		Use:   "worker URL",
-		Short: "Compute for figures, search, delay and audit of another machine",
-		Long: `Compute what figures, search, delay or audit hand out with --listen or --workers-at,
-until it is interrupted. It waits for a broker that is not up yet, and takes part in one
-command after the other. The results are the same bits as on one machine; a training
-goes only to a worker of the same architecture and class of kernels, and two different
-results of one training are an error of the command.
+		Short: "Compute trainings for figures, search, delay and audit of another machine",
+		Long: `Compute trainings for figures, search, delay or audit, which distribute them with --listen
+or --workers-at. A worker runs until it is interrupted. It waits for a broker that is not
+up yet, and serves one command after the other. The results are the same bits as on one
+machine: a training goes only to a worker with the same architecture and class of kernels.
+If two workers return different results for one training, the command fails.
 
-A worker that is killed has its trainings taken by others within ten seconds, the long
-ones as far as they were kept. Published data sets are loaded here by name. All
-other data come from the other machine through the broker's memory: data sets that are
-missing here or differ, and files of that machine. Their digest is checked, and they are
-not written to disk.`,
+If a worker is killed, others take over its trainings within ten seconds. They continue
+long ones from the last saved state. Published data sets are loaded on this machine by
+name. All other data come from the command's machine through the broker's memory: its own
+files, and data sets that are missing here or differ. The worker checks their digest and
+does not write them to disk.`,
 		Example: `  proactivedp worker nats://127.0.0.1:4222
   proactivedp worker tls://server:4222 --creds worker.creds --workers 8`,
 		Args: cli.OneArg("the URL of a broker"),

@@ -28,9 +28,9 @@ func newAccount() *cobra.Command {
 	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "What rounds of DP-SGD cost: ε at a δ, or δ at an ε",
-		Long: `Account for rounds of DP-SGD, each a noised sum of clipped gradients, by every
-accountant that covers them:
+		Short: "Compute what rounds of DP-SGD cost: ε at a δ, or δ at an ε",
+		Long: `Compute what rounds of DP-SGD cost, by every accountant that covers them. A round releases
+a noised sum of clipped gradients.
 
   pld                  certified interval
   rdp                  upper bound, Rényi differential privacy
@@ -39,19 +39,19 @@ accountant that covers them:
   gdp                  central limit theorem: an APPROXIMATION that may be too small;
                        exact where every round uses all records
 
-Covered are Poisson sampling under add-or-remove adjacency, by pld and rdp also
-under replace-one, fixed sampling under replace-one by pld, rdp and gdp, and allocation
-under add-or-remove by pld. The statement is of the least guarantee; JSON has that of
-each.
+Poisson sampling is covered under add-or-remove adjacency, and by pld and rdp also under
+replace-one. Fixed sampling is covered under replace-one by pld, rdp and gdp, and
+allocation under add-or-remove by pld. The privacy statement quotes the smallest
+guarantee; --json prints a statement for each accountant.
 
 The ε of Poisson sampling does not hold for a data loader that shuffles. For shuffled
-batches, --sampling shuffle gives an upper bound by pld, rdp and gdp that counts no
-amplification: a record is in one batch of each epoch, so E epochs are E Gaussian
-rounds, at σ under zero-out adjacency and at σ/2 under replace-one. pld also gives a
-lower bound, which is an attack.
+batches, --sampling shuffle gives an upper bound by pld, rdp and gdp that assumes no
+amplification by sampling. A record is in one batch of each epoch, so E epochs cost as
+much as E Gaussian rounds without sampling, at σ under zero-out adjacency and at σ/2 under
+replace-one. pld also gives a lower bound: the ε that an attack reaches.
 
 --sampling allocation is for training in which each record chooses one of the batches of
-an epoch, on its own. --redraw says whether it chooses again in each epoch.
+an epoch, independently of the others. --redraw says whether it chooses again in each epoch.
 
 --group K gives the ε of a person who has up to K records.
 

@@ -39,7 +39,7 @@ func (a *accountantFlags) check(cmd *cobra.Command) error {
 		return cli.RefuseZeros(cmd, "accuracy")
 	}
 	if cmd.Flags().Changed("accuracy") {
-		return fmt.Errorf("--accuracy is of pld alone, must not be given with --accountant %s", a.name)
+		return fmt.Errorf("--accuracy is only for pld, must not be given with --accountant %s", a.name)
 	}
 	return nil
 }

@@ -38,32 +38,34 @@ func newAudit() *cobra.Command {
 	f.options.Workers = runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "A lower bound on ε by experiment, of the mechanism as it really runs",
-		Long: `Bound ε from below by experiment: small asynchronous trainings are run many times
-with a canary record and without, by the same clients and server as train, and told
-apart by all that the clients send. Where that works better than the certified upper
-bound of the accountant pld allows, the guarantee is violated.
+		Short: "Test the mechanism as it really runs: a lower bound on ε by experiment",
+		Long: `Bound ε from below by experiment. Small asynchronous trainings are run many times, with
+and without a canary record, by the same clients and server as train. An attack on
+everything that the clients send then guesses which trainings had the canary. If it
+succeeds more often than the certified upper bound of pld allows, the guarantee is
+violated.
 
-What is sent is also held against what it should be: independent noise of the right
-size on every coordinate, in every client, round and training, sums of clipped
-gradients, samples of the right size, and messages that are the same when they are
-sent again. A check that fails says that another mechanism was run; it bounds no ε.
+The messages are also checked directly: they must contain independent noise of the right
+size on every coordinate, in every client, round and training, sums of clipped gradients,
+and samples of the right size, and a repeated message must not change. If such a check
+fails, the mechanism is not the claimed one. The check does not bound ε.
 
-All bounds and checks hold together with --confidence. A violation is proof, up to
-that; that none was found proves nothing.
+All bounds and checks together hold with probability --confidence. A violation that is
+found is proof at this confidence. If none is found, nothing is proved.
 
 --fault breaks the mechanism on purpose, to see that the audit finds it:
 
 ` + faultTable() + `
-With --listen or --workers-at its parts, or the audits of a survey, are made by workers
-on other machines: see proactivedp worker. The report is the same, but for times.
+With --listen or --workers-at, workers on other machines compute the parts of the audit, or
+the audits of a survey: see proactivedp worker. The report is the same, except for times.
 
-With --out the audit is made --audits times for every fault, of every size that at
-least half of them find, and what is found how often is written to a folder, which
-says what an audit can see. An interrupted audit continues where it stopped.
+With --out, audit makes a survey of what it can detect: it repeats the audit --audits times
+for every fault and several sizes, down to those that less than half of the audits find. It
+writes how often each fault is found to a folder. An interrupted audit continues where it
+stopped.
 
-The exit status is 3 if the whole mechanism is found to be another than is claimed,
-or a planted fault is not found.
+The exit status is 3 if the audit finds that the sound mechanism is not the claimed one, or
+if it does not find a planted fault.
 
 ` + scoresHelp,
 		Example: `  proactivedp audit
@@ -85,20 +87,20 @@ func (f *auditFlags) add(cmd *cobra.Command) {
 	fs, o := cmd.Flags(), &f.options
 	fs.StringVar((*string)(&o.Fault), "fault", string(o.Fault), "one of "+strings.Join(FaultNames(), ", "))
 	fs.Float64Var(&o.FaultSize, "fault-size", 0,
-		"how large the fault is, if it comes in sizes (default: the one above)")
+		"size of the fault, if it has one (default: the size in the list above)")
 	fs.StringVar((*string)(&o.Runner), "runner", string(o.Runner),
 		"virtual (repeatable) or hogwild (free-running goroutines)")
-	fs.BoolVar(&o.Exact, "exact", false, "audit samples and noise that are drawn exactly, as train --exact does, in "+
-		"all probes but that of the loop")
+	fs.BoolVar(&o.Exact, "exact", false, "audit samples and noise that are drawn exactly, as by train --exact, in all "+
+		"probes except the one of the training loop")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of all randomness, a whole number of at least 0; without it, --canaries "+
 		"takes coins from the operating system")
 	cli.CountVar(fs, &o.Runs, "runs", o.Runs,
-		fmt.Sprintf("runs of the largest probe in each world, in [%d, %d]; the others make a part of it",
+		fmt.Sprintf("runs of the largest probe with the canary, and as many without, in [%d, %d]; other probes have fewer",
 			audit.MinRuns, audit.MaxRuns))
 	fs.Float64Var(&o.Delta, "delta", o.Delta,
-		"δ of the claims, in [1e-15, 0.5]; the one-run probe takes its own, smaller; must be given with --scores")
-	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "of all bounds and checks together, in [0.5, 1 - 1e-9]; "+
-		"with --scores of each bound, by default 0.95")
+		"δ of the claims, in [1e-15, 0.5]; the one-run probe uses a smaller one; must be given with --scores")
+	fs.Float64Var(&o.Confidence, "confidence", o.Confidence, "confidence of all bounds and checks together, in "+
+		"[0.5, 1 - 1e-9]; with --scores, of each bound, by default 0.95")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers,
 		"runs at the same time, at least 1; never changes the result of virtual")
 	fs.StringVar(&f.out, "out", "", "write to this `path`: with --canaries the coins, a CSV file; with --scores the ROC curve, "+

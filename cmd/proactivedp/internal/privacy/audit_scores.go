@@ -36,10 +36,10 @@ func (f *scoresFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.file, "scores", "", "audit the training whose canaries have these scores, a CSV `file` with the columns "+
 		"member and score")
-	cli.CountVar(fs, &f.canaries, "canaries", 0, fmt.Sprintf("draw for this many canaries which are in the training "+
+	cli.CountVar(fs, &f.canaries, "canaries", 0, fmt.Sprintf("draw which of this many canaries are in the training "+
 		"data, in [%d, %d]; --out names the file", audit.MinCanaries, audit.MaxCanaries))
 	cli.CountVar(fs, &f.guesses, "guesses", 0, fmt.Sprintf("with --scores, how many canaries are guessed, an even number in "+
-		"[2, %d], chosen before the scores are seen (default: the best of several, corrected)", audit.MaxCanaries))
+		"[2, %d], chosen before the scores are seen (default: several numbers are tried, and the bound is corrected for that)", audit.MaxCanaries))
 }
 
 // ofScores draws coins for canaries, or audits scores, as the flags ask.

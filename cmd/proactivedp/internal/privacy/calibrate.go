@@ -28,15 +28,16 @@ func newCalibrate() *cobra.Command {
 	by := accountantFlags{name: pld.Accountant{}.Name(), accuracy: answer.CalibrationAccuracy}
 	cmd := &cobra.Command{
 		Use:   "calibrate",
-		Short: "The least noise, or the most rounds, that meet a budget (ε, δ)",
-		Long: `Solve for one of three, given the other two: the least noise multiplier σ, the
-largest sample rate q, or the most rounds T, of which the upper bound on ε is at
-most --target-epsilon at --delta. With --n, and no --batch-size, the largest sample size
-s is solved for in the place of q. The answer is accounted by pld, a certified interval,
-unless another accountant is named; gdp is one only where it is exact (q = 1).
+		Short: "Find the least noise, or the most rounds, within a budget (ε, δ)",
+		Long: `Give two of the noise multiplier σ, the sample rate q and the number of rounds T, and
+calibrate finds the third: the least σ, the largest q, or the most rounds T for which the
+upper bound on ε is at most --target-epsilon at --delta. With --n and no --batch-size, it
+finds the largest sample size s instead of q. The accountant is pld, which gives a
+certified interval, unless --accountant names another one. gdp is accepted only where it
+is exact (q = 1).
 
-Add-or-remove adjacency and Poisson sampling unless other ones are named. The answer
-for Poisson sampling does not hold for a data loader that shuffles: see account --help.`,
+The defaults are add-or-remove adjacency and Poisson sampling. The answer for Poisson
+sampling does not hold for a data loader that shuffles: see account --help.`,
 		Example: `  proactivedp calibrate --target-epsilon 2 --delta 1e-5 --solve sigma --sample-rate 0.01 --steps 10000
   proactivedp calibrate --target-epsilon 3 --delta 1e-5 --batch-size 512 --n 60000 --epochs 15
   proactivedp calibrate --target-epsilon 1 --delta 1e-5 --solve steps --noise-multiplier 1.2 --batch-size 256 --n 60000 --json

@@ -19,22 +19,23 @@ import (
 const eventsHelp = `A file of rounds is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 or a single one of these, or CSV with a header of the same names. "sample_size" with
-"dataset_size" may replace "sample_rate", "noise_multiplier" is "sigma", and "count" is
-"steps". "sampling" and "adjacency" override the options. "redraw" and "group" are as in
-the options. Rounds of another draw of allocation, or of another data loader that
-shuffles, are another element of the array.
+"dataset_size" may replace "sample_rate". "noise_multiplier" is another name for "sigma",
+and "count" for "steps". "sampling" and "adjacency" override the flags. "redraw" and
+"group" mean the same as the flags. With allocation or shuffling, rounds with another draw
+or another data loader are another element of the array.
 An element may also be a release that is not training, under the same adjacency:
-  {"mechanism": "laplace", "noise_multiplier": 10}, the scale over the 1-norm sensitivity,
-  {"mechanism": "gaussian", "noise_multiplier": 5}, σ over the 2-norm sensitivity,
-  {"mechanism": "randomized-response", "epsilon": 1} of one yes or no for each record, or
-  {"mechanism": "pure", "epsilon": 0.5} or
-  {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7} of any other release,
-  {"mechanism": "zcdp", "rho": 0.01} of a release that is ρ-zCDP,
-with "count" if there are several. pld composes them with the rounds, and zcdp only rdp.
+  {"mechanism": "laplace", "noise_multiplier": 10}: noise scale / 1-norm sensitivity,
+  {"mechanism": "gaussian", "noise_multiplier": 5}: σ / 2-norm sensitivity,
+  {"mechanism": "randomized-response", "epsilon": 1}: a yes or no from each record,
+  {"mechanism": "pure", "epsilon": 0.5} and
+  {"mechanism": "approximate", "epsilon": 0.5, "delta": 1e-7}: any other release, or
+  {"mechanism": "zcdp", "rho": 0.01}: a release that is ρ-zCDP,
+with "count" if there are several. With the rounds, pld composes all of these but zcdp, and
+rdp all but approximate.
 The output of train --json and plan --json is such a file too. It names the seed and the
-run that its noise is from. Several files are composed. Two releases of one run share their
-noise and are refused. So are two files with the same rounds that name no run, unless
---independent says that they are two releases.
+run that draw its noise. Several files are composed. Two releases of one run share their
+noise and are refused. Two files with the same rounds that name no run are refused too,
+unless --independent says that they are two releases.
 Files of other libraries are read too: the state of an Opacus accountant as JSON
 ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
 Python prints it.`
@@ -51,7 +52,7 @@ func (f *historyFlags) add(fs *pflag.FlagSet, flag, usage string) {
 	f.flag = flag
 	fs.StringArrayVar(&f.paths, flag, nil, usage)
 	fs.BoolVar(&f.independent, "independent", false, "with --"+flag+": two files with the same rounds, which name no "+
-		"run, are two releases with noise of their own, and not one given twice")
+		"run, are two releases with independent noise, and not one that is given twice")
 }
 
 // read reads the files, JSON or CSV. Rounds without a sampling or adjacency have the given ones. One
@@ -72,7 +73,7 @@ func (f *historyFlags) read(sampling dp.Sampling, adjacency dp.Adjacency) (plan.
 			if names, _ := dp.Names(before); len(names) == 0 && len(before) > 0 && slices.Equal(before, h.Events) &&
 				!f.independent {
 				errs = append(errs, fmt.Errorf("%s and %s: the same rounds, which name no run: one release counts "+
-					"once, and two must have noise of their own, which --independent says", f.paths[j], path))
+					"once, and two must have independent noise: --independent says so", f.paths[j], path))
 			}
 		}
 		if all.Filter != nil && h.Filter != nil {

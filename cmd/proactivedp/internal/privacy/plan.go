@@ -43,9 +43,9 @@ func newPlan() *cobra.Command {
 	f := planFlags{by: accountantFlags{accuracy: plan.Accuracy}}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "From a budget or a noise multiplier to sample size and rounds",
-		Long: `Plan the training of one client: N records, and some of epochs k, batch size s and
-steps T = ⌈kN/s⌉, noise multiplier σ and ε. What is not given is solved for:
+		Short: "Plan sample size, noise and rounds from a budget or a noise multiplier",
+		Long: `Plan the training of one client with N records. Give some of the epochs k, the batch size
+s, the steps T = ⌈kN/s⌉, the noise multiplier σ and ε, and plan computes the others:
 
   --epochs and --target-epsilon            the recommended s, and the least σ for it
   two of --epochs, --batch-size, --steps,  the least σ
@@ -55,32 +55,33 @@ steps T = ⌈kN/s⌉, noise multiplier σ and ε. What is not given is solved fo
                                              the most T from --batch-size
   several --batch-size, as 256,512,1024    a table with σ, T, signal and cost of each
 
-The signal is s√T/σ, compared with that of full batches at the same ε: what counts for a
-training. A larger batch keeps more of it and leaves fewer updates. Recommended is the
-least power of two that keeps 80 %, with 100 to 1,000 updates where that is possible.
+The signal is s√T/σ, as a share of the signal of full batches at the same ε. It predicts
+how well a training learns. A larger batch keeps more signal but leaves fewer updates. The
+recommended s is the least power of two that keeps 80 %, with 100 to 1,000 updates where
+possible.
 
-The plan is accounted by pld, a certified interval, for Poisson sampling, or by another
---method. closed-form is the paper's Theorem simpleF (corrected γ): it ties σ to ε, and
-solves for the largest s from --epochs and one of the two. Without options the plan is
-the paper's setting on LIBSVM data by that theorem; with any option but --json,
---statement and --format, --n says how many records there are.
+The plan is accounted by pld, which gives a certified interval, for Poisson sampling, or by
+another --method. closed-form is the paper's Theorem simpleF (corrected γ): σ determines ε
+and ε determines σ, and the method finds the largest s from --epochs and one of the two.
+Without flags, the plan is the paper's setting on LIBSVM data by that theorem. With any
+flag except --json, --statement and --format, --n must give the number of records.
 
 With --sampling allocation, each record chooses one of the t = ⌈N/s⌉ batches of an epoch,
-on its own, which mostly needs less noise than Poisson sampling. --batches gives t instead
-of s, and T = ⌈kt⌉. --redraw says whether records choose again in each epoch, as in train
---plan. --group K plans for the ε of a person who has up to K records.
+independently of the others. This mostly needs less noise than Poisson sampling. --batches
+gives t instead of s, and T = ⌈kt⌉. --redraw says whether records choose again in each
+epoch, as in train --plan. --group K plans for the ε of a person who has up to K records.
 
---after FILE plans the next leg of a training, after the rounds in FILE. FILE has the rounds
-of all clients that use the record, the first leg first. --target-epsilon is then for all
-rounds together. Adjacency, sampling and N (without --n) are those of FILE. Without
---noise-multiplier, σ is that of --target-epsilon by (treq4), or the least σ in FILE if that
-is less.
+--after FILE plans the next leg of a training, after the rounds in FILE. FILE lists the
+rounds of all clients that use the record, from the first leg on. --target-epsilon then
+covers all rounds together. Adjacency, sampling and N (without --n) are taken from FILE.
+Without --noise-multiplier, σ follows from --target-epsilon by the paper's (treq4), or is
+the least σ in FILE if that is less.
 
-Legs may be chosen from released results: all rounds pass a Rényi filter, whose ε, δ and
-orders must be fixed before the first release. --record writes them with the plan into a
-file for --after. If FILE has no filter, --target-epsilon and --delta are assumed to have
-been fixed then. If everything was fixed beforehand, --fixed-beforehand uses plain
-composition, which is a little tighter.
+You may choose each leg from released results, because all rounds pass a Rényi filter. Its
+ε, δ and orders must be fixed before the first release; --record writes them with the plan
+to a file for --after. If FILE has no filter, plan assumes that --target-epsilon and --delta
+were fixed then. If all rounds were fixed before the first release, --fixed-beforehand
+uses plain composition, which is slightly tighter.
 
 ` + eventsHelp,
 		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5
@@ -122,7 +123,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		fmt.Sprintf("noise multiplier σ, at least 0.05, or above √2 with a closed form (default %g with a closed form, "+
 			"unless --target-epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
-		"all rounds (default that of the filter in the file)")
+		"all rounds (default: the ε of the filter in the file)")
 	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
 	fs.StringVar(&f.method, "method", string(plan.PLD),
@@ -142,7 +143,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 		"plan is its run 0, or, with --after, the run after the last in FILE")
 	fs.BoolVar(&f.tight, "tight", true, "show what the tight accountant pld allows, and the recommended sample size")
 	fs.BoolVar(&f.frontier, "frontier", false,
-		"add the trade of sample size against noise against rounds, at the plan's ε and k")
+		"add a table of sample sizes with their noise and rounds, at the plan's ε and k")
 	cli.CountVar(fs, &f.points, "points", 25, "about how many sample sizes --frontier has, in [2, 1000]")
 	f.legs.add(fs)
 	f.by.addAccuracy(cmd, " in --tight, --after and --frontier")

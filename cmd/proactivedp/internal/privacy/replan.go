@@ -34,12 +34,12 @@ func (l *legFlags) add(fs *pflag.FlagSet) {
 		"given for each of several releases, the first one first")
 	fs.BoolVar(&l.fixed, "fixed-beforehand", false, "with --after: all rounds, past and next, and when to stop, were "+
 		"fixed before the first release, so --method (default pld) composes them instead of the filter")
-	fs.StringVar(&l.record, "record", "", "write the filter and the rounds, those that are planned included, to this "+
+	fs.StringVar(&l.record, "record", "", "write the filter and all rounds, also the planned ones, to this "+
 		"`file`, JSON, for --after")
 	fs.Float64Var(&l.budget, "budget", 0, "with --record: ε of the filter, for this leg and all after it, in [1e-8, "+
 		"1e4] (default the plan's ε)")
 	cli.NumbersVar(fs, &l.orders, "orders", nil, "with --record: Rényi orders of the filter, each with its share of "+
-		"δ, in (1, 1e10] (default the one at which rounds like the plan's run longest)")
+		"δ, in (1, 1e10] (default: the one that allows the most rounds like the plan's)")
 }
 
 // check returns an error for flags that do not fit together, or for a record that cannot be

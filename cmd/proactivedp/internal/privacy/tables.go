@@ -21,8 +21,8 @@ func newTables() *cobra.Command {
 		Short: "Recompute the paper's tables of privacy budgets, with a verdict on each number",
 		Long: `Recompute every number of the paper's tables of privacy budgets: by the closed form
 as printed and corrected, and by certified intervals of pld for Poisson sampling
-under add-or-remove and replace-one adjacency. Writes tables.md, tables.csv, and
-figures of ε over the sample size with a README.md of what was found.`,
+under add-or-remove and replace-one adjacency. The command writes tables.md, tables.csv,
+figures of ε against the sample size, and a README.md with the findings.`,
 		Example: "  proactivedp tables --out out/tables",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -20,13 +20,13 @@ func newTradeoff() *cobra.Command {
 	by := accountantFlags{accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "tradeoff",
-		Short: "Trade-off curves of rounds of DP-SGD: what a test can tell from the release",
-		Long: `Trade-off curves (f-DP): the least type II error f(α) of any test, of type I error at
-most α, that distinguishes neighbouring data sets. A lower curve is a guarantee.
+		Short: "Print trade-off curves of rounds of DP-SGD: how well a test can detect a record",
+		Long: `Print trade-off curves (f-DP): f(α) is the least type II error of any test with type I
+error at most α that distinguishes neighbouring data sets. A lower curve is a guarantee.
 
   pld lower, pld upper  certified: the release's own curve is between them
                         (farther apart where --accuracy would take over a second)
-  f(ε, δ)               lower: what (ε, δ) alone says, at --delta and pld's upper ε
+  f(ε, δ)               lower: what (ε, δ) implies, at --delta and pld's upper ε
   gdp                   G_μ of the central limit theorem: an APPROXIMATION; exact
                         where every round uses all records
   paper                 lower: g(σ, ε_target) of the paper, which holds for any

@@ -49,7 +49,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
 	f.addTraining(cmd)
-	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that everything ever released of a record may cost, in "+
+	cli.NumbersVar(fs, &f.epsilon, "target-epsilon", nil, "ε that all releases together may cost a record, in "+
 		"[1e-8, 1e4]: one for all clients, or one for each")
 	cli.NumbersVar(fs, &f.delta, "delta", nil, "δ, in (0, 1): one for all clients, or one for each (default "+
 		"1/N of the client; for your own file, the largest power of ten up to 1/(10N))")
@@ -88,11 +88,11 @@ func (f *autoFlags) addTraining(cmd *cobra.Command) {
 		"randomness; a whole number of at least 0"
 	fs.Lookup("seed-from-os").Usage = "take samples and noise of every stage from the operating system: for a " +
 		"release, not a simulation; a stage under way keeps its secret in --dir"
-	fs.Lookup("average").Usage = "average the broadcasts of a stage, and judge, keep and go on from that model: " +
+	fs.Lookup("average").Usage = "average the broadcasts of a stage; the average is judged, kept and trained further: " +
 		"ema:D, D in (0, 1), tail:F, F in (0, 1], or none"
 	schedule := fs.Lookup("schedule")
 	schedule.DefValue = "" // the default for a single training does not apply
-	schedule.Usage += " (default: that of the paper, zero or constant, for the strategies paper, tight, default)"
+	schedule.Usage += " (default: the paper's, zero or constant, for the strategies paper, tight or default)"
 	clients := fs.Lookup("clients")
 	clients.DefValue = ""
 	clients.Usage += " (default: as many as --target-epsilon, --target or --delta list)"
@@ -143,9 +143,9 @@ func newAuto() *cobra.Command {
 	f.save.own = &f.where.Own
 	cmd := &cobra.Command{
 		Use:   "auto",
-		Short: "From a budget and a target accuracy to a trained private model",
-		Long: `Train in stages until every client has a model of its target accuracy (or of its
---target, for another --metric), or may spend no more. Each stage is planned within the
+		Short: "Train a private model for a budget and a target accuracy",
+		Long: `Train in stages until every client has a model with its target accuracy (or its --target,
+for another --metric), or may spend no more. Each stage is planned within the
 budget, with the clipping norm and noise that a utility graph suggests. After a stage each
 client judges the model by held-out records. A satisfied client stops training, still
 receives the model, and returns if its accuracy falls.
@@ -155,24 +155,25 @@ is fixed before the first release, and nothing is released beyond ε. The privac
 always states the whole budget. With --partition replicate every record is in the data of
 every client, and pays for all rounds.
 
---dir keeps the ledgers, and the course of the stages as a picture in its folder course,
-which proactivedp report shows. After an interrupt the same command continues to the same bits.
+--dir keeps the ledgers of the budgets. Its folder course has a picture of the stages, which
+proactivedp report shows. After an interrupt the same command continues, to the same bits.
 Another task on the same data spends what is left of the budget. Do not delete this folder
 or restore an older copy. Without --dir every call has the whole budget: that is only for
 simulations, and --seed-from-os needs a folder. --save writes the model, for predict.
 
-On images proxies compare softmax regression on --features scatter with the usual network
-of the data set, unless --model or --features says which to use. The strategy paper has the
-paper's network. Proxies do not look at your own file, which gets scatter, with softmax
-unless --model says otherwise.
+On images, auto first compares softmax regression on --features scatter with the usual
+network of the data set, by proxies (cheap trainings on public data), unless --model or
+--features says which to use. The strategy paper uses the paper's network. Proxies do not
+look at your own file: it gets scatter, with softmax unless --model says otherwise.
 
 The whole budget is spent in one stage, unless --stages asks for more or the utility graph
 of a named set says that less is enough. The utility graph sees its data without noise, so
 those must be public. Your own file has none unless --probe names other data: its clipping
-norm and step size follow from its size and the noise. Held-out
-records are not protected. A client is satisfied if the accuracy on them reaches the target
-and beats the majority-class baseline by more than its sampling error, and if the test
-records do not contradict that. The exit status is 0 if every client is satisfied.
+norm and step size follow from its size and the noise.
+
+Held-out records are not protected. A client is satisfied if the accuracy on them reaches
+the target and beats the majority-class baseline by more than its sampling error, and if the
+test records do not contradict that. The exit status is 0 if every client is satisfied.
 
 ` + trainerHelp + ` After a search by proxies the private training
 runs once. Its whole cost is written to the ledger in --dir before it starts. A training

@@ -31,28 +31,28 @@ func newDelay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delay",
 		Short: "Compare permissible delays: how much asynchrony a training tolerates",
-		Long: `How much delay does your training tolerate, and what does it save? Train the same
-setting with several permissible delays Υ on a virtual clock, where clients take as
-long as --compute-time, --speeds and --latency say, and compare the accuracy at the
-end, the simulated time, the time to a target accuracy with the speed-up over
-synchronous training, the staleness of rounds, and how long clients idle.
+		Long: `How much delay does your training tolerate, and how much time does it save? delay trains
+the same setting with several permissible delays Υ on a virtual clock, on which clients
+take as long as --compute-time, --speeds and --latency say. It compares the final accuracy,
+the simulated time, the time to a target accuracy with the speed-up over synchronous
+training, the staleness of rounds, and the idle time of clients.
 
 The first lines are the verdict: which delays keep the accuracy within --margin of the
 synchronous run, with 95 % confidence, and which of them is fastest.
 
-The target is, seed by seed, what the synchronous run (delay 0, which is always run)
-reaches at its end, less a tolerance that is stated. The defaults are the paper's
-setting for the model and the data, with compute times that have stragglers. Privacy
-does not depend on the delay, and is that of one training by itself: those of one seed
-share their noise, and no ε covers them together.
+The target of each seed is the final accuracy of its synchronous run (delay 0, which is
+always run), less a tolerance that is printed. The defaults are the paper's setting for the
+model and the data, with compute times that have stragglers. ε does not depend on the
+delay. It covers one training: trainings with the same seed share their noise, and no ε
+covers them together.
 
-With --runner hogwild the same durations are drawn and really waited for, by one
-goroutine per client: times, staleness and idle time are then measured, on a clock of
-which a second takes --time-scale seconds (default 20), and no other run has the same.
+With --runner hogwild, one goroutine for each client really waits for these durations.
+Times, staleness and idle time are then measured, and differ from run to run. A virtual
+second takes --time-scale real seconds (default 20).
 
 --out writes pictures (accuracy against time and against the delay, staleness, idle
-time, the first rounds as a timeline), each in a folder with its data and a manifest,
-and keeps finished runs there: an interrupted command continues from them. Without
+time, the first rounds as a timeline), each in a folder with its data and a manifest. It
+also keeps finished runs there, so that an interrupted command can continue. Without
 --out nothing is kept.`,
 		Example: `  proactivedp delay
   proactivedp delay --delays 0,1,4,sqrt,unlimited --seeds 5 --out out/delay
@@ -73,10 +73,10 @@ func (f *delayFlags) add(cmd *cobra.Command) {
 	for _, name := range []string{"delay", "seed"} {
 		fs.Lookup(name).Hidden = true // other flags list the delays and give the number of seeds
 	}
-	fs.Lookup("time-scale").Usage = fmt.Sprintf("with --runner hogwild: how many seconds a second of the clock takes, "+
+	fs.Lookup("time-scale").Usage = fmt.Sprintf("with --runner hogwild: real seconds for each virtual second, "+
 		"in (0, 1e6] (default %d)", experiments.UsualTimeScale)
 	fs.StringSliceVar(&f.spec.Delays, "delays", f.spec.Delays,
-		"permissible delays Υ to compare, each as --delay of train; one with commas in it in quotes of its own, as in "+
+		"permissible delays Υ to compare, each as --delay of train; quote one that contains commas, as in "+
 			"'0,\"clients:1,1,1,1,8\"'")
 	cli.CountVar(fs, &f.spec.Seeds, "seeds", f.spec.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	fs.Float64Var(&f.spec.Margin, "margin", f.spec.Margin, "how much accuracy a delay may lose in the verdict, in (0, 1)")

@@ -25,9 +25,9 @@ func newDrawingFlags() *drawingFlags {
 
 func (d *drawingFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.is.Formats, "format", d.is.Formats, "what each picture is written as: png, svg, pdf")
-	f.BoolVar(&d.is.Bare, "bare", false, "draw no title, caption and table, which a paper sets itself")
+	f.BoolVar(&d.is.Bare, "bare", false, "draw no title, caption or table, for a paper that has its own")
 	f.StringVar(&d.width, "width", "", "width of the pictures, such as 3.25in, 8.5cm or 85mm, in [2in, 40in] (default "+
-		"19cm); below 5in the legend stands under the plot")
+		"19cm); below 5in the legend is under the plot")
 	f.StringVar(&d.is.Font, "font", "", "typeface: sans, serif or mono (default sans)")
 	f.Float64Var(&d.is.Size, "font-size", 0, "size of the axes' labels in points, in [4, 40] (default 10)")
 	cli.CountVar(f, &d.is.DPI, "dpi", 0, "dots an inch of png, in [20, 1200] (default 150)")

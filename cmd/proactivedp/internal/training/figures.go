@@ -51,26 +51,26 @@ func newFigures() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "figures [name…]",
 		Short: "Make the paper's figures: picture, data and manifest",
-		Long: `Make figures from training runs: utility graphs, sample-size sweeps, ε sweeps, and
-what asynchrony costs and saves on a virtual clock (see delay). Each gets a folder
-with figure.png, data.csv and manifest.json. Names may be globs; without any, all
-figures of logistic regression are made.
+		Long: `Make figures from training runs: utility graphs, sample-size sweeps, ε sweeps, and the
+accuracy and time of asynchronous training on a virtual clock (see delay). Each figure gets
+a folder with figure.png, data.csv and manifest.json. Names may be globs. Without a name,
+all figures of logistic regression are made.
 
-The settings are the paper's, but the step size of networks is searched on held-out
-records (see search). Networks take long at full size: --scale runs a part of it and
-says so on the plot.
+The settings are the paper's, except the step size of networks, which was chosen on
+held-out records (see search). Networks take long at full size. --scale runs only a part
+of each training, and the plot says so.
 
-With --runner hogwild goroutines train, as in the paper: delays are then compared on a
-real clock, and what is made is kept but not repeatable, as plot and manifest say. The
-figures *-runners hold both runners side by side.
+With --runner hogwild the clients are goroutines that train in parallel, as in the paper,
+and delays are compared in real time. Such a result cannot be repeated exactly; the plot
+and the manifest say so. The figures *-runners compare both runners.
 
---data makes figures of your own file, by settings that follow from its number of records
-unless they are given. They look at the records without noise, which no (ε, δ) covers, so
-they need --public.
+--data makes figures of your own file. Settings that you do not give follow from its number
+of records. The figures look at the records without noise, which no (ε, δ) covers, so they
+need --public.
 
-An interrupted command keeps its finished runs below --out, and those under way as far
-as they are, and continues from there. Where these are gone, --redraw draws curves,
-utility graphs and budgets in another style, from the data beside their pictures.`,
+An interrupted command continues from the runs that it keeps below --out, both finished and
+unfinished ones. --redraw draws curves, utility graphs and budgets in another style. It
+needs only the data.csv and the manifest.json of a figure, not the runs.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
@@ -93,15 +93,15 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&o.Out, "out", o.Out, "`folder` to write to")
 	cli.CountVar(fs, &o.Seeds, "seeds", o.Seeds, "how many seeds, from 1 on, in [1, 10000]")
 	fs.Float64Var(&o.Scale, "scale", o.Scale,
-		"run this part of the gradient computations, in (0, 1], stamped on the plots")
+		"run this part of the gradient computations, in (0, 1]; the plots show it")
 	fs.StringVar(&o.Runner, "runner", o.Runner, "virtual (repeatable) or hogwild (goroutines; another run gives "+
 		"another result)")
-	fs.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: how many seconds a second of the clock "+
-		"takes on which delays are compared, in (0, 1e6]")
-	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sweep of them compares, each in [1, N] (default: "+
-		"the paper's, or of --data up to four times --batch-size)")
+	fs.Float64Var(&o.TimeScale, "time-scale", o.TimeScale, "with hogwild: real seconds for each virtual second, in "+
+		"figures that compare delays, in (0, 1e6]")
+	cli.CountsVar(fs, &o.Sizes, "sizes", nil, "sample sizes that a sample-size sweep compares, each in [1, N] "+
+		"(default: the paper's; with --data, up to four times --batch-size)")
 	fs.Float64Var(&o.Epsilon, "target-epsilon", 0, "certified ε of a record at which *-sample-size-equal compares sample "+
-		"sizes, in [1e-8, 1e4] (default: 1 with --data, otherwise that of the paper's largest size)")
+		"sizes, in [1e-8, 1e4] (default: 1 with --data, otherwise the ε of the paper's largest size)")
 	f.drawing.add(fs)
 	f.own.add(cmd, &f.where)
 	fs.BoolVar(&f.quick, "quick", false, fmt.Sprintf("short for --scale %v", quickScale))
@@ -111,7 +111,7 @@ func (f *figuresFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print how many trainings the figures need, how many are kept in --out, and "+
 		"about how long the others take, and train nothing")
 	fs.BoolVar(&f.standIn, "allow-stand-in", false,
-		"if a data set can be had nowhere, use its synthetic stand-in and say so")
+		"if a data set is found nowhere, use a synthetic data set instead and say so")
 	cli.CountVar(fs, &o.Workers, "workers", o.Workers, "runs at the same time, at least 1; never changes the result")
 }
 
@@ -178,7 +178,7 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 	figures, err := experiments.Select(args)
 	if err == nil && len(f.options.Sizes) > 0 && !isOwn &&
 		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Sizes }) {
-		err = errors.New("--sizes is for sweeps of sample sizes, of which none is named: see --list for *-sample-size")
+		err = errors.New("--sizes is for sweeps of sample sizes, and no such figure is named: see --list for *-sample-size")
 	}
 	if err != nil || !cmd.Flags().Changed("target-epsilon") {
 		return figures, err
@@ -186,7 +186,7 @@ func (f *figuresFlags) selected(cmd *cobra.Command, args []string, isOwn bool) (
 	err = plan.CheckEpsilon(f.options.Epsilon) // the options would read 0 as the default
 	if err == nil && !isOwn &&
 		!slices.ContainsFunc(figures, func(f experiments.Figure) bool { return f.Equal }) {
-		err = errors.New("--target-epsilon is for sweeps at an equal ε, of which none is named: see --list for " +
+		err = errors.New("--target-epsilon is for sweeps at an equal ε, and no such figure is named: see --list for " +
 			"*-sample-size-equal")
 	}
 	return figures, err

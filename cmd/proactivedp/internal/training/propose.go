@@ -62,16 +62,16 @@ Accuracy is predicted by proxies: cheap trainings with a fraction f of the batch
 of the noise, and step size η₀/f, in the same number of steps. They are judged by held-out
 training rows, never by the test set.
 
-On images proxies first compare softmax regression on --features scatter with the usual
-network of the data set, unless --model or --features says which to use. What takes too
-long to compare is named. At least one listed setting has σ ≥ 2, if there is more than one.
+On images, proxies first compare softmax regression on --features scatter with the usual
+network of the data set, unless --model or --features says which to use. Models that take
+too long to compare are listed. At least one listed setting has σ ≥ 2, if there is more than one.
 
 A proxy has almost no noise. --probe says which data proxies see. For the named sets, which
 are public, the default is own: the data itself. For your own file it is synthetic: data
 drawn like the most similar named set. It can also be a named set. Then the predicted
 accuracy is that of this set. --probe private sees the data itself by private selection:
-about ten private trainings for half of the target epsilon, of which only the best is
-shown, and one setting is proposed.
+about ten private trainings for half of the target epsilon. Only the best one is shown,
+and one setting is proposed.
 
 --out writes a picture of the frontier with its data, and keeps finished proxies, so that
 an interrupted command can continue. The exit status is 1 if no setting is predicted to
@@ -129,12 +129,12 @@ func (f *proposeFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.out, "out", "", "`folder` for the picture and finished proxies (default: none)")
 	f.drawing.add(fs)
 	cli.CountVar(fs, &f.workers, "workers", f.workers, "proxies at the same time, at least 1; never changes the result")
-	fs.BoolVar(&f.check, "check", false, "hold predictions for settings on four data sets against trainings "+
-		"of them")
-	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0, which no "+
-		"interval was chosen by")
-	fs.Float64Var(&f.against, "against-grid", 0, "hold the first proposal against the best of a grid that takes so "+
-		"many `times` the arithmetic, in [1, 1000]")
+	fs.BoolVar(&f.check, "check", false, "train settings on four data sets, and compare their accuracies with the "+
+		"predictions")
+	fs.Uint64Var(&f.fresh, "fresh", 0, "with --check: draw other settings by this `seed`, at least 0; the "+
+		"intervals were not fitted to these")
+	fs.Float64Var(&f.against, "against-grid", 0, "compare the first proposal with the best of a grid that takes this "+
+		"many `times` its arithmetic, in [1, 1000]")
 	cli.JSONVar(fs, &f.asJSON)
 }
 

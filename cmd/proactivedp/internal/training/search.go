@@ -32,21 +32,21 @@ func newSearch() *cobra.Command {
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "search",
-		Short: "Search model variant and step size on held-out training records",
-		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without
-a part that is held out, and rank them by the accuracy on that part; the test set is not
-looked at. Prints the winners, each with the command that trains it, and writes a table of
-all runs, the ranking and a manifest. The search itself is covered by no privacy statement.
+		Short: "Search for a model variant and a step size on held-out training records",
+		Long: `Train every combination of model, η₀ and β, with each σ, on the training set without a
+held-out part, and rank them by the accuracy on that part. The test set is not used. The
+command prints the winners, each with the command that trains it, and writes a table of all
+runs, the ranking and a manifest. No privacy statement covers the search itself.
 
-What is trained with noise is a proxy: s and σ times f and η₀ over f, in as many rounds,
-which has the steps of the whole training and costs f of it. --proxy 1 trains all whole.
-A training without noise has no proxy and is run whole. --noise-multiplier says for which
-noise to search.
+With noise, search trains proxies: trainings with batch size s·f, noise multiplier σ·f and
+step size η₀/f, in the same number of rounds. A proxy takes the same steps as the whole
+training and costs the part f of it. --proxy 1 runs whole trainings. Trainings without
+noise are always whole. --noise-multiplier says for which noise to search.
 
-The defaults are the paper's but for the schedule, η₀ and β of networks: the paper
-has 0.1/(1+0.01√t), the step sizes that train and figures use were found so. About a sixth
-of the training records is held out, unless --holdout says otherwise. A hash of each record
-decides which ones.
+The defaults are the paper's, except the schedule, η₀ and β of networks. The paper has
+0.1/(1+0.01√t); the step sizes in train and figures were found by this search. About a
+sixth of the training records is held out, unless --holdout says otherwise. A hash of each
+record decides which ones.
 
 An interrupted command keeps its finished runs below --out and continues from there.`,
 		Example: `  proactivedp search --data mnist

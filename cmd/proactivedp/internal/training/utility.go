@@ -32,12 +32,12 @@ func newUtility() *cobra.Command {
 	f.train.Spec = f.spec.Train
 	cmd := &cobra.Command{
 		Use:   "utility",
-		Short: "How much accuracy a trained model keeps under noise, against σ and C",
-		Long: `Train w* with clipping and without noise, add n ~ N(0, C²σ²I) to every coordinate,
-and print the test accuracy of w* + n over that of w*: the paper's utility graph,
-which shows which (σ, C) cannot work before any private training. It looks at the
-data without noise and is itself covered by no (ε, δ). The defaults are the paper's,
-but for the step size of networks, as those of train.`,
+		Short: "Measure how much accuracy a trained model keeps under noise, for σ and C",
+		Long: `Train w* with clipping and without noise, add noise n ~ N(0, C²σ²I), and print the test
+accuracy of w* + n divided by the test accuracy of w*. This is the paper's utility graph.
+It shows before any private training which (σ, C) cannot work. It looks at the data without
+noise, so no (ε, δ) covers it. The defaults are those of train: the paper's, except the
+step size of networks.`,
 		Example: `  proactivedp utility
   proactivedp utility --data mushrooms --max-grad-norm 0.1 --noise-multiplier 5,18,22 --json`,
 		Args: cli.NoArgs,
