@@ -197,3 +197,23 @@ func TestThousandsOfDifferentRounds(t *testing.T) {
 		}
 	}
 }
+
+// At small times, the bound of how far |B| falls does not suffer from cancellation.
+func TestDropAtSmallTimes(t *testing.T) {
+	for x := 1.1e-5; x < 0.2; x *= 1.07 {
+		// This is 1 - sin(x)/x.
+		sinc := x * x / 6 * (1 - x*x/20*(1-x*x/42*(1-x*x/72)))
+		if got, most := dropAt([][]stretch{{{length: 2, density: 0.2}}}, x, x), -math.Log1p(-0.4*sinc); got > most {
+			t.Errorf("x = %v: %v, must be at most %v", x, got, most)
+		}
+		var some []stretch // of which the first and the last are x apart
+		for range pairs {
+			some = append(some, stretch{length: 1. / (pairs - 2), most: 1. / (pairs - 2)})
+		}
+		some[0].mass, some[pairs-1].mass = 0.3, 0.3
+		cos := x * x / 2 * (1 - x*x/12*(1-x*x/30*(1-x*x/56)))
+		if got, most := dropAt([][]stretch{some}, x, x), -math.Log1p(-0.18*cos)/2; got > most*(1+1e-13) {
+			t.Errorf("x = %v: %v of pairs, must be at most %v", x, got, most)
+		}
+	}
+}
