@@ -198,6 +198,29 @@ func TestThousandsOfDifferentRounds(t *testing.T) {
 	}
 }
 
+// What a contour leaves out beyond its last point is bounded by the exact transform at t = 0, which is far above
+// the estimate of a cell with a single node.
+func TestCutCountsTheErrorsOfCells(t *testing.T) {
+	specs := different(rand.New(rand.NewPCG(3, 11)), 2*maxAlone, 0.01, 1, 3)
+	const delta = 1e-6
+	r := newRelease(free(t), remove, specs, lost*delta, math.Inf(1))
+	s, ok := r.saddleOf(delta)
+	if !ok {
+		t.Fatal("no saddle")
+	}
+	coarse := r.shapeFor(s, math.Log(delta), 1e-2*s.epsilon, 5)
+	coarse.tolerance, coarse.aliases = 1e6, []alias{{0, 0}}
+	c := r.contour(coarse)
+	e := free(t)
+	e.oneByOne = true
+	exact := newRelease(e, remove, specs, lost*delta, math.Inf(1)).tilt(c.lambda).k + c.smooth*c.lambda*(c.lambda+1)/2
+	last := c.points[len(c.points)-1].t
+	most := math.Exp(exact-c.logScale-c.decay*last*last/2) / (math.Pi * c.decay * last * last * last)
+	if exact < c.logScale+1 || !(c.delta.cut >= most) {
+		t.Errorf("cut %v, must be at least %v; log M = %v, estimated as %v", c.delta.cut, most, exact, c.logScale)
+	}
+}
+
 // At small times, the bound of how far |B| falls does not suffer from cancellation.
 func TestDropAtSmallTimes(t *testing.T) {
 	for x := 1.1e-5; x < 0.2; x *= 1.07 {
