@@ -221,6 +221,46 @@ func TestCutCountsTheErrorsOfCells(t *testing.T) {
 	}
 }
 
+// If the ends of a node's branches move, its transform changes by at most the bound, with which the rounding of the ends is
+// counted. The bound may be many units.
+func TestRoundedEndsOfNodes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 12))
+	large := 0
+	for range 60 {
+		d, lambda, edge := direction(r.IntN(4)), logUniform(r, 1, 300), logUniform(r, 0.01, 1)
+		s := spec{q: logUniform(r, 1e-6, 0.1), sigma: logUniform(r, 0.1, 2), count: 1}
+		const h = 1e-7 // instead of a unit
+		of := func(sign float64) *round {
+			one := emptyRound(d, s)
+			lo, hi := one.span(d, 1e-9)
+			one.cut(d, lo+sign*h*(math.Abs(lo)+1), hi+sign*h*(math.Abs(hi)+1), func(b branch) float64 {
+				x := emptyRound(d, s).edge(b, edge)
+				return x + sign*h*(math.Abs(x)+1)
+			})
+			return one
+		}
+		here, moved := of(0), of(1)
+		parts := [][2]*part{{&here.bulk, &moved.bulk}}
+		if here.jump != nil && moved.jump != nil {
+			parts = append(parts, [2]*part{here.jump, moved.jump})
+		}
+		for _, p := range parts {
+			k := p[0].tilt(here, lambda).k
+			off := math.Abs(p[1].tilt(moved, lambda).k - k)
+			bound := p[0].ends(here, lambda, k)
+			if off > 1.001*h*bound+1e-11 {
+				t.Errorf("direction %v, %+v, λ = %v: log of the transform moved by %v, must be at most %v", d, s, lambda, off, h*bound)
+			}
+			if off > sumsRounding*h {
+				large++
+			}
+		}
+	}
+	if large == 0 {
+		t.Error("no change is large")
+	}
+}
+
 // At small times, the bound of how far |B| falls does not suffer from cancellation.
 func TestDropAtSmallTimes(t *testing.T) {
 	for x := 1.1e-5; x < 0.2; x *= 1.07 {
