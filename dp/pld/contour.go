@@ -142,18 +142,22 @@ func (r *release) contour(s shape) *contour {
 	}
 	last = float64(n-1) * c.step
 	products := make([]product, n)
-	var jumps float64 // w at t = 0
-	different := 0.0
+	var jumps float64                             // w at t = 0
+	different, largest, farthest := 0.0, 0.0, 0.0 // the sizes of the sums logScale and center
+	grown := func(terms int) {
+		different += float64(terms)
+		largest, farthest = max(largest, math.Abs(c.logScale)), max(farthest, math.Abs(c.center))
+	}
 	for _, one := range slices.Concat(r.rounds, r.alone) {
 		if r.ctx.Err() != nil {
 			break
 		}
 		jumps += one.compose(products, c, last)
-		different++
+		grown(1)
 	}
 	for _, cell := range r.cells {
 		jumps += cell.compose(r.ctx, products, c, last)
-		different += float64(len(cell.nodes))
+		grown(len(cell.nodes))
 	}
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2
 	whole := 1.0
@@ -162,6 +166,10 @@ func (r *release) contour(s shape) *contour {
 		c.logScale += math.Log(whole)
 	}
 	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*different)
+	if r.loose != nil { // there may be so many terms that the rounding of the sums matters
+		scale += unit * different * largest
+		c.shift += unit * different * farthest
+	}
 	c.relative = math.Expm1(1.01 * (c.relative + scale)) // (1+e)^T
 	// The factor 1.1 is needed because the upper bound of δ does not quite fall with ε: the lower
 	// bound of the gap is subtracted from it.
