@@ -273,9 +273,8 @@ func (c *cell) drops(rounds []placed, want tolerances) (drop, deepest []float64)
 	return drop, deepest
 }
 
-// endsRounding bounds in units how far the rounding of the range's ends and of the edge changes a transform,
-// relative to its value at t = 0.
-const endsRounding = 256
+// sumsRounding bounds in units the rounding of sums over the nodes, per node.
+const sumsRounding = 256
 
 // leastHalf is the least half-width of an axis that is not a point.
 const leastHalf = 1e-5
@@ -311,6 +310,20 @@ func (c *cell) node(s spec) *round {
 	r.cut(c.d, r.placeOf(c.from), r.placeOf(c.to), func(b branch) float64 { return min(b.hi, r.placeOf(c.edge)) })
 	return r
 }
+
+// ends bounds in units how far the rounding of the ends of p changes its transform, relative to the transform e^k at
+// t = 0. An end σ²w + ½ is off by at most 4(|x|+1) units.
+func (p *part) ends(r *round, lambda, k float64) (sum float64) {
+	for _, b := range p.branches {
+		for _, x := range [...]float64{b.lo, b.hi} {
+			sum += 4 * (math.Abs(x) + 1) * math.Exp(b.logDensity(r, x)+lambda*b.value(r, x)-k)
+		}
+	}
+	return sum
+}
+
+// offBy bounds the error of a logarithm, from both sides, if the relative error is at most err.
+func offBy(err float64) float64 { return -math.Log1p(-min(err, 1)) }
 
 // outside bounds the probability that a round of s is outside the range.
 func (c *cell) outside(s spec) float64 {
@@ -355,13 +368,14 @@ func (c *cell) tilt(r *release, lambda float64) (bulk, w tilted) {
 		bulk.k += n.count * b.k
 		bulk.mean += n.count * b.mean
 		bulk.variance += n.count * b.variance
-		bulk.err += math.Abs(n.count) * (b.err + unit*endsRounding)
+		off := math.Abs(n.count) * (offBy(b.err) + unit*(sumsRounding+n.bulk.ends(n, lambda, b.k)))
+		bulk.err += off
 		if n.jump == nil {
 			continue
 		}
 		j := n.jump.tilt(n, lambda)
 		k := w.add(n.count, b, j)
-		w.err += math.Abs(n.count) * (j.err + b.err + unit*endsRounding) * k
+		w.err += (math.Abs(n.count)*(offBy(j.err)+unit*n.jump.ends(n, lambda, j.k)) + off) * k
 	}
 	bulk.err += wrong[0]
 	if c.edge < c.to {
@@ -388,7 +402,8 @@ func (c *cell) tilt(r *release, lambda float64) (bulk, w tilted) {
 //     for every θ; the one that is chosen makes L + W least.
 func (c *cell) compose(ctx context.Context, products []product, k *contour, last float64) (w float64) {
 	type sum struct{ re, im, wrong float64 }
-	rounding := float64(endsRounding + 2*len(c.nodes)) // of logarithms, of the sums and of the range, in units
+	sums := float64(sumsRounding + 2*len(c.nodes)) // the rounding of logarithms and of the sums, in units
+	scale := 0.0
 	l, jumps := make([]sum, len(products)), make([]sum, len(products))
 	for _, n := range c.nodes {
 		if ctx.Err() != nil {
@@ -396,11 +411,13 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 		}
 		weight := math.Abs(n.count)
 		bulk := n.bulk.transform(n, k, last, 0, len(products)) // the same center for all
-		k.logScale += n.count * bulk.logMass
+		scale += n.count * bulk.logMass
+		rounding := sums + n.bulk.ends(n, k.lambda, bulk.logMass)
 		var jump transform
-		ratio := 0.0
+		ratio, roundingJump := 0.0, 0.0
 		if n.jump != nil {
 			jump = n.jump.transform(n, k, last, 0, len(products))
+			roundingJump = sums + n.jump.ends(n, k.lambda, jump.logMass)
 			ratio = math.Exp(jump.logMass - bulk.logMass)
 		}
 		for i := range products {
@@ -414,13 +431,13 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 				l[i].wrong = math.Inf(1)
 				continue
 			}
-			l[i].wrong += weight * (wrong/(size-wrong) + unit*rounding*math.Abs(bulk.logMass))
+			l[i].wrong += weight * (wrong/(size-wrong) + unit*sums*math.Abs(bulk.logMass))
 			if n.jump == nil {
 				continue
 			}
 			x := complex(ratio*jump.re[i], ratio*jump.im[i]) / complex(re, im)
 			abs := math.Hypot(real(x), imag(x))
-			off := (ratio*(jump.wrong(t, k.step)+unit*1.01*(jump.weighed+z*jump.moved+rounding+2*math.Abs(jump.logMass-bulk.logMass))) +
+			off := (ratio*(jump.wrong(t, k.step)+unit*1.01*(jump.weighed+z*jump.moved+roundingJump+2*math.Abs(jump.logMass-bulk.logMass))) +
 				abs*wrong) / (size - wrong)
 			if !(abs+off < 0.9) {
 				jumps[i].wrong = math.Inf(1)
@@ -431,6 +448,7 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 			jumps[i].wrong += weight * off / (1 - abs - off)
 		}
 	}
+	k.logScale += scale
 	w = jumps[0].re
 	for i := range products {
 		j := c.index(float64(i) * k.step)
@@ -463,7 +481,7 @@ func (c *cell) compose(ctx context.Context, products []product, k *contour, last
 		if jump > 0 && c.deepest[j] > 0 {
 			theta = max(0, min(1, math.Log(c.drop[j]/(jump*c.deepest[j]))/c.deepest[j]))
 		}
-		most, mostW := l[0].wrong-theta*c.drop[j], math.Exp(theta*c.deepest[j])*jump
+		most, mostW := l[0].re+l[0].wrong-theta*c.drop[j], math.Exp(theta*c.deepest[j])*jump
 		if at := l[i].re + l[i].wrong; jumps[i].wrong < math.Inf(1) {
 			if w := math.Hypot(jumps[i].re, jumps[i].im) + jumps[i].wrong; at+w < most+mostW {
 				most, mostW = at, w

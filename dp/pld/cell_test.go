@@ -197,3 +197,86 @@ func TestThousandsOfDifferentRounds(t *testing.T) {
 		}
 	}
 }
+
+// What a contour leaves out beyond its last point is bounded by the exact transform at t = 0, which is far above
+// the estimate of a cell with a single node.
+func TestCutCountsTheErrorsOfCells(t *testing.T) {
+	specs := different(rand.New(rand.NewPCG(3, 11)), 2*maxAlone, 0.01, 1, 3)
+	const delta = 1e-6
+	r := newRelease(free(t), remove, specs, lost*delta, math.Inf(1))
+	s, ok := r.saddleOf(delta)
+	if !ok {
+		t.Fatal("no saddle")
+	}
+	coarse := r.shapeFor(s, math.Log(delta), 1e-2*s.epsilon, 5)
+	coarse.tolerance, coarse.aliases = 1e6, []alias{{0, 0}}
+	c := r.contour(coarse)
+	e := free(t)
+	e.oneByOne = true
+	exact := newRelease(e, remove, specs, lost*delta, math.Inf(1)).tilt(c.lambda).k + c.smooth*c.lambda*(c.lambda+1)/2
+	last := c.points[len(c.points)-1].t
+	most := math.Exp(exact-c.logScale-c.decay*last*last/2) / (math.Pi * c.decay * last * last * last)
+	if exact < c.logScale+1 || !(c.delta.cut >= most) {
+		t.Errorf("cut %v, must be at least %v; log M = %v, estimated as %v", c.delta.cut, most, exact, c.logScale)
+	}
+}
+
+// If the ends of a node's branches move, its transform changes by at most the bound, with which the rounding of the ends is
+// counted. The bound may be many units.
+func TestRoundedEndsOfNodes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 12))
+	large := 0
+	for range 60 {
+		d, lambda, edge := direction(r.IntN(4)), logUniform(r, 1, 300), logUniform(r, 0.01, 1)
+		s := spec{q: logUniform(r, 1e-6, 0.1), sigma: logUniform(r, 0.1, 2), count: 1}
+		const h = 1e-7 // instead of a unit
+		of := func(sign float64) *round {
+			one := emptyRound(d, s)
+			lo, hi := one.span(d, 1e-9)
+			one.cut(d, lo+sign*h*(math.Abs(lo)+1), hi+sign*h*(math.Abs(hi)+1), func(b branch) float64 {
+				x := emptyRound(d, s).edge(b, edge)
+				return x + sign*h*(math.Abs(x)+1)
+			})
+			return one
+		}
+		here, moved := of(0), of(1)
+		parts := [][2]*part{{&here.bulk, &moved.bulk}}
+		if here.jump != nil && moved.jump != nil {
+			parts = append(parts, [2]*part{here.jump, moved.jump})
+		}
+		for _, p := range parts {
+			k := p[0].tilt(here, lambda).k
+			off := math.Abs(p[1].tilt(moved, lambda).k - k)
+			bound := p[0].ends(here, lambda, k)
+			if off > 1.001*h*bound+1e-11 {
+				t.Errorf("direction %v, %+v, λ = %v: log of the transform moved by %v, must be at most %v", d, s, lambda, off, h*bound)
+			}
+			if off > sumsRounding*h {
+				large++
+			}
+		}
+	}
+	if large == 0 {
+		t.Error("no change is large")
+	}
+}
+
+// At small times, the bound of how far |B| falls does not suffer from cancellation.
+func TestDropAtSmallTimes(t *testing.T) {
+	for x := 1.1e-5; x < 0.2; x *= 1.07 {
+		// This is 1 - sin(x)/x.
+		sinc := x * x / 6 * (1 - x*x/20*(1-x*x/42*(1-x*x/72)))
+		if got, most := dropAt([][]stretch{{{length: 2, density: 0.2}}}, x, x), -math.Log1p(-0.4*sinc); got > most {
+			t.Errorf("x = %v: %v, must be at most %v", x, got, most)
+		}
+		var some []stretch // of which the first and the last are x apart
+		for range pairs {
+			some = append(some, stretch{length: 1. / (pairs - 2), most: 1. / (pairs - 2)})
+		}
+		some[0].mass, some[pairs-1].mass = 0.3, 0.3
+		cos := x * x / 2 * (1 - x*x/12*(1-x*x/30*(1-x*x/56)))
+		if got, most := dropAt([][]stretch{some}, x, x), -math.Log1p(-0.18*cos)/2; got > most*(1+1e-13) {
+			t.Errorf("x = %v: %v of pairs, must be at most %v", x, got, most)
+		}
+	}
+}

@@ -142,18 +142,22 @@ func (r *release) contour(s shape) *contour {
 	}
 	last = float64(n-1) * c.step
 	products := make([]product, n)
-	var jumps float64 // w at t = 0
-	different := 0.0
+	var jumps float64                             // w at t = 0
+	different, largest, farthest := 0.0, 0.0, 0.0 // the sizes of the sums logScale and center
+	grown := func(terms int) {
+		different += float64(terms)
+		largest, farthest = max(largest, math.Abs(c.logScale)), max(farthest, math.Abs(c.center))
+	}
 	for _, one := range slices.Concat(r.rounds, r.alone) {
 		if r.ctx.Err() != nil {
 			break
 		}
 		jumps += one.compose(products, c, last)
-		different++
+		grown(1)
 	}
 	for _, cell := range r.cells {
 		jumps += cell.compose(r.ctx, products, c, last)
-		different += float64(len(cell.nodes))
+		grown(len(cell.nodes))
 	}
 	c.logScale += c.decay * c.lambda * (c.lambda + 1) / 2
 	whole := 1.0
@@ -162,6 +166,10 @@ func (r *release) contour(s shape) *contour {
 		c.logScale += math.Log(whole)
 	}
 	scale := unit * (8 + 4*math.Abs(c.logScale) + 4*different)
+	if r.loose != nil { // there may be so many terms that the rounding of the sums matters
+		scale += unit * different * largest
+		c.shift += unit * different * farthest
+	}
 	c.relative = math.Expm1(1.01 * (c.relative + scale)) // (1+e)^T
 	// The factor 1.1 is needed because the upper bound of δ does not quite fall with ε: the lower
 	// bound of the gap is subtracted from it.
@@ -195,9 +203,13 @@ func (r *release) contour(s shape) *contour {
 		c.most.add(wrong*sizeMost, size*sizeMost, t)
 		c.least.add(wrong*sizeLeast, size*sizeLeast, t)
 	}
-	// This is ∫ e^(-V·t²/2)·f dt beyond t, where f·t² decreases for δ, and f/t⁴ for the gaps.
+	// This is ∫ e^(-V·t²/2)·f dt beyond t, where f·t² decreases for δ, and f/t⁴ for the gaps. |M| is at most
+	// e^(-V·t²/2) of M at t = 0, which the errors of cells may make larger than its estimate.
 	v := c.decay * last * last
 	rest := math.Exp(-v/2) / (math.Pi * c.decay * last)
+	if r.cells != nil {
+		rest *= products[0].most(r.peeled) / whole
+	}
 	c.delta.cut = rest / (last * last)
 	if v <= 4 {
 		rest = math.Inf(1)
@@ -255,16 +267,22 @@ func (m product) value(peeled bool) (re, im, rounding float64) {
 	return re*a - im*b, re*b + im*a, rounding
 }
 
+// most bounds the size of the exact transform.
+func (m product) most(peeled bool) float64 {
+	if !peeled {
+		return math.Exp(m.mostL)
+	}
+	return math.Exp(m.mostL) * math.Expm1(m.mostW)
+}
+
 // wrong bounds the error of value that results from the errors of the rounds' transforms and of cells. size is
 // that of value.
 func (m product) wrong(peeled bool, size float64) float64 {
-	bulk := math.Exp(m.mostL)
-	cells := size * math.Expm1(m.logErr)
+	wrong := size*math.Expm1(m.logErr) + m.most(peeled)*m.bulkErr
 	if !peeled {
-		return cells + bulk*m.bulkErr
+		return wrong
 	}
-	cells += math.Exp(m.lRe+m.wRe+m.logErr) * math.Expm1(m.ratioErr)
-	return cells + bulk*math.Expm1(m.mostW)*m.bulkErr + math.Exp(m.mostL+m.mostW)*m.jumpErr
+	return wrong + math.Exp(m.lRe+m.wRe+m.logErr)*math.Expm1(m.ratioErr) + math.Exp(m.mostL+m.mostW)*m.jumpErr
 }
 
 // compose multiplies the products at the contour's points up to t = last by r's rounds. It returns

@@ -344,8 +344,10 @@ func dropAt(divisions [][]stretch, t, last float64) float64 {
 			switch {
 			case x > 2:
 				sum += s.density * s.length * (1 - 1/x)
-			case x > 1e-4:
+			case x > 0.1:
 				sum += s.density * s.length * (1 - math.Sin(x)/x)
+			default: // without the cancellation, by Taylor's series
+				sum += s.density * s.length * x * x / 6 * (1 - x*x/20)
 			}
 		}
 		most = max(most, sum)
@@ -361,10 +363,11 @@ func dropAt(divisions [][]stretch, t, last float64) float64 {
 			for _, b := range some[i+1:] {
 				far += b.most
 				lo, hi := t*near, last*far
-				if hi >= 2*math.Pi {
+				if hi >= 6 { // near 2π
 					break
 				}
-				part := 1 - math.Cos(lo)
+				sin := math.Sin(lo / 2)
+				part := 2 * sin * sin // 1 - cos
 				if hi > math.Pi {
 					part = min(part, 1-math.Cos(hi))
 				}

@@ -145,7 +145,7 @@ func (r *release) gather(want tolerances) {
 		r.out += one.count * one.out
 		r.peeled = r.peeled || one.jump != nil
 	}
-	r.out *= 1 + 1e-11
+	r.out *= 1 + 1e-9
 	rest := r.rest
 	r.rest = nil             // contours may hold the slice
 	for _, a := range rest { // the edges of the cells have moved, so the bulk is another one

@@ -341,7 +341,11 @@ func (r *release) mostDelta(lambda, eps float64) float64 {
 		lambda /= 16
 	}
 	k := r.tilt(lambda).certain(lambda, 0) // first, because it gathers, which sets out
-	return min(1, r.out+math.Exp(k+logChernoff(lambda)-lambda*eps))
+
+	if most := r.out + math.Exp(k+logChernoff(lambda)-lambda*eps); most < 1 { // not NaN
+		return most
+	}
+	return 1
 }
 
 // chernoff returns an upper bound of ε from one tilt.
