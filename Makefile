@@ -45,7 +45,7 @@ TEST         = $(GO) test -vet=off -timeout 60m
 # other systems. A test of internal/lint checks the types of all packages for the other systems.
 ASSEMBLY     = ./internal/cpu ./internal/f32 ./rng
 SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles ./trainer
-RACE         = $(TEST) -race -short -tags invariants
+RACE         = CGO_ENABLED=1 $(TEST) -race -short -tags invariants
 # The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
