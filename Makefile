@@ -13,6 +13,8 @@ FUZZED      ?= .
 # hundreds of inputs does not need it: FUZZBUILD= uses the builds of the target test.
 FUZZBUILD   ?= -fuzz .
 AUDITS      ?= 50
+# The largest exploration has 977,079 states. Fewer here leave larger explorations out.
+STATES      ?= 1000000
 LOADTIME    ?= 10m
 PYTHON      ?= python3
 # Packages whose tests an emulator passes in some seconds: seeds, rounding, closed forms, files, the
@@ -43,7 +45,7 @@ TEST         = $(GO) test -vet=off -timeout 60m
 # other systems. A test of internal/lint checks the types of all packages for the other systems.
 ASSEMBLY     = ./internal/cpu ./internal/f32 ./rng
 SYSTEMS      = ./cluster/internal/journal ./internal/bounded ./internal/cpu ./internal/files ./internal/openfiles ./trainer
-RACE         = $(TEST) -race -short -tags invariants
+RACE         = CGO_ENABLED=1 $(TEST) -race -short -tags invariants
 # The packages of the product. The others are the project's tools, and the rules about its source.
 PRODUCT      = $$($(GO) list ./... | grep -v -e '/internal/lint$$' -e '/internal/tools/')
 STATICCHECK  = $(GO) tool -modfile=tools/go.mod staticcheck
@@ -95,7 +97,7 @@ test-invariants: ## Run the tests of sim with the protocol's invariants asserted
 	$(TEST) -tags invariants ./sim -run '$(INVARIANTS)'
 
 explore: ## Check small runs in every order of their events, and count the states.
-	$(TEST) -count 1 -v ./sim -run '^TestExploration$$' -explore
+	$(TEST) -count 1 -v ./sim -run '^TestExploration$$' -explore $(STATES)
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
 	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/realclock ./internal/report ./internal/sweep

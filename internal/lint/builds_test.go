@@ -1,10 +1,14 @@
 package lint
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	xpackages "golang.org/x/tools/go/packages"
@@ -17,6 +21,19 @@ func TestOtherSystemsAreCorrect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all packages again for each system")
 	}
+	// Most files are the same for every system, and are parsed once. Types need no comments.
+	fset := token.NewFileSet()
+	var parsed sync.Map // *ast.File by the name of the file
+	parse := func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+		if f, ok := parsed.Load(name); ok {
+			return f.(*ast.File), nil
+		}
+		f, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.SkipObjectResolution)
+		if err == nil {
+			parsed.Store(name, f)
+		}
+		return f, err
+	}
 	for _, system := range []struct{ os, arch, packages string }{
 		{"darwin", "arm64", module + "/..."},
 		{"windows", "amd64", module + "/..."},
@@ -26,6 +43,8 @@ func TestOtherSystemsAreCorrect(t *testing.T) {
 			// Without export data, which the compiler would have to write.
 			Mode: xpackages.NeedName | xpackages.NeedFiles | xpackages.NeedCompiledGoFiles | xpackages.NeedImports |
 				xpackages.NeedDeps | xpackages.NeedTypes | xpackages.NeedSyntax | xpackages.NeedTypesSizes,
+			Fset:       fset,
+			ParseFile:  parse,
 			Env:        append(os.Environ(), "GOOS="+system.os, "GOARCH="+system.arch, "CGO_ENABLED=0"),
 			BuildFlags: []string{"-tags=nobroker"},
 			Tests:      true,
