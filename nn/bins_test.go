@@ -449,8 +449,8 @@ func sumOfBins(t *testing.T, name string, net *nn.Net, d *data.Dataset, r *rand.
 	}
 }
 
-// What is added for an example in bfloat16 is at most C long, for networks of many shapes, and weights so large or
-// small that numbers underflow. A factor may be above 1.
+// The vector that is added for an example in bfloat16 is at most C long: for networks of many shapes, and for weights
+// so large or so small that numbers underflow. Some factors are above 1.
 func TestExampleInBF16IsAtMostC(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	worst, sums := 0.0, 0

@@ -138,8 +138,8 @@ func TestCancellingExampleIsClippedAsRounded(t *testing.T) {
 	}
 }
 
-// What is rounded to bfloat16 is the factors of products, not what derivatives of activations are made from: 1 -
-// tanh² of 3.65625 is 2^-8.6, but 0 if the tanh, which is above 1 - 2^-9, is first rounded to 1.
+// Only the factors of products are rounded to bfloat16. The derivative of a tanh y is 1 - y², with y in float32. At
+// 3.65625, this is 2^-8.6. It would be 0 if y, which is above 1 - 2^-9, were first rounded to 1.
 func TestSaturatedTanhKeepsItsDerivative(t *testing.T) {
 	const z, channels, size = 3.65625, 16, 4
 	for _, layers := range [][]nn.Layer{
