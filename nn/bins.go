@@ -35,8 +35,8 @@ const MaxBatch = 1 << 18
 // have the same bits, and so do gradients of other examples, wherever they are in the batch.
 //
 // In bfloat16 (BF16), two products are a term, and all are added one by one as above. Products of bfloat16
-// are exact. In a dense layer, the derivative is multiplied by the clip factor before it is rounded to
-// bfloat16; its norm allows for that. In a convolution, the derivatives are rounded before, for the norm
+// are exact. In a dense layer, the input is rounded to bfloat16, and the derivative after it is multiplied by
+// the clip factor; its norm allows for both. In a convolution, the derivatives are rounded before, for the norm
 // and for the sum alike, and an example's sum over positions is multiplied by the clip factor when it is
 // added to its bin. Results below 2^-126 are lost, which is less than 2^-24 of LeastNorm in a sum.
 //

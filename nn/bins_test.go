@@ -448,3 +448,49 @@ func sumOfBins(t *testing.T, name string, net *nn.Net, d *data.Dataset, r *rand.
 		}
 	}
 }
+
+// The vector that is added for an example in bfloat16 is at most C long: for networks of many shapes, and for weights
+// so large or so small that numbers underflow. Some factors are above 1.
+func TestExampleInBF16IsAtMostC(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	worst, sums := 0.0, 0
+	for nets := 0; nets < 60; {
+		in := nn.Shape{Channels: []int{1, 3, 16}[r.IntN(3)], Height: 1 + r.IntN(6), Width: 1 + r.IntN(7)}
+		var layers []nn.Layer
+		for range r.IntN(3) {
+			k := 1 + r.IntN(3)
+			layers = append(layers, nn.Conv{Out: 16 * (1 + r.IntN(2)), Kernel: k, Stride: 1, Pad: r.IntN(k)})
+			layers = append(layers, [][]nn.Layer{nil, {nn.ReLU{}}, {nn.Tanh{}}, {nn.MaxPool{}}}[r.IntN(4)]...)
+		}
+		net, err := nn.New(in, append(layers, nn.Dense{Out: 1 + r.IntN(30)}, nn.Tanh{}, nn.Dense{Out: 3})...)
+		if err == nil {
+			net, err = net.WithPrecision(nn.BF16)
+		}
+		if err != nil || net.FLOPs() > 300_000 {
+			continue
+		}
+		nets++
+		params, at := initial(net), 0
+		for _, l := range net.Layers() {
+			if r.IntN(3) == 0 {
+				f := float32(math.Exp2(160*r.Float64() - 80))
+				for i := range l.Params {
+					params[at+i] *= f
+				}
+			}
+			at += l.Params
+		}
+		b := data.Batch{Data: modeltest.Images(3, in.Channels, in.Height, in.Width, 3), Rows: []int32{int32(r.IntN(3))}}
+		sum, scratch := make([]float64, net.NumParams()), net.NewScratch()
+		for _, clip := range []float64{nn.LeastNorm, 1, 1e10} {
+			for _, f := range []nn.Factor{clipTo(clip), func(n float64) (float64, bool) { return clip / (n + 0.01), n-n == 0 }} {
+				if net.GradSum(sum, params, b, f, nil, scratch) == nil {
+					worst, sums = max(worst, norm(sum)/clip), sums+1
+				}
+			}
+		}
+	}
+	if !(worst <= 1+1e-6) || sums < 300 {
+		t.Errorf("%d sums of an example, the longest of %.9g·C", sums, worst)
+	}
+}

@@ -89,13 +89,9 @@ func (d *dense) start(s *Scratch) { clear(s.wide(d.bias64)) }
 // norms adds (‖a‖² + 1)·‖δ‖² to each example's squared norm, because the layer's gradient is the
 // outer product of the derivative δ and the input a, extended by 1 for the bias.
 //
-// In bfloat16, a and δ are first rounded, for the norm and for the sum. What is added is the product
-// of a and of f·δ, rounded again, which may be longer by 2^-8 of its length.
+// In bfloat16, what is added is the product of a and of f·δ, with both rounded. Each may be longer by 2^-8
+// of its length.
 func (d *dense) norms(s *Scratch, from, to int) {
-	if d.bf16 {
-		round(s, d.in.act, from, to)
-		round(s, d.out.delta, from, to)
-	}
 	if !s.private {
 		return
 	}
@@ -103,7 +99,7 @@ func (d *dense) norms(s *Scratch, from, to int) {
 	if parts == f32.TwoParts {
 		longer = (1 + twoParts) * (1 + twoParts)
 	} else if d.bf16 {
-		longer = (1 + 0x1p-8) * (1 + 0x1p-8)
+		longer = (1 + 0x1p-8) * (1 + 0x1p-8) * (1 + 0x1p-8) * (1 + 0x1p-8)
 	}
 	for b := from; b < to; b++ {
 		a2, d2 := &s.squares[0], &s.squares[1]
@@ -113,13 +109,6 @@ func (d *dense) norms(s *Scratch, from, to int) {
 		for l := range a2 {
 			s.norm2[b][l] += withinRange(a2[l]+1) * d2[l] * longer
 		}
-	}
-}
-
-// round rounds the blocks [from, to) of a slot to bfloat16.
-func round(s *Scratch, slot, from, to int) {
-	for b := from; b < to; b++ {
-		f32.RoundToBF16(s.float(slot, b))
 	}
 }
 

@@ -40,6 +40,7 @@ type ghostGradients struct {
 	span    int // number of columns of the input in which a pair begins, or 0 without pairs
 	halves  int // number of pairs in a row of the output
 	nothing int // slot: zeros, as far apart as channels
+	rounded int // slot: the rounded input of a block
 	square  int // slot: pairs before they are transposed
 	factors int // slot: the clip factors of the blocks
 }
@@ -89,6 +90,7 @@ func newGhostGradients(n *Net, c *conv) *ghostGradients {
 	if c.bf16 {
 		g.halves = (c.out.Width + 1) / 2
 		g.nothing = n.newFloats(f32.Lanes*c.in.plane(), 1)
+		g.rounded = n.newFloats(c.in.size(), 1)
 		g.square = n.newFloats(g.room*f32.Lanes, 1)
 		g.factors = n.newFloats(n.group*f32.Lanes, 1)
 	}
@@ -251,15 +253,21 @@ func (g *ghostGradients) deposit(s *Scratch, tiles []float64) {
 }
 
 func (g *ghostGradients) norms(s *Scratch, from, to int) {
-	if g.c.bf16 {
-		round(s, g.c.in.act, from, to)
-		round(s, g.c.out.delta, from, to)
+	for b := from; b < to && g.c.bf16; b++ {
+		f32.RoundToBF16(s.float(g.c.out.delta, b))
 	}
 	if !s.private {
 		return
 	}
 	for b := from; b < to; b++ {
-		h := g.inputs.fill(s, s.float(g.c.in.act, b))
+		x := s.float(g.c.in.act, b)
+		if g.c.bf16 { // a copy, because the input's derivative may be made from the input
+			rounded := s.float(g.rounded, 0)
+			copy(rounded, x)
+			f32.RoundToBF16(rounded)
+			x = rounded
+		}
+		h := g.inputs.fill(s, x)
 		d := g.deltas.fill(s, s.float(g.c.out.delta, b))
 		var same, others, bound, inputs [f32.Lanes]float64
 		for i := range g.pairs {

@@ -325,3 +325,16 @@ func TestMatrixTilesHaveAllPaths(t *testing.T) {
 		}
 	}
 }
+
+// Matrix tiles compute nothing of a network in bfloat16, not even a convolution that remains in float32, so all
+// machines that have its instructions give the same bits.
+func TestNoTilesInBF16(t *testing.T) {
+	net, err := nn.New(nn.Shape{Channels: 32, Height: 5, Width: 5}, nn.Conv{Out: 64, Kernel: 3, Stride: 2, Pad: 1},
+		nn.ReLU{}, nn.Conv{Out: 64, Kernel: 3, Stride: 1, Pad: 1}, nn.Dense{Out: 32}, nn.Dense{Out: 3})
+	if err != nil || !net.Tiled() {
+		t.Fatalf("%v: the network has nothing for matrix tiles", err)
+	}
+	if net, err = net.WithPrecision(nn.BF16); err != nil || net.Tiled() {
+		t.Errorf("%v: matrix tiles compute some of the products in bfloat16", err)
+	}
+}

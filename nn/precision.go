@@ -12,7 +12,7 @@ const (
 	Float32 Precision = ""
 	// BF16 rounds the numbers of products to bfloat16, which has 8 binary digits, and adds the products in
 	// float32. With AVX512-BF16 this takes little more than half the time. Without it, it is slow, but gives
-	// the same bits. An example's norm and what is added to the sum are of the same rounded numbers, see
+	// the same bits. The norm by which an example's gradient is clipped allows for the rounding, see
 	// Rounding. A convolution with a stride, or with numbers of channels that are not multiples of 16,
 	// remains in float32.
 	BF16 Precision = "bf16"

@@ -36,7 +36,7 @@ const tiledBytes = 5 << 18
 // tiles returns the contraction p as one that uses matrix tiles, or p itself if its sizes do not
 // fit tiles.
 func (c *conv) tiles(n *Net, p *across, ys, xs []stretch, back bool) contraction {
-	if c.bf16 || !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
+	if n.bf16 || !f32.Splits(p.rows, p.source.Channels) || idle(ys) || idle(xs) {
 		return p
 	}
 	n.tiled = true

@@ -137,3 +137,46 @@ func TestCancellingExampleIsClippedAsRounded(t *testing.T) {
 		}
 	}
 }
+
+// Only the factors of products are rounded to bfloat16. The derivative of a tanh y is 1 - y², with y in float32. At
+// 3.65625, this is 2^-8.6. It would be 0 if y, which is above 1 - 2^-9, were first rounded to 1.
+func TestSaturatedTanhKeepsItsDerivative(t *testing.T) {
+	const z, channels, size = 3.65625, 16, 4
+	for _, layers := range [][]nn.Layer{
+		{nn.Dense{Out: channels}, nn.Tanh{}, nn.Dense{Out: 2}},
+		{nn.Conv{Out: channels, Kernel: 1, Stride: 1}, nn.Tanh{}, nn.Conv{Out: channels, Kernel: 3, Stride: 1, Pad: 1},
+			nn.Dense{Out: 2}},
+	} {
+		net, err := nn.New(nn.Shape{Channels: 1, Height: size, Width: size}, layers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bf16, err := net.WithPrecision(nn.BF16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := make([]float32, net.NumParams())
+		for i := range params {
+			params[i] = 0x1p-6
+		}
+		weights, _ := nn.Learner(net, 0, params)
+		for i := range weights {
+			weights[i] = z * channels / float32(len(weights))
+		}
+		weights, _ = nn.Learner(net, len(layers)-2, params)
+		for i := range weights[:len(weights)/2] {
+			weights[i] *= -1
+		}
+		d := &data.Dataset{Name: "constant", Features: size * size, Classes: 2, Label: []int32{0},
+			Start: []int{0, size * size}}
+		for i := range size * size {
+			d.Index, d.Value = append(d.Index, int32(i)), append(d.Value, 1)
+		}
+		b := data.Batch{Data: d, Rows: []int32{0}}
+		want, _ := nn.Learner(net, 0, gradSum(t, net, params, b, nil, net.NewScratch()))
+		got, _ := nn.Learner(bf16, 0, gradSum(t, bf16, params, b, nil, bf16.NewScratch()))
+		if off := norm(minus(got, want)); off > 0.03*norm(want) {
+			t.Errorf("%v: the first gradient is off by %.3g, of %.3g", layers, off, norm(want))
+		}
+	}
+}

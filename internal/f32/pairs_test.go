@@ -227,6 +227,27 @@ func TestLaneTileOfPairs(t *testing.T) {
 	})
 }
 
+// A result just below 2^-126 is 2^-126 if it is rounded to that with 24 digits, and otherwise 0. A subnormal
+// has fewer digits, so it cannot tell.
+func TestLeastResultOfPairs(t *testing.T) {
+	const least = 0x1p-126
+	eachClass(t, func(t *testing.T) {
+		for _, c := range []struct{ x, sum, want float32 }{
+			{-0x1p-76, least, least}, {-0x1p-75, least, least}, {-0x1.02p-75, least, 0}, {-0x1.8p-75, least, 0},
+			{0x1p-75, -least, -least}, {0x1.02p-75, -least, 0}, {-0x1p-74, least, 0},
+		} {
+			for _, x := range []float32{pairOf(c.x, 0), pairOf(0, c.x)} {
+				tile := Tile{Rows: 1, Cols: 1, A: []float32{x}, B: filled(Lanes, pairOf(0x1p-76, 0x1p-76)),
+					C: filled(Lanes, c.sum), Accumulate: true, BF16: true}
+				tile.Mul(NewTerms([]Term{{}}))
+				if tile.C[0] != c.want {
+					t.Errorf("%v + %v·2^-76: %v, want %v", c.sum, c.x, tile.C[0], c.want)
+				}
+			}
+		}
+	})
+}
+
 // sumOfPairs is start plus the terms a(i)·b(i) of bfloat16, from i = 0 on, in pairs.
 func sumOfPairs(start float32, n int, a, b func(i int) float32) float32 {
 	for i := 0; i < n; i += 2 {

@@ -406,14 +406,24 @@ func flush(x float32) float32 {
 	return x
 }
 
-// fused returns x·y + c rounded once, or 0 of its sign if it is subnormal.
-func fused(x, y, c float32) float32 { return flush(multiplyAdd(x, y, c)) }
+// fused returns x·y + c rounded once, or 0 of its sign if it is below 2^-126 when it is rounded to 24 digits
+// (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, section 4.9.1.5).
+func fused(x, y, c float32) float32 {
+	const tie = 0x1.ffffffp-127 // between 2^-126 and the number below it; the former is even
+	sum := oddSum(x, y, c)
+	if math.Abs(sum) < tie {
+		sum = math.Copysign(0, sum)
+	}
+	return float32(sum)
+}
 
-// multiplyAdd returns x·y + c rounded once, like all kernels except the portable ones. The product
-// is exact in float64. The sum in float64 is first rounded to odd, so that the second rounding is
-// correct (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved
-// Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
-func multiplyAdd(x, y, c float32) float32 {
+// multiplyAdd returns x·y + c rounded once, like all kernels except the portable ones.
+func multiplyAdd(x, y, c float32) float32 { return float32(oddSum(x, y, c)) }
+
+// oddSum returns x·y + c, rounded to odd. The product is exact in float64. Because the sum is rounded to odd,
+// rounding it again to float32 is correct (S. Boldo, G. Melquiond, "Emulation of a FMA and Correctly Rounded
+// Sums: Proved Algorithms Using Rounding to Odd", IEEE Trans. Computers 57, 2008).
+func oddSum(x, y, c float32) float64 {
 	product, addend := float64(x)*float64(y), float64(c)
 	sum := product + addend
 	back := sum - product
@@ -427,5 +437,5 @@ func multiplyAdd(x, y, c float32) float32 {
 			sum = math.Float64frombits(bits)
 		}
 	}
-	return float32(sum)
+	return sum
 }
