@@ -101,7 +101,7 @@ explore: ## Check small runs in every order of their events, and count the state
 
 race: ## Run the tests of all concurrent code under the race detector, with the protocol's invariants asserted.
 	$(RACE) -skip '$(SEQUENTIAL)' ./sim/... ./audit/... ./train/... ./trainer ./experiments/... ./cluster/... ./web ./data/fetch ./internal/realclock ./internal/report ./internal/sweep
-	$(RACE) ./internal/papertables ./propose -run '^Test(MakeTablesIsReproducible|Infeasible)$$'
+	$(RACE) ./internal/papertables ./propose ./data/table -run '^Test(MakeTablesIsReproducible|Infeasible|Chunks|FaultsOfChunks)$$'
 	$(RACE) ./cmd/proactivedp -run '$(RACED)'
 
 load: ## Stress the hogwild runner for LOADTIME under the race detector.

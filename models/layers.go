@@ -22,14 +22,6 @@ type Layer struct {
 	Bias   *Tensor `json:"bias,omitempty"`   // [out]; nil without parameters
 }
 
-// Tensors returns the parts of the parameters that the layer has, in their order.
-func (l Layer) Tensors() []*Tensor {
-	if l.Weight == nil {
-		return nil
-	}
-	return []*Tensor{l.Weight, l.Bias}
-}
-
 // Tensor names a part of the parameters. The name begins with the number of the layer, from 0 on, as in a
 // Sequential of PyTorch.
 type Tensor struct {

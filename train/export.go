@@ -24,8 +24,8 @@ type Description struct {
 
 // exports write a model in a format, by the ending of its files.
 var exports = map[string]func(io.Writer, exported) error{
-	".npz":         func(w io.Writer, e exported) error { return numpy.WriteArchive(w, e.arrays()) },
-	".safetensors": func(w io.Writer, e exported) error { return numpy.WriteSafetensors(w, e.arrays()) },
+	".npz":         func(w io.Writer, e exported) error { return numpy.WriteArchive(w, e.arrays) },
+	".safetensors": func(w io.Writer, e exported) error { return numpy.WriteSafetensors(w, e.arrays) },
 	onnxEnding:     writeONNX,
 }
 
@@ -55,10 +55,11 @@ func (s *Saved) Export(path string) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.exported()
+	layers, arrays, err := arraysOf(s.model, s.params)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
+	e := exported{s, layers, arrays}
 	if filepath.Ext(path) == onnxEnding {
 		if err := e.hasONNX(); err != nil {
 			return fmt.Errorf("export: %w", err)
@@ -68,32 +69,11 @@ func (s *Saved) Export(path string) error {
 	return files.WriteSet([]files.Output{{Path: about, Write: files.JSON(Description{e.layers, s})}}, weights)
 }
 
-// exported is a model with the parts of its parameters by their names.
+// exported is a model with its layers and the parts of its parameters, in their order.
 type exported struct {
 	*Saved
 	layers []models.Layer
-	parts  map[string]numpy.Array
-}
-
-// exported returns the model's layers and the parts of its parameters.
-func (s *Saved) exported() (exported, error) {
-	layers, arrays, err := arraysOf(s.model, s.params)
-	e := exported{s, layers, map[string]numpy.Array{}}
-	for _, a := range arrays {
-		e.parts[a.Name] = a
-	}
-	return e, err
-}
-
-// arrays returns the parts in the order of the parameters.
-func (e exported) arrays() []numpy.Array {
-	var all []numpy.Array
-	for _, l := range e.layers {
-		for _, t := range l.Tensors() {
-			all = append(all, e.parts[t.Name])
-		}
-	}
-	return all
+	arrays []numpy.Array
 }
 
 // activations are the operators of ONNX for the layers without weights that a model of rows may have.
@@ -129,15 +109,17 @@ func writeONNX(w io.Writer, e exported) error {
 	if scale := e.Spec.InputScale; scale != 0 {
 		x = g.Node("Mul", []string{x, g.Floats("input_scale", []int{1}, []float32{float32(scale)})})
 	}
+	arrays := e.arrays
 	for _, l := range e.layers {
 		if of := activations[l.Name]; of != "" {
 			x = g.Node(of, []string{x})
 			continue
 		}
 		in := []string{x}
-		for _, t := range l.Tensors() {
-			in = append(in, g.Floats(t.Name, t.Shape, e.parts[t.Name].Values))
+		for _, a := range arrays[:2] { // weights and biases
+			in = append(in, g.Floats(a.Name, a.Shape, a.Values))
 		}
+		arrays = arrays[2:]
 		x = g.Node("Gemm", in, onnx.Int("transB", 1))
 	}
 	switch t := e.Inputs.Target; {
@@ -180,9 +162,11 @@ func arraysOf(m models.Model, params []float32) ([]models.Layer, []numpy.Array, 
 	layers := layered.Layers()
 	var arrays []numpy.Array
 	for _, l := range layers {
-		for _, t := range l.Tensors() {
-			arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: params[:t.Size()]})
-			params = params[t.Size():]
+		for _, t := range []*models.Tensor{l.Weight, l.Bias} {
+			if t != nil {
+				arrays = append(arrays, numpy.Array{Name: t.Name, Shape: t.Shape, Values: params[:t.Size()]})
+				params = params[t.Size():]
+			}
 		}
 	}
 	return layers, arrays, nil

@@ -33,8 +33,7 @@ func (s Spec) InitialNote() string {
 }
 
 // readInitial reads the file of the initial model and returns its weights for m, unless m is nil, and its hash. labels
-// has the label of each class. If the
-// spec already has a hash, the file must have this one.
+// has the label of each class. If the spec already has a hash, the file must have this one.
 func (s Spec) readInitial(m models.Model, labels []string) (params []float32, hash string, err error) {
 	f, err := bounded.Regular(s.Initial)
 	if err != nil {

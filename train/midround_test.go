@@ -101,9 +101,8 @@ func midRound(t *testing.T, p *Prepared) (accuracy, split float64) {
 }
 
 // The paper's ISRReceive replaces ŵ within a round, and its proof allows two models in one round. This program
-// replaces it at the end of the round. The accuracy is the same within the spread of the seeds: the difference
-// of the means is less than 4 standard errors and a tenth of a point (one false alarm in 10,000 if there is
-// no difference). PROACTIVEDP_MIDROUND has the number of seeds; then MNIST is compared, too.
+// replaces it at the end of the round. Seed by seed, with the same samples and the same noise, the accuracies
+// differ by at most half a point. PROACTIVEDP_MIDROUND has the number of seeds; then MNIST is compared, too.
 func TestReplacingWithinARound(t *testing.T) {
 	dir := os.Getenv("PROACTIVEDP_DATA")
 	if dir == "" {
@@ -161,16 +160,14 @@ func TestReplacingWithinARound(t *testing.T) {
 				}
 				a, part := midRound(t, p)
 				end, within, split = append(end, r.TestAccuracy), append(within, a), split+part/float64(seeds)
+				if !(math.Abs(a-r.TestAccuracy) <= 0.005) {
+					t.Errorf("seed %d: %v if it is replaced within a round, %v at its end", seed+1, a, r.TestAccuracy)
+				}
 			}
-			d := stat.Mean(within, nil) - stat.Mean(end, nil)
-			e := math.Sqrt((stat.Variance(end, nil) + stat.Variance(within, nil)) / float64(seeds))
 			t.Logf("%.0f %% of the rounds have more than one model; at the end %.4f ± %.4f, within %.4f ± %.4f", 100*split,
 				stat.Mean(end, nil), stat.StdDev(end, nil), stat.Mean(within, nil), stat.StdDev(within, nil))
 			if split < 0.1 {
 				t.Errorf("too few rounds have more than one model to compare")
-			}
-			if !(math.Abs(d) <= 4*e+0.001) {
-				t.Errorf("the accuracy differs by %.4f, with a standard error of %.4f", d, e)
 			}
 		})
 	}
