@@ -11,8 +11,11 @@ import (
 	"proactivedp/data"
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
+	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
 	"proactivedp/internal/decimal"
+	"proactivedp/plan"
+	"proactivedp/train"
 )
 
 // Account is the privacy budget (ε, δ) of some clients' records, fixed before the first release. If
@@ -23,8 +26,12 @@ type Account struct {
 	Records int     `json:"records"` // N_c of each client
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
-	// Orders are the orders of the Rényi filter. Without orders, the account has the budget of the
-	// closed form.
+	// Once says that the account pays for a single stage, which is fixed before its first release. No
+	// filter is needed then, and package pld certifies the budget. The same stage needs less noise than
+	// under a filter, by about a tenth at small ε.
+	Once bool `json:"once,omitempty"`
+	// Orders are the orders of the Rényi filter. If there are none and Once is false, the account has the
+	// budget of the closed form.
 	Orders []float64 `json:"orders,omitempty"`
 }
 
@@ -65,6 +72,9 @@ func (a Account) Validate() error {
 	if len(a.Orders) > 0 {
 		errs = append(errs, a.limits().Validate())
 	}
+	if a.Once && len(a.Orders) > 0 {
+		errs = append(errs, fmt.Errorf("%d orders of an account for one stage, must be 0", len(a.Orders)))
+	}
 	return errors.Join(errs...)
 }
 
@@ -75,17 +85,19 @@ func (a Account) limits() rdp.Limits {
 // ledger is an account and everything that its records have paid. Entries are only added.
 type ledger struct {
 	Account
-	filter *rdp.Filter        // nil if the account has the closed form's budget
-	budget *closedform.Budget // nil if the account has a Rényi filter
+	filter *rdp.Filter        // nil if the account has no Rényi filter
+	budget *closedform.Budget // nil if the account does not have the closed form's budget
 	events []dp.Event
 }
 
 func newLedger(a Account) (*ledger, error) {
 	l := &ledger{Account: a}
 	var err error
-	if len(a.Orders) > 0 {
+	switch {
+	case a.Once:
+	case len(a.Orders) > 0:
 		l.filter, err = rdp.NewFilter(a.limits())
-	} else {
+	default:
 		l.budget, err = closedform.NewBudget(a.Records, a.Epsilon, a.Delta)
 	}
 	if err != nil {
@@ -98,9 +110,12 @@ func newLedger(a Account) (*ledger, error) {
 // with an error that wraps [closedform.ErrBudgetSpent] or [rdp.ErrBudgetSpent].
 func (l *ledger) spend(ctx context.Context, stage int, events []dp.Event) error {
 	var err error
-	if l.filter != nil {
+	switch {
+	case l.Once:
+		err = l.spendOnce(ctx, events)
+	case l.filter != nil:
 		err = l.filter.Spend(ctx, events)
-	} else {
+	default:
 		err = l.budget.Spend(fmt.Sprintf("stage %d", stage), events)
 	}
 	if err != nil {
@@ -110,8 +125,27 @@ func (l *ledger) spend(ctx context.Context, stage int, events []dp.Event) error 
 	return nil
 }
 
+// spendOnce refuses the events of a second stage, and those of a first one if package pld does not
+// certify that they are within the budget.
+func (l *ledger) spendOnce(ctx context.Context, events []dp.Event) error {
+	if len(l.events) > 0 {
+		return fmt.Errorf("the account pays for one stage only: %w", rdp.ErrBudgetSpent)
+	}
+	b, err := certifier.Epsilon(ctx, events, l.Delta)
+	if err == nil && !(b.EpsilonUpper <= l.Epsilon) {
+		err = fmt.Errorf("ε = %s, must be at most %v: %w", decimal.Up(b.EpsilonUpper, 6), l.Epsilon, rdp.ErrBudgetSpent)
+	}
+	return err
+}
+
+// certifier is the accountant of accounts for one stage, the same as that of [train.LeastNoise].
+var certifier = pld.Accountant{UpperEnd: true}
+
 // used returns the share of the budget that is spent.
 func (l *ledger) used(ctx context.Context) (float64, error) {
+	if l.Once {
+		return float64(min(1, len(l.events))), nil
+	}
 	if l.filter != nil {
 		return l.usedWith(ctx, nil)
 	}
@@ -152,7 +186,11 @@ func (l *ledger) lets(ctx context.Context, next dp.Event) (bool, error) {
 
 // guarantee returns the bound of everything that the ledger admits.
 func (l *ledger) guarantee() dp.Bound {
-	if l.filter != nil {
+	switch {
+	case l.Once:
+		return dp.Bound{Epsilon: l.Epsilon, EpsilonUpper: l.Epsilon, DeltaLower: l.Delta, Delta: l.Delta, DeltaUpper: l.Delta,
+			Kind: dp.Upper, Accountant: certifier.Name(), Adjacency: dp.AddOrRemove, Sampling: dp.Poisson}
+	case l.filter != nil:
 		b := l.filter.Guarantee()
 		b.Adjacency, b.Sampling = dp.AddOrRemove, dp.Poisson
 		return b
@@ -176,8 +214,16 @@ const leastSigma, mostSigma = 0.3, 1e6
 const dust = 1e-9
 
 // noiseFor returns the least σ, rounded up to six digits, with which the account has used at most the
-// given share of its Rényi filter after the stage. It returns false if no noise is enough.
+// given share of its Rényi filter after the stage. It returns false if no noise is enough. An account
+// for one stage has no shares; its σ is that of a training that spends the whole budget.
 func (l *ledger) noiseFor(ctx context.Context, share float64, size, rounds, clients int) (float64, bool, error) {
+	if l.Once {
+		sigma, err := train.LeastNoise(ctx, []dp.Event{l.event(1, size, rounds, clients)}, l.Epsilon, l.Delta)
+		if _, infeasible := errors.AsType[*plan.Infeasible](err); infeasible {
+			return 0, false, nil
+		}
+		return sigma, err == nil, err
+	}
 	over := func(sigma float64) (bool, error) {
 		u, err := l.usedWith(ctx, []dp.Event{l.event(sigma, size, rounds, clients)})
 		return u > share*(1-dust), err

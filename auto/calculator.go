@@ -70,7 +70,7 @@ func sizes(ctx context.Context, t Task, accounts []Account, fixed bool) (size, r
 	}
 	for i := range accounts {
 		a := &accounts[i]
-		if !fixed {
+		if !fixed && !a.Once {
 			if _, _, err := a.fixOrder(ctx, size, rounds); err != nil {
 				return 0, 0, 0, err
 			}
@@ -230,6 +230,9 @@ func (o Outlook) pick(sigma, accuracy float64, largest bool) Point {
 func (c *calculator) tight(ctx context.Context, l *ledger, past []Stage, clients int, target, margin float64) (
 	stagePlan, error,
 ) {
+	if l.Once {
+		return c.whole(ctx, l, clients)
+	}
 	used, err := l.used(ctx)
 	if err != nil {
 		return stagePlan{}, err

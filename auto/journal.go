@@ -208,7 +208,7 @@ func (j *Journal) fits(t Task) error {
 			"before the first release: %v, must be %v", describe(wanted), describe(j.Accounts)))
 	}
 	for _, a := range j.Accounts {
-		if (t.Strategy == Paper) != (len(a.Orders) == 0) {
+		if (t.Strategy == Paper) != (len(a.Orders) == 0 && !a.Once) {
 			errs = append(errs, fmt.Errorf("strategy = %q, must not be: the budget that was fixed before the "+
 				"first release is %s", t.Strategy, a.kind()))
 			break
@@ -219,7 +219,10 @@ func (j *Journal) fits(t Task) error {
 
 // kind names the account's filter.
 func (a Account) kind() string {
-	if len(a.Orders) == 0 {
+	switch {
+	case a.Once:
+		return "that of one stage"
+	case len(a.Orders) == 0:
 		return "the closed form's"
 	}
 	return "that of a Rényi filter"

@@ -294,7 +294,10 @@ func (d *driver) drawn() string {
 
 // statement returns the privacy statement of b, the ledger's guarantee.
 func (l *ledger) statement(b dp.Bound) string {
-	if l.filter != nil {
+	switch {
+	case l.Once:
+		return claim.Statement(claim.PerRecord, b, l.events...)
+	case l.filter != nil:
 		return claim.AdaptiveStatement(claim.PerRecord, b, l.Orders, true, l.events...)
 	}
 	return claim.BudgetStatement(claim.PerRecord, b, l.events...)

@@ -147,6 +147,9 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 		*next = *j
 	} else {
 		next.Accounts = accountsOf(t, o.Public)
+		for i := range next.Accounts {
+			next.Accounts[i].Once = t.Strategy != Paper && t.Stages <= 1
+		}
 	}
 	e := JournalTask{Task: t}
 	q := Question{Task: t, Public: o.Public}
@@ -162,7 +165,53 @@ func enter(ctx context.Context, j *Journal, t Task, o Options) (*Journal, error)
 		return nil, err
 	}
 	next.Tasks = append(slices.Clone(next.Tasks), e)
-	return next, next.expect(q)
+	if err := next.expect(q); err != nil {
+		return nil, err
+	}
+	if j == nil {
+		err = next.useFilters(ctx)
+	}
+	return next, err
+}
+
+// useFilters gives a Rényi filter to the accounts that begin with less than the whole budget, because
+// the utility graph of the task's own data says that less is enough. They may need more than one stage.
+func (j *Journal) useFilters(ctx context.Context) error {
+	again := *j
+	again.Accounts = slices.Clone(j.Accounts)
+	l := &loop{Journal: &again}
+	e := l.currentTask()
+	if e.Strategy != Tight || e.Stages != 0 || !e.Outlook.Same {
+		return nil
+	}
+	for i := range again.Accounts {
+		a := &again.Accounts[i]
+		a.Once = false
+		if _, ok, err := a.fixOrder(ctx, e.SampleSize, e.Rounds); err != nil {
+			return err
+		} else if !ok {
+			return nil
+		}
+	}
+	var err error
+	if l.accounts, err = again.ledgers(ctx); err != nil {
+		return err
+	}
+	plans, err := l.plans(ctx, make([]string, len(e.Clients)))
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		least, _, err := p.account.noiseFor(ctx, 1, e.SampleSize, e.Rounds, len(p.clients))
+		if err != nil {
+			return err
+		}
+		if p.sigma > least {
+			i := slices.Index(l.accounts, p.account)
+			j.Accounts[i] = again.Accounts[i]
+		}
+	}
+	return nil
 }
 
 // equal reports whether two tasks are the same.

@@ -55,8 +55,7 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	if err != nil {
 		return nil, err
 	}
-	sigma, _, err := plan.LeastNoise(ctx, events, targetEpsilon, p.Delta, pld.Accountant{UpperEnd: true},
-		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
+	sigma, err := LeastNoise(ctx, events, targetEpsilon, p.Delta)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +64,14 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 	calibrated.Config = &config
 	calibrated.Spec.NoiseMultiplier, calibrated.Spec.TargetEpsilon = sigma, targetEpsilon
 	return &calibrated, config.Validate()
+}
+
+// LeastNoise returns the noise multiplier that Calibrate chooses for a record with these events. The noise
+// multipliers of the events are ignored.
+func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
+	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true},
+		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
+	return sigma, err
 }
 
 // roughAccuracy is the relative accuracy of the fast accountant whose result only gives the search

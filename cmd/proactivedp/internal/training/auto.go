@@ -258,7 +258,8 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 		if err != nil {
 			return err
 		}
-		task.Spec.Holdout = train.DefaultHoldout(p.Config.Mechanism.DatasetSize)
+		least := slices.MinFunc(task.Clients, func(a, b auto.Client) int { return cmp.Compare(a.Epsilon, b.Epsilon) })
+		task.Spec.Holdout = train.DefaultHoldout(p.Config.Mechanism.DatasetSize, least.Epsilon)
 	}
 	public, err := auto.PublicOf(source, *task)
 	if err != nil {
