@@ -20,7 +20,8 @@
 // The next stage depends on what was released, so a composition of rounds that are fixed beforehand
 // does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
 // the first release. Every round of every client that holds the record must pass the filter before
-// it is run. So nothing is released beyond ε_target. The journal has everything that later steps
+// it is run. So nothing is released beyond ε_target. If the whole budget goes into one stage, nothing
+// depends on a release, and package pld certifies the stage instead ([Account.Once]). The journal has everything that later steps
 // depend on, so a run that is killed continues to the same bits.
 package auto
 
@@ -49,11 +50,11 @@ const (
 	// It uses the budget of the closed form.
 	Paper Strategy = "paper"
 	// Tight takes as many rounds as training needs, a sample size with nearly the largest signal s√T/σ
-	// within the budget, and the least noise that a Rényi filter admits. It uses the whole budget in one
+	// within the budget, and the least noise that the budget admits. It uses the whole budget in one
 	// stage unless the target is known to need less.
 	Tight Strategy = "tight"
 	// Default is common practice, for comparison: samples of 256 for 15 epochs, with the noise that
-	// uses the whole budget of a Rényi filter.
+	// uses the whole budget in one stage.
 	Default Strategy = "default"
 )
 

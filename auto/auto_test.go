@@ -15,7 +15,9 @@ import (
 	"proactivedp/dp"
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
+	"proactivedp/dp/rdp"
 	"proactivedp/internal/testkit"
+	"proactivedp/plan"
 	"proactivedp/rng"
 	"proactivedp/train"
 )
@@ -640,5 +642,57 @@ func TestUsualSteps(t *testing.T) {
 		if change(&wrong); wrong.Validate() == nil {
 			t.Errorf("%+v is taken", wrong)
 		}
+	}
+}
+
+// A task of one stage needs no filter: its rounds are fixed before the first release, so that the theorems on
+// composition hold (Dwork and Roth 2014, section 3.5). Its noise is that of a plain training, and its account
+// pays for no second stage. A task of several stages has a filter.
+func TestOneStageCostsAPlainTraining(t *testing.T) {
+	dir := t.TempDir()
+	task := taskOf(Tight, data.Replicate, Client{Epsilon: 0.3, Delta: 1e-5, Accuracy: 0.93}, Client{Epsilon: 0.5, Delta: 1e-5, Accuracy: 0.93})
+	r, err := Run(t.Context(), task, optionsOf(dir, task, 2000, &fake{clients: 2, judge: never}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Privacy.Accounts[0]
+	if len(r.Stages) != 1 || !a.Once || a.Orders != nil || a.EpsilonUpper != 0.3 || r.Privacy.Accountant != (pld.Accountant{}).Name() || a.Used != 1 {
+		t.Fatalf("%+v in %d stages", a, len(r.Stages))
+	}
+	s := r.Stages[0].Stage
+	events := s.events(a.Account, task.Spec.Seed)
+	want, _, err := plan.LeastNoise(t.Context(), events, 0.3, 1e-5, pld.Accountant{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Participants[1].NoiseMultiplier; len(events) != 2 || math.Abs(got/want-1) > 1e-3 {
+		t.Errorf("σ = %v for both clients, want %v", got, want)
+	}
+	l, err := newLedger(a.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	louder := slices.Clone(events)
+	for i := range louder {
+		louder[i].NoiseMultiplier *= 0.99
+	}
+	if err := l.spend(t.Context(), 0, louder); !errors.Is(err, rdp.ErrBudgetSpent) || len(l.events) != 0 {
+		t.Errorf("a stage beyond the budget: %v", err)
+	}
+	if err := l.spend(t.Context(), 0, events); err != nil {
+		t.Error(err)
+	}
+	tiny := []dp.Event{a.event(1e5, 1, 1, 1)}
+	if err := l.spend(t.Context(), 1, tiny); !errors.Is(err, rdp.ErrBudgetSpent) || len(l.events) != 2 {
+		t.Errorf("a second stage: %v", err)
+	}
+	task.Spec.Run, task.Clip = 0, 2
+	if _, err := Run(t.Context(), task, optionsOf(dir, task, 2000, &fake{clients: 2, judge: never})); !errors.Is(err, ErrRefused) {
+		t.Errorf("a second task: %v", err)
+	}
+	task.Stages = 2
+	if r, err = Run(t.Context(), task, optionsOf("", task, 2000, &fake{clients: 2, judge: never})); err != nil || r.Privacy.Accounts[0].Once ||
+		len(r.Privacy.Accounts[0].Orders) != 1 {
+		t.Errorf("a task of two stages: %+v, error %v", r, err)
 	}
 }

@@ -60,7 +60,7 @@ func (f *autoFlags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.file, "clients-file", "", "JSON `file` with the targets of each client, instead of --clients, "+
 		"--target-epsilon, --delta and --target; its target_accuracy is a value of --metric")
 	fs.StringVar(&f.strategy, "strategy", string(auto.Tight), "how stages are planned: paper (Theorem simpleF's σ and "+
-		"s), tight (a Rényi filter, least noise) or default (samples of 256, 15 epochs)")
+		"s), tight (the least noise) or default (samples of 256, 15 epochs)")
 	fs.StringVar(&f.dir, "dir", "", "`folder` that keeps the ledgers, the stages and the model; the same command "+
 		"continues from it, and another task on the same data spends the same budget (default: none, for a "+
 		"simulation)")
@@ -150,9 +150,9 @@ budget, with the clipping norm and noise that a utility graph suggests. After a 
 client judges the model by held-out records. A satisfied client stops training, still
 receives the model, and returns if its accuracy falls.
 
-What happens next depends on released results. So every round passes a privacy filter that
-is fixed before the first release, and nothing is released beyond ε. The privacy statement
-always states the whole budget. With --partition replicate every record is in the data of
+With several stages, what happens next depends on released results. So every round passes a
+privacy filter that is fixed before the first release. A single stage is charged like train.
+Nothing is released beyond ε, and the privacy statement always states the whole budget. With --partition replicate every record is in the data of
 every client, and pays for all rounds.
 
 --dir keeps the ledgers of the budgets. Its folder course has a picture of the stages, which
