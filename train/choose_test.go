@@ -105,3 +105,15 @@ func chosenFrom(clients int) Spec {
 	s.Data, s.Clients, s.SampleSize, s.GradComps = "synth-drawn", clients, "1", 1000
 	return s
 }
+
+// About 500 records are held out, and at most a sixth. Below ε = 0.5 it is half as many.
+func TestDefaultHoldout(t *testing.T) {
+	for _, c := range []struct {
+		n             int
+		epsilon, want float64
+	}{{10_000, 1, 0.05}, {10_000, 0.5, 0.05}, {10_000, 0.49, 0.025}, {600, 3, UsualHoldout}, {600, 0.03, UsualHoldout / 2}} {
+		if got := DefaultHoldout(c.n, c.epsilon); got != c.want {
+			t.Errorf("%d records at ε = %v: %v, want %v", c.n, c.epsilon, got, c.want)
+		}
+	}
+}

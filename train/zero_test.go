@@ -13,7 +13,7 @@ func TestZeroValues(t *testing.T) {
 		Exported: []any{
 			new(Checkpoint), new(Forecast), new(Inputs), new(Keep), new(Prepared), new(Report), new(Saved),
 			new(Setting), new(Source), new(Spec), new(Trace), CheckKeep, OpenCheckpoint,
-			OpenModel, ParseFeatures, ReadSetting, new(ClassMetrics), ClassMetricsOf, CheckExport,
+			OpenModel, ParseFeatures, ReadSetting, new(ClassMetrics), ClassMetricsOf, CheckExport, LeastNoise,
 		},
 		Given: []any{gdp.Accountant{}},
 		Unusable: map[string]string{
