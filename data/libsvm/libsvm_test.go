@@ -144,7 +144,7 @@ func TestMalformed(t *testing.T) {
 		{"1 1:1\n  2:1", "f:2:3: label missing: the line starts with an entry index:value"},
 		{"one 1:1", `f:1:1: the label must be a finite decimal number`},
 		{"\ufeffx 1:1", `f:1:1: the label must be a finite decimal number`},
-		{"\xff\xfe1\x00 1", "f:1: the text is UTF-16, must be UTF-8"},
+		{"\xff\xfe1\x00 1", "f:1: the text is UTF-16, must be UTF-8 (iconv -f UTF-16 -t UTF-8 writes it so)"},
 		{"nan 1:1", `f:1:1: the label must be a finite decimal number`},
 		{"- 1:1", `f:1:1: the label must be a finite decimal number`},
 		{"1e99 1:1", `f:1:1: the label must be at most 3.4028235e+38 in size, the range of float32`},

@@ -266,6 +266,15 @@ func (c *Columns) Ignoring(name string) (*Columns, error) {
 	return ParseColumns(strings.TrimRight(text, "\r\n") + "\n" + line.String())
 }
 
+// lists reports whether the list has a line with a column's full name.
+func (c *Columns) lists(name string) bool {
+	if c == nil {
+		return false
+	}
+	_, listed := c.kinds[name]
+	return listed
+}
+
 // of returns the content of a column.
 func (c *Columns) of(name string) column {
 	if c != nil {

@@ -29,9 +29,13 @@ func TestFormsOfTheSameTable(t *testing.T) {
 		"sep=;":                    {"sep=;\na;b;y\n1.5;-2;no\n1234.25;3;yes\n", nil},
 		"sep=|, quoted, BOM, CRLF": {"\ufeff\"SEP=|\"\r\na|b|y\r\n1.5|-2|no\r\n1234.25|3|yes\r\n", nil},
 		"sep=, with commas":        {"sep=,\n" + plain, nil},
-		"blanks":                   {"a b y\n1.5 -2 no\n1234.25 3 yes\n", nil},
-		"columns by blanks":        {"  a        b   y\n  1.5     -2   no  \n  1234.25  3   yes\n\n", nil},
-		"blanks and quotes":        {"a \"b\"  y \n1.5 -2 \"no\" \n\"1234.25\" 3 yes\n", nil},
+		"bars":                     {"a|b|y\n1.5|-2|no\n1234.25|3|yes\n", nil},
+		"an index of pandas": {",a,b,y\n0,1.5,-2,no\n1,1234.25,3,yes\n", func(o *Options) {
+			o.Columns, _ = ParseColumns("column,kind,values\n1,ignored,\n")
+		}},
+		"blanks":            {"a b y\n1.5 -2 no\n1234.25 3 yes\n", nil},
+		"columns by blanks": {"  a        b   y\n  1.5     -2   no  \n  1234.25  3   yes\n\n", nil},
+		"blanks and quotes": {"a \"b\"  y \n1.5 -2 \"no\" \n\"1234.25\" 3 yes\n", nil},
 		"tabs, with an empty name quoted in another field": {"a\t\"b\"\ty\n1.5\t-2\tno\n1234.25\t3\t\"yes\"\n", nil},
 		"a header that ends in a comma":                    {"a,b,y,\n1.5,-2,no,\n1234.25,3,yes,\n", nil},
 		"only the header ends in a comma":                  {"a,b,y,\n1.5,-2,no\n1234.25,3,yes\n", nil},

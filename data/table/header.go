@@ -111,16 +111,23 @@ func (p *parser) isLabelOf(name string) bool {
 
 // checkNames returns the errors of the names themselves. It does not show equal names: the line may
 // be a record.
+//
+// A column without a name is called by its number if the list of columns has this number.
 func (p *parser) checkNames() (errs []error) {
 	first := map[string]int{}
 	for i, name := range p.header {
+		number := strconv.Itoa(i + 1)
+		if name == "" && p.Columns.lists(number) {
+			name, p.header[i] = number, number
+		}
 		before, twice := first[name]
 		switch {
 		case name == "" && i == 0:
-			errs = append(errs, p.fault("column 1 has no name, must have one (is it an index of pandas, which "+
-				"to_csv(…, index=False) leaves out?)"))
+			errs = append(errs, p.fault("column 1 has no name, must have one (if it is an index of pandas, a line 1,ignored, in "+
+				"--columns leaves it out, as to_csv(…, index=False) does)"))
 		case name == "":
-			errs = append(errs, p.fault("column %d has no name, must have one", i+1))
+			errs = append(errs, p.fault("column %s has no name, must have one (a line %s,ignored, in --columns leaves it out)",
+				number, number))
 		case twice:
 			errs = append(errs, p.fault("columns %d and %d have the same name, must have different ones%s", before+1, i+1,
 				isRecord))
@@ -168,8 +175,13 @@ func (p *parser) labelLine(in *bufio.Reader) int {
 		if p.record(in) != nil {
 			return 0
 		}
-		if p.Label != "" && slices.ContainsFunc(p.fields, func(name []byte) bool { return string(name) == p.Label }) {
-			return p.line
+		for _, field := range p.fields {
+			// The lines above the header may have another separator, or none.
+			for name := range strings.FieldsFuncSeq(string(field), func(c rune) bool { return strings.ContainsRune(",;\t|", c) }) {
+				if p.Label != "" && (strings.Trim(name, `" `) == p.Label || string(field) == p.Label) {
+					return p.line
+				}
+			}
 		}
 	}
 	return 0

@@ -77,6 +77,9 @@ func (p *parser) begin(in *bufio.Reader) error {
 		return fmt.Errorf("read %s: %w", p.file, err)
 	}
 	first, _, _ := bytes.Cut(start, []byte{'\n'})
+	if at := bytes.IndexByte(first, '\r'); at >= 0 && at < len(first)-1 && bytes.Count(first[:at], quote)%2 == 0 {
+		return p.fault("lines end in a carriage return alone, must end in a line feed (tr '\\r' '\\n' writes them so)")
+	}
 	given := separatorLine(string(first))
 	above := given != 0 || p.NoHeader && bytes.HasPrefix(first, []byte("|"))
 	for skipped := 1; skipped < p.HeaderLine || above && skipped == 1; skipped++ {
@@ -114,8 +117,8 @@ func separatorLine(line string) rune {
 }
 
 // separator returns the first line of text that is not empty, and the separator of its fields: a
-// comma or, if no comma is outside quotes, a semicolon, a tab or a blank. Only a quoted name can have
-// these characters.
+// comma or, if no comma is outside quotes, a semicolon, a tab, a vertical bar or a blank. Only a quoted
+// name can have these characters.
 func separator(text []byte) (line string, comma rune) {
 	text = bytes.TrimLeft(text, "\r\n")
 	var bare []byte // the line without what is in quotes
@@ -132,7 +135,7 @@ func separator(text []byte) (line string, comma rune) {
 	}
 	line = strings.TrimSpace(string(text[:end]))
 	bare = bytes.TrimSpace(bytes.TrimRight(bare, "\r"))
-	for _, c := range []byte(",;\t ") {
+	for _, c := range []byte(",;\t| ") {
 		switch {
 		case bytes.IndexByte(bare, c) < 0:
 		case c == '\t' && bytes.Count(bare, []byte("  ")) > bytes.Count(bare, []byte{c}):
@@ -260,7 +263,7 @@ func headed(text string) (*csv.Reader, []string, error) {
 func (p *parser) validHeader() error {
 	for i, name := range p.fields {
 		if !utf8.Valid(name) {
-			return p.fault("the name of column %d is not UTF-8, must be", i+1)
+			return p.fault("the name of column %d is not UTF-8, must be (iconv -f LATIN1 -t UTF-8 writes it so if it is in Latin-1)", i+1)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@
 // decimal numbers, rounded once to the nearest float32, or what [Columns] says; they are the
 // features, in the order of the file.
 //
-// Commas separate fields. If the first line has no comma, semicolons, tabs or one or more blanks
+// Commas separate fields. If the first line has no comma, semicolons, tabs, bars or one or more blanks
 // may separate them instead. In a file named .tsv, tabs do. A line sep=; before the header sets the
 // separator, as Excel writes it. If the records have no header and the first line begins with |, it is a comment,
 // as in files for C4.5. Fields may be in double quotes, and may then contain separators

@@ -41,7 +41,7 @@ const Mark = "\uFEFF"
 func SkipMark(in *bufio.Reader) error {
 	start, _ := in.Peek(len(Mark))
 	if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) {
-		return errors.New("the text is UTF-16, must be UTF-8")
+		return errors.New("the text is UTF-16, must be UTF-8 (iconv -f UTF-16 -t UTF-8 writes it so)")
 	}
 	if string(start) == Mark {
 		_, err := in.Discard(len(Mark))

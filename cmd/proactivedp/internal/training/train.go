@@ -261,7 +261,7 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if own {
+	if own || f.from.setting != nil && !f.serve.Asked() {
 		if spec, err = f.choose(cmd, p); err != nil {
 			return nil, cli.Usage(err)
 		}
@@ -329,8 +329,9 @@ func (f *trainFlags) allocate(cmd *cobra.Command, source *train.Source, root *rn
 	return f.train.Fill(cmd, func(string, string) train.Spec { return sized })
 }
 
-// choose returns the spec of a prepared training on a user's file. It chooses what was not given,
-// for its number of records. A plan gives everything except the clipping norm and the step sizes.
+// choose returns the spec of a prepared training on a user's file or with the setting of a file. It
+// chooses what was not given, for the number of records. A plan gives everything except the clipping
+// norm and the step sizes; those of the paper are for the paper's batch sizes.
 func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, error) {
 	open, epsilon := f.train.Open(cmd, f.epochs), p.Spec.TargetEpsilon
 	if s := f.from.setting; s != nil {
