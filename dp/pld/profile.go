@@ -14,6 +14,7 @@ type effort struct {
 	left float64         // what remains of the limit for all contours and rules
 
 	oneByOne bool // no rounds are in cells
+	fast     fast
 }
 
 const (
