@@ -54,7 +54,8 @@ type part struct {
 	atom     float64 // the probability of the loss 0
 	given    *rule   // the whole part, if its losses are discrete
 
-	last *rule // the rule that tilt used last
+	last *rule            // the rule that tilt used last
+	seen map[float64]seen // what tilt returned before, for each λ
 }
 
 // newRound restricts the loss so that each tail that is cut off has a probability of at most tail,

@@ -292,6 +292,12 @@ type tilted struct {
 	err               float64
 }
 
+// seen is a result of tilt, and the rule that gave it.
+type seen struct {
+	tilted
+	by *rule
+}
+
 // tilt evaluates log ∫ e^(λY) dP over the part for λ > 0. It reuses the last rule if that is
 // accurate enough for this λ.
 func (p *part) tilt(r *round, lambda float64) tilted {
@@ -300,15 +306,25 @@ func (p *part) tilt(r *round, lambda float64) tilted {
 		p.last = p.given
 		return p.given.tilt(lambda, p.given.top(lambda), 0)
 	}
+	if s, ok := p.seen[lambda]; ok {
+		p.last = s.by
+		return s.tilted
+	}
+	if p.seen == nil {
+		p.seen = map[float64]seen{}
+	}
+	var t tilted
 	if p.last != nil {
 		top := p.last.top(lambda)
-		if t := p.last.tilt(lambda, top, p.last.wrong(r, lambda, top)); t.err < enough {
-			return t
-		}
+		t = p.last.tilt(lambda, top, p.last.wrong(r, lambda, top))
 	}
-	var wrong float64
-	p.last, wrong = p.ruleFor(r, lambda, 0)
-	return p.last.tilt(lambda, p.last.top(lambda), wrong)
+	if p.last == nil || !(t.err < enough) {
+		var wrong float64
+		p.last, wrong = p.ruleFor(r, lambda, 0)
+		t = p.last.tilt(lambda, p.last.top(lambda), wrong)
+	}
+	p.seen[lambda] = seen{t, p.last}
+	return t
 }
 
 // wrong bounds the error of a rule for t = 0 at another λ: that of ∫ e^(λY) dP, divided by e^top.
