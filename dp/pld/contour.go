@@ -195,7 +195,7 @@ func (r *release) contour(s shape) *contour {
 		c.points[i] = point{t, value * complex(a, -b) / complex(a*a+b*b, 0), value * most, value * least}
 
 		wrong = weight * (damp*wrong +
-			size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
+			size*unit*(32+4*chunk+c.decay*t*(t+2*c.lambda+1)+float64(n))) // 4*chunk for the rotations of sums
 		size *= weight
 		small := 1 / math.Hypot(a, b)
 		c.delta.add(wrong*small, size*small, t)
@@ -385,13 +385,18 @@ type sums struct{ delta, slope, most, least float64 }
 func (c *contour) sums(eps float64) sums {
 	var s sums
 	turn := c.center - eps
-	for _, p := range c.points {
-		sin, cos := math.Sincos(p.t * turn)
+	var sin, cos float64
+	stepSin, stepCos := math.Sincos(c.step * turn)
+	for n, p := range c.points {
+		if n%chunk == 0 {
+			sin, cos = math.Sincos(p.t * turn)
+		}
 		re := real(p.delta)*cos - imag(p.delta)*sin
 		s.delta += re
 		s.slope += c.lambda*re - p.t*(real(p.delta)*sin+imag(p.delta)*cos)
 		s.most += real(p.most)*cos - imag(p.most)*sin
 		s.least += real(p.least)*cos - imag(p.least)*sin
+		sin, cos = sin*stepCos+cos*stepSin, cos*stepCos-sin*stepSin
 	}
 	return s
 }
