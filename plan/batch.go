@@ -104,6 +104,9 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 	}
 	for s := least; ; s *= 2 {
 		b := c.p.batch(s, c.p.roundsOf(k, s))
+		if s < largest && c.loses(s, b.Rounds) {
+			continue
+		}
 		found, err := c.priced(ctx, &b)
 		if err != nil {
 			return b, found, err
@@ -125,6 +128,17 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 		}
 		return b, found, nil
 	}
+}
+
+// loses reports whether rounds of size s certainly keep less than enoughSignal, without computing their noise: at the σ
+// that would keep just that, they cost more than the target.
+func (c calculator) loses(s, rounds int) bool {
+	signal := c.p.signalAt(c.target, 1, s, rounds)
+	if signal == nil || c.rough == nil {
+		return false
+	}
+	b, err := c.rough(*signal/enoughSignal, s, rounds)
+	return err == nil && b.EpsilonLower > c.target
 }
 
 // Recommend finds the recommended batch size for the budget, the epochs and the method of p, and stores

@@ -47,7 +47,7 @@ func TestCellsHoldAllRounds(t *testing.T) {
 		used++
 		c := all[0]
 		const points = 9
-		of := &contour{lambda: lambda, step: last / (points - 1)}
+		of := &contour{lambda: lambda, step: last / (points - 1), fast: new(fast)}
 		got := make([]product, points)
 		w := c.compose(context.Background(), got, of, last)
 		logScale := 0.0

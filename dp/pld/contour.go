@@ -28,6 +28,8 @@ type contour struct {
 	shift    float64 // how far rounding moves its losses, in ε
 	aliases  []alias
 	bulk     []alias // Chernoff bounds of the δ of what is peeled off
+
+	fast *fast
 }
 
 // point holds M(λ+it)·e^(it·center)/e^logScale times the step's weight, divided by z(z+1) and
@@ -118,9 +120,6 @@ func (r *release) drop(lambda, t float64) (sum float64) {
 // steps is the number of points.
 func (s shape) steps() int { return int(math.Ceil(s.cut*s.period/(2*math.Pi))) + 1 }
 
-// chunk is the number of steps after which phases are computed anew.
-const chunk = 32
-
 // contour evaluates M at the points of the shape.
 func (r *release) contour(s shape) *contour {
 	n := s.steps()
@@ -130,7 +129,7 @@ func (r *release) contour(s shape) *contour {
 	}
 	c := &contour{
 		lambda: s.lambda, step: 2 * math.Pi / s.period, smooth: s.smooth, decay: r.gauss + s.smooth,
-		aliases: s.aliases, bulk: r.rest, out: r.out,
+		aliases: s.aliases, bulk: r.rest, out: r.out, fast: &r.fast,
 	}
 	if r.sketch != nil {
 		c.aliases = slices.Clone(c.aliases)
@@ -196,7 +195,7 @@ func (r *release) contour(s shape) *contour {
 		c.points[i] = point{t, value * complex(a, -b) / complex(a*a+b*b, 0), value * most, value * least}
 
 		wrong = weight * (damp*wrong +
-			size*unit*(32+c.decay*t*(t+2*c.lambda+1)+float64(n)))
+			size*unit*(32+4*chunk+c.decay*t*(t+2*c.lambda+1)+float64(n))) // 4*chunk for the rotations of sums
 		size *= weight
 		small := 1 / math.Hypot(a, b)
 		c.delta.add(wrong*small, size*small, t)
@@ -340,7 +339,8 @@ func (r *round) compose(products []product, c *contour, last float64) (w float64
 type transform struct {
 	re, im          []float64
 	logMass, center float64
-	base, spread    float64 // errors: at any t, and per unit of phase
+	base, spread    float64 // errors: at t = 0, and per unit of phase
+	grows           float64 // how the first one grows with t²
 	moved, weighed  float64
 }
 
@@ -348,7 +348,7 @@ type transform struct {
 // the phases t·(y-center). Phases are computed at the start of a chunk, and turned step by step
 // from there.
 func (f *transform) wrong(t, step float64) float64 {
-	return f.base + 3*unit*(t+chunk*step)*f.spread
+	return f.base*(1+f.grows*t*t) + 3*unit*(t+chunk*step)*f.spread
 }
 
 // transform evaluates the part. If center is NaN, the part is centered at its mean.
@@ -372,53 +372,10 @@ func (p *part) transform(r *round, c *contour, last, center float64, n int) tran
 		f.moved = max(f.moved, u.moved[j])
 		f.weighed = max(f.weighed, u.weighed[j]+2*c.lambda*math.Abs(y)+2*math.Abs(f.logMass)+2*math.Abs(top))
 	}
-	fourier(f.re, f.im, w, u.y, center, c.step)
-	f.base = wrong/sum + unit*(float64(len(u.panels))+panelNodes+4*chunk+16)
+	units, edge := fourier(f.re, f.im, w, u.y, center, c.step, c.fast)
+	f.base = wrong/sum + unit*(units+16)
+	f.grows = (edge - 1) / max(last*last, 1e-300)
 	return f
-}
-
-// fourier sets re and im to Σ_j w_j·e^(i·n·step·(y_j-center)) for n = 0, 1, ….
-func fourier(re, im, w, y []float64, center, step float64) {
-	var sr, si, cr, ci [panelNodes]float64
-	for first := 0; first < len(y); first += panelNodes {
-		m := min(panelNodes, len(y)-first)
-		w, y := w[first:first+m], y[first:first+m]
-		for j, v := range y {
-			ci[j], cr[j] = math.Sincos(step * (v - center))
-		}
-		clear(sr[m:])
-		clear(si[m:])
-		for n := range re {
-			if n%chunk == 0 {
-				t := float64(n) * step
-				for j, v := range y {
-					sin, cos := math.Sincos(t * (v - center))
-					sr[j], si[j] = w[j]*cos, w[j]*sin
-				}
-			}
-			a, b := rotate(&sr, &si, &cr, &ci)
-			re[n] += a
-			im[n] += b
-		}
-	}
-}
-
-// rotate returns the sum of the numbers s and rotates each of them by c.
-func rotate(sr, si, cr, ci *[panelNodes]float64) (re, im float64) {
-	var re2, im2 float64
-	for j := 0; j < panelNodes; j += 2 {
-		a, b, x, y := sr[j], si[j], cr[j], ci[j]
-		re += a
-		im += b
-		sr[j] = a*x - b*y
-		si[j] = a*y + b*x
-		a, b, x, y = sr[j+1], si[j+1], cr[j+1], ci[j+1]
-		re2 += a
-		im2 += b
-		sr[j+1] = a*x - b*y
-		si[j+1] = a*y + b*x
-	}
-	return re + re2, im + im2
 }
 
 // sums holds the integrals for δ(ε), -δ'(ε) and the gap's bounds, for the smoothed loss, divided by
@@ -428,13 +385,18 @@ type sums struct{ delta, slope, most, least float64 }
 func (c *contour) sums(eps float64) sums {
 	var s sums
 	turn := c.center - eps
-	for _, p := range c.points {
-		sin, cos := math.Sincos(p.t * turn)
+	var sin, cos float64
+	stepSin, stepCos := math.Sincos(c.step * turn)
+	for n, p := range c.points {
+		if n%chunk == 0 {
+			sin, cos = math.Sincos(p.t * turn)
+		}
 		re := real(p.delta)*cos - imag(p.delta)*sin
 		s.delta += re
 		s.slope += c.lambda*re - p.t*(real(p.delta)*sin+imag(p.delta)*cos)
 		s.most += real(p.most)*cos - imag(p.most)*sin
 		s.least += real(p.least)*cos - imag(p.least)*sin
+		sin, cos = sin*stepCos+cos*stepSin, cos*stepCos-sin*stepSin
 	}
 	return s
 }

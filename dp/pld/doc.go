@@ -140,6 +140,7 @@
 //	β, η         a factor of such a product, a cell or a round to the power T: the bulk, and what its jumps add
 //	L, W         bounds of a factor: |β| ≤ e^L and |η| ≤ e^L·(e^W - 1)
 //	chunk        the number of steps after which phases are computed anew, so that errors do not add up
+//	fast         fourier.go: the transform of many nodes at many points, by a fast Fourier transform
 //
 // Discrete losses (law.go, measure.go, crowd.go, ends.go):
 //

@@ -135,7 +135,7 @@ func TestTransformsFallAtLeastByTheDrop(t *testing.T) {
 		parts := c.stretches(lambda)
 		for _, p := range rounds {
 			one := c.node(p.spec)
-			b := one.bulk.transform(one, &contour{lambda: lambda, step: step}, end, math.NaN(), points)
+			b := one.bulk.transform(one, &contour{lambda: lambda, step: step, fast: new(fast)}, end, math.NaN(), points)
 			for first := 0; first < points; first += apart {
 				last := min(first+apart, points-1)
 				least := dropAt(parts, float64(first)*step, float64(last)*step)

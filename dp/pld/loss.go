@@ -42,6 +42,7 @@ type round struct {
 	count    float64 // T, the number of such rounds
 	out      float64 // the probability outside the parts
 	variance float64 // a guess of the loss's variance, from a moderate σ
+	logNorm  float64 // log(σ√(2π))
 
 	bulk part
 	jump *part // the large losses, if the release is peeled
@@ -53,7 +54,8 @@ type part struct {
 	atom     float64 // the probability of the loss 0
 	given    *rule   // the whole part, if its losses are discrete
 
-	last *rule // the rule that tilt used last
+	last *rule            // the rule that tilt used last
+	seen map[float64]seen // what tilt returned before, for each λ
 }
 
 // newRound restricts the loss so that each tail that is cut off has a probability of at most tail,
@@ -71,7 +73,8 @@ func emptyRound(d direction, s spec) *round {
 	if d == fixed {
 		sigma /= 2
 	}
-	return &round{q: q, sigma: sigma, count: s.count, variance: q * q * math.Expm1(min(1/(sigma*sigma), 5))}
+	return &round{q: q, sigma: sigma, count: s.count, variance: q * q * math.Expm1(min(1/(sigma*sigma), 5)),
+		logNorm: math.Log(sigma * math.Sqrt(2*math.Pi))}
 }
 
 // span returns a range of x such that each tail outside has a probability of at most tail.
@@ -172,6 +175,17 @@ func (r *round) loss(x float64) float64 {
 	return math.Log(1 - r.q + r.q*math.Exp(w))
 }
 
+// lossAndShare is loss, with a share that may be larger by a rounding error.
+func (r *round) lossAndShare(x float64) (loss, share float64) {
+	if w := r.exponent(x); w <= 500 {
+		e := math.Expm1(w)
+		if u := r.q * e; u > -0.5 {
+			return math.Log1p(u), min(1, r.q*(e+1+4*unit)/(1+u))
+		}
+	}
+	return r.loss(x), r.share(x)
+}
+
 // share returns q·e^w/g, the probability in (0, 1) that the record was used, given x. The slope of
 // L is share/σ².
 func (r *round) share(x float64) float64 {
@@ -192,7 +206,7 @@ func (b branch) value(r *round, x float64) float64 {
 
 // logDensity is log(P(dx)/dx).
 func (b branch) logDensity(r *round, x float64) float64 {
-	l := -x*x/(2*r.sigma*r.sigma) - math.Log(r.sigma*math.Sqrt(2*math.Pi))
+	l := -x*x/(2*r.sigma*r.sigma) - r.logNorm
 	if b.weight != 0 {
 		l += b.weight * r.loss(x)
 	}

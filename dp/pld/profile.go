@@ -14,6 +14,7 @@ type effort struct {
 	left float64         // what remains of the limit for all contours and rules
 
 	oneByOne bool // no rounds are in cells
+	fast     fast
 }
 
 const (
@@ -148,7 +149,9 @@ func (q query) narrowAt(p *profile, i int, d direction, accuracy float64) {
 		return
 	}
 	r, s, ok := q.truncated(d, eps)
-	if most := r.mostDelta(s.lambda, eps); !ok || most <= p.enough[i] {
+	most := r.mostDelta(s.lambda, eps)
+	// If the truncation is nearly all of the bound, ε is far above the losses, and no contour is sharper.
+	if !ok || most <= p.enough[i] || most <= r.out*(1+accuracy) {
 		p.upper[i] = min(p.upper[i], most)
 		return
 	}

@@ -146,3 +146,16 @@ func TestSpreadOut(t *testing.T) {
 		}
 	}
 }
+
+// If ε is far above all losses that truncation leaves, contours cannot make the bound of δ sharper, and none is made.
+func TestFarAboveTheLossesThereIsNoContour(t *testing.T) {
+	specs := []spec{{q: 0.1, sigma: 1, count: 100}, {q: 0.01, sigma: 2, count: 50}}
+	q := query{effort: free(t), directions: []direction{remove}, specs: specs, accuracy: DefaultAccuracy}
+	for _, eps := range []float64{200, 2000} {
+		p := newProfile([]float64{eps})
+		q.narrowAt(p, 0, remove, q.accuracy)
+		if n := len(p.contours[0]); n != 0 || !(p.upper[0] > 0 && p.upper[0] < 1e-190) {
+			t.Errorf("ε = %v: %d contours, δ ≤ %v", eps, n, p.upper[0])
+		}
+	}
+}

@@ -34,57 +34,79 @@ type panel struct {
 // maxWidth is the width of the initial panels, divided by min(σ, σ²).
 const maxWidth = 6.0
 
-// logBound returns the logarithm of a bound of |φ(x)·g(x)^weight·e^((λ+iτ)Y(x))| for all |τ| ≤ t
-// and all complex x in the panel's Bernstein ellipse with parameter rho ≥ 1. It returns +Inf if g
-// may vanish there.
-//
-// At x = u+iv, with angle = v/σ² and the share at u: |φ(x)| = φ(u)·e^(v²/2σ²);
-// g(x)| = g(u)·√(1 - 4·share·(1-share)·sin²(angle/2)); and |arg g(x)| grows with share/(1-share).
-func (r *round) logBound(p panel, lambda, t, rho float64) float64 {
-	const pieces = 6
+// frame has what bounds an integrand around a panel, for any λ and t: the losses L(x) and L(-x) at the ends of pieces
+// of the ellipse's real axis, and the largest changes of g off that axis.
+type frame struct {
+	half, rho           float64
+	nearest             [pieces]float64 // -x²/(2σ²) at the x of a piece that is nearest to 0
+	up, down            [pieces + 1]float64
+	height              float64 // v²/(2σ²) at the top of the ellipse
+	argUp, shrinkUp     float64 // for g(x)
+	argDown, shrinkDown float64 // for g(-x)
+	vanishes            bool    // g may be 0 in the ellipse
+}
+
+const pieces = 6
+
+// frame returns the frame of the Bernstein ellipse with parameter rho ≥ 1.
+func (r *round) frame(p panel, rho float64) (f frame) {
 	reach := p.half * (rho + 1/rho) / 2
 	height := p.half * (rho - 1/rho) / 2
 	angle := height / (r.sigma * r.sigma)
-	if angle > 0.95*math.Pi {
+	f.half, f.rho, f.height = p.half, rho, height*height/(2*r.sigma*r.sigma)
+	if f.vanishes = angle > 0.95*math.Pi; f.vanishes {
+		return f
+	}
+	up, down := p.branch.up != 0 || p.branch.weight != 0, p.branch.down != 0
+	left := p.center - reach
+	for i := range pieces + 1 {
+		right := p.center - reach + 2*reach*float64(i)/pieces
+		if up {
+			f.up[i] = r.loss(right)
+		}
+		if down {
+			f.down[i] = r.loss(-right)
+		}
+		if i > 0 {
+			nearest := max(left, min(0, right))
+			f.nearest[i-1] = -nearest * nearest / (2 * r.sigma * r.sigma)
+		}
+		left = right
+	}
+	if rho == 1 {
+		return f
+	}
+	first, last := p.center-reach, p.center+reach
+	if up {
+		f.argUp, f.shrinkUp = r.maxArgument(last, angle), r.maxShrink(first, last, angle)
+	}
+	if down {
+		f.argDown, f.shrinkDown = r.maxArgument(-first, angle), r.maxShrink(-last, -first, angle)
+	}
+	return f
+}
+
+// logBound returns the logarithm of a bound of |φ(x)·g(x)^weight·e^((λ+iτ)Y(x))| for all |τ| ≤ t
+// and all complex x in the frame's ellipse, with the weight and the Y of b. It returns +Inf if g may vanish
+// there.
+//
+// At x = u+iv, with angle = v/σ² and the share at u: |φ(x)| = φ(u)·e^(v²/2σ²);
+// |g(x)| = g(u)·√(1 - 4·share·(1-share)·sin²(angle/2)); and |arg g(x)| grows with share/(1-share).
+func (f *frame) logBound(r *round, b branch, lambda, t float64) float64 {
+	if f.vanishes {
 		return math.Inf(1)
 	}
-	b := p.branch
 	most := math.Inf(-1)
-	left := p.center - reach
-	leftUp, leftDown := 0.0, 0.0
 	up, down := b.weight+lambda*b.up, lambda*b.down // the exponents of g(x) and g(-x)
-	if up != 0 {
-		leftUp = up * r.loss(left)
+	for i, near := range f.nearest {
+		most = max(most, near+max(up*f.up[i], up*f.up[i+1])+max(down*f.down[i], down*f.down[i+1]))
 	}
-	if down != 0 {
-		leftDown = down * r.loss(-left)
-	}
-	for i := range pieces {
-		right := p.center - reach + 2*reach*float64(i+1)/pieces
-		rightUp, rightDown := 0.0, 0.0
-		if up != 0 {
-			rightUp = up * r.loss(right)
-		}
-		if down != 0 {
-			rightDown = down * r.loss(-right)
-		}
-		nearest := max(left, min(0, right))
-		most = max(most, -nearest*nearest/(2*r.sigma*r.sigma)+max(leftUp, rightUp)+max(leftDown, rightDown))
-		left, leftUp, leftDown = right, rightUp, rightDown
-	}
-	most -= math.Log(r.sigma * math.Sqrt(2*math.Pi))
-	if rho == 1 {
+	most -= r.logNorm
+	if f.rho == 1 {
 		return most
 	}
-	most += height * height / (2 * r.sigma * r.sigma)
-	first, last := p.center-reach, p.center+reach
-	if b.up != 0 || b.weight != 0 {
-		most += math.Abs(b.up)*t*r.maxArgument(last, angle) + max(0, -up)*r.maxShrink(first, last, angle)
-	}
-	if b.down != 0 {
-		most += math.Abs(b.down)*t*r.maxArgument(-first, angle) + max(0, -down)*r.maxShrink(-last, -first, angle)
-	}
-	return most
+	return most + f.height + math.Abs(b.up)*t*f.argUp + max(0, -up)*f.shrinkUp +
+		math.Abs(b.down)*t*f.argDown + max(0, -down)*f.shrinkDown
 }
 
 // maxArgument bounds |arg g(u+iv)| for |v|/σ² ≤ angle < π and all u up to last.
@@ -109,25 +131,22 @@ func (r *round) maxShrink(first, last, angle float64) float64 {
 }
 
 // logError returns the logarithm of a bound of the error of the Gauss–Legendre rule for ∫ φ
-// g^weight e^((λ+iτ)Y) dx over the panel, for all |τ| ≤ t.
+// g^weight e^((λ+iτ)Y) dx over the frame's panel, for all |τ| ≤ t.
 //
 // An integrand that is at most M in the ellipse with parameter ϱ has Chebyshev coefficients of at
 // most 2M·ϱ^(-k) (Trefethen, Approximation Theory and Approximation Practice, Theorem 8.1). A rule
 // with n nodes is exact up to degree 2n-1, and odd degrees cancel. For the Chebyshev polynomial
 // T_k, the rule and the integral differ by at most 2 + 2/(k²-1). Together the error is at most
 // 4.01·M·ϱ^(-2n)/(1-ϱ^(-2)) times the half-width.
-func (r *round) logError(p panel, lambda, t float64) float64 {
-	rhos := []float64{1.5, 2, 2.8, 4, 6}
-	if t == 0 { // the integrand is smooth enough for any of them
-		rhos = rhos[1:2:2]
-	}
-	best := math.Inf(1)
-	for _, rho := range rhos {
-		bound := r.logBound(p, lambda, t, rho) - 2*panelNodes*math.Log(rho) - math.Log1p(-1/(rho*rho))
-		best = min(best, bound)
-	}
-	return best + math.Log(4.01*p.half)
+func (f *frame) logError(r *round, b branch, lambda, t float64) float64 {
+	return f.logBound(r, b, lambda, t) - 2*panelNodes*math.Log(f.rho) - math.Log1p(-1/(f.rho*f.rho)) + math.Log(4.01*f.half)
 }
+
+// rhos are the parameters of the ellipses that are tried, beginning with those that are most often good enough. On
+// the real line, where t is 0, the integrand is smooth enough for the first two.
+var rhos = [...]float64{4, 2, 2.8, 6, 1.5}
+
+const realRhos = 2
 
 // rule is a discrete measure that approximates a part of the loss. Node j has the loss y[j] and the
 // probability e^logP[j] under P.
@@ -137,6 +156,9 @@ type rule struct {
 	// moved bounds the rounding of each y, including that of its x. weighed bounds the relative
 	// rounding of e^logP. Both are in units.
 	moved, weighed []float64
+	// frames are those of all panels for the first realRhos of rhos. They may be missing.
+	frames []frame
+	whole  []frame // those of the dropped panels, with ϱ = 1
 }
 
 // The logarithms of M(λ) over a panel's bound at which the panel is dropped (hardly) and at which
@@ -144,6 +166,7 @@ type rule struct {
 const (
 	hardly   = 44 // e^-44 = 8e-20
 	accurate = 39 // e^-39 = 1e-17
+	surely   = 42 // for which no other ellipse is tried
 	finest   = 1e-7
 )
 
@@ -172,30 +195,47 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 		top = max(top, math.Log(p.atom))
 	}
 	var kept, dropped []panel
+	var frames, out []frame
 	var logs []float64 // logarithms of bounds of the errors
+	tried := rhos[:]
+	if t == 0 {
+		tried = tried[:realRhos]
+	}
 	for len(todo) > 0 {
 		q := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		bound := r.logBound(q, lambda, 0, 1) + math.Log(2*q.half)
+		whole := r.frame(q, 1)
+		bound := whole.logBound(r, q.branch, lambda, 0) + math.Log(2*q.half)
 		if bound < top-hardly {
 			logs = append(logs, bound)
-			dropped = append(dropped, q)
+			dropped, out = append(dropped, q), append(out, whole)
 			continue
 		}
-		e := r.logError(q, lambda, t)
+		e, before := math.Inf(1), len(frames)
+		for _, rho := range tried {
+			if t > 0 && e < top-surely {
+				break
+			}
+			f := r.frame(q, rho)
+			e = min(e, f.logError(r, q.branch, lambda, t))
+			if t == 0 {
+				frames = append(frames, f)
+			}
+		}
 		if e > top-accurate && q.half > finest*r.sigma {
 			half := q.half / 2
 			right, left := panel{q.branch, q.center + half, half}, panel{q.branch, q.center - half, half}
 			look(left)
 			look(right)
 			todo = append(todo, right, left)
+			frames = frames[:before]
 			continue
 		}
 		logs = append(logs, e)
 		kept = append(kept, q)
 	}
 	u = r.newRule(kept, p.atom)
-	u.dropped = dropped
+	u.dropped, u.frames, u.whole = dropped, frames, out
 	largest := u.top(lambda)
 	for _, l := range logs {
 		wrong += math.Exp(l - largest)
@@ -209,13 +249,12 @@ func (r *round) newRule(ps []panel, atom float64) *rule {
 	u := &rule{panels: ps, y: make([]float64, 0, n), logP: make([]float64, 0, n), moved: make([]float64, 0, n),
 		weighed: make([]float64, 0, n)}
 	variance := r.sigma * r.sigma
-	logNorm := math.Log(r.sigma * math.Sqrt(2*math.Pi))
 	for _, p := range ps {
 		logHalf := math.Log(p.half)
 		for i, t := range legendreX {
 			x := p.center + p.half*t
 			shift := 3 * (math.Abs(x) + p.half) // how far rounding may move x
-			logDensity := -x*x/(2*variance) - logNorm
+			logDensity := -x*x/(2*variance) - r.logNorm
 			y, moved := 0.0, 0.0
 			for side, factor := range [...]float64{p.branch.up, p.branch.down} {
 				if factor == 0 {
@@ -225,7 +264,7 @@ func (r *round) newRule(ps []panel, atom float64) *rule {
 				if side == 1 {
 					at = -x
 				}
-				loss, share := r.loss(at), r.share(at)
+				loss, share := r.lossAndShare(at)
 				y += factor * loss
 				if side == 0 {
 					logDensity += p.branch.weight * loss
@@ -253,6 +292,12 @@ type tilted struct {
 	err               float64
 }
 
+// seen is a result of tilt, and the rule that gave it.
+type seen struct {
+	tilted
+	by *rule
+}
+
 // tilt evaluates log ∫ e^(λY) dP over the part for λ > 0. It reuses the last rule if that is
 // accurate enough for this λ.
 func (p *part) tilt(r *round, lambda float64) tilted {
@@ -261,25 +306,40 @@ func (p *part) tilt(r *round, lambda float64) tilted {
 		p.last = p.given
 		return p.given.tilt(lambda, p.given.top(lambda), 0)
 	}
+	if s, ok := p.seen[lambda]; ok {
+		p.last = s.by
+		return s.tilted
+	}
+	if p.seen == nil {
+		p.seen = map[float64]seen{}
+	}
+	var t tilted
 	if p.last != nil {
 		top := p.last.top(lambda)
-		if t := p.last.tilt(lambda, top, p.last.wrong(r, lambda, top)); t.err < enough {
-			return t
-		}
+		t = p.last.tilt(lambda, top, p.last.wrong(r, lambda, top))
 	}
-	var wrong float64
-	p.last, wrong = p.ruleFor(r, lambda, 0)
-	return p.last.tilt(lambda, p.last.top(lambda), wrong)
+	if p.last == nil || !(t.err < enough) {
+		var wrong float64
+		p.last, wrong = p.ruleFor(r, lambda, 0)
+		t = p.last.tilt(lambda, p.last.top(lambda), wrong)
+	}
+	p.seen[lambda] = seen{t, p.last}
+	return t
 }
 
-// wrong bounds the rule's error of ∫ e^(λY) dP, divided by e^top.
+// wrong bounds the error of a rule for t = 0 at another λ: that of ∫ e^(λY) dP, divided by e^top.
 func (u *rule) wrong(r *round, lambda, top float64) float64 {
 	var sum float64
-	for _, q := range u.dropped {
-		sum += math.Exp(r.logBound(q, lambda, 0, 1)-top) * 2 * q.half
+	for i := range u.dropped {
+		q := &u.dropped[i]
+		sum += math.Exp(u.whole[i].logBound(r, q.branch, lambda, 0)-top) * 2 * q.half
 	}
-	for _, q := range u.panels {
-		sum += math.Exp(r.logError(q, lambda, 0) - top)
+	for i := range u.panels {
+		e := math.Inf(1)
+		for j := range realRhos {
+			e = min(e, u.frames[i*realRhos+j].logError(r, u.panels[i].branch, lambda, 0))
+		}
+		sum += math.Exp(e - top)
 	}
 	return sum
 }

@@ -39,6 +39,9 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 		lo, up := q.epsilonOf(d, delta, q.accuracy)
 		lower, upper = max(lower, lo), max(upper, up)
 	}
+	if upper-lower <= q.accuracy*upper { // a single round could hardly make it sharper
+		return lower, upper
+	}
 	return max(lower, q.single(delta)), upper
 }
 
