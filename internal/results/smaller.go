@@ -53,8 +53,7 @@ func fewColours(picture image.Image) ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	err := encoder.Encode(&out, small)
+	err := png.Encode(&out, small)
 	return out.Bytes(), err
 }
 
