@@ -28,7 +28,7 @@ func (l delayExperiment) runnersFigure() Figure {
 	}
 	return Figure{
 		Name: l.name() + "-runners", Data: l.with.Data, Long: true, Fixed: true,
-		Title: fmt.Sprintf("Both runners: what the virtual clock foretells of a real one, %s on %s",
+		Title: fmt.Sprintf("Both runners: what the virtual clock predicts for a real one, %s on %s",
 			train.ModelTitle(l.with.Model), l.with.Data),
 		cells: func(_ context.Context, f *figureConfig) ([]pool.Cell, error) {
 			return comparisonCells(allSeries(f), f.seeds, l.looks, f.source), nil
@@ -90,7 +90,7 @@ func runnersContent(ctx context.Context, f *figureConfig, both [2]*comparison) (
 			panel.Lines = append(panel.Lines, l)
 		}
 	}
-	p.Rows = [][]string{{"virtual, hogwild", "accuracy at the end", "", "time: foretold, measured", "off by",
+	p.Rows = [][]string{{"virtual, hogwild", "accuracy at the end", "", "time: predicted, measured", "off by",
 		"mean of i − k", "idle"}}
 	table := [][]string{{"data", "model", "delay", "seed", "virtual_test_accuracy", "hogwild_test_accuracy",
 		"foretold_seconds", "measured_seconds", "virtual_mean_lag", "hogwild_mean_lag", "virtual_idle", "hogwild_idle",
