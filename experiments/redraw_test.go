@@ -76,7 +76,8 @@ func alike(t *testing.T, a, b string) bool {
 
 // redrawnFigures are made small, and can be drawn anew, but for the last.
 var redrawnFigures = []string{"phishing-logreg-epsilon", "phishing-logreg-sample-size", "phishing-logreg-utility",
-	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay", "phishing-logreg-stragglers", "phishing-logreg-staleness"}
+	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay", "phishing-logreg-stragglers",
+	"phishing-logreg-staleness"}
 
 // Figures are drawn anew from their data and manifests, without a training: in the style
 // they had the pictures are the same, in another one they are drawn in that, and nothing

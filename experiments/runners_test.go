@@ -27,7 +27,7 @@ func TestForetoldTimes(t *testing.T) {
 		return newComparison([]series{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
 	}
 	out, err := runnersContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*comparison{
-		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))})
+		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
