@@ -72,6 +72,7 @@ func storedComparison(f *figureConfig, config *comparisonConfig, all []series, t
 	}
 	c := &comparison{all: all, tolerance: config.Tolerance, stored: config}
 	seeds := len(tables) / len(all)
+	names := clockColumns(all[0].spec, []string{"virtual_seconds", "test_accuracy"})
 	for i, s := range config.Summaries {
 		if s.Diverged > 0 {
 			return nil, fmt.Errorf("%w: runs of %s diverged", ErrNotRedrawn, s.Name)
@@ -80,7 +81,7 @@ func storedComparison(f *figureConfig, config *comparisonConfig, all []series, t
 		var ends []float64
 		for _, t := range tables[i*seeds : (i+1)*seeds] {
 			var at, accuracy []float64
-			if err := t.Columns(map[string]*[]float64{"virtual_seconds": &at, "test_accuracy": &accuracy}); err != nil {
+			if err := t.Columns(map[string]*[]float64{names[0]: &at, names[1]: &accuracy}); err != nil {
 				return nil, err
 			}
 			r := pool.Timed{TestRows: p.Test.Len(), Accuracy: accuracy}
