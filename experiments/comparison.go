@@ -25,6 +25,10 @@ type comparison struct {
 	runs      [][]pool.Timed // by series and seed
 	goal      []float64      // accuracy to reach, by seed; NaN if the reference diverged
 	tolerance float64        // how far the goal is below the reference's last accuracy
+	// stored and kept are the manifest's description and the rows of the data, if the comparison was read
+	// from a figure's folder. The runs then have only accuracies and times.
+	stored *comparisonConfig
+	kept   [][]string
 }
 
 func comparisonCells(all []series, seeds, looks int, source *train.Source) []pool.Cell {
@@ -53,7 +57,12 @@ func (c *comparison) part(from, to int) *comparison {
 }
 
 // looks returns how often a run's accuracy was measured, including its start.
-func (c *comparison) looks() int { return len(c.runs[0][0].At) }
+func (c *comparison) looks() int {
+	if c.stored != nil {
+		return c.stored.Looks
+	}
+	return len(c.runs[0][0].At)
+}
 
 // tolerance returns by how much a metric may be below the mean and still count as equal: one standard
 // deviation over seeds or, if that is larger, of drawing the rows that an accuracy is judged by.
@@ -117,6 +126,9 @@ type Summary struct {
 
 // summaries returns the summary of every series.
 func (c *comparison) summaries() []Summary {
+	if c.stored != nil {
+		return c.stored.Summaries
+	}
 	base, _ := c.times(0)
 	var out []Summary
 	for i := range c.all {

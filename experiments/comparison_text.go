@@ -185,8 +185,12 @@ func (c *comparison) records(f *figureConfig, columns []string, rows func(i, see
 
 // table returns the result of every run as rows of CSV.
 func (c *comparison) table(f *figureConfig) [][]string {
-	return c.records(f, []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
-		"mean_lag", "max_lag", "idle", "diverged"},
+	columns := []string{"test_accuracy", "virtual_seconds", "target_accuracy", "virtual_seconds_to_target",
+		"mean_lag", "max_lag", "idle", "diverged"}
+	if c.stored != nil { // its runs have no lags and no idle times
+		return append(c.records(f, columns, func(int, int, *pool.Timed) [][]string { return nil }), c.kept...)
+	}
+	return c.records(f, columns,
 		func(_, seed int, r *pool.Timed) [][]string {
 			mean, most := r.Lag()
 			return [][]string{{report.Number(r.Accuracy[len(r.Accuracy)-1]), seconds(r.Clock),

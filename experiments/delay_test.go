@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"proactivedp/internal/plots"
 	"proactivedp/internal/report"
 	"proactivedp/internal/results"
 	"proactivedp/sim"
@@ -450,3 +451,29 @@ func TestDelaysOnARealClock(t *testing.T) {
 
 // oneLine returns a text on one line, wherever its lines were broken.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Lines that lie in a thin part of the axis after their start are drawn there, and the label says so. Lines that
+// need the whole axis keep it.
+func TestSkipStart(t *testing.T) {
+	line := func(start, end float64) plots.Line {
+		var l plots.Line
+		for i := range 101 {
+			y := end
+			if i < 4 {
+				y = start
+			}
+			l.Add(float64(i), y, y-0.01, y+0.01)
+		}
+		return l
+	}
+	p := plots.Picture{YLabel: "accuracy", YMax: 1, Lines: []plots.Line{line(0.1, 0.85), line(0.84, 0.85)}}
+	skipStart(&p)
+	if p.YMin != 0.8 || p.YMax != 0.9 || p.YLabel != "accuracy, axis from 0.8" || len(p.Lines[0].X) != 97 || len(p.Lines[1].X) != 101 {
+		t.Errorf("from %v to %v, %q, lines of %d and %d points", p.YMin, p.YMax, p.YLabel, len(p.Lines[0].X), len(p.Lines[1].X))
+	}
+	p = plots.Picture{YLabel: "accuracy", YMax: 1, Lines: []plots.Line{line(0.1, 0.2), line(0.1, 0.9)}}
+	skipStart(&p)
+	if p.YMin != 0 || p.YMax != 1 || len(p.Lines[0].X) != 101 || p.YLabel != "accuracy" {
+		t.Errorf("lines apart are drawn from %v to %v", p.YMin, p.YMax)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"proactivedp/train"
 	"proactivedp/train/pool"
@@ -30,14 +31,17 @@ func (l delayExperiment) comparisonFigure(kind, title string, all func(f *figure
 
 // delayFigure shows the final accuracy against the permissible delay, with and without noise.
 func (l delayExperiment) delayFigure() Figure {
-	return l.comparisonFigure("-delay", "Accuracy against the permissible delay",
-		func(f *figureConfig) []series {
-			return append(l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)...)
-		},
+	parts := func(f *figureConfig) [][]series {
+		return [][]series{l.delays(f, l.with, allDelays), l.delays(f, l.without, allDelays)}
+	}
+	fig := l.comparisonFigure("-delay", "Accuracy against the permissible delay",
+		func(f *figureConfig) []series { return slices.Concat(parts(f)...) },
 		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 			n := len(allDelays)
 			return delayContent(ctx, f, c.part(0, n), c.part(n, 2*n))
 		})
+	fig.redraw = redrawComparisons(parts, delayContent)
+	return fig
 }
 
 // stragglerFigure shows accuracy against simulated time.
@@ -46,8 +50,13 @@ func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 	if spec.NoiseMultiplier == 0 {
 		title += ", without noise"
 	}
-	return l.comparisonFigure(kind, title, func(f *figureConfig) []series { return l.delays(f, spec, timedDelays) },
-		timeContent)
+	all := func(f *figureConfig) []series { return l.delays(f, spec, timedDelays) }
+	fig := l.comparisonFigure(kind, title, all, timeContent)
+	fig.redraw = redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} },
+		func(ctx context.Context, f *figureConfig, c ...*comparison) (*content, error) {
+			return timeContent(ctx, f, c[0])
+		})
+	return fig
 }
 
 // skewedFigure shows the final accuracy against the permissible delay where delay costs accuracy: each
@@ -56,11 +65,13 @@ func (l delayExperiment) stragglerFigure(kind string, spec train.Spec) Figure {
 func (l delayExperiment) skewedFigure() Figure {
 	spec := l.without
 	spec.Partition, spec.Eta0 = "dirichlet:0.1", 10*l.without.Eta0
-	return l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps",
-		func(f *figureConfig) []series { return l.delays(f, spec, allDelays) },
+	all := func(f *figureConfig) []series { return l.delays(f, spec, allDelays) }
+	fig := l.comparisonFigure("-skewed-delay", "Accuracy against the permissible delay, skewed labels and large steps", all,
 		func(ctx context.Context, f *figureConfig, c *comparison) (*content, error) {
 			return delayContent(ctx, f, c)
 		})
+	fig.redraw = redrawComparisons(func(f *figureConfig) [][]series { return [][]series{all(f)} }, delayContent)
+	return fig
 }
 
 // stalenessFigure shows how far behind rounds were computed, for each delay.

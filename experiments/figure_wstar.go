@@ -65,7 +65,7 @@ func (s experiment) wstarFigure() Figure {
 	}
 	fig := Figure{
 		Name: s.name() + "-wstar", Data: s.Train.Data, Long: true,
-		Title: fmt.Sprintf("What noise w* bears, by how it was trained: %s on %s", train.ModelTitle(s.Train.Model),
+		Title: fmt.Sprintf("How much noise w* tolerates, by how it was trained: %s on %s", train.ModelTitle(s.Train.Model),
 			s.Train.Data),
 		cells: w.cells, finish: w.finish,
 	}
@@ -134,7 +134,7 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 			addBorne(&lines[len(lines)-1], bySeed)...))
 	}
 	picture := plots.Picture{
-		Title:   fmt.Sprintf("%s: what noise w* bears, by its norm", f.data().Name),
+		Title:   fmt.Sprintf("%s: how much noise w* tolerates, by its norm", f.data().Name),
 		XLabel:  "‖w*‖",
 		YLabel:  fmt.Sprintf("fraction of test accuracy at σ = %s", first),
 		Caption: w.caption(f), Rows: rows, Banner: f.banner(),

@@ -64,6 +64,43 @@ func accuracyAxis(p *plots.Picture) {
 	p.YMin = max(p.YMin, 0)
 }
 
+// startPart is the part of the time axis whose points [skipStart] may leave out.
+const startPart = 0.05
+
+// skipStart lets the axis of accuracies begin at the values after the start of the runs, if the lines are then
+// within half of the axis. It leaves out the points before, and the label says where the axis begins.
+func skipStart(p *plots.Picture) {
+	low, high, end := 1.0, 0.0, 0.0
+	for _, l := range p.Lines {
+		end = max(end, slices.Max(l.X))
+	}
+	for _, l := range p.Lines {
+		for i, x := range l.X {
+			if high = max(high, l.Hi[i]); x >= startPart*end {
+				low = min(low, l.Lo[i])
+			}
+		}
+	}
+	low, high = max(math.Floor(10*low)/10, 0), min(math.Ceil(10*high)/10, 1)
+	if high-low > (p.YMax-p.YMin)/2 {
+		return
+	}
+	for i, l := range p.Lines {
+		first := len(l.X)
+		for first > 0 && l.Y[first-1] >= low {
+			first--
+		}
+		part := l
+		part.X, part.Y, part.Lo, part.Hi = nil, nil, nil, nil
+		for j := first; j < len(l.X); j++ {
+			part.Add(l.X[j], l.Y[j], max(l.Lo[j], low), min(l.Hi[j], high))
+		}
+		p.Lines[i] = part
+	}
+	p.YMin, p.YMax = low, high
+	p.YLabel += fmt.Sprintf(", axis from %.1f", low)
+}
+
 // delayLabel is the label of an axis of permissible delays.
 const delayLabel = "permissible delay: rounds behind, at most"
 
@@ -112,6 +149,7 @@ func timeContent(ctx context.Context, f *figureConfig, c *comparison) (*content,
 		p.Lines = append(p.Lines, l)
 	}
 	accuracyAxis(&p)
+	skipStart(&p)
 	var err error
 	p.Caption, err = c.targetCaption(ctx, f)
 	return &content{picture: p, table: c.curves(f), config: c.config()}, err

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,6 +206,9 @@ type PredictionFit struct {
 	Rank   *float64 `json:"rank_correlation"` // nil if all predicted or all real accuracies are equal
 }
 
+// predictionsTitle is the title of the figure of predictions.
+const predictionsTitle = "Errors of predicted test accuracies"
+
 // PredictionReport holds predictions, real accuracies, and scores of the predictors.
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
@@ -298,36 +302,41 @@ func (r *PredictionReport) rows() [][]string {
 	return rows
 }
 
-// picture draws predicted against real accuracy, with the intervals.
+// picture draws the error of every prediction, with its interval.
 func (r *PredictionReport) picture(seeds int) plots.Picture {
 	low, high := math.Inf(1), 0.0
 	for _, c := range r.Checked {
 		low, high = min(low, c.Epsilon), max(high, c.Epsilon)
 	}
 	p := plots.Picture{
-		Title:  "Predicted against real test accuracy, before and after training",
-		XLabel: "test accuracy of one training", YLabel: "predicted by proxies",
-		YMin: 0.2, YMax: 1, Rows: r.rows(),
-		Caption: fmt.Sprintf("Every setting is within its ε, from %s to %s, of a record in one training, certified by "+
+		Title:  predictionsTitle,
+		XLabel: "setting, sorted by predicted accuracy", YLabel: "test accuracy: trained − predicted",
+		Rows: r.rows(),
+		Caption: fmt.Sprintf("A point is the accuracy of one training minus the prediction; bars are the stated intervals "+
+			"(%s). A bar that does not reach 0 is an interval without the trained accuracy. "+
+			"Every setting is within its ε, from %s to %s, of a record in one training, certified by "+
 			"pld, %s adjacency, %s sampling, δ = 1/N where it names none. Proxies: %d matched seeds, "+
-			"judged by held-out training rows; bars are the stated intervals (%s). Utility graph: accuracy of w* + n "+
+			"judged by held-out training rows. Utility graph: accuracy of w* + n "+
 			"on held-out rows, n ~ N(0, C²σ²I), w* trained without noise. Short run: a %dth of the rounds. Errors are "+
-			"medians of |predicted − real|, ranks Spearman's.", decimal.Exactly(low), decimal.Exactly(high),
-			dp.AddOrRemove, dp.Poisson, seeds, report.Share(propose.Coverage), shortPart),
+			"medians of |predicted − trained|, ranks Spearman's.", report.Share(propose.Coverage), decimal.Exactly(low),
+			decimal.Exactly(high), dp.AddOrRemove, dp.Poisson, seeds, shortPart),
 	}
+	at := 0.0
 	for _, s := range r.Scores[:len(r.Scores)-1] {
+		of := slices.DeleteFunc(slices.Clone(r.Checked), func(c PredictionCheck) bool { return c.Case != s.Case })
+		slices.SortStableFunc(of, func(a, b PredictionCheck) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
 		l := plots.Line{Name: s.Case, Scatter: true}
-		for _, c := range r.Checked {
-			if c.Case == s.Case {
-				l.Add(c.Real, c.Accuracy, c.Low, c.High)
-			}
+		for _, c := range of {
+			at++
+			l.Add(at, c.Real-c.Accuracy, c.Real-c.High, c.Real-c.Low)
+			p.YMin, p.YMax = min(p.YMin, c.Real-c.High), max(p.YMax, c.Real-c.Low)
 		}
 		p.Lines = append(p.Lines, l)
 	}
-	ideal := plots.Line{Name: "predicted = real", Emphasise: true}
-	ideal.Add(p.YMin, p.YMin, p.YMin, p.YMin)
-	ideal.Add(p.YMax, p.YMax, p.YMax, p.YMax)
-	p.Lines = append(p.Lines, ideal)
+	zero := plots.Line{Name: "no error", Emphasise: true}
+	zero.Add(0, 0, 0, 0)
+	zero.Add(at+1, 0, 0, 0)
+	p.Lines = append(p.Lines, zero)
 	return p
 }
 
@@ -354,6 +363,6 @@ func (r *PredictionReport) Write(
 	dir, command string, d results.Drawing, cases []PredictionCase, sources []*train.Source, seeds int, took time.Duration,
 ) error {
 	return results.WriteFigure(dir, r.picture(seeds).Write, r.table(), results.Manifest{
-		Title: "Predicted against real test accuracy", Command: command, Config: cases, Seeds: seeds, Drawing: d,
+		Title: predictionsTitle, Command: command, Config: cases, Seeds: seeds, Drawing: d,
 	}, sources, took)
 }

@@ -3,10 +3,13 @@ package experiments
 import (
 	"encoding/json"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/internal/results"
 	"proactivedp/propose"
 	"proactivedp/rng"
 	"proactivedp/train"
@@ -99,5 +102,29 @@ func TestScoresWithoutARank(t *testing.T) {
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil || strings.Contains(text.String(), "NaN") {
 		t.Errorf("%s, %v", text.String(), err)
+	}
+}
+
+// The data of a figure of predictions hold everything that its picture shows, so it can be drawn again. A setting
+// that the data call within its interval, though it is not, is refused.
+func TestStoredPredictions(t *testing.T) {
+	r := NewPredictionReport([]PredictionCheck{{Case: "a", Epsilon: 0.5, Real: 0.9, Utility: 0.8, Short: 0.7,
+		Setting:    train.Spec{SampleSize: "4", GradComps: 40, NoiseMultiplier: 2, Clip: 0.1, Eta0: 0.2},
+		Prediction: propose.Prediction{Accuracy: 0.85, Low: 0.8, High: 0.95}}})
+	rows := r.table()
+	got, err := storedPredictions(results.Table{Header: rows[0], Rows: rows[1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, r) {
+		t.Errorf("%+v, want %+v", got, r)
+	}
+	if l := got.picture(3).Lines[0]; math.Abs(l.Y[0]-0.05) > 1e-12 || math.Abs(l.Lo[0]+0.05) > 1e-12 || math.Abs(l.Hi[0]-0.1) > 1e-12 {
+		t.Errorf("the error is drawn as %+v", l)
+	}
+	within := slices.Index(rows[0], "within")
+	rows[1][within] = "false"
+	if _, err := storedPredictions(results.Table{Header: rows[0], Rows: rows[1:]}); err == nil || !strings.Contains(err.Error(), "within") {
+		t.Errorf("error %v, want one that names the column", err)
 	}
 }

@@ -124,14 +124,14 @@ func redraw(ctx context.Context, fig Figure, o MakeOptions, sources map[string]*
 	if other != "" {
 		return fmt.Errorf("%s %s, as requested now: the figure must be made again", results.ManifestFile, other)
 	}
-	return k.replace(dir, o.Drawing, out)
+	return k.replace(dir, fig.Title, o.Drawing, out)
 }
 
-// replace writes the pictures, and also the manifest if the style has changed.
-func (k *storedFigure) replace(dir string, d results.Drawing, out *content) error {
-	if reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
+// replace writes the pictures, and also the manifest if the style or the title has changed.
+func (k *storedFigure) replace(dir, title string, d results.Drawing, out *content) error {
+	if k.Title == title && reflect.DeepEqual(k.Drawing, d) && slices.Equal(k.Files, d.Files()) {
 		return d.Redraw(dir, out.titled(k.Figure), nil)
 	}
-	k.Drawing, k.Files, k.SHA256 = d, d.Files(), "" // results.WriteManifest sets SHA256
+	k.Title, k.Drawing, k.Files, k.SHA256 = title, d, d.Files(), "" // results.WriteManifest sets SHA256
 	return d.Redraw(dir, out.titled(k.Figure), k.Manifest)
 }

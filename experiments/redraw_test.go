@@ -76,7 +76,8 @@ func alike(t *testing.T, a, b string) bool {
 
 // redrawnFigures are made small, and can be drawn anew, but for the last.
 var redrawnFigures = []string{"phishing-logreg-epsilon", "phishing-logreg-sample-size", "phishing-logreg-utility",
-	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay"}
+	"phishing-budget", "phishing-equal-epsilon", "phishing-logreg-delay", "phishing-logreg-stragglers",
+	"phishing-logreg-staleness"}
 
 // Figures are drawn anew from their data and manifests, without a training: in the style
 // they had the pictures are the same, in another one they are drawn in that, and nothing
@@ -107,8 +108,8 @@ func TestRedraw(t *testing.T) {
 
 	again := MakeOptions{Out: dir, Load: o.Load}
 	drawn, err := Redraw(t.Context(), figures, again)
-	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-delay") {
-		t.Errorf("error %v, want one that names the delays", err)
+	if !errors.Is(err, ErrNotRedrawn) || !strings.Contains(err.Error(), "phishing-logreg-staleness") {
+		t.Errorf("error %v, want one that names the staleness", err)
 	}
 	if len(drawn) != len(able) {
 		t.Errorf("drawn: %q", drawn)

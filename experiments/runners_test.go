@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +27,28 @@ func TestForetoldTimes(t *testing.T) {
 	of := func(spec train.Spec, a, b pool.Timed) *comparison {
 		return newComparison([]series{{"synchronous", spec}}, [][]pool.Timed{{a, b}})
 	}
-	out, err := runnersContent(t.Context(), &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}, [2]*comparison{
-		of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))})
+	f := &figureConfig{source: train.NewSource(drawn()), seeds: 2, scale: 1}
+	both := [2]*comparison{of(spec, run(1e9, 0.8), run(2e9, 0.9)), of(real, run(1.25e9, 0.81), run(3.5e9, 0.89))}
+	out, err := runnersContent(t.Context(), f, both, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := out.config.(runnersConfig)
 	if math.Abs(c.MedianOff-0.5) > 1e-12 || math.Abs(c.LargestOff-0.75) > 1e-12 {
 		t.Errorf("off by %v, at most %v", c.MedianOff, c.LargestOff)
+	}
+	// Its data and its manifest give the same picture again.
+	again, err := runnersContent(t.Context(), f, both, func(runner, i, seed int) (of [comparedCount]float64) {
+		for what, columns := range comparedColumns {
+			cell := out.table[1+2*i+seed][slices.Index(out.table[0], columns[runner])]
+			if of[what], err = strconv.ParseFloat(cell, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return of
+	}, &runnersConfig{MedianOff: c.MedianOff, LargestOff: c.LargestOff, off: []float64{0.25, 0.75}})
+	if err != nil || !reflect.DeepEqual(again.picture, out.picture) || !reflect.DeepEqual(again.table, out.table) {
+		t.Errorf("another picture from the data, error %v", err)
 	}
 	at := slices.Index(out.table[0], "off")
 	for seed, want := range []float64{0.25, 0.75} {

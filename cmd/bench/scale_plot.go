@@ -51,7 +51,7 @@ func (q scaleQuantity) draw(w io.Writer, points []scalePoint, law *scaleLaw, cap
 		value, lo, hi := q.of(point)
 		l := &p.Lines[i]
 		l.Add(float64(point.Clients), value, lo, hi)
-		p.YMin, p.YMax = min(p.YMin, plots.Decade(math.Floor, lo)), max(p.YMax, plots.Decade(math.Ceil, hi))
+		p.YMin, p.YMax = min(p.YMin, plots.Decade(math.Floor, lo)), max(p.YMax, hi)
 	}
 	dashed := plots.Line{Name: "the law", Emphasise: true}
 	for i, point := range points {

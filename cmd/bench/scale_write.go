@@ -25,7 +25,7 @@ const (
 
 // writeScale writes the folder: figures, data, manifest and README.
 func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error {
-	caption := scaleCaption(law, runs)
+	caption := scaleCaption(cpu.Describe(), runtime.NumCPU(), law, runs)
 	return results.WriteFiles(dir, map[string]func(io.Writer) error{
 		scalePicture: func(w io.Writer) error { return timeCost.draw(w, points, law, caption) },
 		scaleMemory:  func(w io.Writer) error { return memoryCost.draw(w, points, law, caption) },
@@ -41,10 +41,10 @@ func writeScale(dir string, points []scalePoint, law *scaleLaw, runs int) error 
 }
 
 // scaleCaption returns the caption of both pictures.
-func scaleCaption(law *scaleLaw, runs int) string {
+func scaleCaption(machine string, cpus int, law *scaleLaw, runs int) string {
 	return fmt.Sprintf("%s, %d processors; virtual runs on one of them, hogwild on all. %s Medians of %d runs, bands "+
 		"from the least to the most. %s",
-		cpu.Describe(), runtime.NumCPU(), scaleSetting, runs, lawText(law))
+		machine, cpus, scaleSetting, runs, lawText(law))
 }
 
 // scaleSetting describes what all runs have in common.

@@ -189,13 +189,33 @@ func (l *layout) draw(c draw.Canvas) {
 		canvas = draw.Crop(canvas, 0, -side, 0, 0)
 	}
 	if len(l.plots) == 1 {
-		l.plots[0][0].Draw(canvas)
+		l.drawPlot(canvas)
 		return
 	}
 	tiles := draw.Tiles{Rows: len(l.plots), Cols: 1, PadY: 0.3 * vg.Centimeter}
 	for i, row := range plot.Align(l.plots, tiles, canvas) {
 		l.plots[i][0].Draw(row[0])
 	}
+}
+
+// drawPlot draws the only plot. Gonum centres the label of a logarithmic axis at the arithmetic mean of its ends,
+// which is near the top, and leaves room above the plot for it. So this label is drawn here.
+func (l *layout) drawPlot(c draw.Canvas) {
+	plt := l.plots[0][0]
+	label := plt.Y.Label.Text
+	if !l.Logarithmic || label == "" {
+		plt.Draw(c)
+		return
+	}
+	plt.Y.Label.Text = ""
+	defer func() { plt.Y.Label.Text = label }()
+	style := plt.Y.Label.TextStyle
+	style.Rotation += math.Pi / 2
+	height := style.Font.Size
+	inner := draw.Crop(c, leading*height+plt.Y.Label.Padding, 0, 0, 0)
+	data := plt.DataCanvas(inner)
+	c.FillText(style, vg.Point{X: c.Min.X + height, Y: data.Center().Y}, label)
+	plt.Draw(inner)
 }
 
 // rows returns the plot and those below it, one row each, and adds their lines to the legend.

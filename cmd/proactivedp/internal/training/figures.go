@@ -69,8 +69,9 @@ of records. The figures look at the records without noise, which no (ε, δ) cov
 need --public.
 
 An interrupted command continues from the runs that it keeps below --out, both finished and
-unfinished ones. --redraw draws curves, utility graphs and budgets in another style. It
-needs only the data.csv and the manifest.json of a figure, not the runs.`,
+unfinished ones. --redraw draws curves, utility graphs, budgets and comparisons of delays in
+another style, and without a name also predictions (see propose --check). It needs only the
+data.csv and the manifest.json of a figure, not the runs.`,
 		Example: `  proactivedp figures --list
   proactivedp figures 'phishing-logreg-*' --quick
   proactivedp figures 'mnist-*' --scale 0.1 --seeds 1
@@ -310,7 +311,15 @@ func redrawn(cmd *cobra.Command, figures []experiments.Figure, named bool, o exp
 			return !f.Redrawable()
 		})
 	}
+	var predictions []string
+	if !named {
+		var err error
+		if predictions, err = experiments.RedrawPredictions(o.Out, o.Drawing); err != nil {
+			return err
+		}
+	}
 	drawn, err := experiments.Redraw(cmd.Context(), figures, o)
+	drawn = append(predictions, drawn...)
 	if len(drawn) > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: %s in %s drawn anew\n",
 			decimal.Many(len(drawn), "figure"), o.Out)

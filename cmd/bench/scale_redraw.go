@@ -1,0 +1,70 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"proactivedp/internal/bounded"
+	"proactivedp/internal/files"
+	"proactivedp/internal/results"
+)
+
+// scaleManifest is the part of the manifest of results/scale that its pictures show.
+type scaleManifest struct {
+	Machine string   `json:"machine"`
+	CPUs    int      `json:"cpus"`
+	Runs    int      `json:"runs"`
+	Law     scaleLaw `json:"law"`
+}
+
+// redrawScale draws the pictures of a folder that scale wrote again, from its data and manifest.
+func redrawScale(dir string) error {
+	var m scaleManifest
+	text, err := bounded.Within(dir, results.ManifestFile, 1<<20)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return fmt.Errorf("%s: %w", results.ManifestFile, err)
+	}
+	if text, err = bounded.Within(dir, results.TableFile, 1<<20); err != nil {
+		return err
+	}
+	table, err := results.ParseTable(text)
+	if err != nil {
+		return err
+	}
+	points, err := storedScale(table)
+	if err != nil {
+		return err
+	}
+	caption := scaleCaption(m.Machine, m.CPUs, &m.Law, m.Runs)
+	output := func(name string, q scaleQuantity) files.Output {
+		return files.Output{Path: filepath.Join(dir, name),
+			Write: func(w io.Writer) error { return q.draw(w, points, &m.Law, caption) }}
+	}
+	return files.WriteSet([]files.Output{output(scaleMemory, memoryCost)}, output(scalePicture, timeCost))
+}
+
+// storedScale reads the points of the pictures from the data.
+func storedScale(table results.Table) ([]scalePoint, error) {
+	var clients, params, ns, least, most, mib []float64
+	if err := table.Columns(map[string]*[]float64{"clients": &clients, "parameters": &params, "processor_ns": &ns,
+		"processor_ns_least": &least, "processor_ns_most": &most, "peak_mib": &mib}); err != nil {
+		return nil, err
+	}
+	var points []scalePoint
+	for i, row := range table.Rows {
+		points = append(points, scalePoint{Runner: row[0], Model: row[1], Clients: int(clients[i]), Params: int(params[i]),
+			Nanoseconds: ns[i], Least: least[i], Most: most[i], MiB: mib[i]})
+	}
+	if len(points) == 0 || strconv.Itoa(points[0].Clients) != table.Rows[0][3] {
+		return nil, fmt.Errorf("%s has other columns or no rows: it must be measured again", results.TableFile)
+	}
+	return points, nil
+}
