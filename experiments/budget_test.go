@@ -32,7 +32,7 @@ func guess(asked map[ChoiceRequest]int) Chooser {
 // The figures of budgets hold every method with its certified ε and its gradients,
 // and ask once for what they show.
 func TestFiguresOfBudgets(t *testing.T) {
-	figures, err := Select([]string{"phishing-equal-epsilon", "phishing-budget"})
+	figures, err := Select([]string{"phishing-equal-epsilon", "phishing-budget", "phishing-sampling"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,10 @@ func TestFiguresOfBudgets(t *testing.T) {
 			t.Errorf("asked %d times for ε = %v, s = %s", times, w.Epsilon, w.Spec.SampleSize)
 		}
 	}
+	var sigmas []float64 // of phishing-sampling: by series, and within it by ε
 	for name, want := range map[string]struct{ series, trainings int }{
 		"phishing-equal-epsilon": {6, 6}, "phishing-budget": {2, 6 + len(budgetEpsilons)},
+		"phishing-sampling": {3, 3 * len(sampledRuns["phishing"].epsilons)},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name, results.TableFile))
 		if err != nil {
@@ -78,6 +80,9 @@ func TestFiguresOfBudgets(t *testing.T) {
 				return v
 			}
 			series[row[column["series"]]] = true
+			if name == "phishing-sampling" && at("seed") == 1 {
+				sigmas = append(sigmas, at("sigma"))
+			}
 			if g := at("clients") * at("sample_size") * at("rounds"); g != at("gradients_of_all_clients") {
 				t.Errorf("%s: %v gradients, clients × s × T = %v", name, at("gradients_of_all_clients"), g)
 			}
@@ -87,6 +92,13 @@ func TestFiguresOfBudgets(t *testing.T) {
 		}
 		if len(series) != want.series {
 			t.Errorf("%s: %d series, want %d", name, len(series), want.series)
+		}
+	}
+	// Random allocation needs the least noise, and replacing a record in samples of a fixed size the most.
+	for i := range len(sigmas) / 3 {
+		poisson, allocation, fixed := sigmas[i], sigmas[i+len(sigmas)/3], sigmas[i+2*len(sigmas)/3]
+		if !(0 < allocation && allocation <= poisson && poisson < fixed) {
+			t.Errorf("σ = %v by allocation, %v by Poisson sampling, %v by samples of a fixed size", allocation, poisson, fixed)
 		}
 	}
 }

@@ -45,6 +45,7 @@ var times = []struct{ pattern, text string }{
 	{"mnist-lenet-runners", "20 minutes"},
 	{"mnist-lenet-throughput", "30 minutes"},
 	{"*-scatter", "10 minutes"},
+	{"mnist-sampling", "10 minutes"},
 	{"mnist-lenet-*", "15 minutes"},
 	{"mnist-*", "2 hours"},
 	{"cifar10-alexnet-utility", "5 hours"},
@@ -79,6 +80,9 @@ func Figures() []Figure {
 		}
 		if scatterPlans[s.Train.Data] != nil {
 			all = append(all, s.scatterFigure())
+		}
+		if _, there := sampledRuns[s.Train.Data]; there && s.Train.Model != train.Plain {
+			all = append(all, s.samplingFigure())
 		}
 	}
 	for _, s := range experimentList() {

@@ -89,7 +89,7 @@ var groups = []indexGroup{
 	{"Appendix: AlexNet on CIFAR-10",
 		[]string{"cifar10-alexnet-utility", "cifar10-alexnet-sample-size*", "cifar10-alexnet-epsilon"}},
 	{"Why utility graphs differ from the paper's", []string{"*-wstar"}},
-	{"Better settings at the same ε", []string{"*-equal-epsilon", "*-budget", "*-scatter"}},
+	{"Better settings at the same ε", []string{"*-equal-epsilon", "*-budget", "*-scatter", "*-sampling"}},
 	{"The loop of plans and trainings", []string{"*-course*"}},
 	{"Delay and stragglers", []string{"*-delay", "*-stragglers*", "*-runners", "*-throughput", "*-staleness", "*-idle",
 		"*-adaptive", "*-timeline"}},
