@@ -348,7 +348,7 @@ type transform struct {
 // the phases t·(y-center). Phases are computed at the start of a chunk, and turned step by step
 // from there.
 func (f *transform) wrong(t, step float64) float64 {
-	return f.base*(1+f.grows*t*t) + 3*unit*(t+chunk*step)*f.spread
+	return f.base*(1+f.grows*t*t) + 4*unit*(t+chunk*step)*f.spread
 }
 
 // transform evaluates the part. If center is NaN, the part is centered at its mean.

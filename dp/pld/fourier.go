@@ -12,7 +12,7 @@ const chunk = 32
 // negative.
 //
 // With Σw_j = 1, the error at n = 0 is at most the returned number of units. It grows no faster than a parabola in n,
-// to edge times as much at the last n. The rounding of the phases adds at most 3·unit·(n+chunk)·step·|y_j-center|·w_j
+// to edge times as much at the last n. The rounding of the phases adds at most 4·unit·(n+chunk)·step·|y_j-center|·w_j
 // for each j.
 func fourier(re, im, w, y []float64, center, step float64, f *fast) (units, edge float64) {
 	if f.pays(len(re), len(y)) {
@@ -85,7 +85,9 @@ func rotate(sr, si, cr, ci *[panelNodes]float64) (re, im float64) {
 //     transform, each value is a sum of terms whose sizes add up to a part of Σφ, and the parts of all values that
 //     lead to one result add up to at most Σφ. The rounding of a stage, relative to such a part, is at most √5 units
 //     of the product, 3 of the root and 1 of the sum. The last steps, which separate the even from the odd points,
-//     add at most 16 units.
+//     add at most 16 units. They enlarge the errors of the stages by up to √2 at the same time, but even and odd
+//     points share one transform, and Σ√(e²+o²) ≤ 0.74·Σφ for the kernel's values e and o at even and odd points:
+//     √5+3+1 < 6.3 and 6.3·√2·0.74 < 7.
 //
 // So the error is at most 32 + hits + 7·log₂(size) units times Σφ/φ̂(v), which grows from 1 at v = 0 to kernelEdge.
 type fast struct {
@@ -110,9 +112,13 @@ var kernel = func() (k [reach + 1]float64) {
 	return k
 }()
 
+// mostFast is the largest size of a fast transform, which takes 32 MB.
+const mostFast = 1 << 20
+
 // pays reports whether the fast transform takes less time for n results from the given number of nodes.
 func (f *fast) pays(n, nodes int) bool {
-	return nodes*(n-35) > 6*fastSize(n)
+	size := fastSize(n)
+	return size <= mostFast && nodes*(n-35) > 6*size
 }
 
 func fastSize(n int) int { return 1 << max(6, bits.Len(uint(8*n-1))) }
@@ -142,8 +148,10 @@ func (f *fast) sums(re, im, w, y []float64, center, step float64) (units float64
 	clear(f.cells)
 	scale := step * float64(f.size) / (2 * math.Pi)
 	for j, v := range y {
-		// Beyond 2^60 the error of the phase is above any value.
-		x := max(-1<<60, min((v-center)*scale, 1<<60))
+		x := (v - center) * scale
+		if math.Abs(x) > 1<<60 {
+			x = math.Mod(x, float64(f.size)) // without an error
+		}
 		nearest := math.Round(x)
 		d := x - nearest
 		cell := int(nearest) & (f.size - 1)

@@ -55,11 +55,40 @@ func TestFourierBound(t *testing.T) {
 			}
 			for n := range exact {
 				x := float64(n) / float64(max(c.n-1, 1))
-				bound := unit * (units*(1+(edge-1)*x*x) + 3*float64(n+chunk)*step*size)
+				bound := unit * (units*(1+(edge-1)*x*x) + 4*float64(n+chunk)*step*size)
 				off := math.Hypot(re[n]-exact[n][0], im[n]-exact[n][1])
 				if off > bound {
 					t.Fatalf("%+v, %s, n = %d: off by %v, bound %v", c, way, n, off, bound)
 				}
+			}
+		}
+	}
+}
+
+// These layouts have the largest rounding of a phase that was found, and phases of many turns.
+func TestFourierOfLargePhases(t *testing.T) {
+	for _, c := range []struct {
+		n               int
+		y, center, step float64
+	}{
+		{4000, 4.021751063767642, 1.8309393323660912, 1.6125664052832218 * (1 << 12)},
+		{100_000, 1, 0, 1.176736813569835e13},
+	} {
+		re, im := make([]float64, c.n), make([]float64, c.n)
+		units := new(fast).sums(re, im, []float64{1}, []float64{c.y}, c.center, c.step)
+		for _, n := range []int{0, 1, c.n / 2, c.n - 1} {
+			const bits = 300
+			wide := func(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
+			turns := new(big.Float).SetPrec(bits).Sub(wide(c.y), wide(c.center))
+			turns.Mul(turns.Mul(turns, wide(c.step)), wide(float64(n)))
+			turn, _, _ := big.ParseFloat("6.28318530717958647692528676655900576839433879875021164194988918461563281257241799726", 10, bits, big.ToNearestEven)
+			turns.Quo(turns, turn)
+			whole, _ := turns.Int(nil)
+			part, _ := turns.Sub(turns, new(big.Float).SetPrec(bits).SetInt(whole)).Float64()
+			sin, cos := math.Sincos(2 * math.Pi * part)
+			off := math.Hypot(re[n]-cos, im[n]-sin)
+			if bound := unit * (units*kernelEdge + 4*float64(n)*c.step*math.Abs(c.y-c.center)); off > bound {
+				t.Errorf("n = %d of %d: off by %v, bound %v", n, c.n, off, bound)
 			}
 		}
 	}

@@ -150,8 +150,9 @@ func (q query) narrowAt(p *profile, i int, d direction, accuracy float64) {
 	}
 	r, s, ok := q.truncated(d, eps)
 	most := r.mostDelta(s.lambda, eps)
-	// If the truncation is nearly all of the bound, ε is far above the losses, and no contour is sharper.
-	if !ok || most <= p.enough[i] || most <= r.out*(1+accuracy) {
+	// If the truncation is nearly all of the bound and tiny, ε is far above the losses, and no contour is sharper.
+	// A truncation that is not tiny was chosen for too large a δ.
+	if !ok || most <= p.enough[i] || most <= r.out*(1+accuracy) && r.out < 1e-190 {
 		p.upper[i] = min(p.upper[i], most)
 		return
 	}

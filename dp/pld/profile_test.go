@@ -159,3 +159,11 @@ func TestFarAboveTheLossesThereIsNoContour(t *testing.T) {
 		}
 	}
 }
+
+// A truncation that was chosen for a δ far above the answer does not end the search.
+func TestATooLargeTruncationIsNotTheBound(t *testing.T) {
+	b, err := Accountant{}.Delta(t.Context(), []dp.Event{event(4.463989686795622e-05, 0.9828264196621672, 8)}, 0.09739210468489953)
+	if err != nil || !(b.DeltaLower > 2.7e-17 && b.DeltaUpper < 2.9e-17) {
+		t.Errorf("δ in [%v, %v], want about 2.79e-17 (%v)", b.DeltaLower, b.DeltaUpper, err)
+	}
+}
