@@ -152,8 +152,8 @@ receives the model, and returns if its accuracy falls.
 
 With several stages, what happens next depends on released results. So every round passes a
 privacy filter that is fixed before the first release. A single stage is charged like train.
-Nothing is released beyond ε, and the privacy statement always states the whole budget. With --partition replicate every record is in the data of
-every client, and pays for all rounds.
+Nothing is released beyond ε, and the privacy statement always states the whole budget. With
+--partition replicate every record is in the data of every client, and pays for all rounds.
 
 --dir keeps the ledgers of the budgets. Its folder course has a picture of the stages, which
 proactivedp report shows. After an interrupt the same command continues, to the same bits.
