@@ -108,6 +108,7 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 	}
 	for printed, written := range map[string]string{
 		"{'history': [(1.1, 0.004, 10000)], 'mechanism': 'rdp'}":                `{"history": [[1.1, 0.004, 10000]], "mechanism": "rdp"}`,
+		`{"mechanism": "pure", "epsilon": 0.5}`:                                 `[{"mechanism": "pure", "epsilon": 0.5}]`,
 		"[(1.1, 0.004, 10000)]":                                                 `[[1.1, 0.004, 10000]]`,
 		"{'sigma': 1.1, 'sample_rate': np.float64(0.01), 'steps': np.int32(5)}": `{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}`,
 		"[{'sigma': 1.1, 'sample_rate': 0.01, 'steps': 5}]":                     `[{"sigma": 1.1, "sample_rate": 0.01, "steps": 5}]`,
@@ -124,6 +125,9 @@ func TestRoundsAsPythonPrintsThem(t *testing.T) {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, must say %q", text, err, want)
 		}
+	}
+	if _, err := read(`{"mechanism": "laplace", "scale": 10}`); err == nil || !strings.Contains(err.Error(), `"scale"`) {
+		t.Errorf("%v, must name the wrong key", err)
 	}
 	acc, err := accountant(Opacus, 0)
 	if err != nil || acc.Name() != "pld" {

@@ -366,7 +366,11 @@ func (s *Saved) Fits(d *data.Dataset) error {
 		if err != nil {
 			return err
 		}
-		fail("%s has %s, the model takes %s", d.Name, d.Shape(), like.Shape())
+		advice := ""
+		if d.Images == nil && d.Features == in.Features {
+			advice = ": --image says that each row is an image"
+		}
+		fail("%s has %s, the model takes %s%s", d.Name, d.Shape(), like.Shape(), advice)
 	} else if in.Images != nil && (!slices.Equal(in.Images.Mean, d.Images.Mean) ||
 		!slices.Equal(in.Images.Std, d.Images.Std)) {
 		fail("%s has other pixel constants than the training data of the model", d.Name)

@@ -178,7 +178,7 @@ func connect(ctx context.Context, url string, p Peer, options []nats.Option) (*n
 		}
 		if ctx.Err() == nil {
 			if err = dialer.reason(err); final(err) {
-				return nil, fmt.Errorf("the broker at %s: %w: %w", url, ErrUnusable, explained(err))
+				return nil, fmt.Errorf("the broker at %s: %w: %w", url, ErrUnusable, explained(url, err))
 			}
 			t.unreachable(err)
 		}
@@ -293,8 +293,8 @@ func final(err error) bool {
 	return ok
 }
 
-// explained adds to an error what the user can do.
-func explained(err error) error {
+// explained adds to an error of a broker at url what the user can do.
+func explained(url string, err error) error {
 	var advice string
 	switch {
 	case errors.Is(err, nats.ErrAuthorization):
@@ -308,6 +308,9 @@ func explained(err error) error {
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		advice = "give the credentials that were made together with its certificate (--creds)"
+		if !strings.Contains(url, "tls://") {
+			advice = "it has TLS: use tls://HOST:PORT, and " + advice
+		}
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		advice = "use a name that its keys were made for (proactivedp keys --host)"

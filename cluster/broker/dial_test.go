@@ -107,8 +107,8 @@ func TestDialRefusesWhatWaitingDoesNotMend(t *testing.T) {
 	}{
 		{"a broker without JetStream", "nats://" + plain, nil, "start nats-server with --jetstream"},
 		{"a broker of other keys", "tls://" + at, others, "(--creds)"},
+		{"a broker with TLS, by another URL", "nats://" + at, creds, "it has TLS: use tls://HOST:PORT"},
 		{"a broker with TLS, without credentials", "tls://" + at, nil, "(--creds)"},
-		{"a broker with TLS, by another URL", "nats://" + at, nil, "(--creds)"},
 		{"a broker by a name that its keys lack", "tls://" + strings.Replace(at, "127.0.0.1", "localhost", 1), creds,
 			"(proactivedp keys --host)"},
 		{"credentials of another broker", "tls://" + at, &unknown, "a user that it knows (--creds)"},

@@ -9,7 +9,13 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-const pairs = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map; a number to learn needs --model linear"
+const (
+	pairs  = "labels must be 0 and 1, -1 and 1, or 1 and 2, or be listed by --label-map"
+	number = "; a number to learn needs --model linear"
+	words  = "; --label-map lists other labels, such as no,yes"
+	begins = "the line must begin with one label and a blank (several labels, such as 1,3, are not supported; if this is a " +
+		"table, give it a name that ends in .csv or .tsv)"
+)
 
 // label stores a row's label as it is in the file. finish turns it into a class.
 func (p *parser) label(text []byte, at int) error {
@@ -35,7 +41,7 @@ func (p *parser) label(text []byte, at int) error {
 			return p.fault(at, "label missing: the line starts with an entry index:value") // though * stands for all labels
 		}
 		if err != nil && bytes.ContainsAny(text, ",;:") {
-			return p.fault(at, "the line must begin with a label and a blank (if this is a table, give it a name that ends in .csv or .tsv)")
+			return p.fault(at, begins)
 		}
 		if err != nil {
 			return p.fault(at, "%w", err)
@@ -49,18 +55,18 @@ func (p *parser) label(text []byte, at int) error {
 			return p.fault(at, "label missing: the line starts with an entry index:value")
 		}
 		if bytes.ContainsAny(text, ",;") {
-			return p.fault(at, "the line must begin with a label and a blank (if this is a table, give it a name that ends in .csv or .tsv)")
+			return p.fault(at, begins)
 		}
 		if _, err := parseFloat(text); err != nil {
-			return p.fault(at, "the label %w", err)
+			return p.fault(at, "the label %w"+words, err)
 		}
-		return p.fault(at, "label %.40s%s: %s%s", text, p.after(), pairs, p.suchAs(string(text)))
+		return p.fault(at, "label %.40s%s: %s%s"+number, text, p.after(), pairs, p.suchAs(string(text)))
 	}
 	known := len(p.labels)
 	switch {
 	case known > 0 && v == p.labels[0], known > 1 && v == p.labels[1]:
 	case known == 2, known == 1 && !isPair(v, p.labels[0]):
-		return p.fault(at, "label %d%s: %s%s", v, p.after(), pairs, p.suchAs(strconv.Itoa(int(v))))
+		return p.fault(at, "label %d%s: %s%s"+number, v, p.after(), pairs, p.suchAs(strconv.Itoa(int(v))))
 	default:
 		p.labels = append(p.labels, v)
 	}

@@ -273,7 +273,11 @@ func (p *parser) read(in *bufio.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: line %d: %w", p.file, p.line, err)
 	}
 	line = bytes.TrimSuffix(line, []byte{'\n'})
-	return bytes.TrimSuffix(line, []byte{'\r'}), err
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if bytes.IndexByte(line, '\r') >= 0 {
+		return nil, &ParseError{File: p.file, Line: p.line, Msg: unpack.Returns}
+	}
+	return line, err
 }
 
 // finish turns labels into classes and returns the parsed data set.
@@ -286,7 +290,7 @@ func (p *parser) finish() (*data.Dataset, error) {
 	case d.Len() == 0:
 		return nil, whole("no rows")
 	case d.Targets == nil && p.given == nil && !p.blind && n == 1:
-		return nil, whole("all %d rows have label %d: %s", d.Len(), p.labels[0], pairs)
+		return nil, whole("all %d rows have label %d: %s"+number, d.Len(), p.labels[0], pairs)
 	}
 	if d.Features == 0 {
 		if d.Features = p.width; p.width == 0 {

@@ -150,6 +150,9 @@ func (p *parser) badIndex(text []byte, at int) error {
 		must += ", because there are " + strconv.Itoa(p.maxIndex) + " features (--features)"
 	}
 	switch {
+	case string(index) == "qid":
+		return p.fault(at, "qid, the group of a row for ranking, is not supported: remove it if each row is a record of its own "+
+			"(sed 's/ qid:[0-9]*//' writes the file so)")
 	case !unpack.IsEntry(text):
 		return p.fault(at, "an entry must be index:value, and its index %s", must)
 	case len(bytes.Trim(index, "0")) == 0:

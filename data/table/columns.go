@@ -366,6 +366,10 @@ func (c *Columns) check(header, shown []string, label string, known bool) error 
 		if shown != nil {
 			among = "one of " + few(shown) + meant(name, shown)
 		}
+		if known { // the features of a model: the list of columns is its own
+			errs = append(errs, fmt.Errorf("no column %.40q among %s", name, strings.TrimPrefix(among, "one of ")))
+			continue
+		}
 		errs = append(errs, fmt.Errorf("the list of columns has %.40q, must be %s", name, among))
 	}
 	if more := len(missing) - mostNames; more > 0 {

@@ -354,6 +354,7 @@ func TestIsText(t *testing.T) {
 		"# made by x, y\n1 1:1\n":             false,
 		"1:0.5 2:1\n":                         false, // without a label
 		"1,3 2:1\n":                           false, // with two labels
+		"2 qid:10 1:0.5\n":                    false, // for ranking
 		"1 # 3,4\n0\n":                        false,
 		"":                                    false,
 		"1":                                   false,

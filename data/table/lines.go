@@ -78,7 +78,7 @@ func (p *parser) begin(in *bufio.Reader) error {
 	}
 	first, _, _ := bytes.Cut(start, []byte{'\n'})
 	if at := bytes.IndexByte(first, '\r'); at >= 0 && at < len(first)-1 && bytes.Count(first[:at], quote)%2 == 0 {
-		return p.fault("lines end in a carriage return alone, must end in a line feed (tr '\\r' '\\n' writes them so)")
+		return p.fault(unpack.Returns)
 	}
 	given := separatorLine(string(first))
 	above := given != 0 || p.NoHeader && bytes.HasPrefix(first, []byte("|"))

@@ -115,7 +115,7 @@ func IsText(start []byte) bool {
 		line, _, _ = bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte{'#'})
 		fields := bytes.FieldsFunc(line, unpack.IsBlank)
 		for _, field := range fields[:min(len(fields), 2)] {
-			if unpack.IsEntry(field) && !bytes.ContainsAny(field, ",;") {
+			if (unpack.IsEntry(field) || bytes.HasPrefix(field, []byte("qid:"))) && !bytes.ContainsAny(field, ",;") {
 				return false
 			}
 		}

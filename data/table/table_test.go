@@ -220,7 +220,7 @@ func TestIgnoredColumnsMayBeMissing(t *testing.T) {
 		text, want string
 		named      []string
 	}{
-		{"id,a,y\n7,1,0\n", `the list of columns has "b"`, o.Named},
+		{"id,a,y\n7,1,0\n", `no column "b" among ["id" "a" "y"]`, o.Named},
 		{"a,b,y\n1,NA,0\n", `the list of columns has "id"`, nil},
 	} {
 		o.Named = c.named

@@ -189,7 +189,7 @@ func (p *parser) addPart(a *archive, of pair) error {
 	}
 	end := nameEnd(x.name)
 	if of.y == nil {
-		return a.fault("%w for %s: they must be named %s; there %s", ErrNoLabels, x.name,
+		return a.fault("%w for %s: they must be named %s, or be given (--arrays x=NAME,y=NAME); there %s", ErrNoLabels, x.name,
 			orList(withEnd(labelNames, end)), a.list())
 	}
 	y, err := a.array(of.y)

@@ -74,9 +74,9 @@ func (a *array) blocks(take func(raw []byte) error) error {
 	block := make([]byte, min(left, most)*a.kind.size)
 	for left > 0 {
 		raw := block[:min(left, most)*a.kind.size]
-		switch _, err := io.ReadFull(a.in, raw); {
+		switch n, err := io.ReadFull(a.in, raw); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return a.fault("the file ends %d elements too early: %w", left, io.ErrUnexpectedEOF)
+			return a.fault("the file ends %d elements too early: %w", left-n/a.kind.size, io.ErrUnexpectedEOF)
 		case err != nil:
 			return a.unread(err)
 		}
@@ -184,7 +184,7 @@ func (a *array) pixels(f form, r data.PixelRange, to []byte) error {
 func (a *array) labels(x *array) error {
 	n := x.shape[0]
 	if flat := len(a.shape) == 2 && a.shape[1] == 1; len(a.shape) != 1 && !flat {
-		return a.fault("shape %s, must be (%d,): one label per record, not a one-hot row",
+		return a.fault("shape %s, must be (%d,): one label per record, not a one-hot row (y.argmax(axis=1) makes labels of these)",
 			shapeText(a.shape), n)
 	}
 	if a.shape[0] != n {

@@ -228,7 +228,7 @@ func TestTestSet(t *testing.T) {
 			[]testkit.Member{x, testX, y, testY}},
 		"test.npz: X: rows of 3 features, must be rows of 2 features like those of x_train": {[]testkit.Member{x, y},
 			[]testkit.Member{wide, plainY}},
-		"no labels for x_test: they must be named y_test, labels_test or target_test": {
+		"no labels for x_test: they must be named y_test, labels_test or target_test, or be given (--arrays x=NAME,y=NAME)": {
 			[]testkit.Member{x, y, testX}, nil},
 		"labels y_test without features, whose name must be x_test":                {[]testkit.Member{x, y, testY}, nil},
 		"features x_train and labels labels, must have names with the same ending": {[]testkit.Member{x, plainY}, nil},

@@ -22,6 +22,14 @@ const (
 
 const pickle Kind = "a pickle of Python"
 
+// These are words for kinds of text that begin in several ways.
+const (
+	arff  Kind = "an ARFF file"
+	weka       = "write it as a CSV file: the names of the @attribute lines are the header, and the lines after @data follow"
+	lines      = `pandas.read_json("FILE").to_csv("FILE.csv", index=False) writes a CSV file, with lines=True for an object in each line`
+	page       = "download the file that the page links to"
+)
+
 // known lists other kinds by their first bytes, and how to get a file that this program reads.
 var known = []struct {
 	magic  string
@@ -48,6 +56,10 @@ var known = []struct {
 	{"\x04\x22\x4d\x18", "a file compressed by lz4", "lz4 -d FILE unpacks it"},
 	{"\x1f\x9d", "a file compressed by compress", "uncompress FILE unpacks it"},
 	{"LZIP", "a file compressed by lzip", "lzip -d FILE unpacks it"},
+	{"@relation", arff, weka}, {"@RELATION", arff, weka},
+	{"[{\"", "JSON", lines}, {"{\"", "JSON", lines},
+	{"<!DOCTYPE", "a web page (HTML)", page}, {"<!doctype", "a web page (HTML)", page}, {"<html", "a web page (HTML)", page},
+	{"version https://git-lfs", "a pointer of Git LFS", "git lfs pull downloads the file itself"},
 	// Reader has decompressed these, unless they are compressed twice.
 	{"\x1f\x8b", "a file compressed by gzip", "gunzip FILE unpacks it"},
 	{"BZh", "a file compressed by bzip2", "bunzip2 FILE unpacks it"},

@@ -31,7 +31,7 @@ func zipOf(t *testing.T, name string) string {
 	return out.String()
 }
 
-// 35 files: 27 of kinds that are not text, and 8 texts.
+// 39 files: 31 of kinds that are not read, and 8 texts.
 func TestRecognise(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar, "data.csv")
@@ -62,6 +62,10 @@ func TestRecognise(t *testing.T) {
 		"7z\xbc\xaf\x27\x1c\x00\x04":               "a 7z archive",
 		"\x1f\x8b\x08\x00":                         "a file compressed by gzip",
 		string(tar):                                "a tar archive",
+		"@RELATION iris\n":                         "an ARFF file",
+		"[{\"age\":1}]":                            "JSON",
+		"<!DOCTYPE html>\n":                        "a web page (HTML)",
+		"version https://git-lfs.github.com/":      "a pointer of Git LFS",
 		"\x07\x00\x00\x00\xff\xff\x00\x00\xff":     Binary,
 		"1\x00,\x002\x00\n\x00":                    Binary, // UTF-16 without a byte order mark
 		"":                                         Unknown,
@@ -91,7 +95,7 @@ func TestText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, file := range []string{z.String(), "\x80\x04\x95secret"} {
 		_, err := Text(strings.NewReader(file))
-		if err == nil || !strings.Contains(err.Error(), "this is a pickle of Python, not text: this program never executes one") ||
+		if err == nil || !strings.Contains(err.Error(), "this is a pickle of Python, which is not read: this program never executes one") ||
 			strings.Contains(err.Error(), "secret") {
 			t.Errorf("error %v", err)
 		}

@@ -33,6 +33,9 @@ func Endings() []string { return []string{".gz", ".bz2", ".xz", ".zst"} }
 // otherwise r itself.
 func Reader(r io.Reader) (*bufio.Reader, error) { return reader(r, MaxBytes) }
 
+// Returns says what is wrong with a text whose lines end in carriage returns, as old programs for the Mac write them.
+const Returns = `lines end in a carriage return alone, must end in a line feed (tr '\r' '\n' writes them so)`
+
 // Mark is the byte order mark, with which some programs begin a text in UTF-8.
 const Mark = "\uFEFF"
 
@@ -150,11 +153,11 @@ func Text(r io.Reader) (*bufio.Reader, error) {
 	return in, checkText(in)
 }
 
-// checkText returns an error that says what the content is if it is not text.
+// checkText returns an error that says what the content is if no reader of text can read it.
 func checkText(in *bufio.Reader) error {
 	start, _ := in.Peek(startSize) // an error will occur again in the next read
 	if k := Recognise(start); k != Unknown {
-		return fmt.Errorf("this is %s, not text: %s", k, k.Advice())
+		return fmt.Errorf("this is %s, which is not read: %s", k, k.Advice())
 	}
 	return nil
 }

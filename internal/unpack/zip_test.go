@@ -72,8 +72,8 @@ func TestTextInAZip(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		writeZip(t, "two.zip", [2]string{"train.csv", text}, [2]string{"test.csv", text}): "of 2 files, must have one: unzip FILE",
-		writeZip(t, "bytes.zip", [2]string{"model.bin", "\x00\x01\x02"}):                  "not text",
-		writeZip(t, "nested.zip", [2]string{"in.csv", string(whole)}):                     "not text",
+		writeZip(t, "bytes.zip", [2]string{"model.bin", "\x00\x01\x02"}):                  "which is not read",
+		writeZip(t, "nested.zip", [2]string{"in.csv", string(whole)}):                     "which is not read",
 		cut: "zip: not a valid zip file",
 	} {
 		if _, err := read(path); err == nil || !strings.Contains(err.Error(), want) {

@@ -169,6 +169,10 @@ func (p *eventParser) value(depth int) (pyValue, error) {
 		list, _, err := p.values("]", depth)
 		return pyValue{list: list, isList: true}, err
 	}
+	if p.take("(") { // a tuple
+		list, _, err := p.values(")", depth)
+		return pyValue{list: list, isList: true}, err
+	}
 	p.blank()
 	if digits := pyNumber(p.text); digits != "" {
 		p.text = p.text[len(digits):]

@@ -29,15 +29,16 @@ func FromPython(text []byte) ([]byte, error) {
 
 type pyConverter struct {
 	eventParser
-	out  []byte
-	open []byte // the brackets that are open; 'O' is that of an OrderedDict, which is not written
+	out []byte
+	// open are the brackets that are open. Three are not written as they are: 'O' is that of an OrderedDict, 'P' that of the list of
+	// pairs in it, which becomes an object, and 'K' that of a pair before its comma, and 'V' behind it.
+	open []byte
 }
 
-// closes lists the brackets that close others, and how JSON writes both.
-var closes = map[byte]struct {
-	open  byte
-	write string
-}{')': {'(', "]"}, ']': {'[', "]"}, '}': {'{', "}"}}
+// closes lists the brackets that close others, and how JSON writes them.
+var closes = map[[2]byte]string{
+	{'(', ')'}: "]", {'[', ']'}: "]", {'{', '}'}: "}", {'O', ')'}: "", {'P', ']'}: "}", {'V', ')'}: "",
+}
 
 // token converts the next token.
 func (c *pyConverter) token() error {
@@ -46,25 +47,38 @@ func (c *pyConverter) token() error {
 		if len(c.open) == mostNested {
 			return fmt.Errorf("values nested more than %d deep", mostNested)
 		}
-		c.open, c.text = append(c.open, b), c.text[1:]
-		if b == '(' {
-			b = '['
+		c.text = c.text[1:]
+		switch last := c.last(); {
+		case b == '[' && last == 'O':
+			c.open, c.out = append(c.open, 'P'), append(c.out, '{')
+		case b == '(' && last == 'P':
+			c.open = append(c.open, 'K')
+		case b == '(':
+			c.open, c.out = append(c.open, b), append(c.out, '[')
+		default:
+			c.open, c.out = append(c.open, b), append(c.out, b)
 		}
-		c.out = append(c.out, b)
 		return nil
 	case ')', ']', '}':
 		c.text = c.text[1:]
-		last := len(c.open) - 1
-		if last < 0 || c.open[last] != closes[b].open && (b != ')' || c.open[last] != 'O') {
+		write, ok := closes[[2]byte{c.last(), b}]
+		if !ok {
 			return fmt.Errorf("%q closes nothing", b)
 		}
-		c.out = bytes.TrimSuffix(c.out, []byte(",")) // as in (1,)
-		if c.open[last] != 'O' {
-			c.out = append(c.out, closes[b].write...)
-		}
-		c.open = c.open[:last]
+		c.out = append(bytes.TrimSuffix(c.out, []byte(",")), write...) // as in (1,)
+		c.open = c.open[:len(c.open)-1]
 		return nil
 	case ',', ':':
+		switch c.last() {
+		case 'K':
+			if b == ',' {
+				b, c.open[len(c.open)-1] = ':', 'V'
+				break
+			}
+			fallthrough
+		case 'V':
+			return errors.New("must be a pair")
+		}
 		c.out, c.text = append(c.out, b), c.text[1:]
 		return nil
 	case '\'', '"':
@@ -98,7 +112,19 @@ func (c *pyConverter) token() error {
 			return c.number(digits)
 		}
 	}
+	if called && name != "" {
+		return fmt.Errorf("%.40s is printed with rounded digits or is not known, must be a number (x.item() of it), a text, a list, "+
+			"a tuple or a dict", name)
+	}
 	return errors.New("must be a number, a text, a list, a tuple or a dict")
+}
+
+// last returns the last bracket that is open, or 0.
+func (c *pyConverter) last() byte {
+	if len(c.open) == 0 {
+		return 0
+	}
+	return c.open[len(c.open)-1]
 }
 
 // number writes a number as JSON has it.

@@ -34,8 +34,9 @@ func TestRecordsAreRead(t *testing.T) {
 		`["m", "ComposedDpEvent", [["m", "NoOpDpEvent"], ["m", "GaussianDpEvent", 2], ["m", "GaussianDpEvent", 4]]]`: {
 			poisson(2, 1, 1), poisson(4, 1, 1)},
 		"SelfComposedDpEvent(GaussianDpEvent(2), np.int32(5))": {poisson(2, 1, 5)},
-		" [ [1.1,0.01,20]]\n":                   {poisson(1.1, 167773./(1<<24), 20)},
-		"GaussianDpEvent(noise_multiplier=3.0)": {poisson(3, 1, 1)},
+		" [ [1.1,0.01,20]]\n":                           {poisson(1.1, 167773./(1<<24), 20)},
+		"GaussianDpEvent(noise_multiplier=3.0)":         {poisson(3, 1, 1)},
+		"ComposedDpEvent(events=(GaussianDpEvent(3),))": {poisson(3, 1, 1)},
 		"SelfComposedDpEvent(event=RandomAllocationDpEvent(event=GaussianDpEvent(noise_multiplier=2.0), num_selected=1, " +
 			"num_steps=98), count=10)": {{Sampling: dp.Allocation, Adjacency: dp.AddOrRemove, NoiseMultiplier: 2, Rate: 1. / 98,
 			Redraw: dp.EachEpoch, Count: 980}},
@@ -189,19 +190,25 @@ func FuzzOpacusState(f *testing.F) {
 	f.Fuzz(fuzzed)
 }
 
-// 17 texts that Python prints of states, and 11 that are no values or whose digits are not the number.
+// 18 texts that Python prints of states, and 16 that are no values or whose digits are not the number.
 func TestFromPython(t *testing.T) {
 	for text, want := range map[string]string{
-		"{'history': [(1.1, 0.004, 10000)], 'mechanism': 'rdp'}":               `{"history":[[1.1,0.004,10000]],"mechanism":"rdp"}`,
-		"{'history': [(np.float64(1.1), 0.004, np.int32(10000))]}":             `{"history":[[1.1,0.004,10000]]}`,
-		"OrderedDict({'history': [(1.1, 0.004, 10)], 'mechanism': 'prv'})":     `{"history":[[1.1,0.004,10]],"mechanism":"prv"}`,
-		"[(1.1, 0.004, 10), (2., .5, 1_000)]":                                  `[[1.1,0.004,10],[2,0.5,1000]]`,
-		"[(1.1, 0.004, 10),]":                                                  `[[1.1,0.004,10]]`,
-		"(1,)":                                                                 `[1]`,
-		"{'a': True, 'b': False, 'c': None}":                                   `{"a":true,"b":false,"c":null}`,
-		"{\"it's\": 1}":                                                        `{"it's":1}`,
-		"{'say': 'a \"word\"'}":                                                `{"say":"a \"word\""}`,
-		"{'noise_multiplier': 1.1, 'sample_rate': 0.01, 'count': np.int64(1)}": `{"noise_multiplier":1.1,"sample_rate":0.01,"count":1}`,
+		"{'history': [(1.1, 0.004, 10000)], 'mechanism': 'rdp'}":                `{"history":[[1.1,0.004,10000]],"mechanism":"rdp"}`,
+		"{'history': [(np.float64(1.1), 0.004, np.int32(10000))]}":              `{"history":[[1.1,0.004,10000]]}`,
+		"OrderedDict({'history': [(1.1, 0.004, 10)], 'mechanism': 'prv'})":      `{"history":[[1.1,0.004,10]],"mechanism":"prv"}`,
+		"OrderedDict([('history', [(1.1, 0.004, 10)]), ('mechanism', 'prv'),])": `{"history":[[1.1,0.004,10]],"mechanism":"prv"}`,
+		"OrderedDict([('a', 1, 2)])":                                            "",
+		"OrderedDict([('a': 1)])":                                               "",
+		"OrderedDict([('a')])":                                                  "",
+		"OrderedDict([['a', 1]])":                                               "",
+		"OrderedDict([('a', 'b': 1)])":                                          "",
+		"[(1.1, 0.004, 10), (2., .5, 1_000)]":                                   `[[1.1,0.004,10],[2,0.5,1000]]`,
+		"[(1.1, 0.004, 10),]":                                                   `[[1.1,0.004,10]]`,
+		"(1,)":                                                                  `[1]`,
+		"{'a': True, 'b': False, 'c': None}":                                    `{"a":true,"b":false,"c":null}`,
+		"{\"it's\": 1}":                                                         `{"it's":1}`,
+		"{'say': 'a \"word\"'}":                                                 `{"say":"a \"word\""}`,
+		"{'noise_multiplier': 1.1, 'sample_rate': 0.01, 'count': np.int64(1)}":  `{"noise_multiplier":1.1,"sample_rate":0.01,"count":1}`,
 		"{}":                `{}`,
 		"[]":                `[]`,
 		"{'a': -1e-05}":     `{"a":-1e-05}`,
