@@ -148,10 +148,14 @@ func loopback(host string) bool {
 
 // CheckURL returns an error if a URL is not the URL of a broker.
 func CheckURL(url string) error {
+	if strings.Contains(url, "@") { // it may have a password, which must not be printed
+		return errors.New("the URL has an @, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas; " +
+			"credentials are in a file, see --creds")
+	}
 	for one := range strings.SplitSeq(url, ",") {
 		scheme, rest, found := strings.Cut(one, "://")
 		host, port, err := net.SplitHostPort(rest)
-		if !found || scheme != "nats" && scheme != "tls" || err != nil || host == "" || strings.Contains(host, "@") {
+		if !found || scheme != "nats" && scheme != "tls" || err != nil || host == "" {
 			return fmt.Errorf("URL = %q, must be nats://HOST:PORT or tls://HOST:PORT, or several with commas",
 				url)
 		}
