@@ -20,14 +20,13 @@ const (
 	Binary  Kind = "a binary file"
 )
 
-const pickle Kind = "a pickle of Python"
+const pickle, arff Kind = "a pickle of Python", "an ARFF file"
 
-// These are words for kinds of text that begin in several ways.
+// These are ways out of kinds of text that begin in several ways.
 const (
-	arff  Kind = "an ARFF file"
-	weka       = "write it as a CSV file: the names of the @attribute lines are the header, and the lines after @data follow"
-	lines      = `pandas.read_json("FILE").to_csv("FILE.csv", index=False) writes a CSV file, with lines=True for an object in each line`
-	page       = "download the file that the page links to"
+	weka  = "write it as a CSV file: the names of the @attribute lines are the header, and the lines after @data follow"
+	lines = `pandas.read_json("FILE").to_csv("FILE.csv", index=False) writes a CSV file, with lines=True for an object in each line`
+	page  = "download the file that the page links to"
 )
 
 // known lists other kinds by their first bytes, and how to get a file that this program reads.
