@@ -21,8 +21,8 @@
 // does not cover it. Every record has one filter (closedform.Budget or rdp.Filter), fixed before
 // the first release. Every round of every client that holds the record must pass the filter before
 // it is run. So nothing is released beyond ε_target. If the whole budget goes into one stage, nothing
-// depends on a release, and package pld certifies the stage instead ([Account.Once]). The journal has everything that later steps
-// depend on, so a run that is killed continues to the same bits.
+// depends on a release, and package pld certifies the stage instead ([Account.Once]). The journal has
+// everything that later steps depend on, so a run that is killed continues to the same bits.
 package auto
 
 import (

@@ -64,7 +64,7 @@ func storedComparisons(f *figureConfig, k *storedFigure, parts [][]series) ([]*c
 // storedComparison returns the comparison of series that a manifest and the runs of a table describe.
 func storedComparison(f *figureConfig, config *comparisonConfig, all []series, tables []results.Table) (*comparison, error) {
 	if len(config.Summaries) != len(all) {
-		return nil, fmt.Errorf("%s has %d standings, must have %d", results.ManifestFile, len(config.Summaries), len(all))
+		return nil, fmt.Errorf("%s has %d summaries of delays, must have %d", results.ManifestFile, len(config.Summaries), len(all))
 	}
 	p, err := f.source.Prepare(all[0].spec)
 	if err != nil {

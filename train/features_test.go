@@ -1,13 +1,11 @@
 package train
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"proactivedp/internal/cpu"
 	"proactivedp/internal/f32"
-	"proactivedp/sim"
 )
 
 // A source keeps one large view of its data: another one takes its place, and the first is computed
@@ -43,18 +41,7 @@ func TestASavedModelHasItsFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Train(t.Context(), sim.Perf{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "model")
-	if err := r.Save(path, NewInputs(d, "", nil)); err != nil {
-		t.Fatal(err)
-	}
-	m, err := OpenModel(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, m := savedOf(t, p, d)
 	logits, err := m.Logits(digits(350))
 	if err != nil || len(logits) != 3500 || m.Spec.FeatureMap != "scatter:root=no:fold=no:ridge=0.2" {
 		t.Errorf("%d logits with %q (%v)", len(logits), m.Spec.FeatureMap, err)

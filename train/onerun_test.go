@@ -2,7 +2,6 @@ package train
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -59,18 +58,7 @@ func TestOneRunAuditOfScattering(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.Train(t.Context(), sim.Perf{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "model")
-		if err := r.Save(path, NewInputs(d, "", nil)); err != nil {
-			t.Fatal(err)
-		}
-		m, err := OpenModel(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, m := savedOf(t, p, d)
 		logits, err := m.Logits(attacked)
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,13 @@
 package train
 
 import (
+	"path/filepath"
+	"testing"
+
 	"proactivedp/data"
 	"proactivedp/data/synth"
 	"proactivedp/rng"
+	"proactivedp/sim"
 )
 
 // drawn is a small separable data set of one-hot rows.
@@ -25,4 +29,22 @@ func smallLeNet() Spec {
 	s.Model, s.Data, s.GradComps, s.SampleSize, s.NoiseMultiplier = LeNet, "synth-mnist:350", 60, "20", 12.10881
 	s.Clip, s.Eta0, s.Beta = 0.025, 0.015, 1e-5
 	return s
+}
+
+// savedOf trains p on the data set d, and returns its report and the model that was saved and read again.
+func savedOf(t *testing.T, p *Prepared, d *data.Dataset) (*Report, *Saved) {
+	t.Helper()
+	r, err := p.Train(t.Context(), sim.Perf{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model")
+	if err := r.Save(path, NewInputs(d, "", nil)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := OpenModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, m
 }

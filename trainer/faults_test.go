@@ -270,11 +270,11 @@ func covers(e dp.Event, f fault, p Plan) bool {
 	return e.NoiseMultiplier == 0 || float64(e.Count) >= min(total, math.MaxInt) // a script is stopped at such a line
 }
 
-// In 80 private trainings with faults, or PROACTIVEDP_SWEEPS times as many, none is accepted wrongly, and no ε is lost: the ledger has every
-// training that was started, with its whole plan and with everything that it reported, in the form that
+// In 100 private trainings with faults, or PROACTIVEDP_SWEEPS times as many, none is accepted wrongly, and no
+// ε is lost: the ledger has every training that was started, with its whole plan and with everything that it reported, in the form that
 // account --events reads. After a program that was killed, too.
 func TestNoFaultLosesPrivacy(t *testing.T) {
-	folders, each := 4*testkit.Sweeps(t), 20
+	folders, each := 5*testkit.Sweeps(t), 20
 	if testing.Short() {
 		folders, each = 2, 10
 	}

@@ -138,6 +138,9 @@ func TestNothingListensBeyondThisMachineOpenly(t *testing.T) {
 			t.Errorf("URL %q: %v", url, err)
 		}
 	}
+	if err := broker.CheckURL("tls://a:1,tls://bob:hunter2@b:2"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a URL with a password: %v", err)
+	}
 }
 
 // What is no keyring, or no credentials, is an error that names the file.

@@ -93,3 +93,11 @@ func TestFourierOfLargePhases(t *testing.T) {
 		}
 	}
 }
+
+// A transform takes at most 32 bytes for each of mostFast points. More points than that are rotated.
+func TestFastTransformsAreBounded(t *testing.T) {
+	f := new(fast)
+	if most := mostFast / 8; !f.pays(most, 1<<20) || f.pays(most+1, 1<<20) || f.pays(1<<30, 1<<20) {
+		t.Errorf("a transform with %d results must pay, and none with more", most)
+	}
+}

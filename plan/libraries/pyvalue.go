@@ -30,8 +30,8 @@ func FromPython(text []byte) ([]byte, error) {
 type pyConverter struct {
 	eventParser
 	out []byte
-	// open are the brackets that are open. Three are not written as they are: 'O' is that of an OrderedDict, 'P' that of the list of
-	// pairs in it, which becomes an object, and 'K' that of a pair before its comma, and 'V' behind it.
+	// open are the brackets that are open. 'O' is that of an OrderedDict, 'P' that of the list of pairs in it, which
+	// is written as an object, 'K' that of a pair before its comma, and 'V' the same bracket behind the comma.
 	open []byte
 }
 

@@ -261,7 +261,7 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if own || f.from.setting != nil && !f.serve.Asked() {
+	if own || f.from.setting != nil && !cli.OwnFile(spec.Data) {
 		if spec, err = f.choose(cmd, p); err != nil {
 			return nil, cli.Usage(err)
 		}
