@@ -15,7 +15,7 @@ import (
 //
 // of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because it is rounded up,
 // θ ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx =
-// s_max·T/(1+p). After T rounds it stays at s_max.
+// s_max·T/(1+p). After T rounds the size stays at s_max.
 type Growing struct {
 	Largest int     // s_max ≥ 1
 	Rounds  int     // T ≥ 1
@@ -24,7 +24,8 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns the sample size s_i of round i. If g is invalid it returns 0, which mechanisms refuse.
+// At returns the sample size s_i of round i. If g is invalid, At returns 0, which dp.Mechanism.Validate
+// refuses.
 func (g Growing) At(i int) int {
 	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
 		return 0
@@ -46,7 +47,8 @@ func (g Growing) String() string {
 	return list.String()
 }
 
-// Run returns the T rounds of g, and how many of k gradient computations they leave.
+// Run returns the T rounds of g as a dp.Run. Its Remainder is how many of k gradient computations they
+// leave, and is negative if they need more than k.
 func (g Growing) Run(k int) dp.Run {
 	r := dp.Run{Rounds: g.Rounds, Max: g.Largest}
 	for i := range g.Rounds {
@@ -56,7 +58,7 @@ func (g Growing) Run(k int) dp.Run {
 	return r
 }
 
-// Growth is the result of [Grow]: a plan with growing sample sizes that keeps (ε, δ).
+// Growth is the result of [Grow]: a plan with growing sample sizes that stays within (ε, δ).
 type Growth struct {
 	Sizes      Growing
 	Run        dp.Run      // the rounds of Sizes, and what is left of K

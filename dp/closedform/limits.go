@@ -7,8 +7,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits says how few rounds, and how large a mean sample size, a client may use to compute K = kN
-// gradients (k epochs of N records) and stay within (ε, δ) by Theorem simpleF.
+// Limits holds the least number of rounds, and the largest mean sample size, with which a client may
+// compute K = kN gradients (k epochs of N records) and stay within (ε, δ) by Theorem simpleF. [Limit]
+// computes it.
 type Limits struct {
 	Gamma float64 // γ, rounded up
 	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold

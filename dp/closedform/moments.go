@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments holds those numbers of a sequence of sample rates q_i = s_i/N, i < T, on which Theorem
-// thm1 depends. They include
+// Moments summarizes the sample rates q_i = s_i/N of a run of T rounds, i < T, by the numbers on which
+// Theorem thm1 depends. The Ŝ_j are
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //

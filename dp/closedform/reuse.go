@@ -11,18 +11,17 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the paper's bound on the number of epochs for which one data set of n records
-// may ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
+// ReuseLimit returns the paper's bound on the number of epochs, k, for which one data set of n records may
+// ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
 //
 //	k ≤ εN/(γθ²),  γ at that k, that is RHS(σ_eq(ε, δ), θ²/N)
 //
-// rounded down. It is (minT), T ≥ γθ²k²/ε, at the largest possible number of rounds: T = K rounds
-// of one record each on average. So it is necessary but far from sufficient, because larger samples
-// use up the budget sooner. [Budget] counts what is sufficient.
+// rounded down. Staying below it is necessary but far from sufficient: it is the condition (minT), T ≥
+// γθ²k²/ε, at the largest possible number of rounds, T = K rounds of one record each on average. Larger
+// samples use up the budget sooner. [Budget] counts what is sufficient.
 //
-// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error
-// wraps dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ
-// exists.
+// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps
+// dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -44,11 +43,11 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 // budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is a training that a Budget has recorded, with its epochs and its part of the budget.
+// Task is a training that a [Budget] has recorded, with its epochs and its cost.
 type Task struct {
 	Name   string
 	Epochs float64 // k = Σq_i
-	Cost   float64 // Σ q_i²/(1-q_i), as a part of ε/2
+	Cost   float64 // Σ q_i²/(1-q_i); the costs of all tasks may add up to ε/2
 }
 
 // Budget keeps account of several trainings (tasks) on one data set, one after another or
@@ -204,9 +203,9 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 }
 
 // Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, however little of it is spent. A budget is a filter, which promises a fixed
-// ε. An odometer would promise an ε for the tasks so far. If tasks are chosen by results, that ε is
-// larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
+// budget's ε at its δ, even if little of it is spent. A budget is a privacy filter, which promises a
+// fixed ε. A privacy odometer would promise an ε for the tasks so far. If tasks are chosen by results,
+// that ε is larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
 // Filters"). The ε that [MomentAccountant] returns for the tasks' events is smaller, but it holds
 // only if the tasks were fixed before the first result was seen.
 func (b *Budget) Guarantee() dp.Bound {

@@ -12,8 +12,9 @@ import (
 // Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
 const Thm1 = "thm1"
 
-// C returns the function c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} in the paper's Theorem thm1, for r, ρ
-// ≥ 0 and ρ̂, x > 0. It is computed without cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
+// C returns the function c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} in the paper's Theorem thm1, for r, ρ ≥
+// 0 and ρ̂, x > 0. The noise that the theorem requires is proportional to 1/√c. C is computed without
+// cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
