@@ -31,8 +31,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers, and an ε
-// at which δ is asked for, may be 0.
+// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers may be 0, and so
+// may the ε at which an accountant computes δ.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)
