@@ -56,12 +56,13 @@ type Request struct {
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the root that the noise will come from, see rng.Name. The plan is its
-	// run 0; later legs are its next runs. If it is not given, the plan does not name the noise.
+	// Root is the public name of the source of the noise, see rng.Name. The plan is its run 0; later legs
+	// are its next runs. If it is not given, the plan does not name the noise.
 	Root string `json:"root,omitempty"`
 }
 
-// Validate reports every field that is outside its range, and too few or too many fields.
+// Validate returns one error that lists every field outside its range, and says if too few or too many
+// fields are given.
 func (r Request) Validate() error {
 	errs, m := rangeErrors{}, r.method()
 	goodN := r.N >= 1 && int64(r.N) <= maxCount

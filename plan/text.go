@@ -53,8 +53,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict returns a sentence which says whether there is a run, and its cost to a record. If p.Tight
-// is set, the sentence also has the cost that the tight accountant certifies.
+// Verdict returns one sentence that says whether there is a run, and which ε it costs a record. If p.Tight
+// is set, the sentence also has the ε that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -268,7 +268,7 @@ func (p *Plan) writeSignal(t *page) {
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table of batch sizes that are compared at one ε.
+// WriteBatches writes a table of the batch sizes that [Compare] compared.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
@@ -333,8 +333,8 @@ func slack(margin float64) string {
 	return "+" + decimal.FixedDown(percent, 2) + " %"
 }
 
-// Statement returns the privacy statement of the plan's ε for a record. Without a run it says that
-// there is no guarantee.
+// Statement returns the privacy statement of the plan's ε for a record, to be published with it; see
+// claim.Statement. Without a run it says that there is no guarantee.
 func (p *Plan) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: the plan is not feasible (%s).", p.Reason)
@@ -351,9 +351,9 @@ func (p *Plan) Statement() string {
 	return statement
 }
 
-// Events returns the rounds of the plan's run that use a record, of all clients that hold it. It
-// returns nil without a run. If θ > 1, every round counts at the largest size ⌊θs⌋, which costs at
-// least as much as any sizes with that mean and θ.
+// Events returns the rounds of the plan's run that use a record, of all clients that hold it, in the form
+// that accountants read. It returns nil without a run. If θ > 1, every round counts at the largest size
+// ⌊θs⌋, which costs at least as much as any sizes with that mean and θ.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
 		return nil
@@ -430,7 +430,7 @@ func (c *Calibration) Statement() string {
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
-// For says whom the frontier's ε is for.
+// For says whom the frontier's ε protects, as text: "per record", or "for" a person with several records.
 func (f *Frontier) For() string {
 	if f.Group == 0 {
 		return "per record"
@@ -472,7 +472,7 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the next leg, its cost by the filter and by other accountants, the sizes that were
+// WriteText writes the next leg, its ε by the filter and by other accountants, the sizes that were
 // considered, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {
