@@ -14,8 +14,9 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result of one probe. It has the bounds on ε, a description of the training, and the origin of the
-// lower bound: Tests of many runs, or the guesses of OneRun.
+// Finding is the result of one probe or course: the lower bound on ε that was found, the claimed upper
+// bound, and a description of the training. Tests, from many runs, or OneRun says where the lower bound
+// comes from.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
