@@ -66,7 +66,8 @@ func pageText(head, foot string) []byte {
 	return []byte(strings.Replace(page, "<!--scripts-->", foot, 1))
 }
 
-// Planner is the planner as WebAssembly, and everything that a page needs to run it.
+// Planner is the planner as WebAssembly, with everything that a page needs to run it. [Compile] makes one,
+// and [Page] writes it.
 type Planner struct {
 	Wasm     []byte // the program of web/internal/planner
 	Loader   []byte // wasm_exec.js of the Go version that compiled it
@@ -115,7 +116,7 @@ func Made() []byte { return made }
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version in a page that [Page] made, or "".
+// PageVersion returns the version that is written in a page from [Page], or "" if there is none.
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))
