@@ -13,8 +13,8 @@ type Test struct {
 	Over      string  `json:"over"` // "with/without" or "without/with": the canary in the numerator and in the denominator
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// The hits are among the CountedRuns runs of each world, which do not include the runs that chose
-	// the threshold.
+	// NumeratorHits and DenominatorHits count the runs in which the event occurred, of CountedRuns runs
+	// with the canary and as many without it. The runs that chose the threshold are not among them.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`

@@ -256,8 +256,9 @@ type Tested struct {
 	// MajorityShare is the accuracy of always predicting the most frequent class of these records, or the
 	// baseline of the metric.
 	MajorityShare float64 `json:"majority_share"`
-	// MetricRows is models.Metric.Rows of the records, and Chance is models.Metric.Chance. Both are 0 if
-	// the metric is the accuracy, for which they follow from the fields above.
+	// MetricRows is the number of records on which the sampling error of the metric depends
+	// (models.Metric.Rows), and Chance is how far a model that has learnt nothing may exceed the baseline
+	// by chance (models.Metric.Chance). Both are 0 if the metric is the accuracy.
 	MetricRows int     `json:"metric_rows,omitempty"`
 	Chance     float64 `json:"chance,omitempty"`
 }

@@ -50,7 +50,7 @@ type BoundJSON struct {
 	DeltaUpper   *float64  `json:"delta_upper"`
 }
 
-// JSON returns b in the form in which it is written as JSON. Numbers that are infinite or NaN become nil.
+// JSON converts b to a [BoundJSON]. Numbers that are infinite or NaN become nil.
 func (b Bound) JSON() BoundJSON {
 	return BoundJSON{
 		b.Accountant, b.Kind, b.Adjacency, b.Sampling,

@@ -50,7 +50,8 @@ const (
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
 	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do.
-	// [Redraw] says whether each epoch has a new permutation. It is accounted for without amplification; see [Unamplified].
+	// [Redraw] says whether each epoch has a new permutation. Accountants count no amplification by
+	// shuffling; see [Unamplified].
 	Shuffle Sampling = "shuffle"
 	// Allocation lets each record choose, independently of the others, one of the t rounds of an
 	// epoch: "random allocation", or "balls in bins". A batch may be empty or large. Batches of equal

@@ -363,10 +363,10 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. If it equals the previous event, the two are counted together, with two
-// exceptions: an int cannot hold the sum, or the sampling has epochs ([Sampling.HasEpochs]). The two
-// events may then be of different draws. Three rounds of one draw and three of another are not an epoch of
-// six: a record may be used in both.
+// Record adds an event. If it equals the previous event, the two are counted together, unless an int
+// cannot hold the sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may
+// be of different draws: three rounds of one draw and three of another are not an epoch of six, because a
+// record may be used in both.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -379,10 +379,10 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records another round that equals the last one, and returns true, if the last one had the given
-// sample size. Otherwise it records nothing and returns false, as it also does for Shuffle and if an int
-// cannot hold the count. Use it only for consecutive rounds of one client in one run, from round 0 on.
-// Rounds of allocation then belong to one sequence of draws, so their size need not match.
+// Repeat records one more round that equals the last one. It returns false, and records nothing, if the
+// last round had another sample size, for Shuffle, if nothing is recorded yet, and if an int cannot hold
+// the count: call Record then. Use Repeat only for consecutive rounds of one client in one run, from round
+// 0 on. Rounds of allocation then belong to one sequence of draws, so their size need not match.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -399,11 +399,12 @@ func (l *Ledger) Repeat(size int) bool {
 const maxCopies = 10_000
 
 // Times returns the events of n clients together, if each of them releases the given events. It multiplies
-// the counts by n.
+// the counts by n, with one exception: an event of allocation or shuffled batches that ends within an
+// epoch, or that keeps one draw for all epochs, is repeated n times. Otherwise three rounds of one
+// client's draw and three of another's would look like one epoch of six.
 //
-// Events of allocation or shuffled batches that end within an epoch or keep one draw are repeated n times
-// instead: three rounds of one draw and three of another are not an epoch of six. The error wraps
-// [ErrNotCovered] if n is then above 10,000, or if an int cannot hold a count. The events must be valid.
+// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot
+// hold a count. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {

@@ -95,7 +95,7 @@ func (c *composed) sharing(client, i int) (int, bool) {
 }
 
 // Names returns the runs that the events name as the source of their noise (a root and a run number), each
-// once, in the order of the events. unnamed reports whether an event names none.
+// once, in the order of the events. unnamed is true if some event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {

@@ -38,8 +38,8 @@ func Others() []Other {
 	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP, ConcentratedDP}
 }
 
-// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it, and
-// accountants that do not name such events refuse them.
+// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it. Only the
+// accountants pld and rdp cover such events.
 const Unsampled Sampling = "none"
 
 // The largest ε of an event with an Other mechanism, the range of ρ, and that of the NoiseMultiplier of

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// CheckRange returns an error if v is not in [least, most]. name is the name of the number in the
-// error.
+// CheckRange returns an error if v is not in [least, most]. The error calls the number by name.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -14,8 +13,8 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount returns an error if n is not in [least, most]. name is the name of the number in the
-// error, which shows all its digits.
+// CheckCount returns an error if n is not in [least, most]. The error calls the number by name, and shows
+// all its digits.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)

@@ -15,7 +15,8 @@ import (
 // has a proof as a Scheme here. Other packages refuse the new schemes until they name them.
 type Scheme int
 
-// These are the schemes for which some accountant has a proof.
+// These are the schemes for which some accountant has a proof. Each name joins a sampling and an
+// adjacency.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne

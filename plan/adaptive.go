@@ -19,7 +19,7 @@ type FilterUse struct {
 	Recorded bool `json:"recorded"` // if false, the filter is only assumed to have been fixed before the first release
 
 	// Past is the fraction of the filter's budget that the past rounds use. All is the fraction that they
-	// use together with the next leg, or nil without a next leg. See [rdp.Limits.Used].
+	// use together with the next leg (see [Replan]), or nil without one. See [rdp.Limits.Used].
 	Past float64  `json:"used_by_past"`
 	All  *float64 `json:"used_by_all,omitempty"`
 }

@@ -18,8 +18,8 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the number of bytes in an update for each parameter of the model, which is a
-// float32.
+// BytesPerParameter is the size of an update in bytes, for each parameter of the model: an update holds a
+// float32 for each.
 const BytesPerParameter = 4
 
 // Batch describes training with one batch size: the least noise within the budget, the amounts of

@@ -86,7 +86,7 @@ type Plan struct {
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
-	// Remedies are alternative changes that make an infeasible plan feasible.
+	// Remedies are changes to the request, each of which alone makes an infeasible plan feasible.
 	Remedies Remedies `json:"remedies,omitempty"`
 
 	// PerClient is the ε of a record in one client's rounds. PerRecord is its ε in the rounds of all
@@ -96,7 +96,7 @@ type Plan struct {
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
 
-	// Noise names the run that the noise will come from, if the request names a root.
+	// Noise names the source of the noise of the run, if the request names one (Request.Root).
 	Noise rng.Name `json:"noise,omitzero"`
 
 	// Conditions are those of Theorems Main and simpleF, if the closed form makes the plan. They are

@@ -46,9 +46,9 @@ type NextRequest struct {
 	// Notes are the notes of the past's [History].
 	Notes []string
 
-	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If the data
-	// is Shared, all of them hold each record, and a record pays for the legs of all. Past already
-	// counts all clients.
+	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If Shared is
+	// set, every client holds every record, and a record pays for the rounds of all of them. Past must
+	// already list the rounds of all clients.
 	Clients int
 	Shared  bool
 }
@@ -208,7 +208,7 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is a possible sample size of the next leg, with the ε that it would cost.
+// Choice is a possible sample size of the next leg, which [Replan] plans, with the ε that it would cost.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client

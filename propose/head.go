@@ -60,7 +60,8 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
-	// Left says why there is no accuracy.
+	// Left says why the head was not compared. It is "" if it was, or if there was nothing to compare it
+	// with.
 	Left string `json:"not_compared,omitempty"`
 }
 

@@ -103,7 +103,8 @@ func (r Request) Validate() error {
 type Options struct {
 	Data  *train.Source // data of the later training; only the number of records of a client is used
 	Probe *train.Source // data that the proxies use
-	// Probing is the relation between Data and Probe. It must be given.
+	// Probing says whose data Probe is, and which privacy follows from it. It must be given: the report's
+	// statement about privacy depends on it.
 	Probing Probing
 	Trials  pool.Options
 	Perf    sim.Perf // used to estimate the time of a training

@@ -37,15 +37,15 @@ type Purpose uint8
 
 // These are the purposes. Equal numbers would give equal bits, so each purpose has its own.
 const (
-	Sampling     Purpose = 1 // which records a round uses
-	Noise        Purpose = 2 // the Gaussian noise of a round
-	Init         Purpose = 3 // initial parameters of a model
-	Split        Purpose = 4 // train/test split
-	Partition    Purpose = 5 // assignment of records to clients
-	ComputeTime  Purpose = 6 // how long a round takes
-	UplinkTime   Purpose = 7 // client to server latency
-	DownlinkTime Purpose = 8 // server to client latency
-	Perturbation Purpose = 9 // noise added to a trained model (utility graph)
+	Sampling     Purpose = 1  // which records a round uses
+	Noise        Purpose = 2  // the Gaussian noise of a round
+	Init         Purpose = 3  // initial parameters of a model
+	Split        Purpose = 4  // train/test split
+	Partition    Purpose = 5  // assignment of records to clients
+	ComputeTime  Purpose = 6  // how long a round takes
+	UplinkTime   Purpose = 7  // client to server latency
+	DownlinkTime Purpose = 8  // server to client latency
+	Perturbation Purpose = 9  // noise added to a trained model (utility graph)
 	Synthetic    Purpose = 10 // synthetic data, and the coins of audits
 	Dropout      Purpose = 11 // what a network drops in a round
 	Speed        Purpose = 12 // how fast a client is

@@ -106,8 +106,8 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c with the ε of whichever of c and o guarantees the smaller one. Both claims must be about
-// the same release.
+// Least returns c, but with the ε of o if o guarantees a smaller one. Both claims must be about the same
+// release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {
 		c.EpsilonLower, c.Epsilon, c.EpsilonUpper, c.Kind, c.Reason = o.EpsilonLower, o.Epsilon, o.EpsilonUpper, o.Kind,

@@ -41,7 +41,8 @@ type ClosedForm struct {
 // Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of
 // the accountant that certifies the training: package pld, which is tight, or the closed form if only that
 // covers the training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and
-// ClosedForm those of the closed form. Under a filter or a budget, all claims are its guarantee. All claims are about the same rounds.
+// ClosedForm those of the closed form. All claims are about the same rounds. Under a filter or a budget,
+// its guarantee replaces all of them.
 type Report struct {
 	EpsilonLower    *float64     `json:"epsilon_lower"`
 	Epsilon         *float64     `json:"epsilon"`

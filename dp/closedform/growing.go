@@ -13,9 +13,9 @@ import (
 //
 //	s_i = ⌈s_max·((i+1)/T)^p⌉,  i < T
 //
-// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because it is rounded up,
-// θ ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx =
-// s_max·T/(1+p). After T rounds the size stays at s_max.
+// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because sizes are rounded up, θ
+// ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx = s_max·T/(1+p). After
+// T rounds the size stays at s_max.
 type Growing struct {
 	Largest int     // s_max ≥ 1
 	Rounds  int     // T ≥ 1
@@ -68,8 +68,8 @@ type Growth struct {
 }
 
 // Grow plans a run whose sample sizes grow with the round i in proportion to (i+1)^p, where p is power.
-// The run computes at most computed gradients on n records, and keeps (ε, δ) by Theorem simpleF with
-// the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
+// The run computes at most computed gradients on n records, and stays within (ε, δ) by Theorem simpleF
+// with the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
 // The size s_max of its last round is the largest with which T rounds compute no more than computed
 // gradients, and with which their actual sizes meet the theorem's conditions.
 //

@@ -50,30 +50,31 @@ type Task struct {
 	Cost   float64 // Σ q_i²/(1-q_i); the costs of all tasks may add up to ε/2
 }
 
-// Budget keeps account of several trainings (tasks) on one data set, one after another or
-// simultaneously, so that everything they release together stays within one (ε, δ).
+// Budget keeps account of several trainings (tasks) on one data set, one after another or simultaneously,
+// so that everything they release together stays within one (ε, δ). Make one with [NewBudget], and call
+// [Budget.Spend] before each task. Package rdp has a tighter Filter: it counts the exact cost of a round
+// and needs no least noise.
 //
-// All rounds of all tasks form one sequence. Theorem thm1 in its corrected form applies to it,
-// whatever its order and its θ. Every task must use at least the noise σ_eq(ε, δ). At that noise,
-// the conditions of the theorem are
+// All rounds of all tasks form one sequence, in which round i has sample rate q_i. Theorem thm1 in its
+// corrected form applies to it, whatever its order and its θ. Every task must use at least the noise
+// σ_eq(ε, δ). At that noise, the conditions of the theorem are
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So the cost of a task does not depend on the others. The conditions are at one order of moments,
-// λ = ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are
-// seen, but (ε, δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via
-// a Rényi Filter"). The proof is for the whole (ε, δ); see [Budget.Guarantee].
+// So the cost of a task does not depend on the others. The conditions are at one order of moments, λ =
+// ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are seen, but (ε,
+// δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via a Rényi Filter"). The
+// proof is for the whole (ε, δ); see [Budget.Guarantee].
 //
-// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its
-// number. A task whose events name the noise of an earlier task is refused. Events without a name
-// are assumed to have independent noise.
+// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
+// A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
+// have independent noise.
 //
-// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2 and θ = 1. An epoch in
-// samples of s records costs about s times as much. The Filter of package rdp is tighter: it counts
-// the exact cost of a round and needs no least noise.
+// For samples of one record, this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2
+// and θ = 1. An epoch in samples of s records costs about s times as much.
 //
-// Make a Budget with [NewBudget]. Methods of any other Budget return an error or panic. It is not
-// safe for concurrent use.
+// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
+// concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64

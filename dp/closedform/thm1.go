@@ -19,7 +19,7 @@ func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
+// R returns the constant r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
 // It is 0 for Corrected, which has only the quadratic term of Lemma lemthree (see [Moment]). If u₀
 // or u₁ is 1 or more, the result has no meaning.
 func (m Moments) R(form Form, sigma float64) float64 {
@@ -47,7 +47,7 @@ func (m Moments) c0(r, eps float64) float64 {
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1 and u₁ < 1. For Corrected,
+// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1 and u₁ < 1. For Corrected,
 // where r = 0, sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)

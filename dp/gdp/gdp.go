@@ -30,8 +30,8 @@ const LeastExact = 0x1p-1022
 // negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
 func Delta(mu, eps float64) float64 { return math.Exp(LogDelta(mu, eps)) }
 
-// LogDelta returns ln δ of [Delta], even if δ itself would underflow. It is -Inf if δ is 0, or if
-// ln δ is below the range of float64.
+// LogDelta returns the logarithm of [Delta]. Use it for δ that are too small for float64. It is -Inf for μ
+// = 0, where δ is 0, and if ln δ itself is below the range of float64.
 func LogDelta(mu, eps float64) float64 {
 	switch {
 	case !(mu >= 0 && eps >= 0), math.IsInf(mu, 1):

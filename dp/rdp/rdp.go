@@ -35,8 +35,8 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the limits of the noise multiplier and the sample rate for which the Accountant has an
-// answer. Outside of them it returns dp.ErrNotCovered.
+// These are the limits of the noise multiplier and the sample rate for which the [Accountant] has an
+// answer. Outside of them, its error wraps dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q
@@ -53,7 +53,7 @@ const (
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
 // under replace-one. It also covers releases that are not rounds (dp.Other), except [dp.ApproximateDP]. If
-// there are more than 768 different rounds, groups of similar ones are bounded together (see merged), which
+// there are more than 768 different rounds, groups of similar ones are bounded together, which
 // overstates their cost. At orders below 10 the excess was at most 3 % under add-or-remove and 36 % under
 // replace-one, when the rate changed by a factor of 16 and the noise by a factor of 4. All events must have
 // the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other

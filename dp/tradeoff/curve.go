@@ -36,9 +36,9 @@ type Point struct {
 	Beta  float64 `json:"beta"`
 }
 
-// Curve holds points of a trade-off function, by increasing α. The function is convex, so the straight
-// line between two points is nowhere below it. So do not interpolate a Lower curve: the result would not
-// be safe.
+// Curve holds points of a trade-off function, by increasing α. Do not interpolate a Lower curve: the
+// function is convex, so a straight line between two of its points may lie above it, which would not be
+// safe.
 type Curve struct {
 	Label
 	Points []Point `json:"points"`

@@ -10,7 +10,7 @@ import (
 )
 
 // Profile says at which ε [Training] asks the accountant for δ: at equidistant points from 0 to the ε that
-// belongs to SmallestDelta.
+// the accountant returns for δ = SmallestDelta.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]
