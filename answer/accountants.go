@@ -39,8 +39,8 @@ func AccountantNames() []string {
 	return names
 }
 
-// CheckAccuracy reports an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which stands for
-// the default.
+// CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which
+// stands for the default.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil

@@ -36,7 +36,7 @@ type Finding struct {
 	Group             int            `json:"group,omitempty"` // records of a person, if the claim is for a person
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
-	Runs              int            `json:"runs"` // number of trainings in both worlds together
+	Runs              int            `json:"runs"` // number of trainings, with and without the canary together
 	RunsPerSecond     float64        `json:"runs_per_second"`
 	Tests             []Test         `json:"tests,omitempty"`
 	OneRun            *OneRun        `json:"one_run,omitempty"`

@@ -8,9 +8,9 @@ import (
 	"proactivedp/internal/root"
 )
 
-// ClopperPearson returns both ends of the confidence interval for the probability of an event that
-// occurred in hits of runs independent runs, at least 1. Each end is wrong with a probability of at
-// most level.
+// ClopperPearson returns a confidence interval for the probability of an event that occurred hits times in
+// a number of independent runs, which must be at least 1. Each end is wrong with a probability of at most
+// level.
 func ClopperPearson(hits, runs int, level float64) (low, high float64) {
 	return atLeast(hits, runs, level), atMost(hits, runs, level)
 }

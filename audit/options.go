@@ -58,7 +58,7 @@ const (
 	MaxRuns = 10_000_000
 )
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o *Options) Validate() error {
 	if o == nil {
 		return errors.New("options are missing: DefaultOptions returns some")

@@ -44,8 +44,9 @@ const (
 )
 
 // ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a
-// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice would
-// look like two coins that were guessed. Other columns are ignored. The error reports the first bad lines together.
+// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice
+// would look like two coins that were guessed. Other columns are ignored. The error lists the first bad
+// lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -168,7 +169,7 @@ type ScoresOptions struct {
 	Seed    uint64 // of the order among equal scores
 }
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o ScoresOptions) Validate() error {
 	err := checkBound(o.Delta, o.Confidence)
 	if o.Guesses < 0 || o.Guesses > MaxCanaries || o.Guesses%2 != 0 {

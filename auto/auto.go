@@ -5,9 +5,9 @@
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says which accuracy each client wants for which budget. If the metric of its training is another
-// one, all accuracies are values of that metric, and the majority-class baseline is the metric's baseline.
-// Then:
+// A [Task] says which accuracy each client wants for which budget. (If the task's metric is not the
+// accuracy, all accuracies here are values of the metric, and the majority-class baseline is the metric's
+// baseline.) The steps are:
 //
 //  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
 //     norms and noise multipliers may reach the targets.
@@ -41,8 +41,7 @@ import (
 	"proactivedp/train"
 )
 
-// Strategy names how the noise, the batch size and the number of rounds of a stage are chosen. A stage is
-// one of the trainings of the loop.
+// Strategy names a way to choose the noise, the batch size and the number of rounds of a [Stage].
 type Strategy string
 
 // These are the strategies.

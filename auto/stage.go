@@ -13,7 +13,8 @@ import (
 	"proactivedp/train"
 )
 
-// Stage is one stage of a task's training: its parameters, its participants, and the resulting model.
+// Stage is one of the trainings that [Run] does for a task: its parameters, the clients that take part,
+// and the resulting model.
 type Stage struct {
 	Task         int                 `json:"task"` // number of its task in the journal, from 0
 	Clip         float64             `json:"clip"`

@@ -99,7 +99,9 @@ func (r Request) Validate() error {
 	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
 }
 
-// Options say which data the proxies use, and how they run. Only Probe affects the proposals.
+// Options say which data the proxies use, and how they run. Trials does not affect the proposals. Perf
+// affects the estimated times, and whether a setting is listed whose training would take more than an
+// hour.
 type Options struct {
 	Data  *train.Source // data of the later training; only the number of records of a client is used
 	Probe *train.Source // data that the proxies use

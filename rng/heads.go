@@ -14,7 +14,7 @@ type Heads struct {
 	_ [40]byte
 }
 
-// Reseed moves s to the same place as r.Reseed(s, p, client, round), so s returns the same bits.
+// Reseed does the same as r.Reseed(s, p, client, round), and uses the cached bits.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
 	if h == nil || r.keys == nil {

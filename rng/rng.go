@@ -8,8 +8,8 @@
 //	noise := root.Stream(rng.Noise, client, round)
 //	x := noise.Normal()
 //
-// Equal places have equal noise. So two releases need two roots, or two runs of one root; see
-// [Root.ForRun]. A [Name] records which one a release used.
+// The same root, purpose, client and round give the same bits. So two releases need two roots, or two runs
+// of one root; see [Root.ForRun]. A [Name] records which one a release used.
 //
 // Streams are cryptographic. They are the key stream of AES-128 in counter mode, under a key
 // derived from the seed by SHA-256, with the place in the counter block. The standard library's

@@ -10,8 +10,8 @@
 // for each thing that it reports: points of a curve, the rounds that it really ran, and at the end the
 // metric. Everything else that it says belongs on stderr.
 //
-// The script is not trusted to keep the books. The whole cost of a private training is on disk in the
-// [Ledger] before the script starts. What the script reports can only raise it. The program cannot
+// The accounting does not rely on the script. The whole cost of a private training is on disk in the
+// [Ledger] before the script starts. What the script reports can only raise this cost. The program cannot
 // verify that the script really clips, samples and adds noise, and every statement says so.
 package trainer
 
@@ -132,8 +132,8 @@ func (t Task) Validate() error {
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration
-	// Dir is the folder that keeps finished public trainings and the ledger. "" keeps public trainings
-	// nowhere, and refuses private ones. The caller holds the lock of the folder.
+	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings
+	// are not kept and private ones are refused. The caller must hold the lock of the folder.
 	Dir string
 	// Stderr gets what the script prints to stderr, up to MaxStderr bytes of each run. It may be nil.
 	Stderr io.Writer

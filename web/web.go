@@ -8,10 +8,12 @@
 // # The page inside the program
 //
 // make build and make release write the page to made/planner.html and build the program with the tag
-// "page", which embeds it; see [Made]. The page is not committed, because it has 1.6 MB compressed, changes
-// with each change of an accountant, and depends on the Go version: the repository would grow by it with
-// each change, branches could not be merged, and a test could compare it only under one Go version. A build
-// without the tag never embeds a page, so it cannot contain one of an older source.
+// "page", which embeds it; see [Made]. A build without the tag embeds no page, so it cannot contain one of
+// an older source.
+//
+// The page is not committed. It has 1.6 MB compressed, changes with each change of an accountant, and
+// depends on the Go version. The repository would grow by it with each change, branches could not be
+// merged, and a test could compare the page only under one Go version.
 package web
 
 import (

@@ -47,8 +47,8 @@ func (m Moments) c0(r, eps float64) float64 {
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1 and u₁ < 1. For Corrected,
-// where r = 0, sigma is equivalent to
+// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and
+// "u1", u₀ < 1 and u₁ < 1. For Corrected, where r = 0, sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //
