@@ -74,7 +74,7 @@
 //     differentially private machine learning", IEEE S&P 2021: what adversaries of different power see.
 //   - Nasr, Hayes, Steinke, Balle, Tramèr, Jagielski, Carlini, Terzis, "Tight auditing of
 //     differentially private machine learning", USENIX Security 2023: canary gradients. (Their tightest
-//     bounds assume the form of the trade-off curve; no bound here does.)
+//     bounds assume the form of the trade-off curve. Here only GaussianDP does.)
 //   - Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023.
 //   - Mahloujifar, Melis, Chaudhuri, "Auditing f-differential privacy in one run", arXiv 2410.22235, 2024.
 package audit

@@ -81,7 +81,7 @@ type Client struct {
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
-// Task is the question of [Run]: train a model until every client has its target accuracy or has spent its
+// Task is the input of [Run]: train a model until every client has its target accuracy or has spent its
 // budget.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run

@@ -128,7 +128,7 @@ func isConstant(s Sizes) bool {
 	return ok
 }
 
-// Event returns round i in the form that accountants read, with Count 1.
+// Event returns round i as an [Event] with Count 1, for an accountant.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
 // EventOf does the same as [Mechanism.Event] for a round with the given sample size, instead of a size in
@@ -151,7 +151,7 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns rounds 0 to rounds-1 in the form that accountants read. Equal consecutive rounds are one
+// Events returns rounds 0 to rounds-1 as events, for an accountant. Equal consecutive rounds are one
 // Event.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger

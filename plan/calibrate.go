@@ -19,7 +19,7 @@ const (
 	maxRecords         = 1_000_000_000 // 1/minRate
 )
 
-// Target is the question of [Calibrate]: a budget and two of the three quantities noise multiplier, sample
+// Target is the input of [Calibrate]: a budget and two of the three quantities noise multiplier, sample
 // rate and steps. The third is 0, and Calibrate solves for it. All rounds are equal.
 type Target struct {
 	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
@@ -187,7 +187,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	}, nil
 }
 
-// Event returns the calibrated rounds in the form that accountants read.
+// Event returns the calibrated rounds as an event, for an accountant.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
 		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}

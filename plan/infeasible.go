@@ -37,11 +37,11 @@ func (e *Infeasible) Reason() string {
 
 // Remedy is one change to a [Request], or to a [Target], that makes it feasible.
 type Remedy struct {
-	// Change is the JSON key of the field to change, or "method". It is empty if more than one field
+	// Change is the JSON key of the field to change ("method" for the accountant). It is empty if more than one field
 	// has to change; then only Text describes the change.
 	Change string  `json:"change,omitempty"`
 	To     float64 `json:"to,omitempty"`     // new value of the field, rounded to the safe side
-	Method Method  `json:"method,omitempty"` // method by which the changed request is feasible
+	Method Method  `json:"method,omitempty"` // accountant by which the changed request is feasible
 	Text   string  `json:"text"`             // description of the change
 }
 

@@ -46,8 +46,9 @@ type Plan struct {
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
 	Theta  float64 `json:"theta"`
 
-	// TargetEpsilon is the requested ε. Epsilon is the upper bound for a record, at most the target. For
-	// the methods Printed and Paper, which guarantee nothing, it is their value.
+	// TargetEpsilon is the requested ε. Epsilon is an upper bound on the ε of a record, at most the target.
+	// The methods Printed and Paper guarantee nothing; for them Epsilon is only the value that they
+	// compute.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`

@@ -15,9 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is the question of [Replan]: which further rounds may follow rounds that already ran? These
-// further rounds are the next leg of the training. The paper plans it in its appendix "DP Calculator", in
-// the steps for j > 0; a subscript j means the next leg.
+// NextRequest is the input of [Replan], which finds further rounds that may follow rounds that already
+// ran. These further rounds are the next leg of the training. The paper plans it in its appendix "DP
+// Calculator", in the steps for j > 0; a subscript j means the next leg.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -284,8 +284,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns the rounds of the next leg that use a record, of all clients that hold it, in the form
-// that accountants read. p.Run must not be nil.
+// Event returns, as an event for an accountant, the rounds of the next leg that use a record: those of all
+// clients that hold it. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

@@ -351,8 +351,8 @@ func (p *Plan) Statement() string {
 	return statement
 }
 
-// Events returns the rounds of the plan's run that use a record, of all clients that hold it, in the form
-// that accountants read. It returns nil without a run. If θ > 1, every round counts at the largest size
+// Events returns, as events for an accountant, the rounds of the plan's run that use a record: those of
+// all clients that hold it. It returns nil without a run. If θ > 1, every round counts at the largest size
 // ⌊θs⌋, which costs at least as much as any sizes with that mean and θ.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {

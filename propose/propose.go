@@ -27,8 +27,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request is the question of [Propose]: a budget or a target accuracy, what all settings have in common,
-// and how many to try.
+// Request is the input of [Propose]: a budget or a target accuracy, what all settings have in common, and
+// how many to try.
 type Request struct {
 	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
 	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,

@@ -21,8 +21,8 @@ import (
 	"proactivedp/trainer"
 )
 
-// TrainerRequest is the question of [ForTrainer]: settings for the user's own training script, see package
-// trainer.
+// TrainerRequest is the input of [ForTrainer], which finds settings for the user's own training script,
+// see package trainer.
 type TrainerRequest struct {
 	Records int     `json:"n"`        // number of private records, N
 	Public  int     `json:"public_n"` // number of public records that the script uses for proxies

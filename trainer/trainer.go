@@ -88,7 +88,7 @@ func NewPlan(noise float64, batch, records, steps int) Plan {
 	}
 }
 
-// Event returns the rounds in the form that accountants read.
+// Event returns the rounds as an event, for an accountant.
 func (p Plan) Event() dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: p.NoiseMultiplier, SampleSize: p.BatchSize,

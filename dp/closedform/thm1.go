@@ -41,8 +41,9 @@ func (m Moments) c0(r, eps float64) float64 {
 	return C(r, m.Rho(), m.RhoHat(), eps/(m.Epochs()*m.S1))
 }
 
-// Conditions evaluates the requirements of Theorem thm1 at the least constants r₀, ρ and ρ̂ that it
-// allows, with r₀ = σ·max q_i:
+// Conditions evaluates the requirements of Theorem thm1 for rounds with these moments. It takes the
+// least constants that the theorem allows: r₀ = σ·max q_i, [Moments.Rho] and [Moments.RhoHat]. The
+// conditions are
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e

@@ -23,7 +23,8 @@ const (
 	minAccuracy     = 1e-6
 )
 
-// Accountant bounds ε and δ by certified intervals. The zero value is ready to use.
+// Accountant is the tight accountant: it returns intervals that are proved to contain the true ε or δ. The
+// zero value is ready to use.
 type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
