@@ -66,10 +66,10 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes one part of an audit in another process than that of the audit. text is one of the parts
-// that the audit gave to its [Elsewhere]; pass the result back. courses must contain the courses of the
-// audit. workers is the number of trainings at the same time, at least 1. Do refuses a part that another
-// build of the program made.
+// Do computes one part of an audit for the process that makes the audit. text is one of the parts that the
+// audit gave to its [Elsewhere]; pass the result back. courses must contain the courses of the audit.
+// workers is the number of trainings at the same time, at least 1. Do refuses a part that another build of
+// the program made.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

@@ -124,7 +124,7 @@ func (p Probe) say(format string, args ...any) {
 }
 
 // bearable is the fraction of its accuracy that a model trained without noise must keep when noise of σ
-// is added, so that σ is in R_i. The paper reads from its utility graphs the σ at which at most 10 % is
+// is added, so that σ is in the range R_i (see Outlook.reach). The paper reads from its utility graphs the σ at which at most 10 % is
 // lost (Section "Experiments"). This noise is not scaled by the step size, so it costs more accuracy
 // than the noise in training.
 const bearable = 0.9

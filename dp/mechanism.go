@@ -94,7 +94,8 @@ func (m Mechanism) Validate(rounds int) error {
 	return errors.Join(errs...)
 }
 
-// checkGroup returns an error for a group under a sampling or an adjacency that covers none.
+// checkGroup returns an error if m has a group under a sampling or an adjacency for which groups are not
+// covered.
 func (m Mechanism) checkGroup() error {
 	_, err := Event{Sampling: m.Sampling, Adjacency: m.Adjacency, Group: m.Group}.Scheme()
 	return err
@@ -265,8 +266,8 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 }
 
 // Noise sets u to the round's noise N(0, C²σ²I), as float32. Simulations may add it to a sum. For a
-// release of an exact mechanism use AddNoise, which also rounds the sum to the grid of the noise: with
-// Noise alone, low bits of the sum could remain.
+// release of an exact mechanism use AddNoise. It also rounds the sum to the grid of the noise; otherwise
+// low bits of the sum could remain.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):

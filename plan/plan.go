@@ -87,7 +87,7 @@ type Plan struct {
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
-	// Remedies are changes to the request, each of which alone makes an infeasible plan feasible.
+	// Remedies are changes to the request. Any one of them makes an infeasible plan feasible.
 	Remedies Remedies `json:"remedies,omitempty"`
 
 	// PerClient is the ε of a record in one client's rounds. PerRecord is its ε in the rounds of all

@@ -95,7 +95,7 @@ const (
 	walks       = 10
 )
 
-// The number of settings that remain after the first rungs of a search for a trainer.
+// The number of settings that remain after the first rungs (see searcher.rung) of a search for a trainer.
 const trainerKept, trainerFinalists = 2, 4
 
 // A proxy of a trainer has this fraction of the batch size, but at least this number of records. The sampling

@@ -142,7 +142,7 @@ type Filter struct {
 	lastDivergences []float64
 }
 
-// NewFilter returns a filter of which nothing is spent. The error is that of [Limits.Validate].
+// NewFilter returns an unspent filter. The error is that of [Limits.Validate].
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
