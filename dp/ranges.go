@@ -3,6 +3,7 @@ package dp
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // CheckRange returns an error if v is not in [least, most]. The error calls the number by name.
@@ -48,6 +49,18 @@ func CheckDelta(delta, least float64) error {
 		return fmt.Errorf("delta = %v, must be in [%v, 1)", delta, least)
 	}
 	return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
+}
+
+// DefaultDelta returns the δ to use for n records if nobody has given one: the largest power of ten that is
+// at most 1/(10n). A δ of 1/n or more is weak: a mechanism that publishes one random record unchanged satisfies
+// it. A power of ten changes as seldom as possible with n, which is public like δ.
+func DefaultDelta(n int) float64 {
+	digits := 0 // the least with n ≤ 10^digits
+	if n > 1 {
+		digits = len(strconv.Itoa(n - 1))
+	}
+	delta, _ := strconv.ParseFloat(fmt.Sprintf("1e-%d", digits+1), 64) // always a number
+	return delta
 }
 
 // CheckRate returns an error unless the sample rate q is in (0, 1].

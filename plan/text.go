@@ -134,13 +134,16 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Epochs > 0 {
 		work = fmt.Sprintf(", k = %.6g epochs", p.Epochs)
 	}
-	t.row("data", "N = %d%s, θ = %g", p.N, work, p.Theta)
-	budget := "δ = " + up(p.Delta, 5)
-	if p.Epsilon > 0 || p.Feasible {
-		budget = fmt.Sprintf("ε = %s, %s", up(p.Epsilon, 5), budget)
+	if p.Theta > 1 {
+		work += fmt.Sprintf(", θ = %g", p.Theta)
 	}
-	if allowed := down(p.TargetEpsilon, 5); number(allowed) > number(up(p.Epsilon, 5)) {
-		budget += fmt.Sprintf("; ε = %s is allowed", allowed)
+	t.row("data", "N = %d%s", p.N, work)
+	budget, epsilon := "δ = "+up(p.Delta, 5), up(p.Epsilon, 5)
+	switch allowed := down(p.TargetEpsilon, 5); {
+	case number(allowed) > number(epsilon) && p.Feasible:
+		budget = fmt.Sprintf("ε = %s, of which the run uses %s; %s", allowed, epsilon, budget)
+	case p.Epsilon > 0 || p.Feasible:
+		budget = fmt.Sprintf("ε = %s, %s", epsilon, budget)
 	}
 	t.row("budget", "%s", budget)
 	if p.Sigma > 0 {
@@ -149,8 +152,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 	p.writeLimits(t)
 	p.writeRun(t)
 	p.writeSignal(t)
+	p.writeOtherAdjacency(t)
 	p.writeConditions(t)
-	if p.Tight != nil {
+	if p.Tight != nil && p.Method != PLD {
 		p.Tight.write(t)
 	}
 	t.paragraph(p.line())
@@ -257,11 +261,32 @@ func (p *Plan) writeSignal(t *page) {
 	}
 	switch th := p.Theorem; {
 	case th == nil:
-		t.row("theorem", "no answer to this by --method closed-form")
+		t.row("the paper", "its theorem has no answer to this (--method closed-form)")
 	case th.Epsilon != nil:
-		t.row("theorem", "ε ≤ %s for this run by --method closed-form", up(*th.Epsilon, 5))
+		t.row("the paper", "ε ≤ %s for this run by its theorem (--method closed-form)", up(*th.Epsilon, 5))
 	default:
-		t.row("theorem", "σ = %s and s at most %d by --method closed-form", up(*th.Sigma, digits), *th.SMax)
+		t.row("the paper", "σ = %s and s at most %d by its theorem (--method closed-form)", up(*th.Sigma, digits), *th.SMax)
+	}
+}
+
+// writeOtherAdjacency writes what the run of a plan by pld costs under the adjacency that the plan does not
+// have, and the σ that keeps the budget there. Plans by other methods have a table with both adjacencies.
+func (p *Plan) writeOtherAdjacency(t *page) {
+	if p.Tight == nil || p.Method != PLD {
+		return
+	}
+	adjacency, other := dp.ReplaceOne, p.Tight.ReplaceOne
+	if p.Adjacency == dp.ReplaceOne {
+		adjacency, other = dp.AddOrRemove, p.Tight.AddOrRemove
+	}
+	switch {
+	case other.Reason != "":
+		t.row(string(adjacency), "no answer: %s", other.Reason)
+	case other.Run != nil && other.LeastNoise != nil:
+		t.row(string(adjacency), "ε ≤ %s for this run; ε = %s needs σ = %s", up(other.Run.EpsilonUpper, 5),
+			down(p.budget(), 5), up(other.LeastNoise.Sigma, digits))
+	case other.Run != nil:
+		t.row(string(adjacency), "ε ≤ %s for this run", up(other.Run.EpsilonUpper, 5))
 	}
 }
 

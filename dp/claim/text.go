@@ -103,7 +103,11 @@ func Line(b dp.Bound, events ...dp.Event) string {
 		line += "; other noise assumed to be independent"
 	}
 	if WeakDelta(b, events...) {
-		line += "; WEAK: δ is not below 1/N"
+		most := 0
+		for _, e := range events {
+			most = max(most, e.DatasetSize)
+		}
+		line += weakLine(most)
 	}
 	return line + "." + strings.TrimSuffix(" "+drawSentence(b, events), " ")
 }
@@ -408,7 +412,7 @@ func (r Report) Line() string {
 		noise += "; drawn in floating point, use --exact for a release"
 	}
 	if n := r.PerClient.DatasetSize; n > 0 && atLeastInverse(r.Delta, n) {
-		noise += "; WEAK: δ is not below 1/N"
+		noise += weakLine(n)
 	}
 	by := byAccountant(r.Kind, r.Accountant)
 	if r.Reason != "" {
@@ -482,6 +486,11 @@ func (r Report) drawnText() string {
 		return ""
 	}
 	return "  drawn         " + r.Drawn + "\n"
+}
+
+// weakLine is the short form of weakDelta for n records, with a δ that is not weak.
+func weakLine(n int) string {
+	return fmt.Sprintf("; WEAK: δ is not below 1/N, %.0e or less is usual", dp.DefaultDelta(n))
 }
 
 func (r Report) weakDeltaText() string {
