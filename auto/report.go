@@ -308,7 +308,11 @@ func (l *ledger) statement(b dp.Bound) string {
 func (s *Stage) String() string {
 	var who []string
 	for _, p := range s.Participants {
-		who = append(who, fmt.Sprintf("client %d σ = %s", p.Client, decimal.Exactly(p.NoiseMultiplier)))
+		one := "σ = " + decimal.Exactly(p.NoiseMultiplier)
+		if len(s.Participants) > 1 || p.Client > 0 {
+			one = fmt.Sprintf("client %d %s", p.Client, one)
+		}
+		who = append(who, one)
 	}
 	if len(who) > 8 {
 		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Participants)-7))
@@ -369,7 +373,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		whose = " (the worst client's)"
 	}
 	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s", whose,
-		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
+		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, ""))
 	if spec.IsAccuracy() {
 		line("test accuracy", "%.4f %s", r.TestAccuracy, rows)
 		line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
@@ -382,6 +386,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	line("privacy", "%s", r.within.Line())
 	line("not protected", "held-out records, which decide the stages, and test records (--statement says all)")
+	if r.DataNote != "" {
+		line("data", "%s", r.DataNote)
+	}
 	line("distinct rows", "%d of %d", r.DistinctRows, r.TestRows)
 	line("strategy", "%s: %d gradients of all clients, %d rounds", r.Strategy, r.Gradients, r.Rounds)
 	if o := r.Outlook; o.Of != "" {
