@@ -283,7 +283,9 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	}
 	budgeted := cmd.Flags().Changed("target-epsilon") && !cli.AnyChanged(cmd, "eta0", "learning-rate")
 	if own || (f.from.setting != nil || budgeted) && !cli.OwnFile(spec.Data) {
-		if spec, err = f.choose(cmd, p); err != nil {
+		if spec, err = f.choose(cmd, p); errors.Is(err, dp.ErrNotCovered) && !own {
+			return nil, err // as if the noise alone had been sought
+		} else if err != nil {
 			return nil, cli.Usage(err)
 		}
 		if p, err = source.PrepareWith(spec, root); err != nil {
