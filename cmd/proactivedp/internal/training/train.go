@@ -373,6 +373,10 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	if err := f.save.check(); err != nil {
 		return err
 	}
+	if p.Spec.SeedFromOS && f.save.path == "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: WARNING: the model will not be kept, and nobody can train it again with the "+
+			"same noise: --save FILE keeps it")
+	}
 	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
 		return p.TrainKept(cmd.Context(), f.perf, cmd.ErrOrStderr(), f.keep.keep(from))
 	})
