@@ -25,7 +25,7 @@ func newAccount() *cobra.Command {
 	var epsilon float64
 	var out cli.OutputFlags
 	var files historyFlags
-	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
+	by := accountantFlags{accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Compute what rounds of DP-SGD cost: ε at a δ, or δ at an ε",
@@ -69,9 +69,6 @@ for a run of another library: see proactivedp help rounds.`,
 			rounds, err := release.history(cmd, files)
 			q.Events, q.Notes = rounds.Events, rounds.Notes
 			q.Accountant, q.Accuracy = by.name, by.accuracy
-			if !cmd.Flags().Changed("accountant") {
-				q.Accountant = "" // all, without listing those that do not cover the rounds
-			}
 			if cmd.Flags().Changed("target-epsilon") {
 				q.Epsilon = &epsilon
 			}
