@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Network has the probabilities with which messages, in both directions, are lost or duplicated on
-// their way. With the zero value each message arrives once.
+// Network has the probabilities that a message between client and server, in either direction, is lost or duplicated
+// on its way. With the zero value each message arrives once.
 type Network struct {
 	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
 	Resend    time.Duration // time after which a lost message is sent again
@@ -39,8 +39,8 @@ func (n Network) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Travel returns the mean time from the first sending of a message to its
-// arrival, in nanoseconds.
+// Travel returns the mean time from the first sending of a message to its arrival, in nanoseconds. It includes the
+// times until lost messages are sent again. latency is the time that one sending takes.
 func (n Network) Travel(latency *Duration) float64 {
 	return latency.Expected() + float64(n.Resend)*n.Loss/(1-n.Loss)
 }

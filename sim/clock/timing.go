@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing has the durations of gradients and messages on the virtual clock.
+// Timing says how long gradients and messages take on the virtual clock.
 type Timing struct {
 	Compute  Duration // one gradient at speed 1; a round draws once and takes s_i times as long
 	Uplink   Duration // a message from client to server
