@@ -12,7 +12,7 @@ import (
 // client, round), and not on the runner.
 //
 // So a second training with the same client root has the same noise in the same rounds, even with another σ, data set
-// or model. That would be another release, and the shared noise would not protect both: use ForRun for it. A run that
+// or model. That would be another release, and the shared noise would not protect both: use ForRun for it. A run that is
 // resumed, or that sends a message again, is still the same release.
 type Roots struct {
 	// Run draws the default global model v̂_0 and, on the virtual clock, durations, lost messages
