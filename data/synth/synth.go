@@ -1,6 +1,6 @@
-// Package synth generates stand-ins for the real data sets, of the same shape, for use when those
-// are not available. They are nobody's data. Dataset.Synthetic marks everything that is computed
-// from them.
+// Package synth generates synthetic stand-ins for the real data sets, of the same shape, for use when those are not
+// available. They have nobody's data. Dataset.Synthetic marks them, and every result that is computed from them says
+// so.
 //
 //	d, err := synth.Make("synth-mnist:7000", rng.New(1))
 //
@@ -65,15 +65,15 @@ func mushrooms() shape {
 
 func shapes() []shape { return []shape{phishing(), mushrooms()} }
 
-// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 each.
-// About 56 % are in class 1. The best possible accuracy is 0.94.
+// Phishing returns "synth-phishing": 11,055 rows of 68 features, with 30 entries of 0.18257 in each row. About 56 %
+// of the rows are in class 1. The best possible accuracy is 0.94.
 func Phishing(root *rng.Root) *data.Dataset {
 	d, _ := phishing().draw(root)
 	return d
 }
 
-// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, with 21 entries of 1 each. About
-// 52 % are in class 1. The best possible accuracy is 0.99.
+// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, with 21 entries of 1 in each row. About 52 % of
+// the rows are in class 1. The best possible accuracy is 0.99.
 func Mushrooms(root *rng.Root) *data.Dataset {
 	d, _ := mushrooms().draw(root)
 	return d
@@ -114,9 +114,9 @@ func Check(name string) error {
 	return err
 }
 
-// Make returns the stand-in with this name. Stand-ins of images have as many rows as the real set,
-// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the
-// names. A root without a key is an error.
+// Make returns the stand-in with this name, drawn from root. A stand-in for images has as many rows as the real set,
+// or the number after a colon, as in "synth-mnist:7000". For an unknown name, the error lists the names. A root
+// without a key is an error.
 func Make(name string, root *rng.Root) (*data.Dataset, error) {
 	found, err := find(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"proactivedp/rng"
 )
 
-// TableShape describes the random table that Table generates: its size, and how hard it is to learn.
+// TableShape says how large the random table of Table is, and how hard it is to learn.
 type TableShape struct {
 	Rows, Features, Classes int
 	// Share is the probability of the most frequent class, class 0. The other classes share the rest
