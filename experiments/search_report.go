@@ -12,7 +12,7 @@ import (
 	"proactivedp/train"
 )
 
-// SearchReport is the result of a search: a ranking of models and step sizes for each noise multiplier.
+// SearchReport is the result of a search: for each noise multiplier, a ranking of models and step sizes.
 type SearchReport struct {
 	Data          string          `json:"data"`
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
@@ -41,7 +41,7 @@ type SearchRanking struct {
 	how        string
 }
 
-// SearchCandidate is a model with the step size of a whole training, and the results of its runs.
+// SearchCandidate is a model with a step size for whole trainings, and the results of its runs.
 type SearchCandidate struct {
 	Model    string  `json:"model"`
 	Schedule string  `json:"schedule"`
@@ -97,7 +97,7 @@ func (s SearchSpec) report(all []found, source *train.Source, o SearchOptions) (
 // shownCandidates is the number of printed candidates of a ranking. The folder has all.
 const shownCandidates = 5
 
-// WriteText writes the winners, and their best competitors.
+// WriteText writes the winners and their closest competitors as text.
 func (r *SearchReport) WriteText(w io.Writer) error {
 	metric := r.metric
 	var text strings.Builder
