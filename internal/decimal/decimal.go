@@ -1,5 +1,5 @@
-// Package decimal writes numbers that must be rounded to one side: a printed ε may be too large but
-// never too small. It also reads counts exactly, and the usual numbers of a file quickly.
+// Package decimal writes numbers that must be rounded in one direction: a printed ε may be too large but never too
+// small. It also reads counts exactly, and the usual numbers of a file quickly.
 package decimal
 
 import (

@@ -2,10 +2,9 @@ package f32
 
 import "math"
 
-// Logistic holds the numbers that the gradients of logistic regression on a batch have in common.
-// Let x̄ = (x, 1) be an example with a 1 for the bias b, and w̄ = (w, b) the parameters. For an
-// example with margin z = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y,
-// where σ is the logistic function.
+// Logistic holds the numbers that the gradients of logistic regression on a batch have in common, for LogisticSteps.
+// Let x̄ = (x, 1) be an example with a 1 for the bias b, and w̄ = (w, b) the parameters. For an example with margin z
+// = wᵀx + b and label y, the gradient is g = a·x̄ + λw̄ with a = σ(z) − y, where σ is the logistic function.
 type Logistic struct {
 	Bias   float64 // b
 	Lambda float64 // λ

@@ -37,8 +37,8 @@ func Write(path string, write func(io.Writer) error) error {
 	return whole(path, true, 0o666, write)
 }
 
-// WritePrivate does the same as Write for a regular file, but only the user can read the new file, also if
-// it replaces one that others can read.
+// WritePrivate does the same as Write for a regular file, but only the user can read the new file. This also holds if
+// it replaces a file that others can read.
 func WritePrivate(path string, write func(io.Writer) error) error {
 	return whole(path, true, private, write)
 }
@@ -46,9 +46,8 @@ func WritePrivate(path string, write func(io.Writer) error) error {
 // private is the mode of a file that only its user reads.
 const private fs.FileMode = 0o600
 
-// WriteSwept does the same as Write, but does not remove temporary files that killed processes
-// left. It is for a folder with many files that SweepFolder has already cleaned: each sweep would
-// read the names of all files.
+// WriteSwept does the same as Write, but does not remove temporary files that killed processes left. Use it in a
+// folder with many files that SweepFolder has already cleaned: each removal would read the names of all files.
 func WriteSwept(path string, write func(io.Writer) error) error {
 	return whole(path, false, 0o666, write)
 }
@@ -67,8 +66,7 @@ func whole(path string, sweeps bool, mode fs.FileMode, write func(io.Writer) err
 	return f.Commit()
 }
 
-// Check returns an error if Write could not write the file at path. It does not change what is at
-// path.
+// Check returns an error if Write could not write the file at path. It changes nothing at path.
 func Check(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil // opening a pipe would wait for its reader
@@ -93,8 +91,8 @@ func fill(f io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// File is a file that is being written, for callers that must read all of it before it replaces the
-// target. Every File must end with Commit or Discard.
+// File is a file that is being written and has not replaced its target yet. Use it instead of Write if the whole
+// content must be read before that. Every File must end with Commit or Discard.
 type File struct {
 	temp *os.File // nil once committed or discarded
 	name string
@@ -162,7 +160,7 @@ func create(path string, sweeps bool, mode fs.FileMode) (*File, error) {
 	return nil, fmt.Errorf("%s: every temporary file was swept away before it was locked", path)
 }
 
-// Name returns the path of the temporary file, which has all bytes written so far.
+// Name returns the path of the temporary file. It has all bytes that were written so far.
 func (f *File) Name() string { return f.name }
 
 // Write appends p, unbuffered. It fails with os.ErrClosed after Commit or

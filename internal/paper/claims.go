@@ -1,6 +1,6 @@
 package paper
 
-// Quantity is the kind of a claim that the paper's text makes about a figure.
+// Quantity is the kind of a Claim: what the paper's text says about a figure.
 type Quantity string
 
 // These are the kinds of claims.

@@ -39,7 +39,7 @@ const (
 	MinDPI, MaxDPI     = 20, 1200
 )
 
-// Fonts are the typefaces of pictures. Formats are the file formats.
+// Fonts are the typefaces of pictures, and Formats their file formats.
 var (
 	Fonts   = []string{"sans", "serif", "mono"}
 	Formats = []string{"png", "svg", "pdf"}
