@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Times returns the value of the environment variable with that name, a whole number of at least 1.
-// If the variable is not set, it returns few and false. Any other value fails the test.
+// Times returns how often a slow test repeats: the value of the environment variable name, a whole number of at least
+// 1, and true. If the variable is not set, it returns few and false. Any other value fails the test.
 func Times(t testing.TB, name string, few int) (times int, set bool) {
 	t.Helper()
 	text := os.Getenv(name)
