@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Arguments completes the arguments of a command with the names that are not given yet.
+// Arguments returns a function for shell completion. It offers the names that are not among a command's arguments
+// yet.
 func Arguments(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, given []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		left := slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(given, name) })
@@ -15,7 +16,7 @@ func Arguments(names func() []string) cobra.CompletionFunc {
 	}
 }
 
-// Beginning returns the values that begin with word.
+// Beginning returns those of the values that begin with word.
 func Beginning(word string, values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, word) })
 }
