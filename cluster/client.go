@@ -78,8 +78,8 @@ var (
 	// ErrRefused reports that the server refuses the client. Its answer says why: another journal
 	// has the client's number, for example, or the journal is an older copy.
 	ErrRefused = errors.New("refused by the server")
-	// ErrSecondRelease reports that the client could release rounds a second time if it continued,
-	// because its journal is a copy or an old one, or because somebody else sends in its name.
+	// ErrSecondRelease reports that the client stops because it might release rounds a second time: its journal is a
+	// copy or an old one, or somebody else sends in its name.
 	ErrSecondRelease = errors.New("rounds could be released twice")
 )
 

@@ -47,13 +47,12 @@ func Split(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	return Subset{d, rows[:cut:cut]}, Subset{d, rows[cut:]}, nil
 }
 
-// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record
-// depends only on the record itself: the test set has the records whose hash, keyed by the root, is in
-// the upper fifth. So if a record is added or removed, no other record changes sides, whereas Split
-// deals all rows anew. Therefore, two data sets that differ by one record have training sets that
-// differ by at most that record. Equal records are on the same side. The expected size of the training
-// set is 0.8·rows. It is an error if either part is empty. If d has persons, the person is
-// hashed instead of the record, so that all records of a person are on one side.
+// SplitByRecord splits d into a training set and a test set, like [Split], but the side of each record depends only
+// on the record itself: the test set has the records whose hash, keyed by the root, is in the upper fifth of its
+// range. So if a record is added or removed, no other record changes sides, whereas Split deals all rows anew. Two
+// data sets that differ by one record therefore have training sets that differ by at most that record. Equal records
+// are on the same side. The expected size of the training set is 0.8·rows. It is an error if either part is empty. If
+// d has persons, the person is hashed instead of the record, so that all records of a person are on one side.
 func SplitByRecord(d *Dataset, root *rng.Root) (train, test Subset, err error) {
 	if d == nil || d.Train > 0 {
 		return Split(d, root)

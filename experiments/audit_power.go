@@ -20,7 +20,7 @@ type AuditPower struct {
 	By              string // what raised the first alarm
 }
 
-// Interval returns the 95 % Clopper-Pearson interval for the probability that an audit finds the fault.
+// Interval returns the 95 % confidence interval (Clopper-Pearson) of the probability that an audit finds the fault.
 func (p AuditPower) Interval() (low, high float64) {
 	return audit.ClopperPearson(p.Found, p.Audits, 0.025)
 }

@@ -35,7 +35,7 @@ type CourseEnd struct {
 	Refused      string  `json:"refused,omitempty"`
 }
 
-// CourseStage is one training (stage) in a course. Its lists have an element for each client.
+// CourseStage is one training of a Course. Its lists have an element for each client.
 type CourseStage struct {
 	SampleSize int       `json:"sample_size"`
 	Rounds     int       `json:"rounds"`

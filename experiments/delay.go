@@ -40,8 +40,8 @@ func DefaultDelaySpec(model, dataset string) DelaySpec {
 // With it, a round of the paper's plan for phishing takes a few milliseconds, which timers can measure.
 const UsualTimeScale = 20
 
-// Validate reports every problem that can be found without the data. Some may be reported more than
-// once.
+// Validate returns an error that lists every problem that can be found without the data. A problem may be listed more
+// than once.
 func (s DelaySpec) Validate() error {
 	errs := []error{CheckSeeds(s.Seeds), s.Train.Validate(), CheckOnce("delays", s.Delays)}
 	if n := len(s.Delays); n < 1 || n > maxSweep {

@@ -24,8 +24,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// MakeOptions says where Make writes figures, with which seeds and scale, how they are drawn, and how
-// much memory and how many processes it uses.
+// MakeOptions says where Make writes figures, with how many seeds and at which scale, how they are drawn, and how
+// much memory and how many processes it may use.
 type MakeOptions struct {
 	Out   string  // folder that gets a folder for each figure
 	Seeds int     // number of seeds, from 1 on; in [1, maxSeeds]

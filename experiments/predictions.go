@@ -209,7 +209,7 @@ type PredictionFit struct {
 // predictionsTitle is the title of the figure of predictions.
 const predictionsTitle = "Errors of predicted test accuracies"
 
-// PredictionReport holds predictions, real accuracies, and scores of the predictors.
+// PredictionReport has predicted and real accuracies, and scores of the ways to predict.
 type PredictionReport struct {
 	Checked []PredictionCheck `json:"checked"`
 	Scores  []PredictionScore `json:"scores"` // of each case, then of all

@@ -70,7 +70,7 @@ type gridSetting struct {
 
 func (s gridSetting) gradients() int { return s.spec.GradComps * s.spec.Clients }
 
-// GridWinner is a setting that was chosen by held-out rows, with its accuracies on the test set.
+// GridWinner is the best setting by the accuracy on held-out rows, with its accuracies on the test set.
 type GridWinner struct {
 	Setting   train.Spec `json:"setting"`
 	HeldOut   float64    `json:"held_out_accuracy"` // accuracy by which it was chosen

@@ -61,8 +61,8 @@ func PaperSearch(model, dataset string) SearchSpec {
 // maxRuns is the largest number of runs of a search.
 const maxRuns = 100_000
 
-// Validate reports every problem that can be found without the data. Some may be reported more than
-// once.
+// Validate returns an error that lists every problem that can be found without the data. A problem may be listed more
+// than once.
 func (s SearchSpec) Validate() error {
 	parts := errors.Join(CheckPart("scale", s.Scale), CheckPart("proxy", s.Proxy))
 	errs := []error{CheckSeeds(s.Seeds), parts, s.Train.Validate()}

@@ -29,7 +29,7 @@ type SearchReport struct {
 	warning       string // see train.Spec.BaselineWarning
 }
 
-// SearchRanking ranks the models and step sizes of a search for one noise multiplier.
+// SearchRanking is the result of a search for one noise multiplier: its candidates, best first.
 type SearchRanking struct {
 	Sigma float64 `json:"sigma"`
 	// Proxy is the f of the proxies that were run. It differs slightly from the search's, because

@@ -105,8 +105,7 @@ func NewSums(m Model) *Sums {
 	return s
 }
 
-// Wide returns working memory for a sum: a vector of the model's length d. Each call returns the same
-// vector.
+// Wide returns the working memory for a sum: a vector of the model's length d. Each call returns the same vector.
 func (s *Sums) Wide() []float64 {
 	if s.wide == nil {
 		s.wide = make([]float64, s.model.NumParams())
@@ -122,8 +121,8 @@ func (s *Sums) Ahead(b data.Batch) {
 	}
 }
 
-// GradSum sets sum, of length d, to the sum of clipped gradients. It uses WideGradSum if the model
-// is Bounded, and ClippedGradSum otherwise.
+// GradSum sets sum, of length d, to the sum of the batch's gradients, each clipped to the norm clip. It calls
+// WideGradSum if the model is Bounded, and ClippedGradSum otherwise.
 func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.bounded != nil {
 		return s.bounded.WideGradSum(sum, params, b, clip, scratch)
@@ -138,8 +137,7 @@ func (s *Sums) GradSum(sum []float64, params []float32, b data.Batch, clip float
 	return nil
 }
 
-// AddGradSum adds the sum of GradSum to u, of length d. It adds in float64 and then rounds to
-// float32.
+// AddGradSum adds to u, of length d, the sum that GradSum computes. It adds in float64 and then rounds to float32.
 func (s *Sums) AddGradSum(u, params []float32, b data.Batch, clip float64, scratch Scratch) error {
 	if s.adder != nil {
 		return s.adder.AddGradSum(u, params, b, clip, scratch)

@@ -34,7 +34,8 @@ const (
 	mantissa = 1<<52 - 1
 )
 
-// Round returns the multiple of the unit nearest to x. |x| must be at most 2^24·C.
+// Round returns the multiple of the grid's unit that is nearest to x. |x| must be at most 2^24·C, where C is the
+// clipping norm.
 func (g Grid) Round(x float64) float64 { return x + g.magic - g.magic }
 
 // AddRows adds rows of x, times the factors f, to one or more sums: see f32.AddRows. Each product is rounded to a

@@ -82,8 +82,8 @@ func (r *Rows) Columns() int { return r.columns }
 // Squares returns the squared norm ‖x‖² of the row with the given number.
 func (r *Rows) Squares(row int32) float64 { return r.squares[row] }
 
-// Parameters copies the first parameters, one for each feature of the data set, to w, which has
-// Columns columns. It sets the other columns to 0.
+// Parameters copies the weights from params, where they come first, to w: one for each feature of the data set. w has
+// Columns columns; the others become 0.
 func (r *Rows) Parameters(w []float64, params []float32) { f32.WidenRow(w, params) }
 
 // Ahead loads at most rowsAhead rows into the processor's caches for a later call of Dots. It does nothing for more
@@ -96,9 +96,9 @@ func (r *Rows) Ahead(rows []int32) {
 
 const rowsAhead = 4
 
-// Dots multiplies rows by one or more parameter vectors. z is [vector][row], and w is
-// [vector][column]. Dots sets each z[k][i] to the product of w[k] and the row with number rows[i]. The
-// numbers in w must be float32 values.
+// Dots multiplies rows of the data set by one or more parameter vectors. z is [vector][row], and w is
+// [vector][column]. Dots sets each z[k][i] to the product of w[k] and row rows[i]. The numbers in w must be float32
+// values.
 func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	if r.dense != nil {
 		f32.RowDots(z, r.dense, r.columns, rows, w)
@@ -119,9 +119,9 @@ func (r *Rows) Dots(z []float64, rows []int32, w []float64) {
 	}
 }
 
-// AddRounded adds rows to one or more sums. sum is [sum][column], and f is [sum][row]. To each
-// sum[k] it adds the row with number rows[i] times f[k][i]. Each product is rounded to the grid, and
-// may be at most 16·C.
+// AddRounded adds rows of the data set, times factors, to one or more sums. sum is [sum][column], and f is
+// [sum][row]. To each sum[k] it adds row rows[i] times f[k][i]. Each product is rounded to the grid g, and may be at
+// most 16·C.
 func (r *Rows) AddRounded(sum []float64, rows []int32, f []float64, g Grid) {
 	if r.dense != nil {
 		g.AddRows(sum, r.dense, r.columns, rows, f)

@@ -9,8 +9,7 @@ import (
 	"proactivedp/rng"
 )
 
-// ErrNotFinite reports a gradient that contains NaN or an infinity, usually because training has
-// diverged.
+// ErrNotFinite reports a gradient that contains NaN or an infinity. Usually training has then diverged.
 var ErrNotFinite = errors.New("a gradient is not finite")
 
 // Factor is the function that clips: it returns the number by which an example's gradient of the given norm is

@@ -23,14 +23,14 @@ var checkpointFormat = sealed.Format{
 	Version: 1,
 }
 
-// MinKey is the least number of bytes that the key of a checkpoint must have.
+// MinKey is the smallest length of a checkpoint's key, in bytes.
 const MinKey = sealed.MinKey
 
 var (
 	// ErrDamaged reports a checkpoint that differs from what was written.
 	ErrDamaged = sealed.ErrDamaged
-	// ErrKey reports a checkpoint that was written with another key, that has a key although none
-	// was given, or that was written without a key although one was given.
+	// ErrKey reports a checkpoint whose key is another than the given one. This includes a checkpoint without a key
+	// when one is given, and the reverse.
 	ErrKey = sealed.ErrKey
 )
 

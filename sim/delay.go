@@ -71,10 +71,10 @@ func (taus ByRound) Permits(k, i int) bool { return k >= i-taus[min(i, len(taus)
 
 func (taus ByRound) String() string { return "list:" + joined(taus) }
 
-// SquareRoot is the delay τ(t) ≈ √(t/ln t), which the paper says does not harm convergence: the
-// model used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). Iterations are
-// the client's gradient computations, as they are in the step size. A client begins round i after t
-// = Σ_{j<i} s_j of them. v̂_k has its rounds up to k−1 and may lack rounds k to i−1, so:
+// SquareRoot is a permissible delay that grows with the training: τ(t) ≈ √(t/ln t). The paper says that it does not
+// harm convergence: the model that is used at iteration t may lack the last τ(t) iterations (Nguyen et al. 2018). An
+// iteration is one gradient of the client, as for the step size. A client begins round i after t = Σ_{j<i} s_j
+// iterations. v̂_k has its rounds up to k−1 and may lack rounds k to i−1. So
 //
 //	Υ(k, i) ⇔ k ≥ i or Σ_{j=k}^{i−1} s_j ≤ √(t/ln t)
 //

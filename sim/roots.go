@@ -50,8 +50,8 @@ func (r Roots) ForRun(n uint64) Roots {
 	return Roots{Run: r.Run, Clients: clients}
 }
 
-// Names returns the public names of the clients' roots, in the order of the clients. A name that
-// several clients share is listed once.
+// Names returns the public names of the clients' roots, in the order of the clients. If several clients share a root,
+// its name is listed once.
 func (r Roots) Names() []rng.Name {
 	var names []rng.Name
 	seen := map[rng.Name]bool{}

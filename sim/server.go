@@ -173,8 +173,8 @@ func (s *Server) Has(client, round int) bool {
 		s.state.clients[client].has(int32(round))
 }
 
-// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied.
-// It returns T if all are applied. K is the smallest Next of all clients.
+// Next returns the first round of the client, 0 ≤ client < n, whose update the server has not applied. It returns T
+// if all T updates are applied. If no client was expelled, K is the smallest Next of all clients.
 func (s *Server) Next(client int) int { return int(s.state.clients[client].next) }
 
 // Highest returns the highest round of the client, 0 ≤ client < n, whose update the server has applied, or −1 if

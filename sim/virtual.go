@@ -45,8 +45,8 @@ type Virtual struct {
 	crew       *crew         // computes rounds; if nil, the caller's goroutine does
 }
 
-// NewVirtual prepares a run of the configuration on the virtual clock. It reports everything that is
-// wrong with the configuration at once. observe is called with every broadcast; it may be nil.
+// NewVirtual prepares a run of the configuration on the virtual clock. The error lists everything that is wrong with
+// the configuration. observe, unless it is nil, is called with every broadcast.
 func NewVirtual(cfg *Config, perf Perf, observe Observer) (*Virtual, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (v *Virtual) RunUntil(ctx context.Context, stop func() bool) (finished bool
 	return false, nil
 }
 
-// Ledgers returns a copy of each client's ledger: everything it has released so far.
+// Ledgers returns a copy of each client's ledger: all rounds that the client has finished so far.
 func (v *Virtual) Ledgers() []dp.Ledger {
 	out := make([]dp.Ledger, len(v.clients))
 	for i, c := range v.clients {
@@ -139,8 +139,8 @@ func (v *Virtual) Model() []float32 { return v.server.Model() }
 // Updates returns how many updates of all clients the server has applied so far.
 func (v *Virtual) Updates() int { return v.server.state.applied }
 
-// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. The
-// cause is a permissible delay Υ(k, i) that is false for some k ≥ i, which no Delay may be.
+// ErrStalled reports that a run cannot continue: all clients wait, and no message is under way. This happens only if
+// the Delay breaks its contract: its Υ(k, i) is false for some k ≥ i.
 var ErrStalled = errors.New("every client waits and no message is under way: Υ(k, i) is false for some k ≥ i")
 
 func (v *Virtual) result() (*Result, error) {

@@ -31,7 +31,7 @@ const UsualEpochs = 20
 // UsualEpsilon is the default privacy budget: the ε of a record, if neither an ε nor a noise multiplier is given.
 const UsualEpsilon = 1
 
-// UsualClip is the clipping norm that [Prepared.Choose] chooses for a linear model on its usual inputs.
+// UsualClip is the clipping norm that [Prepared.Choose] chooses, except for scattering features: see Spec.UsualClip.
 const UsualClip = 0.3
 
 // These numbers determine the step size of [UsualStep], η₀ = m/(C·s), where C is the clipping norm and s

@@ -13,8 +13,8 @@ import (
 	"proactivedp/sim"
 )
 
-// PlannedPrivacy returns the guarantee that the run will have, before it runs. If ctx is cancelled,
-// the error is context.Cause(ctx).
+// PlannedPrivacy returns the guarantee that the run will have, computed before it runs. If ctx is cancelled, the
+// error is context.Cause(ctx).
 func (p *Prepared) PlannedPrivacy(ctx context.Context) (claim.Report, error) {
 	if err := p.made(); err != nil {
 		return claim.Report{}, err

@@ -52,8 +52,7 @@ type Inputs struct {
 	Form FileForm `json:"form,omitzero"`
 }
 
-// FileForm says how to read a file of records whose form is not the usual one. Zero fields mean the
-// usual form.
+// FileForm says how to read a file of records that does not have the usual form. A zero field means the usual form.
 type FileForm struct {
 	NoHeader   bool   `json:"no_header,omitempty"`   // the first line of a CSV file is a record
 	HeaderLine int    `json:"header_line,omitempty"` // the line of a CSV file with the names of the columns
@@ -210,8 +209,8 @@ func writeHeader(path string, header []byte, params []float32) error {
 	})
 }
 
-// OpenModel reads the file of a model. It returns an error if the file is damaged or contradicts
-// itself, or if this program cannot evaluate the model.
+// OpenModel reads a model from its file. It returns an error if the file is damaged or contradicts itself, or if this
+// program cannot evaluate the model.
 func OpenModel(path string) (*Saved, error) {
 	f, err := bounded.Regular(path)
 	if err != nil {

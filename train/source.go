@@ -32,7 +32,7 @@ type Source struct {
 	traces   map[string]trace
 }
 
-// NewSource returns the source of a data set, which must not change after that.
+// NewSource returns the source of a data set. The data set must not change afterwards.
 func NewSource(d *data.Dataset) *Source {
 	return &Source{
 		data: d, hash: sync.OnceValue(d.Hash),

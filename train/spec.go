@@ -149,8 +149,8 @@ const (
 	RecordSplit   = "by-record" // each record independently, so that (ε, δ) covers the split
 )
 
-// AutomaticClipping is the value of Spec.Clipping that scales every gradient to about the clipping
-// norm, also the short ones, see [models.AutomaticClipper].
+// AutomaticClipping is the value of Spec.Clipping for automatic clipping, which scales every gradient, also a short
+// one, to about the clipping norm: see [models.AutomaticClipper].
 const AutomaticClipping = "automatic"
 
 // DefaultSpec returns the paper's settings for its strongly convex problem: ridge logistic regression

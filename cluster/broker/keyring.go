@@ -33,7 +33,7 @@ const (
 	Server   Role = "server"   // serves trainings, or hands out cells, at a broker that runs elsewhere
 )
 
-// User is a user of the broker, in a Keyring.
+// User is a user of the broker in a Keyring: its role and its public key.
 type User struct {
 	Role   Role   `json:"role"`
 	Client int    `json:"client"` // a client's number; else 0

@@ -91,15 +91,14 @@ func Names() []string {
 	return names
 }
 
-// Is reports whether a name has the form of a stand-in's name: one of Names, or one of them
-// followed by a colon and any text.
+// Is reports whether name has the form of a stand-in's name: one of Names, perhaps followed by a colon and any text.
 func Is(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	return slices.Contains(Names(), base)
 }
 
-// StandsInFor returns the name of the real data set that a stand-in replaces, or the name itself.
-// For example, "synth-mnist" and "synth-mnist:700" both replace "mnist".
+// StandsInFor returns the name of the real data set that the stand-in name replaces: "mnist" for "synth-mnist" and
+// for "synth-mnist:700". It returns any other name unchanged.
 func StandsInFor(name string) string {
 	real, standIn := strings.CutPrefix(name, "synth-")
 	if standIn {
@@ -108,7 +107,7 @@ func StandsInFor(name string) string {
 	return real
 }
 
-// Check returns an error if Make would refuse the name. It generates nothing.
+// Check returns the error that Make would return for the name, but generates nothing.
 func Check(name string) error {
 	_, err := find(name)
 	return err

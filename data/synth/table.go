@@ -45,8 +45,8 @@ const (
 	apart       = 2.5
 )
 
-// Table returns a table of the shape, with all values in [0, 1], like a table that was scaled by
-// public bounds. Every third feature differs between the classes.
+// Table returns a random table of shape s with this name, drawn from root. All values are in [0, 1], as in a table
+// that was scaled by public bounds. Every third feature differs between the classes.
 func Table(root *rng.Root, name string, s TableShape) (*data.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 // Package codec writes a state to a file and reads it back. A visit function names each field once, and is used in
 // both directions, so writing and reading cannot differ. Numbers take eight bytes, little-endian. The first error
 // stops the codec. When reading, the fields after it stay zero.
+//
 // A file is not trusted. A number is checked against its range when it is read, and also when it is
 // written, so that whatever is written can be read. Memory is allocated as bytes arrive, not
 // according to a length in the file.
@@ -23,7 +24,7 @@ type Codec struct {
 	err   error
 }
 
-// Visitor is a Codec, or a type that embeds one to pass more values to the functions that visit fields.
+// Visitor is a Codec, or a type that embeds a Codec together with other values that visit functions need.
 type Visitor interface{ codec() *Codec }
 
 func (c *Codec) codec() *Codec { return c }
@@ -31,7 +32,7 @@ func (c *Codec) codec() *Codec { return c }
 // NewWriter returns a codec that writes to w. The output is complete only after End.
 func NewWriter(w io.Writer) *Codec { return &Codec{w: w} }
 
-// NewReader returns a codec that reads from r. It reads no byte after the last visited field.
+// NewReader returns a codec that reads from r. It reads nothing after the last visited field.
 func NewReader(r io.Reader) *Codec { return &Codec{r: r} }
 
 // Reading reports whether the codec reads. Visits then set the fields instead of writing them.

@@ -10,8 +10,8 @@ import (
 // machine's registers.
 const Lanes = 16
 
-// Term is one product in the sum that a tile computes (see Tile): the offsets of its two factors in A
-// and B, in floats.
+// Term is one product in the sum that a tile computes (see Tile). A and B are the offsets of its two factors in the
+// slices of these names, in floats.
 type Term struct{ A, B int32 }
 
 // Terms is a list of Term, for kernels that add up products. The offsets are checked once, when the list is made, so
@@ -146,10 +146,9 @@ func (t *Tile) MulRuns(terms *Terms, run int) {
 	mulRuns(t, terms.list, run)
 }
 
-// MulWide divides the terms into runs of the given lengths, computes the sum of each run in
-// float32, and adds it in float64 to the rows of wide. These have Cols·Lanes numbers and are
-// wideRow apart. C, RowC, ColC, Bias and Accumulate are ignored. The lengths must be at least 1 and
-// add up to the number of terms.
+// MulWide divides the terms into runs of the given lengths, computes the sum of each run in float32, and adds these
+// sums in float64 to the rows of wide. A row of wide has Cols·Lanes numbers, and rows begin wideRow numbers apart. C,
+// RowC, ColC, Bias and Accumulate are ignored. The lengths must be at least 1 and add up to the number of terms.
 func (t *Tile) MulWide(terms *Terms, lengths []int, wide []float64, wideRow int) {
 	sum := 0
 	for _, n := range lengths {
@@ -187,9 +186,9 @@ func (t *Tile) checkFactors(terms *Terms) {
 	}
 }
 
-// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is the sum over
-// the [Terms] of a vector of A times a vector of B, lane by lane; the lanes are not added up. It
-// computes per-example weight gradients and Gram matrices. With t.A and t.B for the offsets of term t:
+// LaneTile describes Rows × Cols results, each a vector of Lanes floats. A result is a sum over the [Terms]: each
+// term is a vector of A times a vector of B, lane by lane. The lanes are not added up. LaneTile computes per-example
+// weight gradients and Gram matrices. For term t with the offsets t.A and t.B:
 //
 //	for m < Rows, j < Cols, l < Lanes:
 //	    C[m·RowC + ColC[j] + l] = start + Σ_t A[t.A + m·RowA + l] · B[t.B + ColB[j] + l]

@@ -15,11 +15,10 @@ type Logistic struct {
 	Most   float64 // the largest valid norm
 }
 
-// LogisticSteps computes the clip factors of gradients of logistic regression, in the notation of
-// [Logistic]. For each example the caller sets dot to wᵀx, factor to ‖x̄‖², and side to +0 for
-// label 0 or −0 for label 1. LogisticSteps sets factor to the clip factor min(1, C/(‖g‖·Margin)),
-// or to NaN if ‖g‖ is above Most or NaN. It sets step to factor·a. All slices must have the same
-// length, which must be a multiple of WideLanes.
+// LogisticSteps computes the clip factors of gradients of logistic regression, in the notation of [Logistic]. Each
+// slice has one element for each example. Before the call, dot has wᵀx, factor has ‖x̄‖², and side has +0 for label 0
+// or −0 for label 1. Afterwards, factor has the clip factor min(1, C/(‖g‖·Margin)), or NaN if ‖g‖ is above Most or
+// NaN, and step has factor·a. All slices must have the same length, a multiple of WideLanes.
 func LogisticSteps(step, factor, dot, side []float64, l *Logistic) {
 	if n := len(step); n%WideLanes != 0 || len(factor) != n || len(dot) != n || len(side) != n {
 		panic("f32: LogisticSteps of unequal lengths, or not of whole vectors")

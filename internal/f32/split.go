@@ -6,12 +6,11 @@ import (
 	"unsafe"
 )
 
-// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its
-// lower 16 bits. Matrix tiles multiply only such numbers, but exactly. So a float32 is split into
-// parts whose sum is exactly or nearly the number, and its products into products of parts. A part
-// is the remainder of the number, rounded to the nearest bfloat16, or away from 0 if two are
-// equally near. Numbers below 2^-126 count as 0, and numbers of 2^128 - 2^119 or more count as not
-// finite.
+// Pair holds two bfloat16 numbers, the first in the lower half. A bfloat16 is a float32 without its lower 16 bits.
+// Matrix tiles multiply only such numbers, but exactly. So a float32 is split into bfloat16 parts that add up to it,
+// exactly or nearly, and a product of two float32 into products of parts. Each part is what the parts before it leave
+// of the number, rounded to the nearest bfloat16, or away from 0 if two are equally near. Numbers below 2^-126 count
+// as 0, and numbers of 2^128 - 2^119 or more count as not finite.
 type Pair uint32
 
 // The number of bfloat16 parts of a float32. Two parts give the number to 2^-16 of it, and three

@@ -21,10 +21,9 @@ import (
 	"syscall"
 )
 
-// Write replaces the file at path by the output of write. If write fails, the file does not change
-// and Write returns the error. Output is buffered. The folder must exist. A new file has mode 0666
-// less the umask, as with os.Create. A replaced file keeps its mode. A device or a pipe, such as
-// /dev/stdout, is written directly.
+// Write replaces the file at path by the output of write. If write fails, Write returns its error and the file does
+// not change. Output is buffered. The folder must exist. A new file has mode 0666 less the umask, as with os.Create.
+// A replaced file keeps its mode. A device or a pipe, such as /dev/stdout, is written directly.
 func Write(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -104,9 +103,10 @@ type File struct {
 // away before it was locked.
 const maxTries = 100
 
-// Create starts a replacement of the file at path. If the file exists, it must be a regular file. If
-// path is a symbolic link, the link's target is replaced, whether it exists or not. The folder must
-// exist. Create removes temporary files that killed processes left while writing the same file.
+// Create begins to replace the file at path. Write the new content to the result, and call Commit. If the file
+// exists, it must be a regular file. If path is a symbolic link, the link's target is replaced, whether it exists or
+// not. The folder must exist. Create removes temporary files that killed processes left while they wrote the same
+// file.
 func Create(path string) (*File, error) { return create(path, true, 0o666) }
 
 // create does the work of Create. sweeps says whether it removes temporary files that killed

@@ -15,9 +15,9 @@ const (
 	LossBySize Quantity = "loss of accuracy by sample size"
 	// Above claims that the test accuracy at the end is above Value, which others reached.
 	Above Quantity = "accuracy above that of others"
-	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, for noise n
-	// with Clip and Sigma. If Most is given, it also claims that no more than Value is left at Most, so
-	// that the part falls to Value in between.
+	// Kept claims that w* + n has at least the fraction Value of the accuracy of w*, where w* was trained with the
+	// clipping norm Clip and n is noise with the multiplier Sigma. If Most is given, it also claims that at the noise
+	// multiplier Most no more than Value is left, so that the fraction falls to Value between Sigma and Most.
 	Kept Quantity = "part of the accuracy kept"
 	// Fails claims that the training with the sample size Size ends with less accuracy than that
 	// with the largest one.

@@ -77,8 +77,8 @@ type Budget struct {
 	Exact                bool // whether ε is that of the run
 }
 
-// Column is a column of the paper's tables that compare ε_target with ε_f-DP, the ε that its f-DP
-// analysis gives.
+// Column is a column of one of the paper's tables that compare ε_target with ε_f-DP. ε_f-DP is the ε that the paper's
+// f-DP analysis gives.
 type Column struct{ Size, FDP, Factor Number }
 
 // Epochs returns the number of epochs of the setting, k = K/N.
@@ -91,7 +91,7 @@ func (p Case) Delta() float64 { return 1 / float64(p.N) }
 // ten are written out.
 func Cases() []Case { return []Case{Convex(), MNIST(), CIFAR()} }
 
-// Convex returns the setting of logistic regression, both strongly and plain convex.
+// Convex returns the setting of logistic regression, for both the strongly convex and the plain convex objective.
 func Convex() Case {
 	convex := Case{Name: "LIBSVM", N: 10_000, GradComps: 50_000}
 	convex.Basic.Label = "tbl:basic_param_setting"

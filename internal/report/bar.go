@@ -161,8 +161,8 @@ func (b *Bar) Clear() {
 	}
 }
 
-// LongRun is the number of floating-point operations above which a training that is one of many shows
-// its own progress. Large networks need about ten seconds for it.
+// LongRun is a number of floating-point operations. A training that is one of many shows its own progress if it takes
+// more. Large networks need about ten seconds for LongRun operations.
 const LongRun = 1e12
 
 // patience is the time that a run may take before LongBar shows its progress. The amount of work alone cannot

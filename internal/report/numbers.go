@@ -35,7 +35,7 @@ func Share(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// Duration formats a number of seconds as text: in seconds below one minute, and otherwise in minutes.
+// Duration formats a number of seconds as text: in seconds below one minute, otherwise in minutes.
 func Duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d >= time.Minute {

@@ -50,7 +50,7 @@ func NewOrigin(cells, computed int, took, cellTime time.Duration) Origin {
 	}
 }
 
-// Data describes a data set from which a result was computed, for the result's manifest.
+// Data describes in a manifest a data set from which a result was computed.
 type Data struct {
 	Name      string `json:"name"`
 	SHA256    string `json:"sha256"` // digest of the parsed content

@@ -27,8 +27,8 @@ const (
 	// Exceeded means that our value is better than the stated one.
 	Exceeded      Verdict = "reproduced, and more"
 	NotReproduced Verdict = "not reproduced"
-	// Undecided means that our value misses the statement only within the spread, or that the
-	// comparison is not fair: a run with a part of the paper's K, or on synthetic data.
+	// Undecided means that our value misses the statement only within the spread, or that the comparison is not fair,
+	// because a run used only a part of the paper's K or synthetic data.
 	Undecided Verdict = "undecided"
 )
 

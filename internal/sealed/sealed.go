@@ -42,8 +42,8 @@ const (
 var (
 	// ErrDamaged is wrapped if a file has changed since it was written.
 	ErrDamaged = errors.New("its SHA-256 does not match its content")
-	// ErrKey is wrapped if a file was not written with the given key, or was written with a key and
-	// none is given.
+	// ErrKey is wrapped if a file was not written with the given key, or was written with a key although none is
+	// given.
 	ErrKey = errors.New("it was not written under this key")
 )
 

@@ -24,8 +24,8 @@ func Times(t testing.TB, name string, few int) (times int, set bool) {
 	return times, true
 }
 
-// Sweeps returns the factor by which random sweeps are longer than usual: 1, or the value of the
-// environment variable PROACTIVEDP_SWEEPS, which CI sets.
+// Sweeps returns the factor by which tests try more random cases than usual: 1, or the value of the environment
+// variable PROACTIVEDP_SWEEPS, which CI sets.
 func Sweeps(t testing.TB) int {
 	t.Helper()
 	times, _ := Times(t, "PROACTIVEDP_SWEEPS", 1)

@@ -3,8 +3,8 @@ package timeline
 
 import "proactivedp/sim"
 
-// Kept limits the rounds that a window records of a client that runs ahead of the others, to Kept times the number of
-// rounds that the window is for.
+// Kept limits the size of a Window. A client may run far ahead of the others before they have finished the window's
+// rounds; no more than Kept times as many rounds of it are recorded.
 const Kept = 4
 
 // Window is the beginning of a run: its rounds, absences and broadcasts until the server had the updates of the first

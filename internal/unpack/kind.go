@@ -10,7 +10,7 @@ import (
 // Kind is the kind of a file, as text for messages.
 type Kind string
 
-// These are the kinds that this program distinguishes. Unknown includes text.
+// These are the kinds that have names in this program. Unknown includes text.
 const (
 	Unknown Kind = ""
 	Array   Kind = "an array of NumPy (.npy)"

@@ -162,8 +162,8 @@ func checkText(in *bufio.Reader) error {
 	return nil
 }
 
-// KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot
-// be read, is not a regular file, or is text. A zip archive that has only a text counts as text.
+// KindOf returns the kind of the file at path, after decompression. It returns Unknown if the file cannot be read, is
+// not a regular file, or is text. A zip archive that contains only a text file counts as text.
 func KindOf(path string) Kind {
 	k, _ := Start(path)
 	return k

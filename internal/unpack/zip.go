@@ -17,10 +17,10 @@ import (
 // maxDirectory is the largest size of the list of an archive's files, in bytes.
 const maxDirectory = 16 << 20
 
-// Encrypted is the flag of an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
+// Encrypted is the flag that marks an encrypted file in a zip archive: APPNOTE.TXT of PKWARE, section 4.4.4.
 const Encrypted = 1
 
-// OpenZip reads the list of the files in a zip archive of size bytes. The memory for the list is bounded.
+// OpenZip reads the list of the files in a zip archive of size bytes. It limits the memory for the list.
 func OpenZip(f io.ReaderAt, size int64) (*zip.Reader, error) {
 	list := &listing{file: f, left: maxDirectory}
 	z, err := zip.NewReader(list, size)

@@ -19,7 +19,8 @@ import (
 // no longer leaves.
 type Churn struct{ Present, Away time.Duration }
 
-// ParseChurn reads the mean times "PRESENT,AWAY", such as "1s,100ms". "" is the zero value.
+// ParseChurn reads the mean times of presence and absence, written "PRESENT,AWAY", such as "1s,100ms". "" is the zero
+// value: no client leaves.
 func ParseChurn(text string) (Churn, error) {
 	if text == "" {
 		return Churn{}, nil
@@ -70,8 +71,7 @@ func (c Churn) Tries(length float64) float64 {
 	return math.Exp(length / float64(c.Present))
 }
 
-// Stretch returns the factor by which a run takes longer on average because clients are away: 1 +
-// Away/Present.
+// Stretch returns by which factor a run is longer on average because clients are away: 1 + Away/Present.
 func (c Churn) Stretch() float64 {
 	if c == (Churn{}) {
 		return 1

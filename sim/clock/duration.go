@@ -31,8 +31,8 @@ type Duration struct {
 	Own       Distribution  // for own, the custom distribution
 }
 
-// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its
-// draws must depend only on the stream, or runs cannot be repeated.
+// Distribution is a custom distribution of durations, for Duration.Own. It must be immutable. Its draws must depend
+// only on the stream; otherwise a run cannot be repeated.
 type Distribution interface {
 	// Mean returns the mean, in [0, MaxDuration]. It is used to estimate the memory and the length
 	// of a run.
@@ -57,8 +57,7 @@ const (
 	Own         Family = "own"         // a Distribution; ParseDuration cannot read it
 )
 
-// MaxDuration is the upper limit of the mean and the bounds of a Duration, and of each duration in a
-// trace.
+// MaxDuration is the largest mean or bound of a Duration, and the largest duration in a trace.
 const MaxDuration = time.Hour
 
 // These are the upper limits of Duration.Shape.
@@ -70,7 +69,7 @@ const (
 const durationForms = "constant:MEAN, exponential:MEAN, uniform:LOW,HIGH, lognormal:MEAN,SIGMA, pareto:MEAN,ALPHA or " +
 	"trace:FILE"
 
-// ParseDuration reads one of
+// ParseDuration reads a distribution, written in one of these forms:
 //
 //	constant:1ms  exponential:250us  uniform:1ms,3ms
 //	lognormal:1ms,0.5  pareto:1ms,1.5  trace:FILE

@@ -14,8 +14,8 @@ type Network struct {
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
 
-// MaxLoss is the largest Network.Loss, the probability that a message is lost. A message is sent 1/(1 −
-// Loss) times on average until it arrives.
+// MaxLoss is the largest Network.Loss. With loss probability p, a message is sent 1/(1 − p) times on average until it
+// arrives.
 const MaxLoss = 0.99
 
 // Validate reports every field outside its range.

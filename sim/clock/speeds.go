@@ -24,8 +24,8 @@ const (
 	MaxSpeed = 1e3
 )
 
-// ParseSpeeds reads a list with one speed for each client such as "1,1,0.5", "lognormal:SIGMA" or
-// "pareto:ALPHA". "" means that all clients have speed 1.
+// ParseSpeeds reads the speeds of clients: a list with one speed for each client, such as "1,1,0.5", or a
+// distribution, "lognormal:SIGMA" or "pareto:ALPHA". "" means that all clients have speed 1.
 func ParseSpeeds(text string) (Speeds, error) {
 	if text == "" {
 		return Speeds{}, nil

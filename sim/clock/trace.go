@@ -22,7 +22,7 @@ type Trace struct {
 	means     []float64         // mean of each client's durations, in nanoseconds
 }
 
-// MaxTraceBytes is the most that ParseTrace reads, enough for about five million durations.
+// MaxTraceBytes is the largest trace that ParseTrace reads, in bytes. It has room for about five million durations.
 const MaxTraceBytes = 64 << 20
 
 // byteOrder is the byte order mark, with which some programs begin a CSV file in UTF-8.

@@ -44,8 +44,8 @@ func (s UtilitySpec) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Utility is one line of a utility graph: the accuracies of a trained model w* without noise, and with
-// noise of each tried σ added to its parameters.
+// Utility is one line of a utility graph: the accuracy of a trained model w* without noise, and its accuracies when
+// noise of each tried σ is added to its parameters.
 type Utility struct {
 	Clip     float64        `json:"clip"`
 	Accuracy float64        `json:"accuracy"`    // test accuracy of w*

@@ -45,11 +45,11 @@ import (
 )
 
 var (
-	// ErrDamaged reports a journal that differs from what was written. Then it is not certain which
-	// rounds were released.
+	// ErrDamaged reports a journal that differs from what was written. It is then not certain which rounds were
+	// released.
 	ErrDamaged = errors.New("damaged")
-	// ErrKey reports a journal that was written with another key, that has a key although none was
-	// given, or that was written without a key although one was given.
+	// ErrKey reports a journal whose key is another than the given one. This includes a journal without a key when
+	// one is given, and the reverse.
 	ErrKey = errors.New("it was not written with this key")
 )
 
@@ -205,8 +205,9 @@ func (j *Journal) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root returns the root of this opening's samples, noise and dropout. It is derived from the
-// journal's secret and the opening's salt, so every opening has its own streams. Otherwise:
+// Root returns the root of the samples, noise and dropout of this opening of the journal. It is derived from the
+// journal's secret and the opening's salt, so every opening draws other random numbers. If all openings drew the
+// same:
 //
 //  1. A client releases round 5.
 //  2. Its journal is restored from a copy that ends with round 4.

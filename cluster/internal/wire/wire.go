@@ -1,7 +1,8 @@
-// Package wire defines the messages in which vectors travel between the server of a training and its
-// clients. A message has a header of 64 bytes and at most as many numbers as the run's Chunk says. A
-// longer vector is cut into chunks. Each chunk is a message that describes the whole vector, so chunks
-// may come in any order, twice, or not at all. All numbers are little-endian:
+// Package wire defines the messages in which vectors are sent between the server of a training and its clients. A
+// message has a header of 64 bytes and at most as many numbers as the run's Chunk says. A longer vector is cut into
+// chunks. Each chunk is one message, whose header describes the whole vector, so chunks may come in any order, twice,
+// or not at all. All numbers are little-endian. These are the offset, the length in bytes, and the content of each
+// field:
 //
 //	 0  4  "PDPM"
 //	 4  2  version of the format

@@ -1,5 +1,4 @@
-// Package checkout reads a checkout of a repository: which files it has, and
-// whether they are those of a commit.
+// Package checkout reads a checkout of a repository: its files, and whether they are those of a commit.
 package checkout
 
 import (

@@ -75,8 +75,8 @@ func (f *DataFlags) Obtainable(cmd *cobra.Command) bool {
 	return f.Locator(cmd).Dir == ""
 }
 
-// Load returns the data set with this name or path. It looks for a published set in the folder that
-// --data-dir gives, or else in the cache.
+// Load returns the data set with this name or path. It looks for a published set in the folder that --data-dir names
+// or, without one, in the cache.
 func (f *DataFlags) Load(cmd *cobra.Command, name string) (*data.Dataset, error) {
 	d, err := Obtain(cmd.Context(), name, 0, &f.Own, f.Locator(cmd))
 	if err == nil {

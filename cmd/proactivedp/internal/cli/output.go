@@ -112,7 +112,8 @@ func CheckForm(cmd *cobra.Command) error {
 	return nil
 }
 
-// Report prints a report to stdout: as JSON, as text, or only its privacy statement.
+// Report prints a report to stdout: as JSON if asJSON is true, only its privacy statement if the flag --statement was
+// given, and otherwise as text.
 func Report(cmd *cobra.Command, asJSON bool, r interface{ WriteText(w io.Writer) error }) error {
 	if asJSON {
 		return PrintJSON(cmd, r)

@@ -81,8 +81,7 @@ func (o *OwnFlags) AddTarget(cmd *cobra.Command) {
 		"linear learns: their public bounds as `LOW,HIGH`, not taken from the data, instead of --label-map")
 }
 
-// TargetFlag is the name of the flag with the bounds of regression targets, which OwnFlags.AddTarget
-// adds.
+// TargetFlag is the name of the flag for the bounds of regression targets, which OwnFlags.AddTarget adds.
 const TargetFlag = "target-bounds"
 
 const outsideFlag = "out-of-bounds"

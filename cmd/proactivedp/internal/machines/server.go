@@ -45,8 +45,7 @@ func (s *ServeFlags) Add(cmd *cobra.Command) {
 	s.brokerFlags.add(cmd)
 }
 
-// Asked reports whether the user gave a flag that makes the command the server of a distributed
-// training.
+// Asked reports whether the user gave a flag that makes the command a server.
 func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.
