@@ -277,7 +277,8 @@ func (c *Client) AddNoise(u []float32, sum []float64, ws *Workspace) {
 	c.mech.AddNoise(u, sum, &ws.noise)
 }
 
-// Finish ends the round under way. u is what Compute returned. In this order, Finish
+// Finish ends the round under way. u is what Compute set. In this order, Finish
+//
 //  1. counts the round in the ledger,
 //  2. replaces ŵ by the newest broadcast that came during the round, if one came,
 //  3. takes the round's step, ŵ ← ŵ − η̄_i·U,
