@@ -24,7 +24,7 @@ import (
 	"proactivedp/train"
 )
 
-// Announcement is what a server tells clients about its run: the settings, the model's size, and digests that
+// Announcement is the message in which a server describes its run to clients: the settings, the model's size, and digests that
 // identify the data and the program. A client takes part only if it accepts all of it.
 type Announcement struct {
 	Protocol int        `json:"protocol"`

@@ -21,7 +21,7 @@ const verdictConfidence = 0.95
 const mostSeedsAdvised = 200
 
 // DelayVerdict says which delays a training tolerates. For each seed, the difference of a delay is its final accuracy
-// minus that of the synchronous run. The verdict judges the mean difference over seeds by Student's t distribution,
+// minus the final accuracy of the synchronous run. The verdict judges the mean difference over seeds by Student's t distribution,
 // which assumes that the differences are about normal.
 type DelayVerdict struct {
 	Text       string  `json:"text"`

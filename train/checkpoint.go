@@ -147,8 +147,8 @@ func (c *Checkpoint) Close() error {
 	return c.file.Close()
 }
 
-// Prepare prepares the run of the checkpoint on d. The data set d must have the same content as that of the stopped
-// run. Its files may be in another place.
+// Prepare prepares the run of the checkpoint on d. The data set d must have the same content as in the stopped run.
+// Its files may be in another place.
 func (c *Checkpoint) Prepare(d *data.Dataset) (*Prepared, error) {
 	if err := c.made(); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Flight struct {
 	Colour   color.Color
 }
 
-// Timeline is a picture of what happened over time: rows of coloured bars, with messages between them. Use it as a
+// Timeline is a picture of events over time: rows of coloured bars, with messages between them. Use it as a
 // mark of a Picture.
 type Timeline struct {
 	Stretches []Stretch

@@ -30,8 +30,8 @@ type specFlag struct {
 // FlagGroup is a group of flags for a training's spec. Each command has some of the groups.
 type FlagGroup int
 
-// These are the groups. SettingFlags are for every command that trains. PointFlags are settings of which a search
-// tries several values. EndFlags say how the final model is evaluated. NoiseFlags are for the noise and the privacy
+// These are the groups. SettingFlags are for every command that trains. PointFlags are settings for which a
+// search tries several values. EndFlags say how the final model is evaluated. NoiseFlags are for the noise and the privacy
 // statement. RunFlags are for commands that run a single training.
 const (
 	SettingFlags FlagGroup = iota
