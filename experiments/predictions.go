@@ -28,8 +28,8 @@ import (
 )
 
 // PredictionCase describes settings for which predicted accuracies are compared with those of trainings: a base,
-// combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which only the
-// noise would move the model during the training; it determines the step size.
+// combined with each of the listed budgets, noise multipliers and walks. A walk is the distance by which the model
+// would move during the training if there were only noise. It determines the step size.
 type PredictionCase struct {
 	Name    string     `json:"name"` // name in pictures
 	Base    train.Spec `json:"base"`

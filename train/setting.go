@@ -251,9 +251,9 @@ func (s *Setting) Over(usual Spec) Spec {
 
 // Fits returns an error if the run p is not the one that the setting's file describes: if it has another number of
 // records or another root of the noise, or if it certainly costs more than the file's ε. For the last check, package
-// dp/pld computes an interval of p's ε without the private bounds of columns. The error is ErrCostsMore if the lower
-// end of this interval is above the ε in the file. So a run that passes may cost slightly more than the file says;
-// its own report states its ε.
+// dp/pld computes an interval for p's ε. Its lower end leaves out the private bounds of columns. The error wraps
+// ErrCostsMore if the lower end is above the ε in the file. So a run that passes may still cost slightly more than
+// the file says; its own report states its ε.
 func (s *Setting) Fits(ctx context.Context, p *Prepared) error {
 	if err := s.made(); err != nil {
 		return err

@@ -66,8 +66,8 @@ func original() database {
 // the test batch. locator says where to look. A folder named by the user (Locator.Dir) has either the archive or the
 // batches data_batch_1.bin and so on; .bin.gz and the subfolder cifar-10-batches-bin are also accepted. A cache has
 // the archive, which is read without unpacking it. Instead of test_batch.bin a folder may have
-// test_batch_first1000.bin, its first 1,000 records; Dataset.Note then says so. The error wraps one of the errors of
-// package fetch.
+// test_batch_first1000.bin, its first 1,000 records; Dataset.Note then says so. If a file was not found or is
+// damaged, the error wraps one of the errors of package fetch.
 func Load(ctx context.Context, locator fetch.Locator) (*data.Dataset, error) {
 	return original().load(ctx, locator)
 }

@@ -127,7 +127,7 @@ func Boolean(v Visitor, what string, p *bool) {
 }
 
 // List reads or writes the list *p: its length, and then each element by a call of visit(element, v). When reading,
-// it makes the list, and fails if the file names more than most elements. what names the list in errors.
+// it makes the list. It fails if there are more than most elements. what names the list in errors.
 func List[E any, V Visitor](v V, what string, p *[]E, most int, visit func(*E, V)) {
 	c := v.codec()
 	n := len(*p)

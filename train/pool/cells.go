@@ -31,9 +31,9 @@ import (
 	"proactivedp/train"
 )
 
-// Cell is one training with its evaluation. Its result is kept in a folder. The result depends only on the field Spec
-// (and on Code and Kernels), so cells with equal specs are computed once, and a later call of Run finds the results
-// of finished cells. Use OfTrial, OfCurve, OfTimed, OfWindow or OfUtility to make one.
+// Cell is one training with its evaluation. Its result is kept in a folder. The result depends only on Spec, Code and
+// Kernels, so equal cells are computed once, and a later call of Run finds the results of finished cells. OfTrial,
+// OfCurve, OfTimed, OfWindow and OfUtility make cells.
 type Cell struct {
 	Spec any // what the result depends on; its JSON is part of the key
 	Code int // see train.Spec.CodeVersion
