@@ -10,10 +10,11 @@ import (
 	"proactivedp/internal/unpack"
 )
 
-// Write writes d in the format that Parse reads, with the classes 0 and 1 as labels. Parsing the result gives a data
-// set with the same Hash, if both classes occur and no stored entry is zero. If no entry is in the last column, Write
-// gives the first row an explicit zero there, to keep the number of features. It is an error if d is not valid, does
-// not have two classes, has images, or has a separate test set: that would be two files (see Options.Test).
+// Write writes d in the format that Parse reads, with classes 0 and 1 as labels. Parsing gives the
+// same Hash if both classes occur and no stored entry is zero. If no entry is in the last column,
+// the first row gets an explicit zero there, to keep the number of features. It is an error if d is
+// invalid, does not have two classes, has images, or was published in two parts; those are two
+// files (see Options.Test).
 func Write(w io.Writer, d *data.Dataset) error {
 	if err := d.Validate(); err != nil {
 		return fmt.Errorf("write %s: %w", d.Name, err)
