@@ -8,7 +8,7 @@ const (
 	// Accuracy claims that the test accuracy at the end of training is Value, for the series with
 	// the ε that the paper states, or without noise if Epsilon is "".
 	Accuracy Quantity = "accuracy"
-	// Loss claims that the accuracy at the end is at most Value below that of a training without
+	// Loss claims that the accuracy at the end is at most Value below the accuracy of a training without
 	// noise.
 	Loss Quantity = "loss of accuracy"
 	// LossBySize makes the same claim as Loss, for the training with the sample size Size.
@@ -19,8 +19,8 @@ const (
 	// clipping norm Clip and n is noise with the multiplier Sigma. If Most is given, it also claims that at the noise
 	// multiplier Most no more than Value is left, so that the fraction falls to Value between Sigma and Most.
 	Kept Quantity = "part of the accuracy kept"
-	// Fails claims that the training with the sample size Size ends with less accuracy than that
-	// with the largest one.
+	// Fails claims that the training with the sample size Size ends with less accuracy than the training
+	// with the largest sample size.
 	Fails Quantity = "accuracy of a small sample size"
 	// Best claims that every training with a sample size of at least Size ends more accurate than every
 	// one with a smaller sample size.
