@@ -34,9 +34,9 @@ func (s *Source) ofSeeds(spec Spec, seeds int) ([]*Prepared, error) {
 	return runs, nil
 }
 
-// Costliest prepares runs of the spec with seeds ≥ 1 consecutive seeds, starting with the spec's own. It returns the
-// run that costs a record most, by the ε that package pld certifies. So this ε holds for each of the runs. If pld
-// certifies no ε for some of the runs, Costliest returns the first of these.
+// Costliest prepares several runs of the spec, with consecutive seeds that start with the spec's own. seeds is their
+// number, at least 1. It returns the run that costs a record most, by the ε that package pld certifies. So this ε
+// holds for each of the runs. If pld certifies no ε for some of the runs, Costliest returns the first of these.
 func (s *Source) Costliest(ctx context.Context, spec Spec, seeds int) (*Prepared, error) {
 	if err := s.made(); err != nil {
 		return nil, err
@@ -76,8 +76,9 @@ func (s *Source) PlannedOfSeeds(ctx context.Context, spec Spec, seeds int) (clai
 	return p.PlannedPrivacy(ctx)
 }
 
-// CalibrateSeeds does what Calibrate does, for seeds ≥ 1 runs with consecutive seeds, starting with the spec's own:
-// it returns the smallest noise multiplier at which none of the runs costs a record more than targetEpsilon.
+// CalibrateSeeds does what Calibrate does, for several runs with consecutive seeds that start with the spec's own: it
+// returns the smallest noise multiplier at which none of the runs costs a record more than targetEpsilon. seeds is the
+// number of runs, at least 1.
 func (s *Source) CalibrateSeeds(ctx context.Context, spec Spec, seeds int, targetEpsilon float64) (Spec, error) {
 	if err := s.made(); err != nil {
 		return Spec{}, err

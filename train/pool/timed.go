@@ -173,7 +173,7 @@ func (t *Timed) Lag() (mean float64, most int) {
 	return float64(sum) / float64(max(rounds, 1)), most
 }
 
-// AccuracyAt returns the accuracy that the last evaluation until the time now measured.
+// AccuracyAt returns the accuracy at the time now, as the last evaluation before or at that time measured it.
 func (t *Timed) AccuracyAt(now sim.Time) float64 {
 	accuracy := t.Accuracy[0]
 	for j, at := range t.At {
