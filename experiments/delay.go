@@ -95,7 +95,7 @@ type DelayReport struct {
 	Looks      int          `json:"looks"`            // how often the accuracy of each run was measured, including its start
 	Rounds     int          `json:"rounds"`           // per client
 	TestRows   int          `json:"test_rows"`
-	Majority   float64      `json:"majority_share"` // the metric without looking at the features, see models.Metric.Baseline
+	Majority   float64      `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
 	JudgedOn   string       `json:"judged_on"`
 	Privacy    claim.Report `json:"privacy"` // of the seed that costs most; it does not depend on the delay
 	Synthetic  bool         `json:"synthetic_data"`

@@ -18,7 +18,7 @@ type SearchReport struct {
 	DataSHA256    string          `json:"data_sha256"` // of the parsed content
 	Synthetic     bool            `json:"synthetic_data"`
 	HeldOutRows   int             `json:"held_out_rows"`     // training records that judge, mean over seeds
-	MajorityShare float64         `json:"majority_share"`    // the metric without looking at the features, see models.Metric.Baseline; mean over seeds
+	MajorityShare float64         `json:"majority_share"`    // best metric that a constant prediction reaches, see models.Metric.Baseline; mean over seeds
 	GradComps     int             `json:"grad_computations"` // of one client, in a whole training
 	Seeds         int             `json:"seeds"`
 	Rankings      []SearchRanking `json:"rankings"` // in the order of the spec's noise multipliers

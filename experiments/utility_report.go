@@ -24,7 +24,7 @@ type UtilityReport struct {
 	Lines      []*pool.Utility  `json:"lines"`
 	TestRows   int              `json:"test_rows"`
 	JudgedOn   string           `json:"judged_on"`      // description of the TestRows
-	Majority   float64          `json:"majority_share"` // the metric without looking at the features, see models.Metric.Baseline
+	Majority   float64          `json:"majority_share"` // best metric that a constant prediction reaches, see models.Metric.Baseline
 	Synthetic  bool             `json:"synthetic_data"`
 	DataNote   string           `json:"data_note,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`

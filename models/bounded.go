@@ -45,7 +45,7 @@ type Adder interface {
 // that batch is then computed faster.
 type Reader interface {
 	Model
-	// Ahead prefetches the first data of the batch. It changes no result.
+	// Ahead starts to load the first data of b into the caches and returns at once. It changes no result.
 	Ahead(b data.Batch)
 }
 

@@ -9,7 +9,7 @@ import (
 // Network has the probabilities that a message between client and server, in either direction, is lost or duplicated
 // on its way. With the zero value each message arrives once.
 type Network struct {
-	Loss      float64       // probability that a sending is lost, in [0, MaxLoss]
+	Loss      float64       // probability that a message sent is lost, in [0, MaxLoss]
 	Resend    time.Duration // time after which a lost message is sent again
 	Duplicate float64       // probability that a message that is not lost arrives twice, in [0, 1]
 }
