@@ -46,7 +46,7 @@ const (
 // always 1; with a norm of 10, it is a small part of a clipped gradient.
 const Norm = 10
 
-// Prefix is the beginning of a Map that is written as text, such as hog:4:8.
+// Prefix is what the text of a Map begins with, as in hog:4:8.
 const Prefix = "hog:"
 
 // String returns hog:CELL:BINS, which Parse reads.

@@ -39,8 +39,8 @@ type Timed struct {
 	Paid      *Paid         `json:"paid,omitempty"`     // what the run released and costs, if sizes adapt
 }
 
-// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock that is evaluated at its
-// start and then looks times more.
+// OfTimed returns the cell whose result is a [Timed]: a training on a virtual or real clock. Its model is
+// evaluated looks+1 times: at its start and at looks later times, see Timed.
 func OfTimed(spec train.Spec, looks int, source *train.Source) Cell {
 	c := clockCellOf(timedSpec{Kind: "timed", Train: spec, Data: source.Hash(), Looks: looks, Machine: machineOf(spec)},
 		spec, source)
