@@ -45,7 +45,7 @@ func WriteFigure(dir string, picture Picture, table [][]string, m Manifest, sour
 	return m.Drawing.Write(dir, picture, table, m)
 }
 
-// SourceData describes the data set of a source for a manifest.
+// SourceData returns the Data of a source for a manifest.
 func SourceData(source *train.Source) Data {
 	return DataOf(source.Data(), source.Hash())
 }

@@ -14,7 +14,7 @@ import (
 	"proactivedp/internal/message"
 )
 
-// AnyChanged reports whether the user gave at least one of the named flags.
+// AnyChanged reports whether at least one of the flags was given.
 func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }
@@ -74,7 +74,7 @@ func CheckArguments(cmd *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, nil
 }
 
-// RefuseWith returns an error for each of the named flags that was given together with the flag other.
+// RefuseWith returns an error for each of the named flags that was given together with other.
 func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -85,7 +85,7 @@ func RefuseWith(cmd *cobra.Command, other string, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// FlagGiven returns the first of the named flags that was given or, if none was given, the first name.
+// FlagGiven returns the first of the named flags that was given, or the first of all if none was.
 func FlagGiven(cmd *cobra.Command, names ...string) string {
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {

@@ -66,10 +66,10 @@ func (o *OutputFlags) Check() error {
 // IsJSON reports whether JSON is to be printed.
 func (o *OutputFlags) IsJSON() bool { return o.json || o.Format == jsonFormat }
 
-// IsCode reports whether code for another library is to be printed.
+// IsCode reports whether code is to be printed.
 func (o *OutputFlags) IsCode() bool { return o.Format != "" && o.Format != jsonFormat }
 
-// PrintCode prints the release as code for the requested library. If err is not nil, it returns err instead.
+// PrintCode prints the release in the requested format.
 func (o *OutputFlags) PrintCode(cmd *cobra.Command, release libraries.Release, err error) error {
 	if err != nil {
 		return err

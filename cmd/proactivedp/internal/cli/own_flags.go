@@ -547,7 +547,7 @@ func (o *OwnFlags) privately(d *data.Dataset, c *table.Columns, limit int64) (*d
 	return d, nil
 }
 
-// TableOptions returns the options for reading a CSV file of this form.
+// TableOptions returns the options of a CSV file of this form.
 func TableOptions(form train.FileForm) (table.Options, error) {
 	o := table.Options{NoHeader: form.NoHeader, HeaderLine: form.HeaderLine}
 	if form.Numbers == "" {
