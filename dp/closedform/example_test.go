@@ -88,16 +88,6 @@ func ExampleMomentsOf() {
 	// k = 0.1275 epochs, θ = 1.961: ε ≤ 0.04972
 }
 
-// Sample sizes that grow linearly, as far as the theorem allows.
-func ExampleGrow() {
-	g, err := closedform.Grow(10_000, 50_000, 1, 0.05, 1e-4)
-	check(err)
-	fmt.Printf("%d rounds, from %d to %d records, θ = %.3f, σ = %.3f\n",
-		g.Sizes.Rounds, g.Sizes.At(0), g.Sizes.Largest, g.Theta, g.Sigma)
-	// Output:
-	// 6268 rounds, from 1 to 14 records, θ = 1.866, σ = 19.246
-}
-
 // One data set, several learning tasks, one guarantee for all of them, even if a
 // task was chosen by what the one before has shown. Each task is a run of its own.
 func ExampleBudget() {

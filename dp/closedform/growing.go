@@ -1,10 +1,7 @@
 package closedform
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"sort"
 
 	"proactivedp/dp"
 )
@@ -56,64 +53,4 @@ func (g Growing) Run(k int) dp.Run {
 	}
 	r.Remainder = k - r.Computed
 	return r
-}
-
-// Growth is the result of [Grow]: a plan with growing sample sizes that stays within (ε, δ).
-type Growth struct {
-	Sizes      Growing
-	Run        dp.Run      // the rounds of Sizes, and what is left of K
-	Theta      float64     // θ of Run, at most 1+p
-	Sigma      float64     // σ_eq(ε, δ), the noise multiplier to use
-	Conditions []Condition // conditions of Run at ε and Sigma; all of Theorem simpleF are met
-}
-
-// Grow plans a run whose sample sizes grow with the round i in proportion to (i+1)^p, where p is power.
-// The run computes at most computed gradients on n records, and stays within (ε, δ) by Theorem simpleF
-// with the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
-// The size s_max of its last round is the largest with which T rounds compute no more than computed
-// gradients, and with which their actual sizes meet the theorem's conditions.
-//
-// n and computed must be in [1, MaxN], p in [0, 100], ε in [1e-60, 1e30] and δ in [MinDelta, 1).
-// The error wraps dp.ErrNotCovered if no such sequence of at most dp.MaxRounds rounds exists; then
-// computed is near or above the limit of [ReuseLimit].
-func Grow(n, computed int, power, eps, delta float64) (Growth, error) {
-	if err := errors.Join(checkN(n), dp.CheckRange("computed", float64(computed), 1, MaxN),
-		dp.CheckRange("power", power, 0, maxPower), checkEpsilon(eps), checkDelta(delta)); err != nil {
-		return Growth{}, err
-	}
-	limit, err := Limit(Corrected, n, float64(computed)/float64(n), 1+power, eps, delta)
-	if err != nil {
-		return Growth{}, err
-	}
-	if limit.TMin > dp.MaxRounds {
-		return Growth{}, fmt.Errorf("rounds = %.4g, must be at most %d: %w", limit.TMin, dp.MaxRounds,
-			dp.ErrNotCovered)
-	}
-	rounds := math.Ceil(limit.TMin)
-	most := int(min((1+power)*float64(computed)/rounds, float64(n)))
-	try := func(largest int) (Growth, bool) {
-		g := Growth{Sizes: Growing{largest, int(rounds), power}, Sigma: sigmaEq(eps, -math.Log(delta))}
-		g.Run = g.Sizes.Run(computed)
-		g.Theta = g.Run.Theta()
-		if g.Run.Remainder < 0 {
-			return g, false
-		}
-		var err error
-		g.Conditions, err = conditions(Corrected, Setting{
-			N: n, Rounds: rounds, Computed: float64(g.Run.Computed), MaxSize: float64(largest),
-			Sigma: g.Sigma, Epsilon: eps, Delta: delta,
-		})
-		return g, err == nil && Holds(g.Conditions, SimpleF)
-	}
-	// The search decreases the size step by step, so the first success is the largest size.
-	down := sort.Search(most, func(down int) bool {
-		_, ok := try(most - down)
-		return ok
-	})
-	g, ok := try(most - down)
-	if !ok {
-		return Growth{}, fmt.Errorf("no sequence of sizes for %.0f rounds meets the conditions with %d "+
-			"gradient computations: %w", rounds, computed, dp.ErrNotCovered)
-	}
-	return g, nil
 }
