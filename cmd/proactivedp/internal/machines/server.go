@@ -51,15 +51,10 @@ func (s *ServeFlags) Asked() bool { return s.listen != "" || s.url != "" }
 
 // Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *ServeFlags) Check(cmd *cobra.Command) error {
-	var errs []error
 	if !s.Asked() {
-		for _, name := range ServeFlagNames {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s needs --listen or --broker", name))
-			}
-		}
-		return cli.Usage(errors.Join(errs...))
+		return cli.Usage(cli.Refuse(cmd, "needs --listen or --broker", ServeFlagNames...))
 	}
+	var errs []error
 	if s.dir == "" {
 		errs = append(errs, errors.New("--dir is missing: the folder that the run is kept in"))
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -40,13 +39,7 @@ func (s *SweepFlags) Add(cmd *cobra.Command) {
 // Check returns an error for each invalid flag, and reads the files that the flags name.
 func (s *SweepFlags) Check(cmd *cobra.Command) error {
 	if s.at == "" && s.listen == "" {
-		var errs []error
-		for _, name := range []string{"keys", "creds", "log-json", "event-log"} {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s needs --workers-at or --listen", name))
-			}
-		}
-		return cli.Usage(errors.Join(errs...))
+		return cli.Usage(cli.Refuse(cmd, "needs --workers-at or --listen", "keys", "creds", "log-json", "event-log"))
 	}
 	_, err := s.engine()
 	return cli.Usage(errors.Join(err, s.read()))

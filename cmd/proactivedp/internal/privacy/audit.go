@@ -146,13 +146,9 @@ func (f *auditFlags) check(cmd *cobra.Command) error {
 	if f.audits < 1 {
 		errs = append(errs, fmt.Errorf("--audits = %d, must be at least 1", f.audits))
 	}
-	if f.out == "" {
-		return errors.Join(errs...)
-	}
-	for _, name := range []string{"fault", "fault-size", "runner", "exact", "json"} {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s goes without --out: a survey has all faults and both runners", name))
-		}
+	if f.out != "" {
+		errs = append(errs, cli.Refuse(cmd, "goes without --out: a survey has all faults and both runners", "fault",
+			"fault-size", "runner", "exact", "json"))
 	}
 	return errors.Join(errs...)
 }

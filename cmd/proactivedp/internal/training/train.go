@@ -314,13 +314,8 @@ func (f *trainFlags) checkAllocation(cmd *cobra.Command) error {
 		return nil
 	}
 	f.train.Spec.SampleSize = "1"
-	var errs []error
-	for _, name := range []string{"batch-size", "grad-computations"} {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s cannot be given with --sampling allocation: give --batches and --epochs or "+
-				"--steps", name))
-		}
-	}
+	errs := []error{cli.Refuse(cmd, "cannot be given with --sampling allocation: give --batches and --epochs or --steps",
+		"batch-size", "grad-computations")}
 	if !cli.OwnFile(f.train.Spec.Data) && !cli.AnyChanged(cmd, "epochs", "steps") {
 		errs = append(errs, errors.New("--epochs or --steps is missing: --sampling allocation has no default for them"))
 	}
@@ -393,11 +388,7 @@ func checkTrain(cmd *cobra.Command, s train.Spec, found error, workers int) erro
 	errs := []error{found, cli.CheckData(s.Data), cli.CheckWorkers(workers)}
 	errs = append(errs, cli.RefuseZeros(cmd, zeroIsNone...), checkBeta(cmd, s.Schedule))
 	if s.Runner != train.VirtualRunner && s.TimeScale == 0 {
-		for _, name := range []string{"compute-time", "latency"} {
-			if cmd.Flags().Changed(name) {
-				errs = append(errs, fmt.Errorf("--%s is of a clock, hogwild has one only with --time-scale", name))
-			}
-		}
+		errs = append(errs, cli.Refuse(cmd, "is of a clock, hogwild has one only with --time-scale", "compute-time", "latency"))
 	}
 	if s.Runner == train.DistributedRunner && cmd.Flags().Changed("runner") {
 		errs = append(errs, fmt.Errorf("--runner = %q is what proactivedp host runs, must be %q or %q",

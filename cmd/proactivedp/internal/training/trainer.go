@@ -60,13 +60,7 @@ func (f *trainerFlags) given(cmd *cobra.Command, others ...string) (bool, error)
 	if cmd.Flags().Changed(trainerFlag) {
 		return true, nil
 	}
-	var errs []error
-	for _, name := range append(f.names(), others...) {
-		if cmd.Flags().Changed(name) {
-			errs = append(errs, fmt.Errorf("--%s must not be given without --%s", name, trainerFlag))
-		}
-	}
-	return false, cli.Usage(errors.Join(errs...))
+	return false, cli.Usage(cli.Refuse(cmd, "must not be given without --"+trainerFlag, append(f.names(), others...)...))
 }
 
 // check returns an error for flags that a trainer does not have, and for those that are missing.
