@@ -9,7 +9,7 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// MaxEventsBytes is the largest input of [ReadEvents], in bytes. It is enough for about a quarter of a
+// MaxEventsBytes is the largest input of [ReadHistory], in bytes. It is enough for about a quarter of a
 // million events.
 const MaxEventsBytes = 16 << 20
 
