@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"proactivedp/dp"
 	"proactivedp/plan"
 )
 
@@ -12,10 +13,7 @@ const maxSeeds = 10_000
 
 // CheckSeeds returns an error if the number of seeds is outside the range that figures allow.
 func CheckSeeds(n int) error {
-	if n < 1 || n > maxSeeds {
-		return fmt.Errorf("seeds = %d, must be in [1, %d]", n, maxSeeds)
-	}
-	return nil
+	return dp.CheckCount("seeds", n, 1, maxSeeds)
 }
 
 // CheckPart returns an error if part is not a fraction in (0, 1]. name is the name of the number in the

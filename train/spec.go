@@ -275,9 +275,7 @@ func parseResend(text string) (time.Duration, error) {
 func (s Spec) Validate() error {
 	p, err := s.parse()
 	errs := []error{err, p.steps.Validate()}
-	if s.Clients < 1 || s.Clients > sim.MaxClients {
-		errs = append(errs, fmt.Errorf("clients = %d, must be in [1, %d]", s.Clients, sim.MaxClients))
-	}
+	errs = append(errs, dp.CheckCount("clients", s.Clients, 1, sim.MaxClients))
 	errs = append(errs, s.inputs().validate()...)
 	errs = append(errs, s.checkLambda())
 	errs = append(errs, s.checkMetric())

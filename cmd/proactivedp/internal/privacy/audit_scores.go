@@ -12,6 +12,7 @@ import (
 
 	"proactivedp/audit"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
 	"proactivedp/internal/files"
 	"proactivedp/rng"
 )
@@ -94,9 +95,7 @@ func (f *scoresFlags) audit(o audit.ScoresOptions) (*audit.ScoresReport, error) 
 func (f *auditFlags) draw(cmd *cobra.Command) error {
 	n := f.scores.canaries
 	err := only(cmd, "canaries", "seed", "out")
-	if n < audit.MinCanaries || n > audit.MaxCanaries {
-		err = errors.Join(err, fmt.Errorf("--canaries = %d, must be in [%d, %d]", n, audit.MinCanaries, audit.MaxCanaries))
-	}
+	err = errors.Join(err, dp.CheckCount("--canaries", n, audit.MinCanaries, audit.MaxCanaries))
 	if f.out == "" {
 		err = errors.Join(err, errors.New("--out is missing: it names the file of the coins"))
 	}
