@@ -97,7 +97,7 @@ func (q TradeoffQuestion) Validate() error {
 		errs = append(errs, fmt.Errorf("target epsilon = %v, must be in (0, 0.5): Theorem Main covers no other", q.Target))
 	}
 	return errors.Join(append(errs, dp.CheckCount("points", cmp.Or(q.Points, usualPoints), leastPoints, mostPoints),
-		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), checkEvents(q.Events))...)
+		dp.CheckCount("epsilons", cmp.Or(q.Epsilons, profile.Epsilons), 2, mostEpsilons), dp.CheckEvents(q.Events))...)
 }
 
 // Compare answers a TradeoffQuestion. If pld does not cover the rounds, it returns an error that wraps

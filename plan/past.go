@@ -118,13 +118,3 @@ func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event
 	}
 	return e
 }
-
-func checkEvents(events []dp.Event) error {
-	var errs []error
-	for i, e := range events {
-		if err := e.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("event %d: %w", i, err))
-		}
-	}
-	return errors.Join(errs...)
-}

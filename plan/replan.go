@@ -59,7 +59,7 @@ func (r NextRequest) Validate() error {
 	if len(r.Past) == 0 {
 		errs.fail("there are no past rounds, must be at least one event")
 	}
-	errs.add(checkEvents(r.Past))
+	errs.add(dp.CheckEvents(r.Past))
 	for i, e := range r.Past {
 		if e.Other != "" {
 			errs.add(fmt.Errorf("event %d: mechanism %s, no further legs can be planned after it: the filter counts rounds of "+
