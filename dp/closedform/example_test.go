@@ -78,8 +78,10 @@ func ExampleMoment() {
 }
 
 // Theorem thm1 sees a sequence of sizes by a few sums.
-func ExampleMomentsOf() {
-	m, err := closedform.MomentsOf(dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}, 50, 10_000)
+func ExampleMomentsOfEvents() {
+	mechanism := dp.Mechanism{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, ClipNorm: 1, NoiseMultiplier: 19.3,
+		DatasetSize: 10_000, Sizes: dp.PolynomialSizes{First: 1, Slope: 1, Power: 1}}
+	m, _, err := closedform.MomentsOfEvents(mechanism.Events(50))
 	check(err)
 	epsilon, err := m.MinEpsilon(closedform.Corrected, 19.3, 1e-4)
 	check(err)
@@ -114,10 +116,7 @@ func ExampleBudget() {
 	task("third", 0, 20, 10)
 	left, err := b.Remaining(20)
 	check(err)
-	together, err := b.Composed()
-	check(err)
-	fmt.Printf("%d task of %.0f epochs, θ = %.0f; %d rounds of 20 are left\n",
-		len(b.Tasks()), b.Epochs(), together.Theta(), left)
+	fmt.Printf("%d task of %.0f epochs; %d rounds of 20 are left\n", len(b.Tasks()), b.Tasks()[0].Epochs, left)
 	fmt.Printf("ε ≤ %g for all of them\n", b.Guarantee().EpsilonUpper)
 	// Output:
 	// at most 992 epochs, if ever
@@ -125,6 +124,6 @@ func ExampleBudget() {
 	// first: spent false, shares noise false
 	// second: spent true, shares noise false
 	// third: spent false, shares noise true
-	// 1 task of 20 epochs, θ = 1; 14949 rounds of 20 are left
+	// 1 task of 20 epochs; 14949 rounds of 20 are left
 	// ε ≤ 0.2 for all of them
 }

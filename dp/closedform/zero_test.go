@@ -12,7 +12,7 @@ func TestZeroValues(t *testing.T) {
 		Exported: []any{
 			new(Accountant), new(Budget), new(MomentAccountant), new(Moments), new(Setting),
 			Conditions, Epsilon, Gamma, GammaAt, Limit, MaxAlphaBar, MinEpsilon, Moment, MomentConditions,
-			MomentsOf, MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
+			MomentsOfEvents, NewBudget, RHS, ReuseLimit, Sigma,
 		},
 		Unusable: map[string]string{"Budget": "NewBudget"},
 	}.Check(t)
