@@ -72,13 +72,6 @@ func Phishing(root *rng.Root) *data.Dataset {
 	return d
 }
 
-// Mushrooms returns "synth-mushrooms": 8,124 rows of 112 features, with 21 entries of 1 each. About
-// 52 % are in class 1. The best possible accuracy is 0.99.
-func Mushrooms(root *rng.Root) *data.Dataset {
-	d, _ := mushrooms().draw(root)
-	return d
-}
-
 // Names returns the names of the stand-ins.
 func Names() []string {
 	var names []string
