@@ -137,7 +137,6 @@ func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	return all, nil
 }
 
-// accounting returns the Accounting of acc: the bound b, or the reason err.
 func (q AccountQuestion) accounting(acc dp.Accountant, b dp.Bound, err error) Accounting {
 	a := Accounting{Notes: q.Notes}
 	if err == nil {

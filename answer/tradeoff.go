@@ -135,7 +135,6 @@ func (q TradeoffQuestion) answer(ctx context.Context) (*Curves, error) {
 	return &Curves{t, curveOdds(t.Lines), t.Lines}, nil
 }
 
-// curveOdds returns the Odds that the certified curve guarantees.
 func curveOdds(lines tradeoff.Curves) *Odds {
 	for _, c := range lines {
 		at := slices.IndexFunc(c.Points, func(p tradeoff.Point) bool { return p.Alpha == falsePositives })

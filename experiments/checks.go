@@ -25,7 +25,6 @@ func CheckPart(name string, part float64) error {
 	return nil
 }
 
-// maxSweep is the largest number of values of a sweep.
 const maxSweep = 50
 
 // CheckOnce returns an error if a value occurs twice in the list, because the same runs would then be

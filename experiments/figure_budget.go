@@ -39,10 +39,8 @@ func (p *priced) epsilon() float64 {
 	return math.Inf(1)
 }
 
-// budgetPlan returns the trainings of a figure of budgets.
 type budgetPlan func(ctx context.Context, f *figureConfig) ([]priced, error)
 
-// cells returns a cell for each training and seed.
 func (b budgetPlan) cells(ctx context.Context, f *figureConfig) ([]pool.Cell, error) {
 	all, err := b(ctx, f)
 	if err != nil {
@@ -198,7 +196,6 @@ func (s experiment) pricedFigure(name, title string, plan budgetPlan,
 	}
 }
 
-// stated returns the accuracies that the paper states for the data set.
 func (s experiment) stated() []paper.Stated {
 	return slices.DeleteFunc(slices.Clone(s.paper.Stated), func(a paper.Stated) bool { return a.Data != s.Train.Data })
 }

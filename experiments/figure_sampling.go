@@ -22,7 +22,6 @@ type sampledRun struct {
 	epsilons        []float64
 }
 
-// sampledRuns are by data set.
 var sampledRuns = map[string]sampledRun{
 	"phishing": {batches: 35, epochs: 20, epsilons: []float64{0.1, 0.3, 1, 3}},
 	"mnist":    {batches: 30, epochs: 8, features: scatter.Name, epsilons: []float64{0.3, 1, 3}},
@@ -49,7 +48,6 @@ func (s experiment) samplingFigure() Figure {
 		})
 }
 
-// bySampling returns the trainings of the figure.
 func (s experiment) bySampling(ctx context.Context, f *figureConfig) ([]priced, error) {
 	run := sampledRuns[s.Train.Data]
 	var all []priced

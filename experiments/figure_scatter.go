@@ -64,7 +64,6 @@ func (s experiment) scatterFigure() Figure {
 		})
 }
 
-// onScattering returns the trainings of the figure.
 func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced, error) {
 	var all []priced
 	for _, series := range []struct {
@@ -93,7 +92,6 @@ func (s experiment) onScattering(ctx context.Context, f *figureConfig) ([]priced
 	return all, nil
 }
 
-// spec returns the training on a data set, without σ.
 func (p scatterPlan) spec(dataset string) train.Spec {
 	s := train.DefaultSpec()
 	s.Model, s.Data, s.FeatureMap, s.Clients, s.Delta = train.Softmax, dataset, scatter.Name, 1, p.delta

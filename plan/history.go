@@ -195,7 +195,6 @@ func (r report) notes() ([]string, error) {
 	return notes, nil
 }
 
-// filterRow is a filter in a file.
 type filterRow struct {
 	rdp.Limits
 	Recorded *bool `json:"recorded,omitempty"` // whether it was recorded before the first release; true if missing
@@ -276,7 +275,6 @@ func refuseMisspelt(text []byte) error {
 	return nil
 }
 
-// releaseRow is a release in a file.
 type releaseRow struct {
 	Noise *struct {
 		Root string `json:"root"`
@@ -315,7 +313,6 @@ func (r releaseRow) read(sampling dp.Sampling, adjacency dp.Adjacency) ([]dp.Eve
 	return events, errors.Join(errs...)
 }
 
-// run is the number of a run in a file.
 type run uint64
 
 // UnmarshalJSON reads the number exactly; a float64 would round it.

@@ -399,7 +399,6 @@ func (p *Next) refuse(ctx context.Context, price pricing, why error) string {
 	return e.Reason()
 }
 
-// made returns an error if p was not made by Replan.
 func (p *Next) made() error {
 	if p == nil || p.N < 1 {
 		return errors.New("this Next was not made by Replan")

@@ -113,7 +113,6 @@ func completions() map[string]cobra.CompletionFunc {
 	}
 }
 
-// addCompletions adds completions to the flags of cmd and of the commands below it.
 func addCompletions(cmd *cobra.Command) error {
 	known := completions()
 	var failed error
@@ -193,7 +192,6 @@ func filesOf(extensions ...string) cobra.CompletionFunc {
 	}
 }
 
-// folders offers folders.
 func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }

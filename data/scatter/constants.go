@@ -24,7 +24,6 @@ var kinds = []Map{
 	{Colour: Opponent, Root: No}, {Colour: Opponent, Root: Yes},
 }
 
-// planes returns the number of planes of a kind.
 func (m Map) planes() int {
 	if m.Colour == "" {
 		return 1

@@ -139,7 +139,6 @@ type drawn struct {
 // The bytes of a row without its content (label and offset), and of an entry.
 const rowBytes, entryBytes = 4 + 8, 4 + 4
 
-// find returns the stand-in with this name.
 func find(name string) (drawn, error) {
 	base, count, sized := strings.Cut(name, ":")
 	for _, s := range shapes() {

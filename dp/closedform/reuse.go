@@ -207,7 +207,6 @@ func (b *Budget) Guarantee() dp.Bound {
 	return epsilonBound(MomentAccountant{}, b.eps, b.delta)
 }
 
-// made returns an error if b was not made by NewBudget.
 func (b *Budget) made() error {
 	if b == nil || b.n < 1 {
 		return errors.New("this Budget was not made by NewBudget")

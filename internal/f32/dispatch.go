@@ -52,7 +52,6 @@ func usable(c cpu.Class) error {
 	return nil
 }
 
-// Kernels returns the class of the kernels in use.
 func Kernels() cpu.Class { return class }
 
 // Tiled reports whether the kernels in use multiply matrix tiles. Products of split numbers are

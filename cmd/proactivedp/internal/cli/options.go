@@ -14,7 +14,6 @@ import (
 	"proactivedp/internal/message"
 )
 
-// AnyChanged reports whether at least one of the flags was given.
 func AnyChanged(cmd *cobra.Command, names ...string) bool {
 	return slices.ContainsFunc(names, cmd.Flags().Changed)
 }

@@ -27,7 +27,6 @@ type ServeFlags struct {
 	sync, expelAfter, scrape string
 }
 
-// Add adds the flags to cmd.
 func (s *ServeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "", "run a broker that listens at "+
@@ -83,7 +82,6 @@ func (s *ServeFlags) silence() (time.Duration, error) {
 	return d, nil
 }
 
-// engine returns the broker that the flags ask for.
 func (s *ServeFlags) engine() (broker.Engine, error) {
 	e := broker.Engine{URL: s.url, Listen: s.listen}
 	var errs []error

@@ -24,7 +24,6 @@ type SweepFlags struct {
 	logged           func() error // closes the log
 }
 
-// Add adds the flags to cmd.
 func (s *SweepFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.at, "workers-at", "", "let workers compute the trainings; they connect to the broker at this `URL` "+
@@ -83,7 +82,6 @@ func (s *SweepFlags) OpenAudit(cmd *cobra.Command) (audit.Elsewhere, error) {
 // auditParts hands out the parts of an audit as jobs.
 type auditParts struct{ by pool.Elsewhere }
 
-// Compute implements audit.Elsewhere.
 func (a auditParts) Compute(ctx context.Context, parts []json.RawMessage,
 	done func(part int, result json.RawMessage) error) error {
 	jobs := make([]pool.Job, len(parts))

@@ -20,7 +20,6 @@ import (
 	"proactivedp/plan"
 )
 
-// legFlags are the flags of a training in several legs.
 type legFlags struct {
 	after  historyFlags
 	record string

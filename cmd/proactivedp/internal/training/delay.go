@@ -13,7 +13,6 @@ import (
 	"proactivedp/train"
 )
 
-// delayFlags are the flags of delay.
 type delayFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags

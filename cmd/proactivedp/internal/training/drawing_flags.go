@@ -13,7 +13,6 @@ import (
 	"proactivedp/internal/results"
 )
 
-// drawingFlags are the flags for the style of pictures.
 type drawingFlags struct {
 	is    results.Drawing
 	width string // a length, or "" for the usual one

@@ -35,7 +35,6 @@ var ownFigureFlags = []string{"data", "model", "clients", "partition", "features
 	"grad-computations", "batch-size", "max-grad-norm", "eta0", "beta", "schedule", "momentum", "delay", "delta",
 	"metric"}
 
-// add gives cmd the flags.
 func (o *ownFigures) add(cmd *cobra.Command, where *cli.DataFlags) {
 	o.flags.Spec = train.DefaultSpec()
 	o.flags.AddNamed(cmd, ownFigureFlags...)

@@ -19,7 +19,6 @@ import (
 	"proactivedp/train"
 )
 
-// trainFlags are the flags of train.
 type trainFlags struct {
 	where  cli.DataFlags
 	train  cli.TrainFlags
@@ -134,7 +133,6 @@ func hide(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// add adds the flags of every training, and those of the groups in more.
 func (f *trainFlags) add(cmd *cobra.Command, more ...cli.FlagGroup) {
 	f.where.AddWithin(cmd)
 	f.where.Own.Add(cmd)
@@ -304,7 +302,6 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	return p, cli.Usage(f.trace.check(p))
 }
 
-// allocates reports whether the training draws by random allocation.
 func (f *trainFlags) allocates() bool { return dp.Sampling(f.train.Spec.Sampling) == dp.Allocation }
 
 // checkAllocation returns an error for invalid flags of a training by random allocation. Until the
@@ -418,7 +415,6 @@ func checkBeta(cmd *cobra.Command, schedule string) error {
 // zeroIsNone are the flags whose value 0 means "not set" in a spec.
 var zeroIsNone = []string{"input-scale", "lambda", "holdout", "delta", "batches", "at-most"}
 
-// checkTarget returns an error for an invalid target epsilon.
 func checkTarget(cmd *cobra.Command, s train.Spec) error {
 	if !cmd.Flags().Changed("target-epsilon") {
 		return nil

@@ -154,7 +154,6 @@ type trained struct {
 	Statement     string        `json:"statement"`
 }
 
-// WriteText writes the result as text.
 func (t *trained) WriteText(w io.Writer) error {
 	p := t.Stage.Task.Plan
 	_, err := fmt.Fprintf(w, "metric          %s, as reported by the script; NOT covered by (ε, δ)\n"+
@@ -210,7 +209,6 @@ func (f *autoFlags) runTrainer(cmd *cobra.Command) error {
 	return nil
 }
 
-// trainerTask returns what the flags ask for.
 func (f *autoFlags) trainerTask(cmd *cobra.Command) (propose.TrainerRequest, *trainer.Trainer, error) {
 	wrong := errors.Join(f.trainer.check(cmd, "dir", "statement"), f.out.Check(),
 		checkFolder(f.dir, auto.JournalFile, "without"))
