@@ -37,8 +37,6 @@ func (s experiment) samplingFigure() Figure {
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			run := sampledRuns[s.Train.Data]
 			p.Title = f.data().Name + ": how batches are drawn"
-			p.XLabel = "certified ε of a record"
-			p.Lines = linesOver(all, (*priced).epsilon)
 			p.Rows = samplingRows(all)
 			p.Caption = fmt.Sprintf("One client, %d epochs of %d batches, δ = %g, certified by pld. Poisson sampling and random "+
 				"allocation: add-or-remove adjacency; fixed size: replace-one. σ is the least for ε, and the step size is the usual "+

@@ -47,8 +47,6 @@ func (s experiment) scatterFigure() Figure {
 	return s.pricedFigure(s.Train.Data+"-scatter", "Accuracy of scattering features over the certified ε", s.onScattering,
 		func(f *figureConfig, all []priced, p *plots.Picture) string {
 			p.Title = f.data().Name + ": softmax regression on scattering features"
-			p.XLabel = "certified ε of a record"
-			p.Lines = linesOver(all, (*priced).epsilon)
 			p.Rows = equalRows(all)
 			held := ""
 			if s.heavy {
