@@ -98,7 +98,6 @@ type SearchOptions struct {
 	Elsewhere pool.Elsewhere
 }
 
-// command returns the command that repeats the search, or "".
 func (o SearchOptions) command(s SearchSpec) string {
 	if o.Command == nil {
 		return ""

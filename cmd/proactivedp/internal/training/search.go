@@ -16,7 +16,6 @@ import (
 	"proactivedp/train"
 )
 
-// searchFlags are the flags of search.
 type searchFlags struct {
 	where   cli.DataFlags
 	sweep   machines.SweepFlags
