@@ -38,8 +38,8 @@ type TradeoffQuestion struct {
 // Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy
 // statement.
 //
-// Only Compare makes a Tradeoff. On any other one, methods return an error, or may panic if they return no
-// error.
+// Only Compare makes a Tradeoff. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 

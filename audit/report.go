@@ -11,11 +11,12 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Report is the result of an audit. EpsilonLowerBound and EpsilonUpper are those of one probe: the one
-// whose lower bound is the largest fraction of its claimed ε.
+// Report is the result of an audit, which runs several probes: small trainings with and without one record
+// (see the package comment). EpsilonLowerBound is measured, and EpsilonUpper is claimed. Both are those of the
+// probe whose lower bound is the largest fraction of the claimed ε.
 //
-// Only Run makes a Report. On any other one, methods return an error, or may panic if they return no
-// error.
+// Only Run makes a Report. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`
 	EpsilonUpper      float64      `json:"epsilon_upper"` // as claimed per record

@@ -148,7 +148,8 @@ func (e Event) SampleRate() float64 {
 }
 
 // ExpectedSize returns the expected number of records in a round: SampleSize, or N/t rounded up for
-// Allocation with t rounds in an epoch. It is 0 if the event has no such sizes. The event must be valid.
+// Allocation with t rounds in an epoch. It is 0 if the event gives only its
+// Rate, without a number of records. The event must be valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()

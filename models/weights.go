@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Weightable is a Model whose loss can be weighted by class. The loss of an example, without any penalty, and so its
-// gradient before clipping are multiplied by the weight of its class. The clipped gradient still has a norm of at
-// most C, so the sensitivity of the sum does not change. The weights must not be computed from the records: that
+// Weightable is a Model whose loss can be weighted by class. The weight of an example's class multiplies its loss
+// (not the penalty), and so its gradient before clipping. After clipping, the norm of the gradient is still at most
+// the clipping norm C, so the sensitivity of the sum does not change. The weights must not be computed from the records: that
 // would be a release that no (ε, δ) covers.
 type Weightable interface {
 	Model

@@ -111,8 +111,8 @@ func (t Target) ofSizes() Target {
 
 // Calibration is the result of [Calibrate]: equal rounds that cost at most the ε of a [Target].
 //
-// Only Calibrate makes a Calibration. On any other one, methods return an error, or may panic if they
-// return no error.
+// Only Calibrate makes a Calibration. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if solved for
 	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if solved for, or s/N

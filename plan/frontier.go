@@ -18,8 +18,8 @@ import (
 // Frontier is a table of the trade-off between sample size, noise and rounds, for fixed N, k, ε and δ.
 // Each row has the least σ that meets the plan's budget.
 //
-// Only [Plan.Frontier] makes a Frontier. On any other one, methods return an error, or may panic if they
-// return no error.
+// Only [Plan.Frontier] makes a Frontier. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`

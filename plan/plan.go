@@ -39,8 +39,8 @@ const (
 // If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the
 // paper. A single round may sample θ·s̄ records.
 //
-// Only Solve makes a Plan. On any other one, methods return an error, or may panic if they return no
-// error.
+// Only Solve makes a Plan. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Plan struct {
 	N      int     `json:"n"`
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found

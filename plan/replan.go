@@ -144,8 +144,8 @@ func (r NextRequest) n() int {
 // Next is the answer of [Replan]: the plan of the next leg. Every ε counts all rounds, past and next, of
 // all clients that hold a record, unless the field says that it is about the past only.
 //
-// Only Replan makes a Next. On any other one, methods return an error, or may panic if they return no
-// error.
+// Only Replan makes a Next. On one that was made in another way, methods return an error; those without an
+// error result may panic.
 type Next struct {
 	N             int     `json:"n"`
 	Epochs        float64 `json:"epochs"` // k_j

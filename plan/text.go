@@ -377,8 +377,9 @@ func (p *Plan) Statement() string {
 }
 
 // Events returns, as events for an accountant, the rounds of the plan's run that use a record: those of
-// all clients that hold it. It returns nil without a run. If θ > 1, every round counts at the largest size
-// ⌊θs⌋, which costs at least as much as any sizes with that mean and θ.
+// all clients that hold it. It returns nil if the plan has no run. If batch sizes vary (θ, the largest over the
+// mean s, is above 1), every round counts at the largest size, min(⌊θs⌋, N). This costs at least as much as the
+// real sizes.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
 		return nil

@@ -66,8 +66,9 @@ func SplitRows(dst []Pair, parts int, src []float32, row, terms int) {
 	}
 }
 
-// SplitColumns splits 16 columns of B into tiles of parts. The rows of B begin row floats apart, and the terms fill
-// as many tiles as needed, with zeros after the last term. dst is [tile][part][pair][column].
+// SplitColumns converts a block of B, which has terms rows of 16 columns, to bfloat16 for matrix tiles. Each number
+// becomes parts bfloat16 numbers that add up to it, see [Pair]. Row i begins at src[i·row]. A tile takes TileTerms
+// rows, and the last one is filled with zeros. dst is [tile][part][pair][column].
 func SplitColumns(dst []Pair, parts int, src []float32, row, terms int) {
 	checkParts(parts)
 	if terms < 1 || row < 1 {

@@ -89,9 +89,9 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents returns the rounds of events as a [Release]; bound is their cost to a record. There must be
-// exactly one event, because the code has one noise multiplier and one sample rate; otherwise the error
-// wraps dp.ErrNotCovered. notes are warnings from the reports of the rounds.
+// OfEvents makes a [Release], from which Write writes code for another library. bound is the ε that the
+// rounds cost a record. There must be exactly one event (of any number of equal rounds), because the
+// written code has one noise multiplier and one sample rate; otherwise the error wraps dp.ErrNotCovered. notes are warnings from the reports of the rounds.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) != 1 {
 		return Release{}, fmt.Errorf("%d kinds of rounds, must be one: the code has one noise multiplier and one "+

@@ -66,8 +66,8 @@ func (s UtilitySpec) plain() train.Spec {
 	return spec
 }
 
-// Run trains w*, adds the noise and evaluates the results. It calls progress with the fraction of the work that is
-// done.
+// Run trains a model w* without noise. For each σ of s.Sigmas it adds N(0, C²σ²) to every parameter of w*, s.Draws
+// times, and returns the test accuracies. It calls progress with the fraction of the work that is done.
 func (s UtilitySpec) Run(ctx context.Context, source *train.Source, perf sim.Perf, progress func(part float64),
 	keep train.Keep) (*Utility, error) {
 	if err := s.Validate(); err != nil {
