@@ -39,7 +39,7 @@ func Example() {
 func ExampleCalibrate() {
 	c, err := plan.Calibrate(context.Background(),
 		plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove},
-		pld.Accountant{}, nil)
+		pld.Accountant{})
 	if err != nil {
 		log.Fatal(err)
 	}
