@@ -261,7 +261,7 @@ func TestCalibrationJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.WriteString(c.Statement())
-	for _, want := range []string{"σ = 1.414902 for ε ≤ 1 at", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
+	for _, want := range []string{"σ = 1.414622 for ε ≤ 1 at", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
 		"certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling",
 		"T = 1000 counts the rounds of all clients that hold the record."} {
 		if !strings.Contains(b.String(), want) {

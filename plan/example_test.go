@@ -45,7 +45,7 @@ func ExampleCalibrate() {
 	}
 	fmt.Printf("σ = %v: ε ≤ %.4f, by %s\n", c.Sigma, math.Ceil(1e4*c.EpsilonUpper)/1e4, c.Accountant)
 	// Output:
-	// σ = 2.127996: ε ≤ 1.9999, by pld
+	// σ = 2.127498: ε ≤ 1.9999, by pld
 }
 
 // Half of a training is over. What may follow, in the same budget, if that may depend
@@ -66,7 +66,7 @@ func ExampleReplan() {
 	}
 	// Output:
 	// rdp-filter: 46 rounds of s = 544: ε ≤ 0.2000 for all
-	// pld: 36 rounds of s = 699: ε ≤ 0.1999 for all
+	// pld: 36 rounds of s = 699: ε ≤ 0.1998 for all
 }
 
 // A first leg, and the budget for it and all that will be chosen after it, as they are
