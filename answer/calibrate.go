@@ -49,8 +49,7 @@ func Calibrate(ctx context.Context, q CalibrateQuestion) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	accuracy := cmp.Or(q.Accuracy, CalibrationAccuracy)
-	c, err := plan.Calibrate(ctx, q.Target, acc, pld.Accountant{Accuracy: max(accuracy, plan.Coarse)})
+	c, err := plan.Calibrate(ctx, q.Target, acc)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestUnknownSchemesAreRefused(t *testing.T) {
 		_, got["account"] = Account(t.Context(), AccountQuestion{Events: []dp.Event{e}, Delta: 1e-5})
 		_, got["tradeoff"] = TradeoffQuestion{Events: []dp.Event{e}, Delta: 1e-5}.answer(t.Context())
 		_, got["calibrate"] = Calibrate(t.Context(), CalibrateQuestion{Target: target})
-		_, _, got["least noise"] = plan.LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, pld.Accountant{}, nil)
+		_, _, got["least noise"] = plan.LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, pld.Accountant{})
 		_, got["replan"] = plan.Replan(t.Context(), plan.NextRequest{Past: []dp.Event{e}, Epochs: 1, Epsilon: 1,
 			Delta: 1e-5, N: 1000}, pld.Accountant{})
 		_, got["code"] = libraries.OfEvents([]dp.Event{e}, b)

@@ -661,7 +661,7 @@ func TestOneStageCostsAPlainTraining(t *testing.T) {
 	}
 	s := r.Stages[0].Stage
 	events := s.events(a.Account, task.Spec.Seed)
-	want, _, err := plan.LeastNoise(t.Context(), events, 0.3, 1e-5, pld.Accountant{}, nil)
+	want, _, err := plan.LeastNoise(t.Context(), events, 0.3, 1e-5, pld.Accountant{})
 	if err != nil {
 		t.Fatal(err)
 	}

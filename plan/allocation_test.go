@@ -45,7 +45,7 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 		}
 		target := Target{Epsilon: c.r.Epsilon, Delta: 1e-5, Steps: c.steps, Sampling: p.Sampling, Adjacency: p.Adjacency,
 			Redraw: p.Redraw, Group: c.r.Group, SampleRate: p.Run.SampleRate}
-		calibrated, err := Calibrate(t.Context(), target, pld.Accountant{Accuracy: Accuracy}, pld.Accountant{Accuracy: Coarse})
+		calibrated, err := Calibrate(t.Context(), target, pld.Accountant{Accuracy: Accuracy})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,10 +135,10 @@ func (c calculator) recommend(ctx context.Context, k int) (Batch, stop, error) {
 // that would keep just that, they cost more than the target.
 func (c calculator) loses(s, rounds int) bool {
 	signal := c.p.signalAt(c.target, 1, s, rounds)
-	if signal == nil || c.rough == nil {
+	if signal == nil || c.p.Method != PLD {
 		return false
 	}
-	b, err := c.rough(*signal/enoughSignal, s, rounds)
+	b, err := c.price(*signal/enoughSignal, s, rounds)
 	return err == nil && b.EpsilonLower > c.target
 }
 

@@ -147,8 +147,7 @@ func TestPlanAndCalibrationAgree(t *testing.T) {
 		}
 		p := solve(t, q)
 		c, err := Calibrate(t.Context(), Target{Epsilon: q.Epsilon, Delta: q.Delta, SampleSize: q.SampleSize,
-			DatasetSize: q.N, Steps: rounds, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, pld.Accountant{Accuracy: Accuracy},
-			pld.Accountant{Accuracy: Coarse})
+			DatasetSize: q.N, Steps: rounds, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, pld.Accountant{Accuracy: Accuracy})
 		if err != nil || !ok {
 			t.Fatalf("%+v: %v", q, err)
 		}

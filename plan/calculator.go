@@ -19,22 +19,12 @@ type calculator struct {
 	p      *Plan
 	price  pricing // cost of all rounds that use one record
 	target float64 // largest ε allowed
-	rough  pricing // a faster and less sharp price, with which a search starts; may be nil
 }
 
 // calculator returns the calculator of the plan's method for a target ε.
 func (p *Plan) calculator(ctx context.Context, target float64) (calculator, error) {
 	price, err := p.pricing(ctx, p.copies())
-	return calculator{p, price, target, p.rough(ctx)}, err
-}
-
-// rough returns the price with which a search by pld starts, as a calibration does. It returns nil for
-// other methods.
-func (p *Plan) rough(ctx context.Context) pricing {
-	if p.Method != PLD {
-		return nil
-	}
-	return p.priceBy(ctx, p.searching(pld.Accountant{Accuracy: Coarse}), p.copies())
+	return calculator{p, price, target}, err
 }
 
 // calculate finds the plan for every combination of fields that solveJointly does not handle.

@@ -142,12 +142,9 @@ type Calibration struct {
 // of acc's intervals causes; s and T below 5000 are exact. If acc gives no upper bound, as an
 // approximation does, Calibrate returns an error.
 //
-// coarse is nil, or a faster and less sharp accountant. It only provides a starting point and does not
-// affect the result.
-//
 // If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered
 // if acc does not cover such rounds at all.
-func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calibration, error) {
+func Calibrate(ctx context.Context, t Target, acc dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
@@ -159,11 +156,6 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 		search = p
 	}
 	d := t.dial(ctx, q, search, tolerance)
-	if coarse != nil {
-		if s, err := t.dial(ctx, q, coarse, roughly).turn(ctx, t.Epsilon); err == nil && s.met {
-			d.start = s.value
-		}
-	}
 	s, err := d.turn(ctx, t.Epsilon)
 	switch {
 	case err != nil:

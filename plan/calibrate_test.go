@@ -30,9 +30,9 @@ func (c counted) Epsilon(ctx context.Context, events []dp.Event, delta float64) 
 	return c.Accountant.Epsilon(ctx, events, delta)
 }
 
-func calibrate(t *testing.T, target Target, acc, coarse dp.Accountant) *Calibration {
+func calibrate(t *testing.T, target Target, acc dp.Accountant) *Calibration {
 	t.Helper()
-	c, err := Calibrate(t.Context(), natural(target), acc, coarse)
+	c, err := Calibrate(t.Context(), natural(target), acc)
 	if err != nil {
 		t.Fatalf("%+v: %v", target, err)
 	}
@@ -67,7 +67,7 @@ func TestCalibrateAgainstPeers(t *testing.T) {
 	}
 	for target, sigma := range least {
 		acc := counting(pld.Accountant{})
-		c := calibrate(t, target, acc, nil)
+		c := calibrate(t, target, acc)
 		if math.Abs(c.Sigma/sigma-1) > 1e-3 {
 			t.Errorf("%+v: σ = %v, the peers' least is %v", target, c.Sigma, sigma)
 		}
@@ -100,7 +100,7 @@ func TestCalibrateOneGaussianRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := calibrate(t, target, gdp.Accountant{}, nil)
+		c := calibrate(t, target, gdp.Accountant{})
 		if excess := c.Sigma/(sensitivity/mu) - 1; !(excess >= -1e-12 && excess < 2e-4) {
 			t.Errorf("%+v: σ = %v, want %v", target, c.Sigma, sensitivity/mu)
 		}
@@ -133,7 +133,7 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 			target.Sigma, target.SampleRate = sigma, q
 			more = func(e *dp.Event) { e.Count += 1 + e.Count/1000 }
 		}
-		c, err := Calibrate(t.Context(), natural(target), acc, nil)
+		c, err := Calibrate(t.Context(), natural(target), acc)
 		var infeasible *Infeasible
 		if errors.As(err, &infeasible) {
 			continue
@@ -157,36 +157,23 @@ func TestCalibrateIsCertifiedAndTight(t *testing.T) {
 
 // By Theorem simpleF the least σ is σ_eq(ε, δ), as long as the rates leave room.
 func TestCalibrateClosedForm(t *testing.T) {
-	c := calibrate(t, Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.002, Steps: 1000}, closedform.Accountant{}, nil)
+	c := calibrate(t, Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.002, Steps: 1000}, closedform.Accountant{})
 	want, err := closedform.Sigma(0.5, 1e-4)
 	if excess := c.Sigma/want - 1; err != nil || !(excess >= 0 && excess < 2e-4) || c.Kind != dp.Upper {
 		t.Errorf("%+v, want σ_eq = %v", c, want)
 	}
 	// (treq1): no noise helps a rate that is too large.
 	if c, err := Calibrate(t.Context(), natural(Target{Epsilon: 0.5, Delta: 1e-4, SampleRate: 0.5, Steps: 1000}),
-		closedform.Accountant{}, nil); !errors.Is(err, dp.ErrNotCovered) {
+		closedform.Accountant{}); !errors.Is(err, dp.ErrNotCovered) {
 		t.Errorf("%+v, %v", c, err)
-	}
-}
-
-// A coarse accountant moves the start, and spares questions to the sharp one.
-func TestCalibrateCoarse(t *testing.T) {
-	target := Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.001, Steps: 10000}
-	plain, sharp := counting(pld.Accountant{}), counting(pld.Accountant{})
-	coarse := counting(pld.Accountant{Accuracy: 3e-2})
-	a := calibrate(t, target, plain, nil)
-	b := calibrate(t, target, sharp, coarse)
-	if math.Abs(a.Sigma/b.Sigma-1) > 2e-4 || *sharp.calls >= *plain.calls || *coarse.calls == 0 {
-		t.Errorf("σ = %v after %d accountings, with %d coarse ones %v after %d", a.Sigma, *plain.calls, *coarse.calls,
-			b.Sigma, *sharp.calls)
 	}
 }
 
 // Sizes in the place of a rate change nothing but that they are kept, and are told.
 func TestCalibrateBySizes(t *testing.T) {
 	bySizes := Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleSize: 10, DatasetSize: 1000}
-	c := calibrate(t, bySizes, pld.Accountant{}, nil)
-	byRate := calibrate(t, Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleRate: 0.01}, pld.Accountant{}, nil)
+	c := calibrate(t, bySizes, pld.Accountant{})
+	byRate := calibrate(t, Target{Epsilon: 1, Delta: 1e-3, Steps: 1000, SampleRate: 0.01}, pld.Accountant{})
 	if e := c.Event(); e.SampleSize != 10 || e.DatasetSize != 1000 || e.Validate() != nil {
 		t.Errorf("sizes are lost: %+v", e)
 	}
@@ -223,7 +210,7 @@ func TestCalibrateTheSampleSizeOfN(t *testing.T) {
 			rdp.Accountant{}, false},
 		{Target{Epsilon: 1, Delta: 1e-5, Sigma: 20, Steps: 10, DatasetSize: 200}, pld.Accountant{}, true},
 	} {
-		c := calibrate(t, tt.target, tt.acc, nil)
+		c := calibrate(t, tt.target, tt.acc)
 		if c.SolvedFor != "sample_size" || c.DatasetSize != tt.target.DatasetSize ||
 			c.SampleRate != float64(c.SampleSize)/float64(c.DatasetSize) || !(c.EpsilonUpper <= tt.target.Epsilon) {
 			t.Errorf("%+v: %+v", tt.target, c)
@@ -241,7 +228,7 @@ func TestCalibrateTheSampleSizeOfN(t *testing.T) {
 		}
 	}
 	none := Target{Epsilon: 1, Delta: 1e-5, Sigma: 0.3, Steps: 100_000, DatasetSize: 10}
-	if _, err := Calibrate(t.Context(), natural(none), pld.Accountant{}, nil); err == nil ||
+	if _, err := Calibrate(t.Context(), natural(none), pld.Accountant{}); err == nil ||
 		!strings.Contains(err.Error(), "even s = 1 costs") || !strings.Contains(err.Error(), "raise σ to ") ||
 		strings.Contains(err.Error(), "lower q") {
 		t.Errorf("one of ten records: %v", err)
@@ -255,7 +242,7 @@ func TestCalibrateTheSampleSizeOfN(t *testing.T) {
 }
 
 func TestCalibrationJSON(t *testing.T) {
-	c := calibrate(t, Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, pld.Accountant{}, nil)
+	c := calibrate(t, Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, pld.Accountant{})
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +261,7 @@ func TestCalibrationJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.WriteString(c.Statement())
-	for _, want := range []string{"σ = 1.414902 for ε ≤ 1 at", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
+	for _, want := range []string{"σ = 1.414622 for ε ≤ 1 at", "1.41", "q     0.01\n", "T     1000\n", "cost  ε in [",
 		"certified upper bound, by the pld accountant", "add-or-remove adjacency with Poisson sampling",
 		"T = 1000 counts the rounds of all clients that hold the record."} {
 		if !strings.Contains(b.String(), want) {
@@ -294,7 +281,7 @@ func TestCalibrationTextTellsOfAnEnd(t *testing.T) {
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}, ""},
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 1, Sigma: 4}, ""}, // two rounds would cost far more
 	} {
-		got, err := Calibrate(t.Context(), natural(c.target), pld.Accountant{}, pld.Accountant{})
+		got, err := Calibrate(t.Context(), natural(c.target), pld.Accountant{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +307,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1e-3, Delta: 1e-12, Sigma: 0.5, Steps: 1_000_000_000},
 			[]string{"no sample_rate", "even q = 1e-09 costs ε = ", "raise σ to "}},
 	} {
-		c, err := Calibrate(t.Context(), natural(tt.target), rdp.Accountant{}, nil)
+		c, err := Calibrate(t.Context(), natural(tt.target), rdp.Accountant{})
 		var infeasible *Infeasible
 		if !errors.As(err, &infeasible) || len(infeasible.Remedies) == 0 {
 			t.Fatalf("%+v: %+v, %v", tt.target, c, err)
@@ -340,7 +327,7 @@ func TestCalibrateInfeasible(t *testing.T) {
 		{Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000, Adjacency: dp.ReplaceOne},
 			closedform.Accountant{}},
 	} {
-		if c, err := Calibrate(t.Context(), natural(tt.target), tt.acc, nil); !errors.Is(err, dp.ErrNotCovered) {
+		if c, err := Calibrate(t.Context(), natural(tt.target), tt.acc); !errors.Is(err, dp.ErrNotCovered) {
 			t.Errorf("%s: %+v, %v", tt.acc.Name(), c, err)
 		}
 	}
@@ -367,7 +354,7 @@ func TestTargetRefusals(t *testing.T) {
 	} {
 		target := good
 		tt.set(&target)
-		if c, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil); c != nil || err == nil ||
+		if c, err := Calibrate(t.Context(), target, rdp.Accountant{}); c != nil || err == nil ||
 			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", target, tt.want, err)
 		}
@@ -377,9 +364,9 @@ func TestTargetRefusals(t *testing.T) {
 // Why there is no cost is said once, and what it is can be told.
 func TestInfeasibleSaysWhyOnce(t *testing.T) {
 	target := Target{Epsilon: 1, Delta: 1e-5, Steps: 10, SampleRate: 0.9}
-	_, calibrated := Calibrate(t.Context(), natural(target), closedform.Accountant{}, nil)
+	_, calibrated := Calibrate(t.Context(), natural(target), closedform.Accountant{})
 	rounds := []dp.Event{{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Rate: 0.9, Count: 10}}
-	_, _, least := LeastNoise(t.Context(), rounds, 1, 1e-5, closedform.Accountant{}, nil)
+	_, _, least := LeastNoise(t.Context(), rounds, 1, 1e-5, closedform.Accountant{})
 	for _, err := range []error{calibrated, least} {
 		infeasible := new(Infeasible)
 		if !errors.As(err, &infeasible) || !errors.Is(err, dp.ErrNotCovered) ||

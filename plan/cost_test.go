@@ -64,7 +64,7 @@ func TestWhatAFilterCosts(t *testing.T) {
 		target := Target{Epsilon: eps, Delta: delta, SampleRate: e.Rate}
 		calibrate := func(sigma float64, steps int) *Calibration {
 			target.Sigma, target.Steps = sigma, steps
-			c, err := Calibrate(t.Context(), natural(target), pld.Accountant{}, rdp.Accountant{})
+			c, err := Calibrate(t.Context(), natural(target), pld.Accountant{})
 			if err != nil {
 				t.Fatalf("%+v: %v", target, err)
 			}

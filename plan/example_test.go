@@ -39,13 +39,13 @@ func Example() {
 func ExampleCalibrate() {
 	c, err := plan.Calibrate(context.Background(),
 		plan.Target{Epsilon: 2, Delta: 1e-5, SampleRate: 0.01, Steps: 10_000, Sampling: dp.Poisson, Adjacency: dp.AddOrRemove},
-		pld.Accountant{}, nil)
+		pld.Accountant{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Printf("σ = %v: ε ≤ %.4f, by %s\n", c.Sigma, math.Ceil(1e4*c.EpsilonUpper)/1e4, c.Accountant)
 	// Output:
-	// σ = 2.127996: ε ≤ 1.9999, by pld
+	// σ = 2.127498: ε ≤ 1.9999, by pld
 }
 
 // Half of a training is over. What may follow, in the same budget, if that may depend
@@ -66,7 +66,7 @@ func ExampleReplan() {
 	}
 	// Output:
 	// rdp-filter: 46 rounds of s = 544: ε ≤ 0.2000 for all
-	// pld: 36 rounds of s = 699: ε ≤ 0.1999 for all
+	// pld: 36 rounds of s = 699: ε ≤ 0.1998 for all
 }
 
 // A first leg, and the budget for it and all that will be chosen after it, as they are

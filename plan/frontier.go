@@ -77,7 +77,7 @@ func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Fr
 	theorem := *p
 	theorem.Adjacency, theorem.Method = dp.AddOrRemove, ClosedForm
 	columns := []calculator{
-		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget(), nil},
+		{&theorem, theorem.priceByForm(closedform.Corrected, p.copies()), p.budget()},
 		p.under(ctx, acc, dp.AddOrRemove),
 		p.under(ctx, acc, dp.ReplaceOne),
 	}

@@ -35,11 +35,11 @@ func TestInterrupts(t *testing.T) {
 	planned := solve(t, Request{Method: ClosedForm, N: 10000, Epochs: 5, Sigma: 19.3})
 	for name, ask := range map[string]func(context.Context, dp.Accountant) error{
 		"calibrate": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Calibrate(ctx, natural(Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}), acc, nil)
+			_, err := Calibrate(ctx, natural(Target{Epsilon: 1, Delta: 1e-5, SampleRate: 0.01, Steps: 1000}), acc)
 			return err
 		},
 		"infeasible": func(ctx context.Context, acc dp.Accountant) error {
-			_, err := Calibrate(ctx, natural(Target{Epsilon: 1e-8, Delta: 1e-9, SampleRate: 0.9, Sigma: 0.1}), acc, nil)
+			_, err := Calibrate(ctx, natural(Target{Epsilon: 1e-8, Delta: 1e-9, SampleRate: 0.9, Sigma: 0.1}), acc)
 			return err
 		},
 		"tighten": func(ctx context.Context, acc dp.Accountant) error { p := *planned; return p.Tighten(ctx, acc) },

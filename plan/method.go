@@ -162,9 +162,8 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 }
 
 // Accuracy is the relative width of the certified intervals of ε by which plans are made (see
-// pld.Accountant.Accuracy). Coarse is the width with which the search for a plan begins. Calibrate finds
-// the same numbers as a plan if its two accountants have these widths.
-const Accuracy, Coarse = 1e-4, 3e-2
+// pld.Accountant.Accuracy). Calibrate finds the same numbers as a plan if its accountant has this width.
+const Accuracy = 1e-4
 
 // Accountant returns the accountant that computes ε for the method. Printed and Paper have none: for them
 // the error wraps dp.ErrNotCovered.

@@ -16,13 +16,12 @@ import (
 // in [1e-8, 1e4] and delta in [1e-300, 1).
 //
 // LeastNoise also returns the bound of acc, whose upper ε is at most epsilon. σ is rounded up to 7 digits.
-// Its relative error is at most 1e-4, plus what the width of acc's intervals causes. coarse is as in
-// Calibrate.
+// Its relative error is at most 1e-4, plus what the width of acc's intervals causes.
 //
 // If the budget cannot be met, the error is an [*Infeasible]. It wraps dp.ErrNotCovered if acc does not
 // cover such rounds at all.
 func LeastNoise(
-	ctx context.Context, events []dp.Event, epsilon, delta float64, acc, coarse dp.Accountant,
+	ctx context.Context, events []dp.Event, epsilon, delta float64, acc dp.Accountant,
 ) (float64, dp.Bound, error) {
 	errs := rangeErrors{}
 	errs.add(CheckEpsilon(epsilon))
@@ -52,16 +51,7 @@ func LeastNoise(
 		return 0, dp.Bound{}, err
 	}
 	start := limitOf(epsilon, delta, adjacency).sigma(math.Sqrt(squares), 1)
-	by := func(acc dp.Accountant, tol float64) dial {
-		return noiseDial(func(sigma float64) (dp.Bound, error) { return acc.Epsilon(ctx, with(sigma), delta) }, start,
-			tol)
-	}
-	d := by(acc, tolerance)
-	if coarse != nil {
-		if s, err := by(coarse, roughly).turn(ctx, epsilon); err == nil && s.met {
-			d.start = s.value
-		}
-	}
+	d := noiseDial(func(sigma float64) (dp.Bound, error) { return acc.Epsilon(ctx, with(sigma), delta) }, start, tolerance)
 	s, err := d.turn(ctx, epsilon)
 	switch {
 	case err != nil:

@@ -18,13 +18,13 @@ func TestLeastNoiseIsThatOfCalibrate(t *testing.T) {
 	for _, acc := range []dp.Accountant{pld.Accountant{}, rdp.Accountant{}} {
 		for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {
 			target := Target{Epsilon: 0.7, Delta: 1e-5, SampleRate: 0.01, Steps: 700, Adjacency: adjacency}
-			want, err := Calibrate(t.Context(), natural(target), acc, nil)
+			want, err := Calibrate(t.Context(), natural(target), acc)
 			if err != nil {
 				t.Fatal(err)
 			}
 			e := want.Event()
 			e.NoiseMultiplier = 0 // is not looked at
-			sigma, b, err := LeastNoise(t.Context(), []dp.Event{e}, target.Epsilon, target.Delta, acc, nil)
+			sigma, b, err := LeastNoise(t.Context(), []dp.Event{e}, target.Epsilon, target.Delta, acc)
 			if err != nil || math.Abs(sigma/want.Sigma-1) > 2e-4 || !(b.EpsilonUpper <= target.Epsilon) {
 				t.Errorf("%s, %s: σ = %v, %v; want %v", acc.Name(), adjacency, sigma, err, want.Sigma)
 			}
@@ -42,8 +42,7 @@ func TestLeastNoiseOfManySizes(t *testing.T) {
 	}
 	const delta = 1e-6
 	for _, epsilon := range []float64{0.03, 1, 12} {
-		sigma, b, err := LeastNoise(t.Context(), events, epsilon, delta, pld.Accountant{},
-			pld.Accountant{Accuracy: 3e-2})
+		sigma, b, err := LeastNoise(t.Context(), events, epsilon, delta, pld.Accountant{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +67,12 @@ func TestLeastNoiseOfManySizes(t *testing.T) {
 
 func TestNoNoiseIsEnough(t *testing.T) {
 	e := dp.Event{Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, Rate: 1, Count: 1_000_000_000}
-	_, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1e-8, 1e-12, pld.Accountant{}, nil)
+	_, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1e-8, 1e-12, pld.Accountant{})
 	if infeasible := new(Infeasible); !errors.As(err, &infeasible) || infeasible.SolvedFor != "sigma" {
 		t.Errorf("error %v, want Infeasible", err)
 	}
 	e.Adjacency = dp.ReplaceOne
-	if _, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, closedform.Accountant{}, nil); !errors.Is(err,
+	if _, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, closedform.Accountant{}); !errors.Is(err,
 		dp.ErrNotCovered) {
 		t.Errorf("error %v, want ErrNotCovered", err)
 	}
@@ -82,13 +81,12 @@ func TestNoNoiseIsEnough(t *testing.T) {
 		epsilon, delta float64
 	}{{nil, 1, 1e-5}, {[]dp.Event{e}, 0, 1e-5}, {[]dp.Event{e}, 1, 1}, {[]dp.Event{e}, math.NaN(), 1e-5},
 		{[]dp.Event{{}}, 1, 1e-5}} {
-		if sigma, _, err := LeastNoise(t.Context(), bad.events, bad.epsilon, bad.delta, pld.Accountant{},
-			nil); err == nil {
+		if sigma, _, err := LeastNoise(t.Context(), bad.events, bad.epsilon, bad.delta, pld.Accountant{}); err == nil {
 			t.Errorf("%+v: σ = %v, want an error", bad, sigma)
 		}
 	}
 	e.Adjacency = dp.AddOrRemove
-	_, _, err = LeastNoise(t.Context(), []dp.Event{e, {}}, 1, 1e-5, pld.Accountant{}, nil)
+	_, _, err = LeastNoise(t.Context(), []dp.Event{e, {}}, 1, 1e-5, pld.Accountant{})
 	if err == nil || !strings.Contains(err.Error(), "event 1: ") || strings.Contains(err.Error(), "event 0: ") {
 		t.Errorf("error %v, want that of event 1", err)
 	}
@@ -101,7 +99,7 @@ func TestLeastNoiseBeginsAtTheAdjacency(t *testing.T) {
 	for _, adjacency := range []dp.Adjacency{dp.AddOrRemove, dp.ReplaceOne} {
 		e := dp.Event{Sampling: dp.Poisson, Adjacency: adjacency, Rate: 1, Count: 100}
 		acc := &firstNoise{}
-		if _, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, acc, nil); err != nil {
+		if _, _, err := LeastNoise(t.Context(), []dp.Event{e}, 1, 1e-5, acc); err != nil {
 			t.Fatal(err)
 		}
 		asked[adjacency] = acc.sigma

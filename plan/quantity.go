@@ -30,21 +30,7 @@ func (c calculator) rateOf(s int) float64 {
 // noise returns the least σ for T rounds of size s. For the closed form this is σ_eq, unless Theorem
 // simpleF requires a smaller ε.
 func (c calculator) noise(ctx context.Context, s, rounds int) (stop, error) {
-	return c.noiseBy(ctx, c.begin(ctx, c.noiseDial(c.startNoise(s, rounds), s, rounds),
-		func(sigma float64) (dp.Bound, error) { return c.rough(sigma, s, rounds) }), s, rounds)
-}
-
-// begin returns the dial with a start that is found by the rough price, if there is one.
-func (c calculator) begin(ctx context.Context, d dial, rough func(v float64) (dp.Bound, error)) dial {
-	if c.rough == nil {
-		return d
-	}
-	first := d
-	first.price, first.tol, first.near = rough, d.tol/tolerance*roughly, d.near/tolerance*roughly
-	if found, err := first.turn(ctx, c.target); err == nil && found.met {
-		d.start = found.value
-	}
-	return d
+	return c.noiseBy(ctx, c.noiseDial(c.startNoise(s, rounds), s, rounds), s, rounds)
 }
 
 func (c calculator) noiseDial(start float64, s, rounds int) dial {
@@ -86,7 +72,6 @@ func (c calculator) rounds(ctx context.Context, sigma float64, s int) (stop, err
 		t := float64(c.p.batchesOf(s))
 		d.safe, d.least = func(v float64) float64 { return t * math.Floor(v/t) }, t
 	}
-	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, s, int(v)) })
 	return d.turn(ctx, c.target)
 }
 
@@ -102,7 +87,6 @@ func (c calculator) size(ctx context.Context, sigma float64, rounds, most int) (
 		safe:  c.safeSize, least: 1, most: min(float64(most), c.most(rounds)), slope: 1, tol: 2 * tolerance,
 		start: q * float64(c.p.N) / c.p.Theta,
 	}
-	d = c.begin(ctx, d, func(v float64) (dp.Bound, error) { return c.rough(sigma, int(v), rounds) })
 	return d.turn(ctx, c.target)
 }
 
@@ -158,14 +142,11 @@ func (c calculator) sizeFor(ctx context.Context, sigma float64, k int) (stop, er
 // as many epochs.
 func (c calculator) largestOf(ctx context.Context, sigma float64, k, most int) (stop, error) {
 	q := c.limit().rateOf(sigma, float64(c.p.copies())*c.p.Epochs)
-	by := func(price pricing) func(v float64) (dp.Bound, error) {
-		return func(v float64) (dp.Bound, error) { return price(sigma, int(v), c.p.roundsOf(k, int(v))) }
-	}
 	d := dial{
-		price: by(c.price), safe: c.safeSize, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5,
-		tol: tolerance,
+		price: func(v float64) (dp.Bound, error) { return c.price(sigma, int(v), c.p.roundsOf(k, int(v))) },
+		safe:  c.safeSize, start: q * float64(c.p.N), least: 1, most: float64(most), slope: 0.5, tol: tolerance,
 	}
-	return c.begin(ctx, d, by(c.rough)).turn(ctx, c.target)
+	return d.turn(ctx, c.target)
 }
 
 // tooUneven returns the result for a θ that does not even allow samples of one record on average.

@@ -124,7 +124,7 @@ func TestNoRemedyForTooLargeATheta(t *testing.T) {
 // how roughly they are found.
 func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
 	target := natural(Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5})
-	_, err := Calibrate(t.Context(), target, rdp.Accountant{}, nil)
+	_, err := Calibrate(t.Context(), target, rdp.Accountant{})
 	infeasible := new(Infeasible)
 	if !errors.As(err, &infeasible) || len(infeasible.Remedies) != 2 {
 		t.Fatalf("%v, want Infeasible with two remedies", err)
@@ -132,7 +132,7 @@ func TestRemediesMakeCalibrationsFeasible(t *testing.T) {
 	for _, remedy := range infeasible.Remedies {
 		again := target.with(quantity(remedy.Change), remedy.To)
 		again.Epsilon *= 1.004
-		if _, err := Calibrate(t.Context(), again, rdp.Accountant{}, nil); err != nil {
+		if _, err := Calibrate(t.Context(), again, rdp.Accountant{}); err != nil {
 			t.Errorf("%+v: with %+v: %v", target, remedy, err)
 		}
 	}

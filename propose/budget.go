@@ -136,7 +136,7 @@ func (s *searcher) layOutEnough(ctx context.Context, epsilon float64, rounds int
 // meets the target.
 func (s *searcher) calibrate(ctx context.Context, t plan.Target) (*plan.Calibration, error) {
 	t.Delta, t.Sampling, t.Adjacency = s.delta, dp.Poisson, dp.AddOrRemove
-	c, err := plan.Calibrate(ctx, t, pld.Accountant{}, nil)
+	c, err := plan.Calibrate(ctx, t, pld.Accountant{})
 	if _, infeasible := errors.AsType[*plan.Infeasible](err); infeasible {
 		return nil, nil
 	}

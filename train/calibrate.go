@@ -69,14 +69,9 @@ func (p *Prepared) Calibrate(ctx context.Context, targetEpsilon float64) (*Prepa
 // record at most epsilon at delta. The noise multipliers of the events themselves are ignored. Calibrate uses
 // LeastNoise.
 func LeastNoise(ctx context.Context, events []dp.Event, epsilon, delta float64) (float64, error) {
-	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true},
-		pld.Accountant{Accuracy: roughAccuracy, UpperEnd: true})
+	sigma, _, err := plan.LeastNoise(ctx, events, epsilon, delta, pld.Accountant{UpperEnd: true})
 	return sigma, err
 }
-
-// roughAccuracy is the relative accuracy of the fast accountant whose result only gives the search
-// its starting point.
-const roughAccuracy = 3e-2
 
 // recordEvents returns the events that a record pays for: the rounds of one client or, if clients
 // share their records, of all clients, and the private bounds. All clients must have the same mechanism.

@@ -38,7 +38,7 @@ func Example() {
 	fmt.Printf("test accuracy %.1f on %d rows after %d updates\n", r.TestAccuracy, r.TestRows, r.Updates)
 	// Output:
 	// 320 records, 187 rounds of each of 3 clients
-	// certified: ε ≤ 0.873 per record at δ = 0.003125, add-or-remove adjacency
+	// certified: ε ≤ 0.872 per record at δ = 0.003125, add-or-remove adjacency
 	// test accuracy 0.8 on 80 rows after 561 updates
 }
 

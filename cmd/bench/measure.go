@@ -15,12 +15,8 @@ import (
 	"proactivedp/plan"
 )
 
-const (
-	// coarse is the accuracy of the accounting that finds where calibration starts.
-	coarse = 3e-2
-	// points is the number of sizes on a frontier.
-	points = 25
-)
+// points is the number of sizes on a frontier.
+const points = 25
 
 // measureOracle measures settings for which public accountants have an answer.
 func measureOracle(settings []setting, runs int) ([]figure, error) {
@@ -112,7 +108,7 @@ func measureCalibration(targets []plan.Target, least map[plan.Target]float64, ru
 	for _, target := range targets {
 		var c *plan.Calibration
 		ms, err := timed(runs, func() (err error) {
-			c, err = plan.Calibrate(context.Background(), target, pld.Accountant{}, pld.Accountant{Accuracy: coarse})
+			c, err = plan.Calibrate(context.Background(), target, pld.Accountant{})
 			return err
 		})
 		if err != nil {

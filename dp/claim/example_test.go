@@ -48,6 +48,6 @@ func ExampleStatement() {
 	guarantee, _, _ = strings.Cut(guarantee, " (")
 	fmt.Println(claim.Rounds(events), guarantee)
 	// Output:
-	// ε in [0.62175, 0.62222]
-	// 1000 rounds with sample rate q = 0.01 and noise multiplier σ = 2 with ε ≤ 0.62222 at δ = 1e-05
+	// ε in [0.62202, 0.62204]
+	// 1000 rounds with sample rate q = 0.01 and noise multiplier σ = 2 with ε ≤ 0.62204 at δ = 1e-05
 }

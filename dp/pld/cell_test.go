@@ -111,7 +111,7 @@ func TestCellsAgreeWithRoundsOneByOne(t *testing.T) {
 	for i := range 3 * testkit.Sweeps(t) {
 		var events []dp.Event
 		span, count := logUniform(r, 1.02, 3), int(logUniform(r, 1, 500))
-		for _, s := range different(r, maxAlone+1, logUniform(r, 0.0005, 0.02), logUniform(r, 0.7, 3), span) {
+		for _, s := range different(r, 385, logUniform(r, 0.0005, 0.02), logUniform(r, 0.7, 3), span) {
 			events = append(events, event(s.q, s.sigma, count*int(s.count)))
 		}
 		switch i % 3 {
@@ -128,7 +128,7 @@ func TestCellsAgreeWithRoundsOneByOne(t *testing.T) {
 			events = append(events, otherRelease(dp.LaplaceNoise, 5, 0, 1))
 		}
 		delta := logUniform(r, 1e-9, 1e-4)
-		of := func(oneByOne bool) (lower, upper float64) {
+		of := func(alone int) (lower, upper float64) {
 			q, err := Accountant{UpperEnd: true}.query(t.Context(), events, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -138,11 +138,11 @@ func TestCellsAgreeWithRoundsOneByOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			q = most[0]
-			q.oneByOne = oneByOne
+			q.alone = alone
 			return q.composeEpsilon(delta)
 		}
-		lower, upper := of(true)
-		least, most := of(false)
+		lower, upper := of(maxAlone)
+		least, most := of(0)
 		if !(least <= upper*(1+1e-9) && most >= lower*(1-1e-9) && least <= most) {
 			t.Errorf("%d: [%v, %v] in cells, [%v, %v] one by one", i, least, most, lower, upper)
 		}
@@ -159,9 +159,11 @@ func TestCellsAgreeWithRoundsOneByOne(t *testing.T) {
 // contour leaves out is then that of the bulk at hand.
 func TestRestIsThatOfTheCells(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 10))
-	specs := different(r, 2*maxAlone, 0.01, 1, 3)
+	specs := different(r, 768, 0.01, 1, 3)
 	const delta, eps = 1e-6, 3.0
-	p, s := peeled(free(t), remove, specs, delta, eps, 1e-3, 4)
+	e := free(t)
+	e.alone = 0
+	p, s := peeled(e, remove, specs, delta, eps, 1e-3, 4)
 	if p == nil || len(p.rest) != 1 {
 		t.Fatal("the release is not peeled")
 	}
@@ -201,9 +203,11 @@ func TestThousandsOfDifferentRounds(t *testing.T) {
 // What a contour leaves out beyond its last point is bounded by the exact transform at t = 0, which is far above
 // the estimate of a cell with a single node.
 func TestCutCountsTheErrorsOfCells(t *testing.T) {
-	specs := different(rand.New(rand.NewPCG(3, 11)), 2*maxAlone, 0.01, 1, 3)
+	specs := different(rand.New(rand.NewPCG(3, 11)), 768, 0.01, 1, 3)
 	const delta = 1e-6
-	r := newRelease(free(t), remove, specs, lost*delta, math.Inf(1))
+	e := free(t)
+	e.alone = 0
+	r := newRelease(e, remove, specs, lost*delta, math.Inf(1))
 	s, ok := r.saddleOf(delta)
 	if !ok {
 		t.Fatal("no saddle")
@@ -211,9 +215,7 @@ func TestCutCountsTheErrorsOfCells(t *testing.T) {
 	coarse := r.shapeFor(s, math.Log(delta), 1e-2*s.epsilon, 5)
 	coarse.tolerance, coarse.aliases = 1e6, []alias{{0, 0}}
 	c := r.contour(coarse)
-	e := free(t)
-	e.oneByOne = true
-	exact := newRelease(e, remove, specs, lost*delta, math.Inf(1)).tilt(c.lambda).k + c.smooth*c.lambda*(c.lambda+1)/2
+	exact := newRelease(free(t), remove, specs, lost*delta, math.Inf(1)).tilt(c.lambda).k + c.smooth*c.lambda*(c.lambda+1)/2
 	last := c.points[len(c.points)-1].t
 	most := math.Exp(exact-c.logScale-c.decay*last*last/2) / (math.Pi * c.decay * last * last * last)
 	if exact < c.logScale+1 || !(c.delta.cut >= most) {

@@ -74,6 +74,7 @@ type shape struct {
 	cut     float64 // largest t
 	aliases []alias
 
+	fallen           bool    // whether |M| is small at the cut without smoothing
 	copies           float64 // logarithm of what the copies on one side may add to δ
 	decay, tolerance float64 // |M| falls as e^(-decay·t²/2), and the wanted relative error of δ
 }
@@ -202,14 +203,21 @@ func (r *release) contour(s shape) *contour {
 		c.most.add(wrong*sizeMost, size*sizeMost, t)
 		c.least.add(wrong*sizeLeast, size*sizeLeast, t)
 	}
-	// This is ∫ e^(-V·t²/2)·f dt beyond t, where f·t² decreases for δ, and f/t⁴ for the gaps. |M| is at most
-	// e^(-V·t²/2) of M at t = 0, which the errors of cells may make larger than its estimate.
+	// This is ∫ e^(-D-V·t²/2)·f dt beyond t, where f·t² decreases for δ, and f/t⁴ for the gaps. |M| is at most
+	// e^(-D-V·t²/2) of M at t = 0, which the errors of cells may make larger than its estimate.
 	v := c.decay * last * last
-	rest := math.Exp(-v/2) / (math.Pi * c.decay * last)
+	rest := math.Exp(-v/2) / math.Pi
+	if s.fallen {
+		rest *= math.Exp(-r.decays(c.lambda)(last))
+	}
 	if r.cells != nil {
 		rest *= products[0].most(r.peeled) / whole
 	}
-	c.delta.cut = rest / (last * last)
+	c.delta.cut = rest / (last * max(1, v))
+	if c.smooth == 0 {
+		return c
+	}
+	rest /= c.decay * last
 	if v <= 4 {
 		rest = math.Inf(1)
 	} else {

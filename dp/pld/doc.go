@@ -57,13 +57,14 @@
 //
 //   - truncation: the noise is restricted to a range that a release leaves with a probability of at most
 //     1e-7·δ;
-//   - smoothing: a Gaussian mechanism with a small μ, composed with the release, makes the
-//     integrand decay. It adds about μ²/2 times the density of the loss to δ, and this lies
-//     between two integrals over the same contour (see gap.go);
+//   - smoothing, where the integrand does not decay fast enough by itself: a Gaussian mechanism with a
+//     small μ, composed with the release, makes it decay. It adds about μ²/2 times the density of the
+//     loss to δ, and this lies between two integrals over the same contour (see gap.go);
 //   - the step: by Poisson's summation formula, the trapezoidal sum with step h is
 //     Σ_m e^(λ·m·period)·δ(ε + m·period) over all integers m, with period = 2π/h. The terms m ≠ 0
 //     are positive, and bounded by Chernoff bounds;
-//   - the cut: the Gaussian bounds the integral beyond the last point;
+//   - the cut: the integral beyond the last point is bounded by the Gaussian, or by a proved decay of
+//     M (see decay.go). With enough rounds, the latter ends the sum after about a hundred points;
 //   - quadrature: bounded by the integrand's size in the complex plane (see round.logError);
 //   - rounding: counted with every sum.
 //
@@ -73,7 +74,7 @@
 // A contour gives bounds of δ at every ε. They are sharp near the ε for which it was made. So a
 // profile, δ at many ε, needs only a few contours (see profile.go).
 //
-// If there are more than 384 different rounds, the logarithms of their transforms are interpolated between
+// If there are more than 1536 different rounds, the logarithms of their transforms are interpolated between
 // a few nodes, with a proved error (cell.go). So an interval is narrow for any number of them. From 129 on, parameters
 // are chosen from a sketch, which has few rounds.
 //
@@ -127,6 +128,8 @@
 //	h            the step in t
 //	period       2π/h, the distance of the copies of δ(ε) in the sum. An alias bounds copies
 //	cut          the largest t; τ = cut·√decay in shape.go
+//	fallen       |M| is so small at the cut that no smoothing is needed; see decay.go
+//	α, G         decay.go: a path in the complex plane, and how far the integrand falls on it
 //	μ²           smooth: the variance of the added Gaussian loss, whose mean is μ²/2
 //	decay        gauss + μ²: |M| falls as e^(-decay·t²/2)
 //	gap          gap.go: what the smoothing adds to δ. most and least are integrals that bound it

@@ -42,7 +42,7 @@ func Example() {
 	}
 	fmt.Printf("δ in [%.3g, %.3g] at ε = %g\n", b.DeltaLower, b.DeltaUpper, b.Epsilon)
 	// Output:
-	// ε in [1.3060, 1.3069] at δ = 1e-05
+	// ε in [1.3064, 1.3066] at δ = 1e-05
 	// ε in [1.3065, 1.3066], sharper
 	// δ in [0.000245, 0.000245] at ε = 1
 }

@@ -35,7 +35,9 @@ func epsilon(t *testing.T, a dp.Accountant, delta float64, events ...dp.Event) d
 }
 
 // free is the effort of a single answer.
-func free(t *testing.T) *effort { return &effort{ctx: t.Context(), most: maxWork, left: unlimited} }
+func free(t *testing.T) *effort {
+	return &effort{ctx: t.Context(), most: maxWork, left: unlimited, alone: maxAlone}
+}
 
 // sound reports whether a bound is a number that can be relied on.
 func sound(b dp.Bound) bool {

@@ -13,8 +13,8 @@ type effort struct {
 	most float64         // the limit of one contour
 	left float64         // what remains of the limit for all contours and rules
 
-	oneByOne bool // no rounds are in cells
-	fast     fast
+	alone int // up to so many different rounds are not in cells
+	fast  fast
 }
 
 const (

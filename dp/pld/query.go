@@ -45,7 +45,7 @@ func (a Accountant) query(ctx context.Context, events []dp.Event, bad error) (qu
 		wrong.invalid = append(wrong.invalid,
 			fmt.Errorf("accuracy = %v, must be in [%v, 0.5]", a.Accuracy, minAccuracy))
 	}
-	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited}, accuracy: a.Accuracy, upperEnd: a.UpperEnd}
+	q := query{effort: &effort{ctx: ctx, most: maxWork, left: unlimited, alone: maxAlone}, accuracy: a.Accuracy, upperEnd: a.UpperEnd}
 	if q.accuracy == 0 {
 		q.accuracy = DefaultAccuracy
 	}
@@ -304,12 +304,6 @@ func (q query) epsilonEnds(delta float64) (lower, upper float64, err error) {
 	// Many different rounds take most of their time to make the rules, not for the steps.
 	q.most = maxWork * min(4, 1+float64(len(q.specs))/100)
 	lower, upper = q.composeEpsilon(delta)
-	if n := len(q.specs); n > maxAlone && n <= maxOneByOne && upper-lower > q.accuracy*upper {
-		q.oneByOne = true
-		lo, up := q.composeEpsilon(delta)
-		q.oneByOne = false
-		lower, upper = max(lower, lo), min(upper, up)
-	}
 	return lower, upper, nil
 }
 
@@ -329,7 +323,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 	share := q.left / float64(runs)
 	p := newProfile(epsilons)
 	for _, m := range most {
-		*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
+		q.left = share
 		one, err := m.deltaEnds(epsilons)
 		if err != nil {
 			return nil, err
@@ -344,7 +338,7 @@ func (q query) deltas(epsilons []float64) (*profile, error) {
 		for _, attacks := range least {
 			best := make([]float64, len(epsilons))
 			for _, a := range attacks {
-				*q.effort = effort{ctx: q.ctx, most: q.most, left: share}
+				q.left = share
 				moved := slices.Clone(epsilons)
 				for i := range moved {
 					moved[i] += a.less

@@ -25,6 +25,9 @@ type release struct {
 	sketch *release
 	few    []spec
 
+	asked asked // the last question to shapeAt, and its answer
+	shape shape
+
 	// loose are many different rounds, which gather divides into cells and rounds.
 	loose           []spec
 	d               direction
@@ -60,7 +63,7 @@ type spec struct {
 // newRelease restricts all losses so that a probability of at most budget is lost. If the threshold
 // is finite, the release is peeled there.
 func newRelease(e *effort, d direction, specs []spec, budget, threshold float64) *release {
-	many := len(specs) > maxAlone && !e.oneByOne
+	many := len(specs) > e.alone
 	r := &release{effort: e, few: sketched(specs, many)}
 	many = many && r.few != nil
 	if r.few != nil {

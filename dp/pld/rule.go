@@ -37,7 +37,8 @@ const maxWidth = 6.0
 // frame has what bounds an integrand around a panel, for any λ and t: the losses L(x) and L(-x) at the ends of pieces
 // of the ellipse's real axis, and the largest changes of g off that axis.
 type frame struct {
-	half, rho           float64
+	rho                 float64
+	order               float64         // the logarithm of the error of the rule over the largest integrand
 	nearest             [pieces]float64 // -x²/(2σ²) at the x of a piece that is nearest to 0
 	up, down            [pieces + 1]float64
 	height              float64 // v²/(2σ²) at the top of the ellipse
@@ -53,7 +54,8 @@ func (r *round) frame(p panel, rho float64) (f frame) {
 	reach := p.half * (rho + 1/rho) / 2
 	height := p.half * (rho - 1/rho) / 2
 	angle := height / (r.sigma * r.sigma)
-	f.half, f.rho, f.height = p.half, rho, height*height/(2*r.sigma*r.sigma)
+	f.rho, f.height = rho, height*height/(2*r.sigma*r.sigma)
+	f.order = math.Log(4.01*p.half) - 2*panelNodes*math.Log(rho) - math.Log1p(-1/(rho*rho))
 	if f.vanishes = angle > 0.95*math.Pi; f.vanishes {
 		return f
 	}
@@ -139,7 +141,7 @@ func (r *round) maxShrink(first, last, angle float64) float64 {
 // T_k, the rule and the integral differ by at most 2 + 2/(k²-1). Together the error is at most
 // 4.01·M·ϱ^(-2n)/(1-ϱ^(-2)) times the half-width.
 func (f *frame) logError(r *round, b branch, lambda, t float64) float64 {
-	return f.logBound(r, b, lambda, t) - 2*panelNodes*math.Log(f.rho) - math.Log1p(-1/(f.rho*f.rho)) + math.Log(4.01*f.half)
+	return f.logBound(r, b, lambda, t) + f.order
 }
 
 // rhos are the parameters of the ellipses that are tried, beginning with those that are most often good enough. On
@@ -156,6 +158,7 @@ type rule struct {
 	// moved bounds the rounding of each y, including that of its x. weighed bounds the relative
 	// rounding of e^logP. Both are in units.
 	moved, weighed []float64
+	share          []float64 // of each node but that of an atom
 	// frames are those of all panels for the first realRhos of rhos. They may be missing.
 	frames []frame
 	whole  []frame // those of the dropped panels, with ϱ = 1
@@ -247,7 +250,7 @@ func (p *part) ruleFor(r *round, lambda, t float64) (u *rule, wrong float64) {
 func (r *round) newRule(ps []panel, atom float64) *rule {
 	n := len(ps)*panelNodes + 1
 	u := &rule{panels: ps, y: make([]float64, 0, n), logP: make([]float64, 0, n), moved: make([]float64, 0, n),
-		weighed: make([]float64, 0, n)}
+		weighed: make([]float64, 0, n), share: make([]float64, 0, n)}
 	variance := r.sigma * r.sigma
 	for _, p := range ps {
 		logHalf := math.Log(p.half)
@@ -268,6 +271,7 @@ func (r *round) newRule(ps []panel, atom float64) *rule {
 				y += factor * loss
 				if side == 0 {
 					logDensity += p.branch.weight * loss
+					u.share = append(u.share, share)
 				}
 				moved += 8*math.Abs(loss) + 4*math.Abs(r.exponent(at))*share + share/variance*shift
 			}

@@ -13,6 +13,9 @@ const (
 	cellShare     = 0.02
 )
 
+// usualCut is about the τ at which the integrand of a smoothed loss is cut.
+const usualCut = 5
+
 // shapeFor chooses the contour for bounds of δ(ε) near s.epsilon, where δ is about e^logDelta. As
 // bounds of ε they should differ by at most width. fall is the loss's density there divided by -δ'.
 //
@@ -20,7 +23,7 @@ const (
 // shorter period, at the price of cancellation.
 func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	best := r.shapeAt(s, logDelta, width, fall)
-	if best.period < heavyPeriod*s.spread {
+	if best.period < heavyPeriod*s.spread || best.fallen && best.steps() < fewSteps {
 		return best
 	}
 	var count float64
@@ -35,7 +38,7 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	for range 10 {
 		s.lambda *= 0.8
 		next := r.shapeAt(s, logDelta, width, fall)
-		if next.excess > most || next.period > best.period {
+		if next.excess > most || next.steps() > best.steps() {
 			break
 		}
 		best = next
@@ -43,19 +46,41 @@ func (r *release) shapeFor(s saddle, logDelta, width, fall float64) shape {
 	return best
 }
 
-// heavyPeriod is the quotient of period and standard deviation above which a loss has heavy tails.
-const heavyPeriod = 9
+// heavyPeriod is the quotient of period and standard deviation above which a loss has heavy tails. They do not matter
+// to a contour of fewer than fewSteps, and fewer than manySteps take less time than a peeled release.
+const heavyPeriod, fewSteps, manySteps = 9, 128, 4096
 
 // shapeAt is shapeFor with the tilt of s.
 func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
+	if asked := (asked{s, logDelta, width, fall}); asked != r.asked {
+		r.asked, r.shape = asked, r.newShape(s, logDelta, width, fall)
+	}
+	return r.shape
+}
+
+// asked is a question to shapeAt, which is often asked again.
+type asked struct {
+	saddle
+	logDelta, width, fall float64
+}
+
+func (r *release) newShape(s saddle, logDelta, width, fall float64) shape {
 	// As an error of ε, the gap is smooth·density/|δ'|.
 	p := shape{saddle: s, smooth: smoothShare * width / (gapWidth * fall)}
 	p.smooth = min(p.smooth, 0.4)
 	if fall > 1 {
 		p.smooth = min(p.smooth, 0.3/(fall*(fall-1)))
 	}
+	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
+	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))
 	if r.gauss > 40*p.smooth {
 		p.smooth = 0 // the integrand decays by itself
+	} else if r.loose == nil {
+		k := r.planner().tilt(s.lambda).certain(s.lambda, 0)
+		excess := k - s.lambda*s.epsilon - logTolerance - math.Log(cutShare)
+		if t := r.planner().fallen(s, excess, usualCut/math.Sqrt(p.smooth)); !math.IsInf(t, 1) {
+			p.smooth, p.cut, p.fallen = 0, t, true
+		}
 	}
 	decay := r.gauss + p.smooth
 	p.decay = decay
@@ -63,13 +88,13 @@ func (r *release) shapeAt(s saddle, logDelta, width, fall float64) shape {
 	p.excess = logScale - logDelta
 	p.tolerance = min(0.5, width*s.lambda) * min(1, math.Exp(math.Log(s.lambda*(s.lambda+1)*s.spread*2.5)-p.excess))
 
-	// The width in δ is about width·|δ'|, and log δ falls by at least λ per unit of ε.
-	logTolerance := logDelta + math.Log(min(0.5, width*s.lambda))
-
 	target := logScale - logTolerance - math.Log(aliasShare)
 	p.copies = logTolerance + math.Log(aliasShare/2)
 	p.aliases, p.period = r.aliasesFor(s, decay, target, p.copies)
 
+	if p.fallen {
+		return p
+	}
 	// The part that is cut off the sums is bounded at τ = t√decay.
 	root := math.Sqrt(decay)
 	excess := logScale - logTolerance - math.Log(cutShare)

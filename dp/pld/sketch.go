@@ -10,9 +10,8 @@ const usualNodes = 100
 
 const (
 	// manySpecs is the number of different rounds above which parameters are chosen from a sketch with at most as
-	// many rounds. Above maxAlone the rounds are in cells, and the sketch has at most roughSpecs. If the cells'
-	// interval is too wide, up to maxOneByOne rounds are then composed one by one.
-	manySpecs, maxAlone, maxOneByOne, roughSpecs = 128, 384, 1024, 40
+	// many rounds. Above maxAlone the rounds are in cells, and the sketch has at most roughSpecs.
+	manySpecs, maxAlone, roughSpecs = 128, 1536, 40
 )
 
 // sketched returns about the same rounds with fewer different ones, or nil if there are few already or

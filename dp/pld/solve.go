@@ -27,17 +27,18 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 	if q.far() <= delta {
 		return 0, 0
 	}
+	lambda := 0.0
 	for i, d := range q.directions {
 		if i > 0 {
 			// Usually the first direction has the larger value, which a tilt or a coarse look shows.
-			lo, up, _ := q.look(d, delta, coarse*q.accuracy, lower)
-			lower = max(lower, lo)
-			if up <= upper {
+			other := q.look(d, delta, coarse*q.accuracy, lower, lambda)
+			lower = max(lower, other.lower)
+			if other.upper <= upper {
 				continue
 			}
 		}
-		lo, up := q.epsilonOf(d, delta, q.accuracy)
-		lower, upper = max(lower, lo), max(upper, up)
+		one := q.look(d, delta, q.accuracy, 0, lambda)
+		lower, upper, lambda = max(lower, one.lower), max(upper, one.upper), one.saddle.lambda
 	}
 	if upper-lower <= q.accuracy*upper { // a single round could hardly make it sharper
 		return lower, upper
@@ -45,22 +46,22 @@ func (q query) composeEpsilon(delta float64) (lower, upper float64) {
 	return max(lower, q.single(delta)), upper
 }
 
-// epsilonOf bounds the ε of one direction at δ.
-func (q query) epsilonOf(d direction, delta, accuracy float64) (lower, upper float64) {
-	lower, upper, _ = q.look(d, delta, accuracy, 0)
-	return lower, upper
-}
-
-// look is epsilonOf. It also returns the last estimate of search.fall. An upper end of at most enough need not
-// be sharper.
-func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper, fall float64) {
+// look bounds the ε of one direction at δ. An upper end of at most enough need not be sharper. lambda is 0, or a tilt
+// that may show this at once.
+func (q query) look(d direction, delta, accuracy, enough, lambda float64) *search {
 	r := newRelease(q.effort, d, q.specs, lost*delta, math.Inf(1))
-	s, ok := r.saddleOf(delta)
-	upper = r.chernoff(s.lambda, delta)
-	if !ok || upper <= enough {
-		return 0, upper, 0
+	if lambda > 0 {
+		if upper := r.chernoff(lambda, delta); upper <= enough {
+			return &search{upper: upper}
+		}
 	}
+	s, ok := r.saddleOf(delta)
 	whole := r.search(s, delta)
+	upper := r.chernoff(s.lambda, delta)
+	if !ok || upper <= enough {
+		whole.upper = upper
+		return whole
+	}
 	if r.few != nil {
 		about := q
 		about.specs = r.few
@@ -68,17 +69,20 @@ func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper,
 		if r.loose != nil {
 			rough = roughAccuracy
 		}
-		_, eps, fall := about.look(d, delta, max(accuracy, rough), 0)
-		whole.expect(eps, fall)
+		sketch := about.look(d, delta, max(accuracy, rough), 0, 0)
+		whole.expect(sketch.upper, sketch.fall)
 	}
-	if d == add || !whole.heavy(accuracy) {
-		lower, up := whole.run(accuracy)
-		return lower, min(upper, up), whole.fall
-	}
-	if !whole.expected {
+	heavy, fast := whole.heavy(accuracy)
+	heavy = heavy && d != add
+	if heavy && !fast && !whole.expected {
 		whole.run(max(accuracy, firstLook))
+		whole.move()
+		_, fast = whole.heavy(accuracy)
 	}
-	for range 3 { // because the threshold depends on ε, which may be smaller than expected
+	if fast {
+		whole.run(accuracy)
+	}
+	for i := 0; heavy && i < 3 && !whole.done(accuracy); i++ { // because the threshold depends on ε, which may be smaller than expected
 		before := whole.about()
 		peeled := whole.peel(d, q.specs, accuracy)
 		if peeled == nil {
@@ -90,8 +94,9 @@ func (q query) look(d direction, delta, accuracy, enough float64) (lower, upper,
 			break
 		}
 	}
-	lower, up := whole.run(accuracy)
-	return lower, min(upper, up), whole.fall
+	whole.run(accuracy)
+	whole.upper = min(whole.upper, upper)
+	return whole
 }
 
 // search finds the ε of a release at δ by a few contours. Each contour is planned from the results
@@ -150,19 +155,22 @@ func (s *search) done(accuracy float64) bool {
 }
 
 // heavy reports whether a few large losses determine δ. For a loss with light tails, a period of a
-// few standard deviations separates the copies.
-func (s *search) heavy(accuracy float64) bool {
+// few standard deviations separates the copies. It is fast if a contour of the whole release has few points nevertheless.
+func (s *search) heavy(accuracy float64) (heavy, fast bool) {
 	p := s.shapeAt(s.saddle, s.logDelta, s.width(accuracy), s.fall)
-	return s.saddle.epsilon == 0 || p.period > heavyPeriod*s.saddle.spread
+	return s.saddle.epsilon == 0 || p.period > heavyPeriod*s.saddle.spread, p.fallen && p.steps() < manySteps
 }
 
 // run narrows the interval until it has the accuracy or the work reaches its limit. Steps get finer
 // as more is known. Once the context is done, the interval stays as it is.
-func (s *search) run(accuracy float64) (lower, upper float64) {
+func (s *search) run(accuracy float64) {
 	for attempt, idle := 0, 0; attempt < 7 && idle < 2 && !s.done(accuracy) && s.ctx.Err() == nil; attempt++ {
 		before := s.upper - s.lower
 		step := accuracy
-		if attempt > 0 || !s.expected && s.heavy(accuracy) {
+		if attempt > 0 {
+			s.move()
+		}
+		if heavy, fast := s.heavy(accuracy); attempt > 0 || !s.expected && heavy && !fast {
 			step = max(accuracy, 0.1*s.relative())
 		}
 		s.step(step)
@@ -170,12 +178,11 @@ func (s *search) run(accuracy float64) (lower, upper float64) {
 		case s.upper-s.lower < 0.9*before:
 			idle = 0
 		case s.limited:
-			return s.lower, s.upper
+			return
 		default:
 			idle++
 		}
 	}
-	return s.lower, s.upper
 }
 
 // peel returns a search for ε in the release peeled near the upper end, or nil.
@@ -225,16 +232,19 @@ func (s *search) step(accuracy float64) {
 	c := s.contour(p)
 	lo, up := c.solve(s.saddle.epsilon, s.delta, width)
 	s.lower, s.upper = max(s.lower, lo), min(s.upper, up)
-	near := math.Abs(s.saddle.epsilon-s.upper) < 10*width
-	if moved, ok := s.find(s.saddle.lambda, func(m saddle) float64 { return m.epsilon - s.upper }); ok {
-		s.saddle = moved
-		s.saddle.epsilon = s.upper
-	}
 	if sum := c.sums(up); sum.slope > 0 && sum.most > 0 {
 		s.fall = max(s.fall/2, min(16*s.fall, sum.most/(gapMostMean*sum.slope)))
 	}
-	if near {
+	if math.Abs(s.saddle.epsilon-s.upper) < 10*width {
 		s.fall *= 1.5 // the contour was in the right place, but too coarse
+	}
+}
+
+// move places the next contour at the upper end.
+func (s *search) move() {
+	if moved, ok := s.find(s.saddle.lambda, func(m saddle) float64 { return m.epsilon - s.upper }); ok {
+		s.saddle = moved
+		s.saddle.epsilon = s.upper
 	}
 }
 

@@ -30,7 +30,7 @@ func run(ctx context.Context, w io.Writer) error {
 		{Epsilon: 2, Delta: 1e-5, Sigma: 2.2, SampleRate: 0.01},
 	} {
 		target.Sampling, target.Adjacency = dp.Poisson, dp.AddOrRemove
-		c, err := plan.Calibrate(ctx, target, accountant, nil)
+		c, err := plan.Calibrate(ctx, target, accountant)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func run(ctx context.Context, w io.Writer) error {
 
 	// If no setting meets the budget, the error says what would help.
 	_, err := plan.Calibrate(ctx, plan.Target{Epsilon: 1e-3, Delta: 1e-9, Sigma: 0.5, SampleRate: 0.5,
-		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, accountant, nil)
+		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove}, accountant)
 	var infeasible *plan.Infeasible
 	if !errors.As(err, &infeasible) {
 		return err

@@ -11,8 +11,8 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// sigma: σ = 2.127996, q = 0.01, T = 10000, ε ≤ 1.9999
-	// sample_rate: σ = 2.2, q = 0.01037977, T = 10000, ε ≤ 1.9998
-	// steps: σ = 2.2, q = 0.01, T = 10782, ε ≤ 2.0000
+	// sigma: σ = 2.127498, q = 0.01, T = 10000, ε ≤ 1.9999
+	// sample_rate: σ = 2.2, q = 0.0103825, T = 10000, ε ≤ 1.9998
+	// steps: σ = 2.2, q = 0.01, T = 10788, ε ≤ 2.0000
 	// steps: even one step costs ε = 12.611, above 0.001: raise σ to 2065.446, or lower q to 6.607877e-07
 }
