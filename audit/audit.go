@@ -50,11 +50,11 @@ func newAudit(o *Options) (*audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	sheets, err := watches()
+	every, err := watches()
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{o: o, probes: battery, watches: sheets}
+	a := &audit{o: o, probes: battery, watches: slices.Clone(every)}
 	if o.Runner == Hogwild {
 		a.probes = slices.DeleteFunc(a.probes, func(p probe) bool { return p.virtualOnly() })
 		a.watches = slices.DeleteFunc(a.watches, func(w watch) bool { return w.virtualOnly() })
@@ -64,11 +64,7 @@ func newAudit(o *Options) (*audit, error) {
 		a.tests += 2*len(p.statistics()) + 1 // and the check of how far the canary pushes
 	}
 	for _, w := range a.watches {
-		n, err := w.tests()
-		if err != nil {
-			return nil, err
-		}
-		a.tests += n
+		a.tests += w.tests()
 	}
 	a.level = (1 - o.Confidence) / float64(a.tests)
 	return a, nil

@@ -10,9 +10,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"proactivedp/dp"
+	"proactivedp/internal/testkit"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
+
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // The p-values of checks of the whole mechanism are those of nothing: of all that see
 // no seeds, in some audits, about one in a hundred is below 0.01. Bonferroni's make

@@ -95,6 +95,7 @@ func (h *sheet) releases() int { return h.clients * h.rounds }
 type watch struct {
 	name string
 	setting
+	facts *sheet
 	share int // the watch makes Options.Runs/share runs, but at least
 	least int // this many; both are even
 }
@@ -103,35 +104,25 @@ type watch struct {
 // one root (see world.leg), one after the other. The seeds are only used in the first chunk.
 const watchChunk = 10
 
-func (p watch) tests() (int, error) {
-	h, err := newSheet(p.setting)
-	if err != nil {
-		return 0, err
-	}
-	return len(newTally(h).checks(p.name)), nil
-}
+func (p watch) tests() int { return len(newTally(p.facts).checks(p.name)) }
 
 // runs returns the number of runs, which is even.
 func (p watch) runs(o *Options) int { return max(p.least, o.Runs/p.share/2*2) }
 
 // run makes the runs and the checks of a watch. It does not yet set which checks failed.
 func (p watch) run(ctx context.Context, o *Options) ([]Check, error) {
-	h, err := newSheet(p.setting)
-	if err != nil {
-		return nil, err
-	}
 	chunks := make([]*tally, (p.runs(o)+watchChunk-1)/watchChunk)
 	workers := pool.New().WithContext(ctx).WithMaxGoroutines(o.Workers).WithCancelOnError().WithFirstError()
 	for at := range chunks {
 		workers.Go(func(ctx context.Context) (err error) {
-			chunks[at], err = p.chunk(ctx, o, h, at)
+			chunks[at], err = p.chunk(ctx, o, at)
 			return err
 		})
 	}
 	if err := workers.Wait(); err != nil {
 		return nil, err
 	}
-	all := newTally(h)
+	all := newTally(p.facts)
 	for _, t := range chunks {
 		all.merge(t)
 	}
@@ -139,9 +130,9 @@ func (p watch) run(ctx context.Context, o *Options) ([]Check, error) {
 }
 
 // chunk makes the runs of chunk number at, and returns their tally.
-func (p watch) chunk(ctx context.Context, o *Options, h *sheet, at int) (*tally, error) {
-	t := newTally(h)
-	now, before := newSeen(h), newSeen(h)
+func (p watch) chunk(ctx context.Context, o *Options, at int) (*tally, error) {
+	t := newTally(p.facts)
+	now, before := newSeen(p.facts), newSeen(p.facts)
 	w := newWorld(p.name, "watched", p.setting, make([]bool, p.data.Len()), o,
 		func(c *sim.Client, u []float32, ws *sim.Workspace) error { return now.see(c, u, ws) })
 	if p.storm {

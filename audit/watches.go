@@ -1,16 +1,19 @@
 package audit
 
 import (
+	"sync"
+
 	"proactivedp/data"
 	"proactivedp/dp"
 )
 
-func watches() ([]watch, error) {
+// The facts of watches take longer to compute than a small audit, and no audit changes them.
+var watches = sync.OnceValues(func() ([]watch, error) {
 	logistic, err := logistic()
 	if err != nil {
 		return nil, err
 	}
-	return []watch{
+	all := []watch{
 		{ // three clients hold the same 256 records, 64 of them in a round on average; 1281 coordinates
 			name:    "crowd",
 			setting: crowd(256, 1024, setting{clients: 3, rounds: 4, size: 64, sigma: 0.25}),
@@ -53,8 +56,14 @@ func watches() ([]watch, error) {
 		{ // LeNet-5, three random images in every round
 			name: "lenet", setting: network(), share: 1000, least: 20,
 		},
-	}, nil
-}
+	}
+	for i := range all {
+		if all[i].facts, err = newSheet(all[i].setting); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
 
 // quietRecord is the length of a record in two coordinates that needs no clipping.
 const quietRecord = 0.5

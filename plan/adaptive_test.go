@@ -14,6 +14,7 @@ import (
 	"proactivedp/dp/closedform"
 	"proactivedp/dp/pld"
 	"proactivedp/dp/rdp"
+	"proactivedp/internal/testkit"
 )
 
 // A leg that may be chosen by results is the largest that one filter lets through
@@ -155,7 +156,8 @@ func TestReplanByFilterSharedRecordsPayForAll(t *testing.T) {
 func TestLegsStayWithinTheRecordedFilter(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 3))
 	legs, none := 0, 0
-	for range 25 {
+	sweeps := testkit.Sweeps(t)
+	for range 12 * sweeps {
 		first := solve(t, Request{N: 10000, Epochs: 1 + r.Float64(), SampleSize: 20 + r.IntN(50),
 			Sigma: logUniform(r, 3, 10), Method: RDP})
 		h, err := first.History(t.Context(), first.Epsilon*logUniform(r, 1.5, 4))
@@ -197,7 +199,7 @@ func TestLegsStayWithinTheRecordedFilter(t *testing.T) {
 			h = back
 		}
 	}
-	if legs < 40 || none < 5 {
+	if legs < 20*sweeps || none < 2*sweeps {
 		t.Errorf("%d legs, %d times none", legs, none)
 	}
 }

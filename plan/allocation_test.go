@@ -26,7 +26,6 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 		batches int
 		steps   int // of all clients that hold a record
 	}{
-		{allocated(1000, 10, 1, 1, dp.EachEpoch), 10, 10},
 		{allocated(1000, 7, 4, 2, dp.EachEpoch), 7, 28}, // ⌈1000/7⌉ = 143, of which ⌈1000/143⌉ = 7
 		{allocated(10, 6, 2, 3, dp.EachEpoch), 6, 12},   // 6 is no ⌈10/s⌉
 		{allocated(1000, 30, 0.5, 1, dp.EachEpoch), 30, 15},
@@ -36,7 +35,6 @@ func TestPlanHasTheNoiseOfACalibration(t *testing.T) {
 		{timed, 8, 24},
 		{shared, 10, 30},
 		{Request{N: 1000, SampleSize: 50, Epochs: 2, Epsilon: 3, Delta: 1e-5, Group: 4}, 0, 40},
-		{Request{N: 1000, SampleSize: 10, Epochs: 2, Epsilon: 1, Delta: 1e-5, Group: 2}, 0, 200},
 		{Request{N: 1000, SampleSize: 50, Epochs: 2, Epsilon: 3, Delta: 1e-5, Group: 4, Clients: 2, Shared: true}, 0, 80},
 	} {
 		p, err := Solve(t.Context(), c.r)

@@ -4,9 +4,11 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -116,47 +118,91 @@ var planted = []struct {
 }
 
 // Every fault planted in the real code is found by the smallest explorations, as what it is.
+//
+// Each fault is in a copy of the package that only this build has. All copies are in one program, so that they are
+// linked once. Its argument is the number of the fault.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	folder, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range planted {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	// once is the text of a file in which one text is replaced, which must be there once.
+	once := func(file, from, to string) string {
+		source, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), from); n != 1 {
+			t.Fatalf("%q is in %s %d times, must be once", from, file, n)
+		}
+		return strings.Replace(string(source), from, to, 1)
+	}
+	// A program has each flag once.
+	exploration := write("exploration.go", once("explore_test.go", "flag.Int(", "new(flag.FlagSet).Int("))
+	replace := map[string]string{}
+	var imports, tests strings.Builder
+	for i, p := range planted {
+		name := fmt.Sprintf("planted%02d", i)
+		for _, file := range files {
+			base := filepath.Base(file)
+			test := strings.HasSuffix(base, "_test.go")
+			switch {
+			case base == "explore_test.go":
+				file = exploration
+			case base == p.file:
+				file = write(name+".go", once(base, p.from, p.to))
+			case test && (!strings.HasPrefix(base, "explore") || base == "explore_planted_test.go"):
+				continue
+			}
+			replace[filepath.Join(folder, "planted", name, strings.Replace(base, "_test.go", ".go", 1))] = file
+		}
+		fmt.Fprintf(&imports, "import %s %q\n", name, "proactivedp/sim/planted/"+name)
+		fmt.Fprintf(&tests, "%s.TestExploration, ", name)
+	}
+	replace[filepath.Join(folder, "planted", "main.go")] = write("main.go", `package main
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+`+imports.String()+`
+func main() {
+	number, err := strconv.Atoi(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	os.Args = os.Args[:1]
+	tests := []func(*testing.T){`+tests.String()+`}
+	testing.Main(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: "TestExploration", F: tests[number]}}, nil, nil)
+}
+`)
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "planted.exe")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", write("overlay.json", string(overlay)), "-o", program,
+		"./planted").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for i, p := range planted {
 		t.Run(p.name, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(folder, p.file)
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := strings.Count(string(source), p.from); n != 1 {
-				t.Fatalf("%q is in %s %d times, must be once", p.from, p.file, n)
-			}
-			dir := t.TempDir()
-			faulty, overlay := filepath.Join(dir, p.file), filepath.Join(dir, "overlay.json")
-			replace := map[string]string{file: faulty}
-			for _, test := range tests {
-				if !strings.HasPrefix(filepath.Base(test), "explore") {
-					replace[test] = "" // it is not compiled
-				}
-			}
-			replaced, err := json.Marshal(map[string]any{"Replace": replace})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for path, text := range map[string]string{
-				faulty: strings.Replace(string(source), p.from, p.to, 1), overlay: string(replaced),
-			} {
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			out, err := exec.Command("go", "test", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-run",
-				"^TestExploration$", ".").CombinedOutput()
+			out, err := exec.Command(program, strconv.Itoa(i)).CombinedOutput()
 			if err == nil {
 				t.Fatalf("not found:\n%s", out)
 			}

@@ -3,7 +3,9 @@ package sim
 import (
 	"errors"
 	"flag"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -15,6 +17,19 @@ var (
 // unlimited means no bound τ. Any τ ≥ T − 1 has the same effect, because no round is more than T − 1
 // ahead of v̂_0.
 const unlimited = -1
+
+// explored holds the results of explorations that several tests need.
+var explored sync.Map
+
+// once is Run, but makes each exploration only once in a run of the tests. States are small and many, so that
+// collecting them often would take a third of the time.
+func (e Exploration) once() (Explored, error) {
+	run, _ := explored.LoadOrStore(e, sync.OnceValues(func() (Explored, error) {
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		return e.Run()
+	}))
+	return run.(func() (Explored, error))()
+}
 
 // With each fault at most once, no order of events breaks an invariant. The numbers of states and transitions
 // change if the machines change, or what Virtual does at an event, so that an unintended change is noticed. The
@@ -35,7 +50,7 @@ func TestExploration(t *testing.T) {
 		if c.states > *exploreMost {
 			continue
 		}
-		got, err := Exploration{Clients: c.clients, Rounds: c.rounds, Tau: c.tau, Faults: oneEach}.Run()
+		got, err := Exploration{Clients: c.clients, Rounds: c.rounds, Tau: c.tau, Faults: oneEach}.once()
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
@@ -68,7 +83,7 @@ func TestEveryInterleaving(t *testing.T) {
 		{Clients: 2, Rounds: 2, Faults: oneEach, Momentum: true},
 	} {
 		e.Tau = unlimited
-		all, err := e.Run()
+		all, err := e.once()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +91,8 @@ func TestEveryInterleaving(t *testing.T) {
 		if ends := 1 << (e.Faults.Duplicates + e.Faults.Losses + e.Faults.Leaves); all.Ends != ends {
 			t.Errorf("%+v: %d ends, want %d", e, all.Ends, ends)
 		}
-		for e.Tau = range e.Rounds + 1 {
-			some, err := e.Run()
+		for e.Tau = range e.Rounds {
+			some, err := e.once()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +125,7 @@ func TestExplorationRefusesWhatItCannotCount(t *testing.T) {
 // found that there are without this.
 func TestNamesOfClientsDecideNothing(t *testing.T) {
 	for _, e := range []Exploration{
-		{Clients: 2, Rounds: 2, Tau: 1, Faults: oneEach},
+		{Clients: 2, Rounds: 2, Faults: oneEach},
 		{Clients: 3, Rounds: 1, Faults: oneEach},
 	} {
 		x, start, err := newExplorer(e)
@@ -137,7 +152,7 @@ func TestNamesOfClientsDecideNothing(t *testing.T) {
 			}
 		}
 		visit(start)
-		explored, err := e.Run()
+		explored, err := e.once()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,7 +90,7 @@ func (helpAll) IsBoolFlag() bool   { return true }
 // addHelpAll adds the flag --help-all to commands with many flags.
 func addHelpAll(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.InitDefaultHelpFlag(); shown(c.LocalFlags()) > manyFlags {
+		if c.InitDefaultHelpFlag(); shown(c.Flags()) > manyFlags {
 			f := c.Flags().VarPF(helpAll{c}, "help-all", "", "list all flags, in groups")
 			f.NoOptDefVal = "true"
 		}

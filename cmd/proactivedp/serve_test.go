@@ -134,8 +134,8 @@ func TestCommandsOfAnswersGiveThem(t *testing.T) {
 		{N: 8844, Epochs: 5, Epsilon: 0.25, Clients: 5, Shared: true},
 		{N: 50000, SampleSize: 500, Epochs: 10, Epsilon: 2, Delta: 1e-6, Method: plan.PLD, Adjacency: "replace-one"},
 		{N: 20000, Epochs: 5, Sigma: 10, Theta: 2, Method: plan.ClosedForm},
-		{N: 1000, Batches: 7, Epochs: 2, Epsilon: 2, Delta: 1e-5, Sampling: dp.Allocation, Redraw: dp.EachEpoch},
-		{N: 1000, SampleSize: 50, Epochs: 2, Epsilon: 2, Delta: 1e-5, Group: 3},
+		{N: 100, Batches: 4, Epochs: 2, Epsilon: 2, Delta: 1e-3, Sampling: dp.Allocation, Redraw: dp.EachEpoch},
+		{N: 100, SampleSize: 10, Epochs: 2, Epsilon: 2, Delta: 1e-3, Group: 3},
 	} {
 		question := answer.PlanQuestion{Request: q, Tight: true, Code: true, Accuracy: []float64{0, 0.2, 0, 0.2, 0, 0}[i]}
 		a, err := answer.Solve(t.Context(), question)

@@ -215,7 +215,10 @@ func (s shape) draw(root *rng.Root) (*data.Dataset, []float64) {
 			if rows.Float64() < shared {
 				quantile = common
 			}
-			level, _ := slices.BinarySearch(a.cumulative, quantile)
+			level := 0
+			for a.cumulative[level] < quantile { // the last one is 1
+				level++
+			}
 			d.Index = append(d.Index, int32(a.first+level))
 			score[i] += a.weight[level]
 		}

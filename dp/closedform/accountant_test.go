@@ -225,7 +225,7 @@ func TestAccountantCoversItsRanges(t *testing.T) {
 // The ranges of K/N and of free noise, all of them.
 func TestMinEpsilonCoversTheRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 4))
-	for range 20000 {
+	for range 5000 * sweep.Sweeps(t) {
 		n, k, q := int(logUniform(r, 1e3, MaxN)), logUniform(r, 2e-20, 5e19), logUniform(r, 1e-15, 0.0597)
 		s := setting(n, k, k/q, math.Inf(1), 0, logUniform(r, 1e-299, 0.999))
 		for _, s.Sigma = range []float64{MinSigma, MaxSigma, math.Inf(1)} {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,11 @@ func TestOtherSystemsAreCorrect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads all packages again for each system")
 	}
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goroot := filepath.Join(strings.TrimSpace(string(out)), "src") + string(filepath.Separator)
 	// Most files are the same for every system, and are parsed once. Types need no comments.
 	fset := token.NewFileSet()
 	var parsed sync.Map // *ast.File by the name of the file
@@ -41,6 +47,9 @@ func TestOtherSystemsAreCorrect(t *testing.T) {
 		}
 		f, err := parser.ParseFile(fset, name, src, parser.AllErrors|parser.SkipObjectResolution)
 		if err == nil {
+			if strings.HasPrefix(name, goroot) {
+				withoutBodies(f)
+			}
 			parsed.Store(name, f)
 		}
 		return f, err
@@ -59,12 +68,25 @@ func TestOtherSystemsAreCorrect(t *testing.T) {
 		all := map[string]bool{}
 		xpackages.Visit(loaded, nil, func(p *xpackages.Package) {
 			all[p.PkgPath] = true
+			if p.Module == nil && len(p.GoFiles) > 0 && strings.HasPrefix(p.GoFiles[0], goroot) {
+				return // without bodies, its files have imports that nothing uses
+			}
 			for _, err := range p.Errors {
 				t.Errorf("%s/%s: %v", system.os, system.arch, err)
 			}
 		})
 		if !all[module+"/rng"] || !all["runtime"] {
 			t.Errorf("%s/%s: packages are missing: %d were checked", system.os, system.arch, len(all))
+		}
+	}
+}
+
+// withoutBodies empties the functions of a file of the standard library, which is correct Go for every system:
+// other packages only need to know what it declares.
+func withoutBodies(f *ast.File) {
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			fn.Body = nil
 		}
 	}
 }

@@ -302,7 +302,7 @@ func runProgram(t *testing.T, source string) string {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Command("go", "run", "-overlay", filepath.Join(dir, "overlay.json"), "./cmd/fromdocs")
+	run := exec.Command("go", "run", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "./cmd/fromdocs")
 	run.Dir = root
 	var stderr bytes.Buffer
 	run.Stderr = &stderr

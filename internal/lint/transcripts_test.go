@@ -131,7 +131,7 @@ func TestDocsTranscriptsAreReal(t *testing.T) {
 		t.Fatal("there is no transcript in any Markdown file: the test tests nothing")
 	}
 	program := filepath.Join(t.TempDir(), "proactivedp")
-	if out, err := exec.Command("go", "build", "-o", program, module+"/cmd/proactivedp").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, module+"/cmd/proactivedp").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	printed := map[string][]string{}
@@ -159,6 +159,7 @@ func (c transcript) check(t *testing.T, program string, printed map[string][]str
 	if _, ok := printed[c.command]; !ok {
 		run := exec.Command(program, args[1:]...)
 		run.Dir = t.TempDir()
+		run.Env = append(os.Environ(), "GOGC=400")
 		if err := os.CopyFS(run.Dir, os.DirFS("testdata/docs")); err != nil {
 			t.Fatal(err)
 		}

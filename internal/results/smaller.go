@@ -21,11 +21,7 @@ func fewColours(picture image.Image) ([]byte, error) {
 	rgba := image.NewRGBA(bounds)
 	draw.Draw(rgba, bounds, picture, bounds.Min, draw.Src)
 	count := map[color.RGBA]int{}
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			count[rgba.RGBAAt(x, y)]++
-		}
-	}
+	eachRun(rgba, func(_, n int, c color.RGBA) { count[c] += n })
 	byCount := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), bytes.Compare([]byte{a.R, a.G, a.B, a.A}, []byte{b.R, b.G, b.B, b.A}))
 	})
@@ -47,14 +43,29 @@ func fewColours(picture image.Image) ([]byte, error) {
 	for _, c := range byCount {
 		nearest[c] = uint8(palette.Index(c))
 	}
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			small.SetColorIndex(x, y, nearest[rgba.RGBAAt(x, y)])
+	eachRun(rgba, func(at, n int, c color.RGBA) {
+		index := nearest[c]
+		for i := range n {
+			small.Pix[at+i] = index
 		}
-	}
+	})
 	var out bytes.Buffer
 	err := png.Encode(&out, small)
 	return out.Bytes(), err
+}
+
+// eachRun calls do for each run of n pixels of one colour, of which at is the first. Pictures of figures have few
+// runs, so this looks up far fewer colours than there are pixels.
+func eachRun(picture *image.RGBA, do func(at, n int, c color.RGBA)) {
+	pix := picture.Pix
+	for from := 0; from < len(pix); {
+		to := from + 4
+		for to < len(pix) && pix[to] == pix[from] && pix[to+1] == pix[from+1] && pix[to+2] == pix[from+2] && pix[to+3] == pix[from+3] {
+			to += 4
+		}
+		do(from/4, (to-from)/4, color.RGBA{pix[from], pix[from+1], pix[from+2], pix[from+3]})
+		from = to
+	}
 }
 
 // near reports whether two values differ by no more than the limit most.

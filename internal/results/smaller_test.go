@@ -16,7 +16,8 @@ func TestFewColoursKeepThoseOfLines(t *testing.T) {
 			full.Set(x, y, color.RGBA{255, uint8(250 - y%6), uint8(250 - x%6), 255})
 		}
 	}
-	lines := []color.RGBA{{230, 159, 0, 255}, {213, 94, 0, 255}, {0, 114, 178, 255}}
+	lines := []color.RGBA{{230, 159, 0, 255}, {213, 94, 0, 255}, {0, 114, 178, 255}, {255, 247, 0, 255}, {0, 247, 250, 255},
+		{255, 0, 250, 255}} // the last three differ from the ground in one channel
 	for i, c := range lines {
 		full.Set(7*i, 3, c)
 	}
@@ -33,7 +34,7 @@ func TestFewColoursKeepThoseOfLines(t *testing.T) {
 			t.Errorf("%v became %v", c, got)
 		}
 	}
-	if palette := small.(*image.Paletted).Palette; len(palette) != 4 {
-		t.Errorf("%d colours, want 3 lines and the ground", len(palette))
+	if palette := small.(*image.Paletted).Palette; len(palette) != 7 {
+		t.Errorf("%d colours, want 6 lines and the ground", len(palette))
 	}
 }

@@ -62,8 +62,8 @@ func (w *change) see(by float64, where string) {
 // changes has the largest changes that were found.
 type changes struct{ removed, replaced change }
 
-// fewParams is the largest number of parameters with which a model is attacked at every combination
-// of clipping norm and parameters, with larger batches.
+// fewParams is the largest number of parameters with which a model is tested at every combination of clipping norm,
+// parameters and example, and attacked with larger batches.
 const fewParams = 10_000
 
 // worstChange runs the attacks. A large model is attacked at some combinations only, and at one in
