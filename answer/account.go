@@ -12,13 +12,13 @@ import (
 	"proactivedp/dp/claim"
 )
 
-// AllAccountants is the accountant name that asks for the answer of every accountant.
+// AllAccountants is the value of AccountQuestion.Accountant that asks every accountant.
 const AllAccountants = "all"
 
 // MostEvents is the largest number of events in a question in JSON.
 const MostEvents = 500
 
-// AccountQuestion asks what rounds cost: ε at a δ, or δ at an ε.
+// AccountQuestion asks what rounds cost a record: ε at a δ, or δ at an ε. [Account] answers it.
 type AccountQuestion struct {
 	Events     []dp.Event `json:"events"`               // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	File       string     `json:"file,omitempty"`       // text of a file of rounds instead of events, see ReadRounds
@@ -40,8 +40,7 @@ type Accounting struct {
 	Odds      *Odds    `json:"odds,omitempty"`
 }
 
-// UnmarshalJSON reads the JSON of an Accounting, and also sets the field Bound from the keys of
-// BoundJSON.
+// UnmarshalJSON reads the JSON of an Accounting, and also fills in the field Bound.
 func (a *Accounting) UnmarshalJSON(text []byte) error {
 	type plain Accounting
 	if err := json.Unmarshal(text, (*plain)(a)); err != nil {
@@ -50,7 +49,7 @@ func (a *Accounting) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &a.Bound)
 }
 
-// Validate reports every field that is outside its range.
+// Validate returns one error that lists every field outside its range.
 func (q AccountQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy)}
 	switch {
@@ -97,8 +96,9 @@ func checkEvents(events []dp.Event) error {
 	return errors.Join(errs...)
 }
 
-// Account answers an AccountQuestion. It returns one Accounting for each accountant that was asked. If
-// none of them covers the rounds, Account returns an error that wraps dp.ErrNotCovered.
+// Account answers an [AccountQuestion]. It returns one [Accounting] for each accountant that was asked,
+// also for those that do not cover the rounds. If none of them covers the rounds, Account returns an error
+// that wraps dp.ErrNotCovered.
 func Account(ctx context.Context, q AccountQuestion) ([]Accounting, error) {
 	if err := q.read(); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// MinAccuracy and MaxAccuracy limit the accuracy that a question may ask for: the relative width of the
-// intervals that package dp/pld certifies.
+// MinAccuracy and MaxAccuracy limit the accuracy in a question: the relative width of the intervals that
+// package dp/pld certifies.
 const MinAccuracy, MaxAccuracy = 1e-6, 0.5
 
 // Accountants returns every accountant, from the sharpest guarantee to the one without a guarantee.
@@ -26,7 +26,8 @@ func Accountants(accuracy float64) []dp.Accountant {
 	}
 }
 
-// Opacus is the name that Opacus gives its accountant of privacy loss distributions. It is understood as pld.
+// Opacus is the name that Opacus gives its accountant of privacy loss distributions. As the name of an
+// accountant it means pld.
 const Opacus = "prv"
 
 // AccountantNames lists the names of all accountants.
@@ -38,8 +39,8 @@ func AccountantNames() []string {
 	return names
 }
 
-// CheckAccuracy reports an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which stands for
-// the default.
+// CheckAccuracy returns an error for an accuracy outside [MinAccuracy, MaxAccuracy]. It accepts 0, which
+// stands for the default.
 func CheckAccuracy(accuracy float64) error {
 	if accuracy == 0 {
 		return nil

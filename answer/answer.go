@@ -32,8 +32,8 @@ type Question struct {
 	Tradeoff  *TradeoffQuestion  `json:"tradeoff,omitempty"`
 }
 
-// Answer is the answer to a [Question]. It is in the field with the same name as the question's, or
-// there is an error.
+// Answer is the answer to a [Question]. Exactly one field is set: the one with the same name as the
+// question's, or Error.
 type Answer struct {
 	Plan      *Plan        `json:"plan,omitempty"`
 	Account   []Accounting `json:"account,omitempty"`
@@ -52,7 +52,7 @@ const (
 	Fault       = "fault"       // a bug in this program
 )
 
-// Problem says why there is no answer. It is also an error.
+// Problem says why a question has no answer. It is also an error.
 type Problem struct {
 	Kind     string        `json:"kind"`               // one of the constants
 	Problems []string      `json:"problems"`           // all problems that were found, as text
@@ -62,8 +62,8 @@ type Problem struct {
 // Error returns the problems, one on each line.
 func (p *Problem) Error() string { return strings.Join(p.Problems, "\n") }
 
-// JSON answers a question in JSON. It always returns a JSON object. An unknown or repeated key makes
-// the answer an error, and so does a panic while the answer is computed.
+// JSON answers a [Question] in JSON with an [Answer] in JSON. It always returns a JSON object. Unknown and
+// repeated keys are errors in the answer, and so is a panic while the answer is computed.
 func JSON(ctx context.Context, question []byte) []byte {
 	text, err := json.Marshal(ask(ctx, question))
 	if err != nil {

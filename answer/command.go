@@ -12,7 +12,8 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// Command is a format in which a plan can be printed as code: as commands of proactivedp.
+// Command is the format in which a plan is printed as commands of proactivedp, next to the formats of
+// package libraries.
 const Command libraries.Format = "proactivedp"
 
 // commands returns two commands: one prints this plan, the other prints the cost of its run by every

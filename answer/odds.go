@@ -11,9 +11,10 @@ import (
 // falsePositives is the false positive rate at which Odds are given.
 const falsePositives = 0.05
 
-// Odds explain a guarantee as the success of an attack. The attacker knows all other records and
-// guesses for each person whether that person is in the data. If FalsePositive of the people outside
-// the data are wrongly taken for members, then at most TruePositive of the members are recognised.
+// Odds explain a guarantee as the success of an attack. The attacker knows all other records and guesses
+// for each person whether that person is in the data. Of the people who are not, the attacker wrongly
+// takes the share FalsePositive for members. Then at most the share TruePositive of the members is
+// recognised.
 type Odds struct {
 	FalsePositive float64 `json:"false_positive"` // share of non-members taken for members, 0.05
 	TruePositive  float64 `json:"true_positive"`  // largest share of members that is recognised

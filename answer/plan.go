@@ -12,10 +12,10 @@ import (
 	"proactivedp/plan/libraries"
 )
 
-// MaxPoints is the largest number of rows of a frontier.
+// MaxPoints is the largest value of PlanQuestion.Points, the number of rows of a frontier.
 const MaxPoints = plan.MaxPoints
 
-// PlanQuestion asks for a plan and, on request, for additional information about it.
+// PlanQuestion asks for a plan and, if wanted, for more information about it. [Solve] answers it.
 type PlanQuestion struct {
 	plan.Request
 	Sizes    []int   `json:"sizes,omitempty"`    // batch sizes to compare at one ε, instead of SampleSize
@@ -25,7 +25,7 @@ type PlanQuestion struct {
 	Code     bool    `json:"code,omitempty"`     // also return commands, and the run in the formats of package libraries
 }
 
-// Validate reports every field that is outside its range.
+// Validate returns one error that lists every field outside its range.
 func (q PlanQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy)}
 	if q.Points != 0 {
@@ -51,7 +51,8 @@ type Plan struct {
 	Code       []libraries.Code `json:"code,omitempty"`
 }
 
-// Solve answers a PlanQuestion. If no run meets the budget, the plan says so; this is not an error.
+// Solve answers a [PlanQuestion]. If no run meets the budget, Plan.Feasible is false; this is not an
+// error.
 func Solve(ctx context.Context, q PlanQuestion) (*Plan, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"proactivedp/dp/claim"
-
 	"proactivedp/dp/tradeoff"
 	"proactivedp/internal/decimal"
 )
@@ -27,10 +27,14 @@ func (s *Tradeoff) WriteText(w io.Writer) error {
 	if err := s.made(); err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(s.Curves, func(c CurveSummary) bool { return c.Side == tradeoff.Lower }); i >= 0 {
+		fmt.Fprintf(w, "A test for one record has a true positive rate at most %s above its false positive rate, at the points "+
+			"of the curve %s.\n", s.Curves[i].gain(), s.Curves[i].Name)
+	}
 	fmt.Fprintf(w, "%s\n--statement prints the statement in full.\n\nTrade-off curves, per record: %s adjacency, %s "+
 		"sampling\n\n", claim.Noted(claim.Line(s.bound, s.events...), s.Notes), s.Adjacency, s.Sampling)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "curve\tside\tlargest gain 1-α-f(α) of the points\tat α\n")
+	fmt.Fprint(t, "curve\tbound on f\tlargest gain 1-α-f(α) of the points\tat α\n")
 	for _, c := range s.Curves {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4g\n", c.Name, c.Side, c.gain(), c.Alpha)
 	}

@@ -23,8 +23,8 @@ var profile = tradeoff.Profile{SmallestDelta: 1e-9, Epsilons: 200}
 // paperGuarantees is the number of (ε, δ) pairs from which the paper's curve is made.
 const paperGuarantees = 400
 
-// TradeoffQuestion asks for trade-off curves of rounds: how well an attacker can at best tell whether a
-// record was used.
+// TradeoffQuestion asks for trade-off curves of rounds: how well an attacker can at best find out whether
+// a record was used. [Compare] answers it.
 type TradeoffQuestion struct {
 	Events   []dp.Event `json:"events"`             // JSON may omit sampling (then poisson) and adjacency (then its natural one)
 	Delta    float64    `json:"delta"`              // δ of the curve f(ε, δ), in (0, 1)
@@ -35,10 +35,11 @@ type TradeoffQuestion struct {
 	Notes    []string   `json:"-"`                  // warnings about the events, see plan.History
 }
 
-// Tradeoff holds the trade-off curves of some rounds, and their privacy statement.
+// Tradeoff is the answer to a [TradeoffQuestion]: the trade-off curves of some rounds, and their privacy
+// statement.
 //
-// A Tradeoff is made by Compare. On any other Tradeoff, methods return an error, or may panic if they
-// return no error.
+// Only Compare makes a Tradeoff. On any other one, methods return an error, or may panic if they return no
+// error.
 type Tradeoff struct {
 	Lines tradeoff.Curves `json:"-"`
 
@@ -67,7 +68,7 @@ type Curves struct {
 	Lines tradeoff.Curves `json:"lines"`
 }
 
-// CurveSummary describes a curve by a few numbers.
+// CurveSummary describes one curve of a [Tradeoff] by a few numbers.
 type CurveSummary struct {
 	Name       string        `json:"name"`
 	Side       tradeoff.Side `json:"side"`
@@ -75,11 +76,11 @@ type CurveSummary struct {
 	Adjacency  dp.Adjacency  `json:"adjacency"`
 	Sampling   dp.Sampling   `json:"sampling"`
 	Points     int           `json:"points"`
-	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points
+	MaxGain    float64       `json:"max_gain"` // largest 1-α-β of the points: an attacker's largest advantage
 	Alpha      float64       `json:"alpha"`    // α of the point with the largest 1-α-β
 }
 
-// LeftOut names a trade-off curve that is not among the answers, and says why.
+// LeftOut names a curve that is missing in a [Tradeoff], and says why.
 type LeftOut struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
@@ -89,7 +90,7 @@ type LeftOut struct {
 // question in JSON can cause.
 const leastPoints, usualPoints, jsonPoints, mostPoints, mostEpsilons = 3, 101, 2001, 100_000, 1000
 
-// Validate reports every field that is outside its range.
+// Validate returns one error that lists every field outside its range.
 func (q TradeoffQuestion) Validate() error {
 	errs := []error{CheckAccuracy(q.Accuracy), dp.CheckDelta(q.Delta, 0)}
 	if q.Target != 0 && !(q.Target > 0 && q.Target < 0.5) {

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Alarm is the result of an audit that ends as soon as a bound or a check shows a fault.
+// Alarm is the result of an audit that ends as soon as it finds a fault; see [Alarms].
 type Alarm struct {
-	By       string // the bound or check that gave the alarm without the seeds; "" if there was no alarm
+	By       string // the bound or check that found the fault without the seeds; "" if none did
 	Replayed bool   // whether the check that knows the seeds failed before that
 }
 
 // Alarms runs the given number of audits, at least 1, with the seeds o.Seed, o.Seed+1 and so on. Each
-// audit ends at its first alarm, that is, as soon as a bound or a check shows a fault. So Alarms
-// measures how often a planted fault is found.
+// audit ends as soon as a bound or a check shows a fault. Use it to measure how often audits find the
+// fault that o plants.
 func Alarms(ctx context.Context, o Options, audits int) ([]Alarm, error) {
 	if audits < 1 {
 		return nil, fmt.Errorf("audits = %d, must be at least 1", audits)

@@ -11,8 +11,9 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Attack measures how well scores distinguish members from other canaries. If the scores of different
-// canaries are independent, both ends of an interval hold together with the confidence of the report.
+// Attack measures how well scores distinguish members from other canaries (see [Scores]). A pair such as
+// AUCLow and AUCHigh is a confidence interval. If the scores of different canaries are independent, each
+// interval holds with the confidence of the report.
 type Attack struct {
 	AUC     float64 `json:"auc"` // probability that a member has a higher score than a non-member, half of it for equal scores
 	AUCLow  float64 `json:"auc_low"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Run makes the audit that the options describe. It returns an error if a training fails or ctx is
-// cancelled.
+// Run makes the audit that the options describe. It returns an error if an option is outside its range, if
+// a training fails, or if ctx is cancelled.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

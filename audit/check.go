@@ -114,8 +114,8 @@ func (t *tally) noiseChecks(f *findings) {
 	}
 }
 
-// independenceChecks tests that noise and samples of one client, round or leg are independent of those
-// of the others.
+// independenceChecks tests that noise and samples of one client, round or leg (one of two trainings with
+// the same root) are independent of those of the others.
 func (t *tally) independenceChecks(f *findings) {
 	n, d := float64(t.runs*t.releases()), float64(len(t.free))
 	t.between(f, "noise", t.pairs, float64(t.runs)*d, dependence{})

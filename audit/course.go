@@ -12,24 +12,24 @@ import (
 	"proactivedp/dp"
 )
 
-// Course is a training that chooses its rounds, and when to stop, by its earlier releases, such as a
-// loop of stages within a filter. It is audited as a whole, against the guarantee for everything that
-// it may release. Courses come from other packages, and faults are not planted in them.
+// Course is a training that chooses its rounds, and when to stop, from its earlier releases, as package
+// auto does within a filter. It is audited as a whole, against the guarantee for everything that it may
+// release. Courses come from other packages, and Options.Fault is not planted in them.
 type Course struct {
 	Name, About string
 	Guarantee   dp.Bound // per record, an upper bound on ε at its δ
-	Share       int      // there are Options.Runs/Share courses in each world, at least MinRuns
-	// Run makes one course, with or without the canary. All its randomness must come from the seed. It
-	// returns the adversary's statistic of everything that was released. Several goroutines may call it
-	// at the same time.
+	Share       int      // Options.Runs/Share courses run with the canary, and as many without; at least MinRuns
+	// Run makes one training, with or without the canary. All its randomness must come from the seed. It
+	// returns one number that the adversary computes from everything that was released, and that tends to
+	// be larger with the canary. Several goroutines may call Run at the same time.
 	Run func(ctx context.Context, canary bool, seed uint64) (float64, error)
 }
 
-// Audit runs the course many times with the canary and as many times without it; runs, in [MinRuns,
-// MaxRuns], is how many times each. It then computes lower bounds on ε from the statistic, in both
-// directions. Seed and workers are those of the options. Each bound is wrong with a probability of at
-// most level, in (0, 0.5]. A statistic that is NaN is an error. Infinite statistics are allowed, and
-// are the largest or smallest of all.
+// Audit runs the course the given number of times with the canary and as often without it; runs is in
+// [MinRuns, MaxRuns]. It then computes lower bounds on ε from the results of c.Run, in both directions.
+// Seed and workers are those of the options. Each bound is wrong with a probability of at most level, in
+// (0, 0.5]. A result that is NaN is an error. Infinite results are allowed; they are the largest or
+// smallest of all.
 func (c Course) Audit(ctx context.Context, o *Options, runs int, level float64) (Finding, error) {
 	if err := c.check(o, runs, level); err != nil {
 		return Finding{}, err

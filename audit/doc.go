@@ -1,7 +1,7 @@
-// Package audit finds lower bounds on the privacy cost of the mechanism by experiment, as package sim
-// really runs it, including asynchronous runs. It also checks that what is sent is what the mechanism
-// prescribes. A lower bound above the claimed ε, or a check that fails, shows that the mechanism is
-// broken. If neither happens, nothing is proved.
+// Package audit finds lower bounds on ε by experiments with the mechanism as package sim really runs it,
+// including asynchronous runs. It also checks that what is sent is what the mechanism prescribes. A lower
+// bound above the claimed ε, or a check that fails, shows that the mechanism is broken. If neither
+// happens, nothing is proved.
 //
 //	o := audit.DefaultOptions()
 //	o.Fault = audit.HalfNoise // or NoFault, to audit the whole mechanism
@@ -22,11 +22,11 @@
 //
 //	p ≤ e^ε·p' + δ, so ε ≥ ln((p − δ)/p').
 //
-// The event is that a statistic, computed from everything that the adversary saw, exceeds a threshold. Half of the runs are
-// used to choose the threshold, and only the other half is counted. p and p' are replaced by the ends
-// of exact confidence intervals (Clopper and Pearson). All statistics of all probes, in both
-// directions, share the probability of error. The bounds assume nothing about the mechanism: a lower
-// bound holds with the stated confidence, whatever the program runs.
+// The event is that a statistic, computed from everything that the adversary saw, exceeds a threshold.
+// Half of the runs are used to choose the threshold, and only the other half is counted. p and p' are
+// replaced by the ends of exact confidence intervals (Clopper and Pearson). All statistics of all probes,
+// in both directions, share the probability of error. The bounds assume nothing about the mechanism: a
+// lower bound holds with the stated confidence, whatever the program runs.
 //
 // The probes differ in what they can detect. If every record is in every round, the releases are
 // Gaussian, and the bound is as close to the claim as the number of runs allows. If samples are small,
@@ -74,7 +74,7 @@
 //     differentially private machine learning", IEEE S&P 2021: what adversaries of different power see.
 //   - Nasr, Hayes, Steinke, Balle, Tramèr, Jagielski, Carlini, Terzis, "Tight auditing of
 //     differentially private machine learning", USENIX Security 2023: canary gradients. (Their tightest
-//     bounds assume the form of the trade-off curve; no bound here does.)
+//     bounds assume the form of the trade-off curve. Here only GaussianDP does.)
 //   - Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", NeurIPS 2023.
 //   - Mahloujifar, Melis, Chaudhuri, "Auditing f-differential privacy in one run", arXiv 2410.22235, 2024.
 package audit

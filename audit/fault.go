@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Fault is a way to break the mechanism without changing the ε that it claims. Most faults have a size, see Sizes.
+// Fault is a way to break the mechanism without changing the ε that it claims. Plant one by Options.Fault
+// to measure whether an audit finds it. Most faults have a size, see [Fault.Sizes].
 type Fault string
 
 // The faults that can be planted. The comments say what the size of a fault means.
@@ -120,11 +121,11 @@ func (f Fault) described() planted {
 // About describes the fault in a few words.
 func (f Fault) About() string { return f.described().about }
 
-// Unit returns the meaning of a size of the fault, or "" if it has no size.
+// Unit says what the size of the fault measures, or returns "" if the fault has no size.
 func (f Fault) Unit() string { return f.described().unit }
 
-// Sizes returns the sizes of the fault that are tried to measure what an audit finds. The first is the
-// easiest to find, and the default of Options.FaultSize. Sizes returns nil if the fault has no size.
+// Sizes returns the sizes of the fault that a survey tries. The first is the easiest to find, and the
+// default of Options.FaultSize. Sizes returns nil if the fault has no size.
 func (f Fault) Sizes() []float64 { return slices.Clone(f.described().sizes) }
 
 // Faults returns the names of all faults, beginning with NoFault, the correct mechanism.
@@ -136,7 +137,7 @@ func Faults() []Fault {
 	return all
 }
 
-// ParseFault turns a name into a Fault. The error for an unknown name lists the known ones.
+// ParseFault returns the Fault with the given name. The error for an unknown name lists all names.
 func ParseFault(name string) (Fault, error) {
 	if f := Fault(name); slices.Contains(Faults(), f) {
 		return f, nil

@@ -14,8 +14,9 @@ import (
 	"proactivedp/dp/pld"
 )
 
-// Finding is the result of one probe. It has the bounds on ε, a description of the training, and the origin of the
-// lower bound: Tests of many runs, or the guesses of OneRun.
+// Finding is the result of one probe or course: the lower bound on ε that was found, the claimed upper
+// bound, and a description of the training. Tests, from many runs, or OneRun says where the lower bound
+// comes from.
 type Finding struct {
 	Probe             string         `json:"probe"`
 	About             string         `json:"about"`
@@ -35,7 +36,7 @@ type Finding struct {
 	Group             int            `json:"group,omitempty"` // records of a person, if the claim is for a person
 	Accountant        string         `json:"accountant"`
 	Kind              dp.Kind        `json:"kind"`
-	Runs              int            `json:"runs"` // number of trainings in both worlds together
+	Runs              int            `json:"runs"` // number of trainings, with and without the canary together
 	RunsPerSecond     float64        `json:"runs_per_second"`
 	Tests             []Test         `json:"tests,omitempty"`
 	OneRun            *OneRun        `json:"one_run,omitempty"`

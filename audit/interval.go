@@ -8,19 +8,19 @@ import (
 	"proactivedp/internal/root"
 )
 
-// ClopperPearson returns both ends of the confidence interval for the probability of an event that
-// occurred in hits of runs independent runs, at least 1. Each end is wrong with a probability of at
-// most level.
+// ClopperPearson returns a confidence interval for the probability of an event that occurred hits times in
+// a number of independent runs, which must be at least 1. Each end is wrong with a probability of at most
+// level.
 func ClopperPearson(hits, runs int, level float64) (low, high float64) {
 	return atLeast(hits, runs, level), atMost(hits, runs, level)
 }
 
 // atLeast and atMost return the ends of the Clopper-Pearson interval (1934) for the probability of an
-// event that occurred in hits of runs ≥ 1 independent runs. Each end is wrong with a probability of at
+// event that occurred hits times in runs ≥ 1 independent runs. Each end is wrong with a probability of at
 // most level, whatever the true probability is.
 //
-// The lower end is the p for which at least this many hits have probability level: P[Bin(runs, p) ≥
-// hits] = I_p(hits, runs−hits+1), the regularised incomplete beta function.
+// The lower end is the p for which at least this many hits have probability level: P[Bin(runs, p) ≥ hits]
+// = I_p(hits, runs−hits+1), the regularised incomplete beta function.
 func atLeast(hits, runs int, level float64) float64 {
 	if hits == 0 {
 		return 0

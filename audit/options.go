@@ -32,8 +32,8 @@ type Options struct {
 	Workers    int      // trainings at the same time, at least 1; does not affect the results of Virtual
 	// Progress shows how much of the audit is done; nil shows nothing. It is not used with Elsewhere.
 	Progress io.Writer
-	// Elsewhere computes the parts of an audit, or the audits of a survey, in other processes. If it is
-	// nil, they are computed here. It does not affect the results of Virtual, except for times.
+	// Elsewhere, if it is not nil, computes the parts of an audit, or the audits of [Alarms], in other
+	// processes. Results with the runner Virtual are the same, except for times.
 	Elsewhere Elsewhere
 }
 
@@ -58,7 +58,7 @@ const (
 	MaxRuns = 10_000_000
 )
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o *Options) Validate() error {
 	if o == nil {
 		return errors.New("options are missing: DefaultOptions returns some")

@@ -12,12 +12,12 @@ import (
 	"proactivedp/internal/version"
 )
 
-// PartKind is the value of the key "kind" in the JSON of a part of an audit that another process shall
-// compute, see Do. It distinguishes parts of audits from other work for such a process.
+// PartKind is the value of the key "kind" in the JSON of each part that an [Elsewhere] gets. A process
+// that also does other work can recognise by it the parts to pass to [Do].
 const PartKind = "audit"
 
-// Elsewhere computes parts of audits in other processes, which call Do. It calls done with the result
-// of each part, one call at a time and in any order.
+// Elsewhere computes parts of an audit in other processes, which call [Do]. Compute calls done with the
+// index and the result of each part, one call at a time and in any order.
 type Elsewhere interface {
 	Compute(ctx context.Context, parts []json.RawMessage, done func(part int, result json.RawMessage) error) error
 }
@@ -66,9 +66,10 @@ func (o *Options) describe(name string) part {
 	return p
 }
 
-// Do computes a part of an audit for another process: text is one of the parts that the audit gave to
-// its Elsewhere. It runs as many trainings at the same time as workers says. courses must contain the
-// courses of the audit. Do refuses a part that another build of the program made.
+// Do computes one part of an audit for the process that makes the audit. text is one of the parts that the
+// audit gave to its [Elsewhere]; pass the result back. courses must contain the courses of the audit.
+// workers is the number of trainings at the same time, at least 1. Do refuses a part that another build of
+// the program made.
 func Do(ctx context.Context, text json.RawMessage, courses []Course, workers int) (json.RawMessage, error) {
 	var p part
 	if err := strictjson.DecodeWhole(text, &p, len(text)); err != nil {

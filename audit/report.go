@@ -11,10 +11,10 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Report is the result of an audit. Its bounds are those of the probe whose lower bound is the largest
-// fraction of its claim.
+// Report is the result of an audit. EpsilonLowerBound and EpsilonUpper are those of one probe: the one
+// whose lower bound is the largest fraction of its claimed ε.
 //
-// A Report is made by Run. On any other Report, methods return an error, or may panic if they return no
+// Only Run makes a Report. On any other one, methods return an error, or may panic if they return no
 // error.
 type Report struct {
 	EpsilonLowerBound float64      `json:"epsilon_lower_bound"`

@@ -27,8 +27,8 @@ type Scores struct {
 	Score  []float64
 }
 
-// MinCanaries and MaxCanaries limit how many canaries Scores may have, and MaxScoresBytes limits the
-// size of the file that ReadScores reads.
+// MinCanaries and MaxCanaries limit the number of canaries in [Scores], and MaxScoresBytes limits the size
+// of the file that ReadScores reads.
 const (
 	MinCanaries    = 20
 	MaxCanaries    = 100_000
@@ -44,8 +44,9 @@ const (
 )
 
 // ReadScores reads scores as CSV. The header names the columns "member", which is 0 or 1, and "score", a
-// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice would
-// look like two coins that were guessed. Other columns are ignored. The error reports the first bad lines together.
+// finite number. If there is a column "id", no value may occur twice, because a canary that counts twice
+// would look like two coins that were guessed. Other columns are ignored. The error lists the first bad
+// lines.
 func ReadScores(r io.Reader) (Scores, error) {
 	text, err := io.ReadAll(bounded.Reader(r, MaxScoresBytes))
 	if err != nil {
@@ -123,7 +124,8 @@ func column(header []string, name string) (int, error) {
 	return at, nil
 }
 
-// Validate reports scores that cannot be audited.
+// Validate returns an error if the scores cannot be audited: if their number is outside [MinCanaries,
+// MaxCanaries], one is not finite, or clearly more or less than half of the canaries are members.
 func (s Scores) Validate() error {
 	n, members := len(s.Member), s.members()
 	if len(s.Score) != n {
@@ -160,14 +162,14 @@ func (s Scores) members() int {
 type ScoresOptions struct {
 	Delta      float64 // δ of the bounds, in [1e-15, 0.5]
 	Confidence float64 // probability that a bound holds, in [0.5, 1 - 1e-9]
-	// Guesses is the number of canaries that are guessed, an even number in [2, canaries]: half of them,
-	// with the highest scores, are guessed to be members, and half, with the lowest, to be none. It must
-	// be chosen without looking at Member. If it is 0, several numbers are tried, and they share 1 - Confidence.
+	// Guesses is the number of canaries to guess, an even number in [2, canaries]: half of them, with the
+	// highest scores, are guessed to be members, and half, with the lowest, to be none. It must be chosen
+	// without looking at Member. If it is 0, several numbers are tried, and they share 1 - Confidence.
 	Guesses int
 	Seed    uint64 // of the order among equal scores
 }
 
-// Validate reports every option that is outside its range.
+// Validate returns one error that lists every option outside its range.
 func (o ScoresOptions) Validate() error {
 	err := checkBound(o.Delta, o.Confidence)
 	if o.Guesses < 0 || o.Guesses > MaxCanaries || o.Guesses%2 != 0 {
@@ -176,7 +178,7 @@ func (o ScoresOptions) Validate() error {
 	return err
 }
 
-// Audit bounds from below the ε of the training that the scores attack, and measures the attack.
+// Audit returns lower bounds on the ε of the training that the scores attack, and measures the attack.
 func (s Scores) Audit(o ScoresOptions) (*ScoresReport, error) {
 	if err := errors.Join(s.Validate(), o.Validate()); err != nil {
 		return nil, err
@@ -264,8 +266,9 @@ func (s Scores) counted(c choice, ranked []bool) OneRun {
 	return OneRun{g.canaries, g.made, g.right}
 }
 
-// DrawCanaries tosses a fair coin for each of n canaries, and writes the results as CSV with the columns
-// id, from 0 to n - 1, and member.
+// DrawCanaries tosses a fair coin for each of n canaries, n in [MinCanaries, MaxCanaries], and writes the
+// results as CSV with the columns id, from 0 to n - 1, and member. Run it before the training, and put the
+// members into its data.
 func DrawCanaries(w io.Writer, n int, root *rng.Root) error {
 	if n < MinCanaries || n > MaxCanaries {
 		return fmt.Errorf("canaries = %d, must be in [%d, %d]", n, MinCanaries, MaxCanaries)
@@ -300,8 +303,8 @@ type ScoresReport struct {
 	Attack            Attack       `json:"attack"`
 }
 
-// GaussianDP is a lower bound on ε that is tighter than the one without assumptions. It assumes that
-// the training is as private as a Gaussian mechanism with some parameter μ.
+// GaussianDP is a second lower bound on ε, which is tighter but needs an assumption: the training is as
+// private as a Gaussian mechanism with some parameter μ.
 type GaussianDP struct {
 	Mu                float64 `json:"mu_lower_bound"` // the training is not μ-GDP for any smaller μ
 	EpsilonLowerBound float64 `json:"epsilon_lower_bound"`

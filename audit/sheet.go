@@ -100,8 +100,8 @@ type watch struct {
 	least int // this many; both are even
 }
 
-// watchChunk is the number of runs of a watch that are made together. The two legs of one root
-// alternate. The seeds are only used in the first chunk.
+// watchChunk is the number of runs of a watch that are made together. Runs come in pairs, the two legs of
+// one root (see world.leg), one after the other. The seeds are only used in the first chunk.
 const watchChunk = 10
 
 // tests returns the number of checks.

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Test is the lower bound on ε that one statistic of a probe gives in one direction. The event that is
-// counted is that the statistic exceeds a threshold. The direction says whether its probability with
-// the canary is compared with that without, or the reverse.
+// Test is the lower bound on ε from one statistic of a probe, in one direction. It compares how often the
+// statistic is beyond a threshold (Event) in runs with the canary and in runs without it. The count that
+// is expected to be larger is the numerator (Over).
 type Test struct {
 	Statistic string  `json:"statistic"`
-	Over      string  `json:"over"` // "with over without" or the reverse: the worlds of the numerator and of the denominator
+	Over      string  `json:"over"` // "with/without" or "without/with": the canary in the numerator and in the denominator
 	Event     string  `json:"event"`
 	Threshold float64 `json:"threshold"`
-	// The hits are among the CountedRuns runs of each world, which do not include the runs that chose
-	// the threshold.
+	// NumeratorHits and DenominatorHits count the runs in which the event occurred, of CountedRuns runs
+	// with the canary and as many without it. The runs that chose the threshold are not among them.
 	NumeratorHits     int     `json:"numerator_hits"`
 	DenominatorHits   int     `json:"denominator_hits"`
 	CountedRuns       int     `json:"counted_runs"`

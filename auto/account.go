@@ -27,11 +27,11 @@ type Account struct {
 	Epsilon float64 `json:"epsilon"` // ε_target
 	Delta   float64 `json:"delta"`   // δ_target
 	// Once says that the account pays for a single stage, which is fixed before its first release. No
-	// filter is needed then, and package pld certifies the budget. The same stage needs less noise than
-	// under a filter, by about a tenth at small ε.
+	// filter is needed then, and package pld certifies the budget. The stage needs less noise than under a
+	// filter, by about a tenth at small ε.
 	Once bool `json:"once,omitempty"`
-	// Orders are the orders of the Rényi filter. If there are none and Once is false, the account has the
-	// budget of the closed form.
+	// Orders are the orders of the Rényi filter (rdp.Filter). If there are none and Once is false, the
+	// budget is a closedform.Budget.
 	Orders []float64 `json:"orders,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func (a Account) sameAs(b Account) bool {
 	return slices.Equal(a.Clients, b.Clients) && a.Records == b.Records && a.Epsilon == b.Epsilon && a.Delta == b.Delta
 }
 
-// Validate reports every field of a that is outside its range.
+// Validate returns one error that lists every field of a outside its range.
 func (a Account) Validate() error {
 	errs := Client{Epsilon: a.Epsilon, Delta: a.Delta, Accuracy: 1}.check()
 	if len(a.Clients) == 0 || a.Delta == 0 || a.Records < 1 {

@@ -5,9 +5,9 @@
 //
 //	report, err := auto.Run(ctx, task, auto.Options{Dir: "run", Public: public, Utility: utility, Open: open})
 //
-// A [Task] says which accuracy each client wants for which budget. If the metric of its training is another
-// one, all accuracies are values of that metric, and the majority-class baseline is the metric's baseline.
-// Then:
+// A [Task] says which accuracy each client wants for which budget. (If the task's metric is not the
+// accuracy, all accuracies here are values of the metric, and the majority-class baseline is the metric's
+// baseline.) The steps are:
 //
 //  1. [Utility], the flow chart's "Utility Graph", finds before any private training which clipping
 //     norms and noise multipliers may reach the targets.
@@ -41,7 +41,7 @@ import (
 	"proactivedp/train"
 )
 
-// Strategy says how the noise, the batch size and the number of rounds of a stage are chosen.
+// Strategy names a way to choose the noise, the batch size and the number of rounds of a [Stage].
 type Strategy string
 
 // These are the strategies.
@@ -49,18 +49,18 @@ const (
 	// Paper takes σ and s from Theorem simpleF, with the largest sample size and so the fewest rounds.
 	// It uses the budget of the closed form.
 	Paper Strategy = "paper"
-	// Tight takes as many rounds as training needs, a sample size with nearly the largest signal s√T/σ
-	// within the budget, and the least noise that the budget admits. It uses the whole budget in one
-	// stage unless the target is known to need less.
+	// Tight takes as many rounds as training needs, and a sample size with nearly the largest signal s√T/σ
+	// within the budget. It then takes the least noise that the budget admits. It uses the whole budget in
+	// one stage, unless the task asks for more stages or the target is known to need less.
 	Tight Strategy = "tight"
-	// Default is common practice, for comparison: samples of 256 for 15 epochs, with the noise that
-	// uses the whole budget in one stage.
+	// Default is common practice, to compare with: samples of 256 records for 15 epochs, with the noise
+	// that uses the whole budget in one stage.
 	Default Strategy = "default"
 )
 
 func Strategies() []Strategy { return []Strategy{Paper, Tight, Default} }
 
-// Schedule returns spec with the strategy's default schedule of step sizes: decreasing to 0 for Tight,
+// Schedule returns spec with the strategy's usual schedule of step sizes: decreasing to 0 for Tight,
 // constant for Default, and unchanged for Paper.
 func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	switch s {
@@ -72,8 +72,8 @@ func (s Strategy) Schedule(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Client is what one client asks for: its privacy budget (ε, δ) and the accuracy that the model must
-// reach.
+// Client is what one client asks of [Run]: not to spend more than its privacy budget (ε, δ), and a model
+// with at least its target accuracy.
 type Client struct {
 	Epsilon  float64 `json:"epsilon"`           // ε_target in [1e-8, 1e4], for everything that is ever released about its records
 	Delta    float64 `json:"delta,omitempty"`   // δ_target in (0, 1); 0 means 1/N_c
@@ -81,8 +81,8 @@ type Client struct {
 	Records  int     `json:"records,omitempty"` // N_c: only the first N_c of its records are used; 0 means all
 }
 
-// Task is what Run is asked to do: train a model until every client has its target accuracy or has
-// spent its budget.
+// Task is the input of [Run]: train a model until every client has its target accuracy or has spent its
+// budget.
 type Task struct {
 	// Spec is the training: model, data, partition, held-out records, seed. NoiseMultiplier and Run
 	// must be 0, because the loop finds the noise and numbers the releases. With SeedFromOS, a separate
@@ -91,11 +91,12 @@ type Task struct {
 	Spec     train.Spec `json:"config"`
 	Strategy Strategy   `json:"strategy"`
 	Clients  []Client   `json:"clients"` // as many as Spec.Clients
-	// Stages, for strategy Tight, is the number of stages in which the whole budget is spent, each with
-	// twice as much as the one before; 0 means one, or more if the first one may be enough with less.
+	// Stages is for strategy Tight only: the number of stages that share the whole budget, each with twice
+	// as much as the one before, in [1, 6]. 0 means one stage, or more if the first one may be enough with
+	// less.
 	Stages int `json:"stages,omitempty"`
 	// Clip and Eta0 are the clipping norm C and the step size η₀ of all stages; 0 means that the utility
-	// graph finds them.
+	// graph (see [Outlook]) finds them.
 	Clip float64 `json:"clip,omitempty"`
 	Eta0 float64 `json:"eta0,omitempty"`
 }
@@ -103,9 +104,9 @@ type Task struct {
 // mostPlanned limits Task.Stages: the first of more stages would use less than [leastShare].
 const mostPlanned = 6
 
-// NewTask returns the task of these clients. The step sizes of spec are for spec.Clients clients.
-// NewTask adjusts them, so that the new clients together compute as many gradients as spec.Clients
-// clients would.
+// NewTask returns the task of these clients. spec is a training for spec.Clients clients. NewTask changes
+// its number of clients and the gradients of each, so that together they compute as many gradients as
+// before. It adapts the schedule of step sizes to that, and removes the noise multiplier.
 func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	share := float64(max(1, len(clients))) / float64(spec.Clients)
 	spec.NoiseMultiplier, spec.Clients = 0, len(clients)
@@ -123,7 +124,7 @@ func NewTask(spec train.Spec, strategy Strategy, clients []Client) Task {
 	return Task{Spec: spec, Strategy: strategy, Clients: clients}
 }
 
-// Validate reports every problem of the task that can be found without the data.
+// Validate returns one error that lists every problem of the task that can be found without the data.
 func (t Task) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -232,35 +233,37 @@ func (p Public) check(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Trainer runs stages and judges models. Its results depend only on its arguments and the data. A stage
-// that is run again therefore gives the same bits.
+// Trainer runs the stages of a task and judges models. [NewTrainer] makes one. Its results may depend only
+// on its arguments and the data, so that a stage that runs again gives the same bits.
 type Trainer interface {
 	// Train runs the stage from the global model initial, or from the default model if it is nil. It
 	// returns the global model at the end of the stage.
 	Train(ctx context.Context, stage Stage, initial []float32) ([]float32, error)
-	// HeldOut judges the model on each client's own held-out records. They decide whether a client is
-	// satisfied.
+	// HeldOut judges the model on each client's own held-out records. The results decide whether a client
+	// is satisfied.
 	HeldOut(params []float32) ([]Tested, error)
-	// Test judges the model on each client's test records. They decide nothing.
+	// Test judges the model on each client's test records. The results decide nothing; they are only
+	// reported.
 	Test(params []float32) ([]Tested, error)
 }
 
-// Tested is the accuracy, or the value of the task's metric, of a model on a client's test records or
-// held-out records, with numbers for comparison, see train.Judgement.
+// Tested is the accuracy of a model (or the task's metric) on a client's test records or held-out records,
+// with numbers to compare with, see train.Judgement.
 type Tested struct {
 	TestAccuracy float64 `json:"test_accuracy"`
 	train.JudgedRows
-	// MajorityShare is the accuracy of always predicting their most frequent class, or the baseline of the
-	// metric.
+	// MajorityShare is the accuracy of always predicting the most frequent class of these records, or the
+	// baseline of the metric.
 	MajorityShare float64 `json:"majority_share"`
-	// MetricRows and Chance are models.Metric.Rows and models.Metric.Chance of the records. They are 0 if
-	// the metric is the accuracy, for which both follow from the fields above.
+	// MetricRows is the number of records on which the sampling error of the metric depends
+	// (models.Metric.Rows), and Chance is how far a model that has learnt nothing may exceed the baseline
+	// by chance (models.Metric.Chance). Both are 0 if the metric is the accuracy.
 	MetricRows int     `json:"metric_rows,omitempty"`
 	Chance     float64 `json:"chance,omitempty"`
 }
 
-// Point is the expected accuracy of a training with clipping norm C, noise multiplier σ of every
-// client, and step size η₀.
+// Point is one point of the utility graph (see [Outlook]): the accuracy to expect of a training with
+// clipping norm C, noise multiplier σ of every client, and step size η₀.
 type Point struct {
 	Clip     float64 `json:"clip"`
 	Sigma    float64 `json:"sigma"`
@@ -268,7 +271,7 @@ type Point struct {
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Question asks a [Utility] which accuracies a task can expect for several amounts of noise.
+// Question asks a [Utility] which accuracies to expect of a task with several amounts of noise.
 type Question struct {
 	Task   Task
 	Public Public
@@ -278,17 +281,18 @@ type Question struct {
 	Least              float64
 }
 
-// Outlook is the utility graph, the answer to a Question: the accuracies that can be expected for
-// several clipping norms and noise multipliers.
+// Outlook is the utility graph, which answers a [Question]: the accuracies to expect with several clipping
+// norms and noise multipliers.
 type Outlook struct {
 	Points    []Point `json:"points"`
 	GradComps int     `json:"grad_computations"` // K of a stage, of each client
 	Of        string  `json:"of"`                // description of the records that were used
-	// Same reports that these were the data of the task. Otherwise the points suggest parameters, but
-	// their accuracies cannot be expected.
+	// Same reports whether these were the data of the task. If not, the points suggest settings, but their
+	// accuracies cannot be expected.
 	Same bool `json:"same"`
 }
 
-// Utility is a function that makes a utility graph: it estimates the accuracies that a task can expect
-// for several amounts of noise, before any private training. It must use public records only.
+// Utility makes the utility graph: it estimates, before any private training, the accuracies to expect of
+// a task with several amounts of noise. It must use public records only. See [Probe.Utility] and
+// [UsualSteps].
 type Utility func(ctx context.Context, q Question) (Outlook, error)

@@ -162,8 +162,9 @@ func (c *calculator) next(ctx context.Context, l *ledger, past []Stage, clients 
 	return c.tight(ctx, l, past, clients, target, margin)
 }
 
-// reach returns the end of the longest R_i. For each clipping norm, R_i ends at the largest noise
-// multiplier up to which all points reach the accuracy. The result is 0 if no point reaches it.
+// reach returns the largest noise multiplier at which the accuracy can still be reached. For a clipping
+// norm C_i, the paper's range R_i ends at the largest noise multiplier up to which all points reach the
+// accuracy; reach returns the end of the longest R_i. The result is 0 if no point reaches the accuracy.
 func (o Outlook) reach(accuracy float64) float64 {
 	beyond := map[float64]float64{} // for each C, the least σ that is too large
 	for _, p := range o.Points {

@@ -18,7 +18,7 @@ const maxClientsFile = 16 << 20
 //	[{"epsilon": 0.5, "target_accuracy": 0.9},
 //	 {"epsilon": 1, "delta": 1e-5, "target_accuracy": 0.92, "records": 1000}]
 //
-// Unknown keys are errors, and all values outside their ranges are reported together.
+// Unknown keys are errors. The error lists all values outside their ranges.
 func ReadClients(path string) ([]Client, error) {
 	text, err := bounded.File(path, maxClientsFile)
 	if err != nil {
@@ -53,8 +53,8 @@ func checkClients(n int) error {
 	return nil
 }
 
-// NewClients returns n clients. Each list has one value for all clients or one for each client; deltas
-// may be empty. All problems are reported together.
+// NewClients returns n clients with the given budgets and target accuracies. Each list has one value for
+// all clients, or one for each client; deltas may be empty. The error lists all problems.
 func NewClients(n int, epsilons, deltas, accuracies []float64) ([]Client, error) {
 	if err := checkClients(n); err != nil {
 		return nil, err

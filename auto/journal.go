@@ -20,9 +20,9 @@ import (
 	"proactivedp/train"
 )
 
-// Journal holds everything that the loop's next step depends on: the promised budgets, the tasks,
-// and the stages. Each stage is entered before it is run. A ledger is computed from the stages, and
-// stages are never removed.
+// Journal is the record of a loop: the promised budgets, the tasks and the stages. It holds everything
+// that the next step depends on, so [Run] can continue from it. Each stage is written to it before it
+// runs, and stages are never removed. What the budgets have paid is computed from the stages.
 type Journal struct {
 	Public   Public        `json:"public"`
 	Seed     uint64        `json:"seed"`
@@ -31,12 +31,12 @@ type Journal struct {
 	Stages   []Stage       `json:"stages"`
 }
 
-// JournalTask is a task in a Journal, with the accuracies that were expected for it before its first
-// stage (Outlook), and how it ended.
+// JournalTask is a task in a [Journal], with the accuracies that were expected before its first stage
+// (Outlook), and how it ended.
 type JournalTask struct {
 	Task
 	Outlook    Outlook `json:"outlook"`
-	SampleSize int     `json:"sample_size,omitempty"` // s and T of its stages; 0 for strategy Paper
+	SampleSize int     `json:"sample_size,omitempty"` // s of each of its stages, and Rounds is T; both are 0 for strategy Paper
 	Rounds     int     `json:"rounds,omitempty"`
 	// End says why the task ended. It is "" while the task is under way.
 	End string `json:"end,omitempty"`

@@ -18,8 +18,8 @@ import (
 	"proactivedp/train"
 )
 
-// Report is the result of a finished task: which clients are satisfied, the accuracies, the stages, and
-// what they cost.
+// Report is the result of [Run]: which clients are satisfied, the accuracies, the stages, and what they
+// cost.
 type Report struct {
 	Satisfied  bool           `json:"satisfied"` // whether every client is satisfied, see ClientReport
 	Tested                    // the lowest of the clients' test accuracies; test records decide no stage
@@ -43,14 +43,14 @@ type Report struct {
 	records int          // number that each client holds
 }
 
-// ClientReport says for one client whether it is satisfied, and the accuracies on its held-out and test
+// ClientReport says whether one client is satisfied, and gives the accuracies on its held-out and test
 // records.
 type ClientReport struct {
 	Client
-	// Satisfied reports that two conditions hold. On the client's held-out records, the model reaches
-	// the target accuracy and exceeds the majority-class baseline by more than the sampling error. On
-	// its test records, the model exceeds the baseline and is not below the target by more than the
-	// sampling error.
+	// Satisfied reports whether two conditions hold. On the client's held-out records, the model reaches
+	// the target accuracy and exceeds the majority-class baseline by more than the sampling error. On its
+	// test records, the model exceeds the baseline and is not below the target by more than the sampling
+	// error.
 	Satisfied   bool    `json:"satisfied"`
 	Short       string  `json:"short,omitempty"`   // why it is not satisfied
 	HeldOut     float64 `json:"held_out_accuracy"` // on its held-out records
@@ -62,7 +62,7 @@ type ClientReport struct {
 	Refused  string   `json:"refused,omitempty"`  // why an unsatisfied client no longer takes part
 }
 
-// StageReport describes a stage, what it cost, and how much of each budget is spent after it.
+// StageReport describes a stage, its work, and how much of each budget is spent after it.
 type StageReport struct {
 	Number int `json:"stage"` // number among the stages of all tasks, from 0
 	Stage
@@ -176,8 +176,8 @@ func (d *driver) report(ctx context.Context) (*Report, error) {
 	return r, err
 }
 
-// OfData adds a note about the data to the report and to its privacy statement. Above all, it says what
-// (ε, δ) does not cover.
+// OfData adds the data set's note to the report and to its privacy statement. The note says, above all,
+// what (ε, δ) does not cover.
 func (r *Report) OfData(d *data.Dataset) {
 	r.Synthetic, r.DataNote = d.Synthetic, d.Note
 	if d.Note != "" {
@@ -185,8 +185,9 @@ func (r *Report) OfData(d *data.Dataset) {
 	}
 }
 
-// Save writes the last model to a file for train.OpenModel, atomically. The file also has the
-// description of its inputs, and the privacy bound of everything in it.
+// Save writes the last model to the file path, atomically; train.OpenModel reads it. The file also has the
+// description of the model's inputs (in), and the privacy bound of everything in it. A report without a
+// model is an error.
 func (r *Report) Save(path string, in train.Inputs) error {
 	if r.params == nil {
 		return errors.New("save: the report has no model")
@@ -307,7 +308,11 @@ func (l *ledger) statement(b dp.Bound) string {
 func (s *Stage) String() string {
 	var who []string
 	for _, p := range s.Participants {
-		who = append(who, fmt.Sprintf("client %d σ = %s", p.Client, decimal.Exactly(p.NoiseMultiplier)))
+		one := "σ = " + decimal.Exactly(p.NoiseMultiplier)
+		if len(s.Participants) > 1 || p.Client > 0 {
+			one = fmt.Sprintf("client %d %s", p.Client, one)
+		}
+		who = append(who, one)
 	}
 	if len(who) > 8 {
 		who = append(who[:7], fmt.Sprintf("and %d more", len(s.Participants)-7))
@@ -368,7 +373,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		whose = " (the worst client's)"
 	}
 	spec, rows := r.Config.Spec, fmt.Sprintf("on test records, which decided no stage%s: %s of %s", whose,
-		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, r.DataNote))
+		decimal.Many(r.TestRows, "row"), report.Data(r.Config.Spec.Data, r.Synthetic, ""))
 	if spec.IsAccuracy() {
 		line("test accuracy", "%.4f %s", r.TestAccuracy, rows)
 		line("baseline", "%.4f by always predicting the most frequent class", r.MajorityShare)
@@ -381,6 +386,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	line("privacy", "%s", r.within.Line())
 	line("not protected", "held-out records, which decide the stages, and test records (--statement says all)")
+	if r.DataNote != "" {
+		line("data", "%s", r.DataNote)
+	}
 	line("distinct rows", "%d of %d", r.DistinctRows, r.TestRows)
 	line("strategy", "%s: %d gradients of all clients, %d rounds", r.Strategy, r.Gradients, r.Rounds)
 	if o := r.Outlook; o.Of != "" {
@@ -417,8 +425,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Guarantee returns the privacy claim for everything that was released in this folder, in this task and
-// earlier ones. Privacy.Statement is its statement in full.
+// Guarantee returns the privacy claim for everything that was released in the task's folder, in this task
+// and in earlier ones. Privacy.Statement is the claim as text.
 func (r *Report) Guarantee() claim.Report { return r.within }
 
 // percentUsed formats the fraction of a budget that is spent as a percentage, rounded up.

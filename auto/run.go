@@ -19,36 +19,37 @@ import (
 	"proactivedp/sim"
 )
 
-// Options have the folder of a loop's journal, and the functions that the loop calls.
+// Options name the folder of a loop's [Journal], and hold the functions that [Run] calls.
 type Options struct {
-	// Dir is the folder of the journal and of each task's newest model. It is created if it does not
-	// exist. With "" nothing is kept. Only a simulation may do that, because its ledger is lost.
+	// Dir is the folder of the journal and of each task's newest model. It is created if it does not exist.
+	// With "" nothing is kept. Only a simulation may do that, because the record of what was spent is lost.
 	Dir     string
 	Public  Public
 	Utility Utility
-	// Open returns the trainer, which reads the clients' records. It is called after the first stage
-	// was charged, so it is not called for a refused task.
+	// Open returns the trainer, which reads the clients' records. Run calls it after the first stage was
+	// charged to the budgets, so it is not called for a refused task.
 	Open func(ctx context.Context) (Trainer, error)
 	// Progress, unless it is nil, receives a line of text for each step.
 	Progress io.Writer
 }
 
-// ErrRefused is wrapped by the error for a task that probably cannot reach its targets within its
-// budgets. The task is refused before any client's record is used. The error says which targets are
-// feasible.
+// ErrRefused is wrapped by the error for a task that probably cannot reach its targets within its budgets;
+// see [Refusal]. The task is refused before any client's record is used.
 var ErrRefused = errors.New("refused before any record was used")
 
-// Refusal is the error for a target accuracy that cannot be expected within the budgets: the utility
-// graph of the task's own data (see Outlook) does not reach it. It wraps [ErrRefused].
+// Refusal is the error for a target accuracy that is out of reach. Before any private training, auto
+// estimates the accuracy for several amounts of noise on the task's own data (the utility graph, see
+// [Outlook]). No estimate within the budgets reached a client's target, even with an allowance for the
+// sampling error. It wraps [ErrRefused].
 type Refusal struct {
 	Metric   string  // name of the metric of both accuracies
-	Target   float64 // lowest target accuracy of a client, which is met first
+	Target   float64 // the lowest of the clients' target accuracies
 	Feasible float64 // largest accuracy that can be expected within the budgets
-	Sigma    float64 // noise multiplier of a stage that needs the whole budget for it; 0 if it needs less
+	Sigma    float64 // noise multiplier with which one stage reaches Feasible and uses the whole budget; 0 if it uses less
 	Of       string  // description of the records of the utility graph
 }
 
-// Error says what is out of reach, and what would be feasible.
+// Error says which target is out of reach, and what would be feasible.
 func (r *Refusal) Error() string {
 	how := ""
 	if r.Sigma > 0 {
@@ -60,13 +61,15 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return ErrRefused }
 
-// Run runs stages of the task until every client is satisfied, or the budgets of the others admit no
-// further stage. If the folder's journal already has the task, Run continues it. An interrupted task
-// continues with the stage that was charged last, and gives the same bits. If the task has ended, Run
-// only reports it again.
+// Run plans and runs stages of the task until every client is satisfied, or until the other clients'
+// budgets allow no further stage. Both ends return a [Report]. A task that probably cannot succeed is
+// refused with a [*Refusal].
 //
-// A second task on the same data uses the same ledgers. It can be given after the first task has ended,
-// and must promise the same budgets to the same records.
+// If the folder's journal already has the task, Run continues it. An interrupted task continues with the
+// stage that was charged last, and gives the same bits. If the task has ended, Run only reports it again.
+//
+// A second task on the same data uses the same budgets, and counts what the first one has spent. It can be
+// given after the first task has ended, and must promise the same budgets to the same records.
 func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -91,8 +94,8 @@ func Run(ctx context.Context, t Task, o Options) (*Report, error) {
 	return report, err
 }
 
-// ErrNoLedger reports a task that takes its randomness from the operating system, but has no folder.
-// What it spends of the budget would be forgotten.
+// ErrNoLedger is the error for a task that takes its randomness from the operating system, but has no
+// folder. What it spends of the budget would be forgotten.
 var ErrNoLedger = errors.New("dir is missing, must name a folder if randomness comes from the operating system: " +
 	"without a stored ledger, a release has no budget (a simulation with a numbered seed needs no " +
 	"folder)")

@@ -13,7 +13,8 @@ import (
 	"proactivedp/train"
 )
 
-// Stage is one stage of a task's training: its parameters, its participants, and the resulting model.
+// Stage is one of the trainings that [Run] does for a task: its parameters, the clients that take part,
+// and the resulting model.
 type Stage struct {
 	Task         int                 `json:"task"` // number of its task in the journal, from 0
 	Clip         float64             `json:"clip"`
@@ -21,12 +22,13 @@ type Stage struct {
 	Rounds       int                 `json:"rounds"` // of each client that takes part
 	Eta0         float64             `json:"eta0"`
 	Participants []train.Participant `json:"parts"`
-	// Root is the public name of the root that its samples and noise come from. The root itself is a
-	// secret in the folder, which is removed when the stage is trained. If Root is empty, samples and
-	// noise come from the seed.
+	// Root is the public name of the secret from which its samples and noise are drawn. The secret itself
+	// is in the folder, and is removed when the stage is trained. If Root is empty, samples and noise come
+	// from the seed.
 	Root string `json:"noise_root,omitempty"`
-	// Params is the SHA-256 of the global model after the stage. HeldOut is its metric on each
-	// client's held-out records, and Baseline the value that needs no features, see models.Metric.Baseline. All are empty until the stage is trained.
+	// Params is the SHA-256 of the global model after the stage. HeldOut is the task's metric on each
+	// client's held-out records, and Baseline the value without looking at the features, see
+	// models.Metric.Baseline. All are empty until the stage is trained.
 	Params   string    `json:"params_sha256,omitempty"`
 	HeldOut  []float64 `json:"held_out_accuracy,omitempty"`
 	Baseline []float64 `json:"held_out_baseline,omitempty"`
@@ -90,7 +92,7 @@ func (s *Stage) validate(t Task) error {
 	return errors.Join(errs...)
 }
 
-// Spec returns the spec with which the stage of task t is trained, for [train.Source.PrepareStage].
+// Spec returns the spec of the stage, if it is a stage of task t. Pass it to [train.Source.PrepareStage].
 func (s *Stage) Spec(t Task) train.Spec {
 	spec := t.Spec
 	spec.SeedFromOS = false // everything but the samples and the noise comes from the seed

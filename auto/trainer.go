@@ -15,8 +15,9 @@ import (
 	"proactivedp/train"
 )
 
-// PublicOf returns what is public about the data: how many records each client trains on and is judged
-// by, and the shape of the data.
+// PublicOf returns what is public about the data for a task: how many records each client trains on and is
+// judged by, and the shape of the data. It fails if a client of the task asks for more records than it is
+// dealt.
 func PublicOf(source *train.Source, t Task) (Public, error) {
 	if len(t.Clients) != t.Spec.Clients {
 		return Public{}, fmt.Errorf("budgets of %d clients, must be of all %d", len(t.Clients), t.Spec.Clients)
@@ -53,9 +54,9 @@ func judges(source *train.Source, s train.Spec, heldOut bool) (rows, by []data.S
 	return p.Config.Rows, by, nil
 }
 
-// NewTrainer returns a Trainer for the task on a data set. It keeps a checkpoint of the stage under way
-// in dir, unless dir is "". It refuses a stage that needs more than the given memory in bytes; 0 means
-// the limit of the process. If progress is not nil, it shows the progress of long stages.
+// NewTrainer returns a [Trainer] for the task on a data set. It keeps a checkpoint of the current stage in
+// dir, unless dir is "". It refuses a stage that needs more than the given memory in bytes; 0 means the
+// limit of the process. If progress is not nil, it shows the progress of long stages.
 func NewTrainer(source *train.Source, t Task, dir string, perf sim.Perf, memory int64, progress io.Writer) Trainer {
 	return &trainer{source: source, task: t, dir: dir, perf: perf, memory: memory, progress: progress}
 }

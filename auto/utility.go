@@ -16,8 +16,9 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Probe estimates the accuracies that a task can expect for several amounts of noise (its utility
-// graph). It trains on public records: the task's own data, if they are public, or similar data.
+// Probe estimates the accuracies to expect of a task with several amounts of noise: its method Utility
+// makes the utility graph. It trains on public records, which are the task's own data, if they are public,
+// or similar data. Make one with [NewProbe] or [NewProbeOn].
 type Probe struct {
 	Source *train.Source
 	Spec   train.Spec // training on the source, with the data and features of the source
@@ -27,16 +28,16 @@ type Probe struct {
 	Trials pool.Options
 }
 
-// Graph says for which clipping norms and noise multipliers the paper's utility graph is measured: the
-// accuracy that a model keeps when noise is added to its parameters.
+// Graph says at which clipping norms and noise multipliers to measure the paper's utility graph: the
+// accuracy that a model keeps when noise is added to its parameters. Only strategy Paper uses it.
 type Graph struct {
 	Clips, Sigmas []float64
 	Draws         int // number of noise draws at each point
 	GradComps     int // K of each client, for the model without noise
 }
 
-// NewProbe returns a probe that uses the task's own records. They must be public, because the trainings
-// of the probe are not accounted for.
+// NewProbe returns a [Probe] that trains on the task's own records. They must be public, because no (ε, δ)
+// counts the trainings of the probe.
 func NewProbe(source *train.Source, t Task) Probe {
 	p := Probe{Source: source, Spec: t.Spec, Same: true,
 		Of: t.Spec.Data + " itself, used without noise: only right for a public benchmark"}
@@ -57,8 +58,8 @@ func (p *Probe) publicly() {
 	}
 }
 
-// NewProbeOn returns a Probe that estimates accuracies on the data set d instead of the task's own
-// data. d must be public or synthetic, because the trainings of the probe are not accounted for.
+// NewProbeOn returns a [Probe] that trains on the data set d instead of the task's own data. d must be
+// public or synthetic, because no (ε, δ) counts the trainings of the probe.
 func NewProbeOn(d *data.Dataset, t Task) Probe {
 	p := Probe{Source: train.NewSource(d), Spec: t.Spec, Of: d.Name}
 	if d.Synthetic {
@@ -70,9 +71,9 @@ func NewProbeOn(d *data.Dataset, t Task) Probe {
 	return p
 }
 
-// Utility makes the utility graph of a task by training on the probe's records. For strategy Paper it
-// is the paper's graph, which adds noise to a model that was trained without noise. For the other
-// strategies it trains proxies, which are scaled-down trainings with noise.
+// Utility makes the utility graph of a task by training on the probe's records. For strategy Paper it adds
+// noise to a model that was trained without noise, as the paper does. For the other strategies it trains
+// scaled-down trainings with noise (see train.Spec.Proxy).
 func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	o := Outlook{Of: p.Of, Same: p.Same, GradComps: q.Task.Spec.GradComps}
 	p.say("utility graph: trainings on %s", p.Of)
@@ -86,10 +87,10 @@ func (p Probe) Utility(ctx context.Context, q Question) (Outlook, error) {
 	return o, err
 }
 
-// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. It
-// suggests the clipping norm and the step size that [train.UsualStep] gives for the noise of a stage.
-// source has the task's data, from which only the number of the model's parameters is taken. UsualSteps
-// does not support strategy Paper, which needs a graph.
+// UsualSteps returns a [Utility] that uses no records, and therefore predicts no accuracies. It suggests
+// the usual clipping norm, and the step size of [train.UsualStep] for the noise of a stage. Of source,
+// which has the task's data, it uses only the number of parameters of the model. UsualSteps does not
+// support strategy Paper, which needs a graph.
 func UsualSteps(source *train.Source) Utility {
 	return func(_ context.Context, q Question) (Outlook, error) {
 		if q.Task.Strategy == Paper || !(q.Least > 0) {
@@ -123,7 +124,7 @@ func (p Probe) say(format string, args ...any) {
 }
 
 // bearable is the fraction of its accuracy that a model trained without noise must keep when noise of σ
-// is added, so that σ is in R_i. The paper reads from its utility graphs the σ at which at most 10 % is
+// is added, so that σ is in the range R_i (see Outlook.reach). The paper reads from its utility graphs the σ at which at most 10 % is
 // lost (Section "Experiments"). This noise is not scaled by the step size, so it costs more accuracy
 // than the noise in training.
 const bearable = 0.9

@@ -7,25 +7,24 @@ import (
 	"math"
 )
 
-// Kind says what a reported ε or δ is compared with the true value: equal to it, an interval that
-// contains it, an upper bound, or an approximation without a guarantee.
+// Kind says how the ε or δ in a [Bound] relates to the true value.
 type Kind string
 
 // These are the kinds of bounds.
 const (
-	Exact         Kind = "exact"         // the true ε, to rounding
-	Interval      Kind = "interval"      // the true ε lies in [lower, upper]
-	Upper         Kind = "upper"         // the true ε is at most this
-	Approximation Kind = "approximation" // may be below the true ε: no guarantee
+	Exact         Kind = "exact"         // the number is the true value, to rounding
+	Interval      Kind = "interval"      // the true value lies in [lower, upper]
+	Upper         Kind = "upper"         // the true value is at most the number
+	Approximation Kind = "approximation" // the number may be below the true value: no guarantee
 )
 
-// Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that
-// must be reported with such a number. The lower end, value and upper end of the given number are
-// equal.
+// Bound is an accountant's answer: ε at a given δ, or δ at a given ε. It also holds everything that must
+// be reported with such a number.
 //
-// The true value lies in [Lower, Upper]. If nothing is proved from below, the lower end is 0. If
-// nothing is proved from above, as for every Approximation, the upper end is +Inf. Epsilon and
-// Delta are the best single numbers: for an Upper bound, they are the upper end.
+// The true value lies in [Lower, Upper]. If nothing is proved from below, the lower end is 0. If nothing
+// is proved from above, as for every Approximation, the upper end is +Inf. Epsilon and Delta are the best
+// single numbers: for an Upper bound, they are the upper end. For the number that was given, all three
+// fields hold that number.
 type Bound struct {
 	EpsilonLower, Epsilon, EpsilonUpper float64
 	DeltaLower, Delta, DeltaUpper       float64
@@ -51,8 +50,7 @@ type BoundJSON struct {
 	DeltaUpper   *float64  `json:"delta_upper"`
 }
 
-// JSON returns b in the form in which it is written as JSON. A number that is infinite or NaN becomes
-// nil there.
+// JSON converts b to a [BoundJSON]. Numbers that are infinite or NaN become nil.
 func (b Bound) JSON() BoundJSON {
 	return BoundJSON{
 		b.Accountant, b.Kind, b.Adjacency, b.Sampling,
@@ -64,8 +62,8 @@ func (b Bound) JSON() BoundJSON {
 // MarshalJSON writes b with the keys of [BoundJSON].
 func (b Bound) MarshalJSON() ([]byte, error) { return json.Marshal(b.JSON()) }
 
-// UnmarshalJSON reads a Bound that MarshalJSON wrote. If a lower end is null or missing, it becomes
-// 0; any other number becomes +Inf, so that it promises nothing.
+// UnmarshalJSON reads a Bound that MarshalJSON wrote. A lower end that is null or missing becomes 0. Any
+// other number that is null or missing becomes +Inf, so that it promises nothing.
 func (b *Bound) UnmarshalJSON(text []byte) error {
 	var j BoundJSON
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -97,13 +95,12 @@ func finite(x float64) *float64 {
 // answer, not a fault: no ε is claimed then.
 var ErrNotCovered = errors.New("not covered")
 
-// Accountant bounds the ε or δ of a release, which is the composition of all events.
-// Implementations are stateless and safe for concurrent use. Three kinds of error exist:
+// Accountant bounds the ε or δ of a release, which is the composition of all events. Implementations are
+// stateless and safe for concurrent use. Three kinds of error exist:
 //
 //   - an error that wraps [ErrNotCovered], if the accountant has no proof for the release;
 //   - another error, if the release or the argument is invalid;
-//   - context.Cause(ctx), soon after ctx is done. An answer may take seconds, so a caller can
-//     cancel it.
+//   - context.Cause(ctx), soon after ctx is cancelled. An answer may take seconds.
 type Accountant interface {
 	// Name returns the accountant's name, which is printed with its numbers.
 	Name() string

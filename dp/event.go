@@ -50,7 +50,8 @@ const (
 	// FixedSize takes exactly s of N records, uniformly without replacement.
 	FixedSize Sampling = "fixed"
 	// Shuffle permutes the records and cuts them into batches of equal size, as most data loaders do.
-	// [Redraw] says whether each epoch has a new permutation. It is accounted for without amplification; see [Unamplified].
+	// [Redraw] says whether each epoch has a new permutation. Accountants count no amplification by
+	// shuffling; see [Unamplified].
 	Shuffle Sampling = "shuffle"
 	// Allocation lets each record choose, independently of the others, one of the t rounds of an
 	// epoch: "random allocation", or "balls in bins". A batch may be empty or large. Batches of equal
@@ -81,8 +82,8 @@ const MaxGroup = 1000
 // Samplings lists the names that [ParseSampling] knows.
 func Samplings() []Sampling { return []Sampling{Poisson, FixedSize, Shuffle, Allocation} }
 
-// HasEpochs reports whether a record is used a fixed number of times in each epoch, so that the rounds of an
-// epoch depend on each other.
+// HasEpochs reports whether each epoch uses a record a fixed number of times, so that the rounds of an
+// epoch depend on each other. This holds for Shuffle and Allocation.
 func (s Sampling) HasEpochs() bool { return s == Shuffle || s == Allocation }
 
 // Adjacencies lists the names that [ParseAdjacency] knows.
@@ -106,15 +107,14 @@ func parse[T ~string](what, name string, known []T) (T, error) {
 	return "", fmt.Errorf("%s = %q, must be %s or %s", what, name, strings.Join(names[:last], ", "), names[last])
 }
 
-// Event describes Count rounds with equal settings. Each of them released the sum of the sampled
-// records' gradients, clipped to norm C, plus N(0, C²σ²I). An Event holds all that an accountant
-// needs. The sample rate is given either by the two sizes, as a mechanism does, or by Rate, with
-// both sizes 0.
+// Event describes Count rounds with equal settings. Each of them released the sum of the sampled records'
+// gradients, clipped to norm C, plus N(0, C²σ²I). An Event holds all that an accountant needs. Give the
+// sample rate either by the two sizes or by Rate, with both sizes 0.
 type Event struct {
 	Sampling        Sampling  `json:"sampling"`
 	Adjacency       Adjacency `json:"adjacency"`
 	NoiseMultiplier float64   `json:"noise_multiplier"`       // σ ≥ 0
-	SampleSize      int       `json:"sample_size,omitempty"`  // s, expected under Poisson sampling
+	SampleSize      int       `json:"sample_size,omitempty"`  // s; under Poisson sampling, its expected value
 	DatasetSize     int       `json:"dataset_size,omitempty"` // N, the larger of the neighbours
 	Rate            float64   `json:"sample_rate,omitempty"`  // q in (0, 1]; if 0, it is s/N. With Allocation, N may be given too
 	// Redraw is required for Allocation and optional for Shuffle. The Count rounds of such an event are
@@ -125,14 +125,14 @@ type Event struct {
 	// and 1 mean a single record.
 	Group int `json:"group,omitempty"`
 	Count int `json:"count"` // how many rounds
-	// Other names a mechanism that is not a round of training, and "" is one. With it, Sampling must be
-	// Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, otherwise 0.
+	// Other is empty for rounds of training. Otherwise it names another mechanism, and Sampling must be
+	// Unsampled. Epsilon, Delta and Rho are parameters of some of these mechanisms, and 0 for all others.
 	Other   Other   `json:"mechanism,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"`
 	Delta   float64 `json:"delta,omitempty"`
 	Rho     float64 `json:"rho,omitempty"`
-	// Noise names the source of the noise, if it is known. No accountant reads it. In a file it is
-	// given once for all events of a Release.
+	// Noise names the source of the noise, if it is known. No accountant reads it; [Compose] does. In a
+	// file it is given once for all events of a Release.
 	Noise Noise `json:"-"`
 }
 
@@ -147,8 +147,8 @@ func (e Event) SampleRate() float64 {
 	return float64(e.SampleSize) / float64(e.DatasetSize)
 }
 
-// ExpectedSize returns the expected number of records of a round, or 0 if the event has neither sizes
-// nor N. For Allocation it is N/t, rounded up. The event must be valid.
+// ExpectedSize returns the expected number of records in a round: SampleSize, or N/t rounded up for
+// Allocation with t rounds in an epoch. It is 0 if the event has no such sizes. The event must be valid.
 func (e Event) ExpectedSize() int {
 	if e.Sampling == Allocation {
 		t := e.Batches()
@@ -157,14 +157,14 @@ func (e Event) ExpectedSize() int {
 	return e.SampleSize
 }
 
-// Alike reports whether e and o can be rounds of one mechanism on one data set. They can if they are
-// equal except for sample size, count and the name of their noise.
+// Alike reports whether e and o can be rounds of one mechanism on one data set: they are equal except for
+// sample size, count and the name of their noise.
 func (e Event) Alike(o Event) bool {
 	e.SampleSize, e.Count, e.Noise = o.SampleSize, o.Count, o.Noise
 	return e == o
 }
 
-// Validate reports every field of e that is outside its range.
+// Validate returns one error that lists every field of e outside its range.
 func (e Event) Validate() error {
 	if e.Other != "" {
 		return e.validateOther()

@@ -25,9 +25,9 @@ type lattice struct {
 // latticeBits sets how fine the lattice is: the standard deviation is 2^40 to 2^41 spacings.
 const latticeBits = 40
 
-// MaxExactNoise is the largest noise multiplier σ of an exact mechanism, which draws its noise on a
-// lattice of numbers. The lattice makes the noise of d coordinates larger by the fraction σ·2^-40·√d.
-// At the largest σ this is 0.001 for 10^6 coordinates.
+// MaxExactNoise is the largest noise multiplier σ of a [Mechanism] with Exact, which draws its noise on a
+// lattice of numbers. The lattice makes the noise of d coordinates larger by the fraction σ·2^-40·√d. At
+// the largest σ this is 0.001 for 10^6 coordinates.
 const MaxExactNoise = 1e6
 
 // lattice returns the lattice for releases of d coordinates. σ must be above 0.

@@ -13,27 +13,27 @@ import (
 	"proactivedp/rng"
 )
 
-// Mechanism is one client's private release. In each round it samples records, sums their gradients
-// clipped to ClipNorm, and adds Gaussian noise. Clients release by this value, and accountants
-// account for this value, so the two cannot differ. It is immutable and safe for concurrent use.
-// The zero value is not usable, and neither is one that Validate refuses.
+// Mechanism says how one client releases a round. It samples records, sums their gradients, each clipped
+// to ClipNorm, and adds Gaussian noise. The client and the accountant use the same value, so they cannot
+// differ. A Mechanism is immutable and safe for concurrent use. The zero value is not usable, and neither
+// is one that Validate refuses.
 type Mechanism struct {
 	Sampling        Sampling
 	Adjacency       Adjacency
 	ClipNorm        float64 // C > 0, the largest norm of one record's gradient
 	NoiseMultiplier float64 // σ ≥ 0: the noise of every coordinate is N(0, C²σ²)
 	DatasetSize     int     // N, the records that the client holds
-	Sizes           Sizes   // s_i, expected under Poisson sampling
-	// Batches is t, the rounds of an epoch of Allocation, and 0 for any other sampling. It must be a
-	// constant of the plan and must not be computed from the records. Sizes then holds one size, which
+	Sizes           Sizes   // the sample size s_i of each round; under Poisson sampling, its expected value
+	// Batches is t, the number of rounds in one epoch of Allocation, and 0 for any other sampling. It must
+	// be a constant of the plan and must not be computed from the records. Sizes then holds one size, which
 	// only scales step sizes and simulated times: a round uses N/t records on average.
 	Batches int
-	// Group is the largest number of records of one person, if neighbours differ in a person and not in
-	// a record. 0 means a record. Package sim refuses data in which a person has more.
+	// Group is the largest number of records that one person may have, if the guarantee is for a person and
+	// not for a record. 0 means a record. Package sim refuses data in which a person has more.
 	Group int
 	// Exact draws samples and noise by integer arithmetic, so that they have exactly the stated
-	// distributions. It is meant for real releases: an attacker cannot learn anything from low
-	// bits. It takes longer than floating point, which is enough for a simulation.
+	// distributions. Use it for real releases: their low bits then reveal nothing about the records. It
+	// takes longer than floating point, which is enough for a simulation.
 	Exact bool
 }
 
@@ -45,8 +45,8 @@ const (
 	MaxScale = 1e30
 )
 
-// Validate reports every field of m that is outside its range. It checks the sample sizes of the
-// given number of rounds.
+// Validate returns one error that lists every field of m outside its range. It checks the sample sizes of
+// rounds 0 to rounds-1, and at least that of round 0.
 func (m Mechanism) Validate(rounds int) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -94,7 +94,8 @@ func (m Mechanism) Validate(rounds int) error {
 	return errors.Join(errs...)
 }
 
-// checkGroup returns an error for a group under a sampling or an adjacency that covers none.
+// checkGroup returns an error if m has a group under a sampling or an adjacency for which groups are not
+// covered.
 func (m Mechanism) checkGroup() error {
 	_, err := Event{Sampling: m.Sampling, Adjacency: m.Adjacency, Group: m.Group}.Scheme()
 	return err
@@ -128,11 +129,11 @@ func isConstant(s Sizes) bool {
 	return ok
 }
 
-// Event returns the release of round i as accountants count it.
+// Event returns round i as an [Event] with Count 1, for an accountant.
 func (m Mechanism) Event(i int) Event { return m.EventOf(m.Sizes.At(i)) }
 
-// EventOf returns the release of a round with sample size size as accountants count it.
-// [Mechanism.SampleOf] draws such a sample.
+// EventOf does the same as [Mechanism.Event] for a round with the given sample size, instead of a size in
+// m.Sizes. [Mechanism.SampleOf] draws such a sample.
 func (m Mechanism) EventOf(size int) Event {
 	if m.Sampling == Allocation {
 		return Event{
@@ -151,7 +152,8 @@ func (m Mechanism) EventOf(size int) Event {
 	}
 }
 
-// Events returns the releases of the first rounds, from round 0 on, as accountants count them.
+// Events returns rounds 0 to rounds-1 as events, for an accountant. Equal consecutive rounds are one
+// Event.
 func (m Mechanism) Events(rounds int) []Event {
 	var l Ledger
 	for i := range rounds {
@@ -162,16 +164,16 @@ func (m Mechanism) Events(rounds int) []Event {
 	return l.Events()
 }
 
-// Allotment says for one epoch of Allocation which records are in the batch of each round.
-// [Mechanism.Allot] draws it, also into the zero value.
+// Allotment holds, for one epoch of Allocation, the records of each round's batch. [Mechanism.Allot] draws
+// it; the zero value is ready for that.
 type Allotment struct {
 	first   []int32 // by round, the place in records of its first record; one more marks the end
 	records []int32 // all N positions, ordered by round
 }
 
-// Allot draws one epoch: each of the N positions gets one of the t rounds, independently of the
-// others and without bias. s must be positioned for this client and epoch, see [rng.Root.Reseed].
-// The memory of a and scratch is reused.
+// Allot draws one epoch of Allocation into a: each of the N positions gets one of the m.Batches rounds,
+// uniformly and independently of the others. s must be positioned for this client and epoch, see
+// [rng.Root.Reseed]. The memory of a and scratch is reused.
 func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	n, t := m.DatasetSize, m.Batches
 	rounds := slices.Grow(scratch.rounds[:0], n)[:n]
@@ -195,8 +197,9 @@ func (m *Mechanism) Allot(a *Allotment, s *rng.Stream, scratch *SampleScratch) {
 	scratch.rounds = rounds
 }
 
-// Of returns the positions of the records in round j of the epoch, 0 ≤ j < t, in increasing order.
-// There may be none. The caller must not change them.
+// Of returns the positions of the records in round j of the epoch, in increasing order. j counts from 0
+// and must be below the Batches of the Mechanism that drew the epoch. There may be no records. The caller
+// must not change the slice.
 func (a *Allotment) Of(j int) []int32 { return a.records[a.first[j]:a.first[j+1]] }
 
 // SampleScratch is memory that Sample reuses. The caller owns it. The zero value is ready.
@@ -207,10 +210,10 @@ type SampleScratch struct {
 	rounds []int32  // for allocation: the round of each record
 }
 
-// Sample appends to dst the positions in [0, N) that round i uses, each at most once, and returns
-// dst. Poisson samples are in increasing order and may be empty. Fixed-size samples have exactly
-// s_i elements. Sample allocates only to grow dst or the scratch. Allocation draws whole epochs, see
-// [Mechanism.Allot], and Sample panics.
+// Sample draws the batch of round i: it appends to dst the positions in [0, N) of the records to use, each
+// at most once, and returns dst. Poisson samples are in increasing order and may be empty. Fixed-size
+// samples have exactly s_i elements. Sample allocates only to grow dst or the scratch. It panics for
+// Allocation, which draws whole epochs: use [Mechanism.Allot].
 func (m *Mechanism) Sample(dst []int32, i int, s *rng.Stream, scratch *SampleScratch) []int32 {
 	return m.SampleOf(dst, m.Sizes.At(i), s, scratch)
 }
@@ -262,9 +265,9 @@ func sampleFixed(dst []int32, size, n int, s *rng.Stream, scratch *SampleScratch
 	return dst
 }
 
-// Noise sets u to the round's noise N(0, C²σ²I). The caller can add a float64 sum to it. For an
-// exact mechanism, use AddNoise for releases: it rounds the sum to the lattice, and a sum that is
-// added to Noise later is not rounded.
+// Noise sets u to the round's noise N(0, C²σ²I), as float32. Simulations may add it to a sum. For a
+// release of an exact mechanism use AddNoise. It also rounds the sum to the grid of the noise; otherwise
+// low bits of the sum could remain.
 func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	switch std := m.ClipNorm * m.NoiseMultiplier; {
 	case !(std > 0):
@@ -276,9 +279,9 @@ func (m *Mechanism) Noise(u []float32, s *rng.Stream) {
 	}
 }
 
-// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). The lengths must be equal. The
-// addition is in float64, so that rounding to float32 touches only what is already private. An
-// exact mechanism adds whole multiples of a spacing of about Cσ·2^-40.
+// AddNoise sets u to sum plus the round's noise N(0, C²σ²I). The lengths must be equal. The addition is in
+// float64, so that rounding to float32 touches only what is already private. An exact mechanism rounds the
+// sum to whole multiples of a spacing of about Cσ·2^-40, and its noise is such a multiple too.
 func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 	if m.Exact && m.NoiseMultiplier > 0 {
 		m.lattice(len(u)).add(u, sum, s)
@@ -293,9 +296,9 @@ func (m *Mechanism) AddNoise(u []float32, sum []float64, s *rng.Stream) {
 const roundingOfRelease = 1e-6
 
 // CheckRelease returns an error if u cannot be the release of a round that sampled the given number of
-// records and drew its noise from the stream s. It subtracts the noise. What remains is the sum of the
-// clipped gradients, so its norm must be at most C times the number of records. A wrong σ is detected
-// if it changes the noise by more than gradients can be.
+// records and drew its noise from the stream s. It subtracts the noise. The rest is the sum of the clipped
+// gradients, so its norm must be at most C times the number of records. A wrong σ is detected only if it
+// changes the noise by more than that.
 func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error {
 	if m == nil || !(m.ClipNorm > 0) {
 		return errors.New("no Mechanism, or one without a clipping norm")
@@ -315,17 +318,20 @@ func (m *Mechanism) CheckRelease(u []float32, records int, s *rng.Stream) error 
 	return nil
 }
 
-// LargestRelease returns a norm that the release of a round exceeds with probability at most tail
-// in (0, 1), whatever the records are. The release has d = params coordinates, and size is the
-// expected sample size s. With L = ln(2/tail) and the sample size B, Bernstein's inequality for
-// Poisson samples, whose variance is at most s, gives
+// LargestRelease returns a bound on the norm of a round's release: the norm exceeds it with probability at
+// most tail in (0, 1), whatever the records are. params is the number of coordinates, and size is the
+// expected sample size. It fails for a nil m, for a sampling that no mechanism draws, and for Allocation
+// with invalid Batches.
+//
+// Bernstein's inequality bounds the sample size B of Poisson samples, whose variance is at most s = size.
+// With d = params and L = ln(2/tail),
 //
 //	B ≤ s + √(2sL) + L/3      and      ‖noise‖ ≤ Cσ(√d + √(2L)),
 //
-// each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities",
-// 2013, Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖, up to rounding. The noise of an exact
-// mechanism is slightly larger than Cσ, because of its lattice. A sampling that no mechanism draws
-// is an error. For Allocation, N/t replaces s: B is binomial with this mean.
+// each except with probability tail/2 (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013,
+// Theorems 2.10 and 5.6). Then ‖U‖ ≤ C·B + ‖noise‖ for the release U, up to rounding. For Allocation, N/t
+// replaces s: B is binomial with this mean. The noise of an exact mechanism is slightly larger than Cσ,
+// because of its lattice.
 func (m *Mechanism) LargestRelease(size, params int, tail float64) (float64, error) {
 	if m == nil {
 		return 0, errors.New("no Mechanism")
@@ -358,9 +364,10 @@ type Ledger struct {
 	events []Event
 }
 
-// Record adds an event. If it equals the previous event, the two are counted together, unless an
-// int cannot hold the sum or they may belong to different draws of a sampling with epochs. Three
-// rounds of one draw and three of another are not an epoch of six: a record may be used in both.
+// Record adds an event. If it equals the previous event, the two are counted together, unless an int
+// cannot hold the sum or the sampling has epochs ([Sampling.HasEpochs]). With epochs, two equal events may
+// be of different draws: three rounds of one draw and three of another are not an epoch of six, because a
+// record may be used in both.
 func (l *Ledger) Record(e Event) {
 	if n := len(l.events); n > 0 && !e.Sampling.HasEpochs() {
 		last, count := &l.events[n-1], e.Count
@@ -373,10 +380,10 @@ func (l *Ledger) Record(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Repeat records another round like the last one, if the last one had the given sample size, and
-// reports whether it did. It does not if an int cannot hold the count. Use it only for consecutive
-// rounds of one client in one run, from round 0 on. Then rounds of allocation belong to one sequence of
-// draws, and their size does not matter.
+// Repeat records one more round that equals the last one. It returns false, and records nothing, if the
+// last round had another sample size, for Shuffle, if nothing is recorded yet, and if an int cannot hold
+// the count: call Record then. Use Repeat only for consecutive rounds of one client in one run, from round
+// 0 on. Rounds of allocation then belong to one sequence of draws, so their size need not match.
 func (l *Ledger) Repeat(size int) bool {
 	n := len(l.events)
 	if n == 0 || l.events[n-1].Count == math.MaxInt || l.events[n-1].Sampling == Shuffle {
@@ -392,11 +399,13 @@ func (l *Ledger) Repeat(size int) bool {
 // maxCopies is the largest number of equal events that Times returns for one event.
 const maxCopies = 10_000
 
-// Times returns what n clients release together if each of them releases the events. It multiplies the
-// counts by n, except in events of allocation or shuffled batches that end within an epoch or keep one
-// draw: three rounds of one draw and three of another are not an epoch of six. Such an event is
-// repeated n times instead. If n is then above 10,000, or if no int can hold a count, the error wraps
-// [ErrNotCovered]. The events must be valid.
+// Times returns the events of n clients together, if each of them releases the given events. It multiplies
+// the counts by n, with one exception: an event of allocation or shuffled batches that ends within an
+// epoch, or that keeps one draw for all epochs, is repeated n times. Otherwise three rounds of one
+// client's draw and three of another's would look like one epoch of six.
+//
+// The error wraps [ErrNotCovered] if an event must be repeated more than 10,000 times, or if an int cannot
+// hold a count. The events must be valid.
 func Times(events []Event, n int) ([]Event, error) {
 	var all []Event
 	for i, e := range events {
@@ -421,8 +430,8 @@ func Times(events []Event, n int) ([]Event, error) {
 // Events returns a copy of the recorded events.
 func (l *Ledger) Events() []Event { return slices.Clone(l.events) }
 
-// Run returns the recorded rounds as one Run, whose Remainder is 0. It panics if an int cannot hold the
-// number of gradient computations.
+// Run returns the number of recorded rounds and of their gradient computations as a [Run], with Remainder
+// 0. It panics if an int cannot hold the number of gradient computations.
 func (l *Ledger) Run() Run {
 	r := Run{}
 	for _, e := range l.events {
@@ -441,7 +450,7 @@ func (l *Ledger) Run() Run {
 // Clone returns an independent copy of l.
 func (l *Ledger) Clone() Ledger { return Ledger{events: l.Events()} }
 
-// Named returns a copy of l in which all rounds name the given source as that of their noise.
+// Named returns a copy of l in which the Noise of every event is the given one.
 func (l *Ledger) Named(noise Noise) Ledger {
 	named := l.Clone()
 	for i := range named.events {

@@ -9,10 +9,12 @@ import (
 	"proactivedp/rng"
 )
 
-// Noise names the source of an event's noise: the root, the run and the client. The name is public.
-// The rounds of one client in one run have the same noise at every σ. For example, let U and U′ be
-// releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of gradients
-// without noise. The zero value means that the source is not known.
+// Noise names the source of an event's noise: the root (a seed or a secret, see [rng.Root]), the number of
+// the run, and the client. The name is public. The zero value means that the source is not known.
+//
+// Rounds with equal numbers of one client in one run have the same noise, at any σ. For example, let U and
+// U′ be releases of two trainings with seed 1, at σ = 10 and σ = 20. Then 2U − U′ is a sum of gradients
+// without noise.
 type Noise struct {
 	rng.Name
 	Client int `json:"client"` // or AllClients, for rounds of any client of the run
@@ -29,15 +31,16 @@ func (a Noise) String() string {
 	return fmt.Sprintf("%s, client %d", a.Name, a.Client)
 }
 
-// ErrSharedNoise is wrapped when releases are composed that share noise, because they are from one
-// run of one root. No ε can be claimed for them together.
+// ErrSharedNoise is wrapped by the errors for releases that share noise, because they are from one run of
+// one root. No ε can be claimed for such releases together.
 var ErrSharedNoise = errors.New("releases share their noise")
 
-// Compose concatenates the events of several releases, in order. Each list must hold all rounds of
-// its release that count. The error wraps ErrSharedNoise if
+// Compose returns the events of several releases as one list, in order. Use it before you account for
+// releases together. Each argument must list all rounds of its release that count. The error wraps
+// ErrSharedNoise if
 //
-//   - two lists name the same noise; the error gives their indexes, counted from 0;
-//   - one list has events of two mechanisms under one name, because a run has only one mechanism.
+//   - two arguments name the same noise; the error gives their indexes, counted from 0;
+//   - one argument has events of two mechanisms under one name, because a run has only one mechanism.
 func Compose(releases ...[]Event) ([]Event, error) {
 	seen := map[rng.Name]*composed{}
 	for i, events := range releases {
@@ -91,9 +94,8 @@ func (c *composed) sharing(client, i int) (int, bool) {
 	return 0, false
 }
 
-// Names returns the names of the runs (a root and a run number) from which the noise of the events
-// comes, each once, in the order of the events. unnamed reports whether some events do not name their
-// run.
+// Names returns the runs that the events name as the source of their noise (a root and a run number), each
+// once, in the order of the events. unnamed is true if some event names no source.
 func Names(events []Event) (names []rng.Name, unnamed bool) {
 	seen := map[rng.Name]bool{}
 	for _, e := range events {
@@ -114,8 +116,8 @@ type Release struct {
 	Events []Event  `json:"events"`
 }
 
-// UnmarshalJSON reads a release and gives each event the release's noise, with AllClients, because
-// the file does not name the client. An unknown key is an error.
+// UnmarshalJSON reads a release. It sets the Noise of each event to the release's, with AllClients,
+// because the file does not name the client. An unknown key and an invalid event are errors.
 func (r *Release) UnmarshalJSON(text []byte) error {
 	var read struct {
 		Noise  rng.Name     `json:"noise,omitzero"`
@@ -139,8 +141,8 @@ func (r *Release) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Releases groups the events by the name of their noise, in the order of the first event of each
-// name.
+// Releases groups the events by the root and run of their noise, in the order in which these first occur.
+// It is the form in which files store events.
 func Releases(events []Event) []Release {
 	var out []Release
 	at := map[rng.Name]int{}

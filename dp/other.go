@@ -13,11 +13,12 @@ type Other string
 // The mechanisms other than rounds of training. Their sensitivities are those under the Adjacency of
 // the event.
 const (
-	// GaussianNoise is a release with noise N(0, σ²), where NoiseMultiplier is σ over the sensitivity in
-	// the 2-norm.
+	// GaussianNoise is a release with noise N(0, σ²) on each coordinate. NoiseMultiplier is σ divided by
+	// the sensitivity in the 2-norm.
 	GaussianNoise Other = "gaussian"
-	// LaplaceNoise is a release with Laplace noise of scale b for each coordinate, where NoiseMultiplier
-	// is b over the sensitivity in the 1-norm. So it is (1/NoiseMultiplier)-private.
+	// LaplaceNoise is a release with Laplace noise of scale b on each coordinate. NoiseMultiplier is b
+	// divided by the sensitivity in the 1-norm. So the release is (1/NoiseMultiplier, 0)-differentially
+	// private.
 	LaplaceNoise Other = "laplace"
 	// RandomizedResponse answers a question with yes or no for each record: the truth with probability
 	// e^ε/(1+e^ε), otherwise the other answer. If a record is removed, it has no answer, so the adjacency
@@ -37,8 +38,8 @@ func Others() []Other {
 	return []Other{GaussianNoise, LaplaceNoise, RandomizedResponse, PureDP, ApproximateDP, ConcentratedDP}
 }
 
-// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it, and
-// accountants that do not name such events refuse them.
+// Unsampled is the Sampling of events with an [Other] mechanism. No [Mechanism] draws it. Only the
+// accountants pld and rdp cover such events.
 const Unsampled Sampling = "none"
 
 // The largest ε of an event with an Other mechanism, the range of ρ, and that of the NoiseMultiplier of

@@ -3,10 +3,10 @@ package dp
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
-// CheckRange returns an error if v is not in [least, most]. name is the name of the number in the
-// error.
+// CheckRange returns an error if v is not in [least, most]. The error calls the number by name.
 func CheckRange(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
 		return fmt.Errorf("%s = %v, must be in [%v, %v]", name, v, least, most)
@@ -14,8 +14,8 @@ func CheckRange(name string, v, least, most float64) error {
 	return nil
 }
 
-// CheckCount returns an error if n is not in [least, most]. name is the name of the number in the
-// error, which shows all its digits.
+// CheckCount returns an error if n is not in [least, most]. The error calls the number by name, and shows
+// all its digits.
 func CheckCount(name string, n, least, most int) error {
 	if n < least || n > most {
 		return fmt.Errorf("%s = %d, must be in [%d, %d]", name, n, least, most)
@@ -31,8 +31,8 @@ func CheckPositive(name string, v float64) error {
 	return nil
 }
 
-// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers, and an ε
-// at which δ is asked for, may be 0.
+// CheckNotNegative returns an error unless v is finite and at least 0. Noise multipliers may be 0, and so
+// may the ε at which an accountant computes δ.
 func CheckNotNegative(name string, v float64) error {
 	if !(v >= 0) || math.IsInf(v, 0) {
 		return fmt.Errorf("%s = %v, must be finite and not negative", name, v)
@@ -49,6 +49,18 @@ func CheckDelta(delta, least float64) error {
 		return fmt.Errorf("delta = %v, must be in [%v, 1)", delta, least)
 	}
 	return fmt.Errorf("delta = %v, must be in (0, 1)", delta)
+}
+
+// DefaultDelta returns the δ to use for n records if nobody has given one: the largest power of ten that is
+// at most 1/(10n). A δ of 1/n or more is weak: a mechanism that publishes one random record unchanged satisfies
+// it. A power of ten changes as seldom as possible with n, which is public like δ.
+func DefaultDelta(n int) float64 {
+	digits := 0 // the least with n ≤ 10^digits
+	if n > 1 {
+		digits = len(strconv.Itoa(n - 1))
+	}
+	delta, _ := strconv.ParseFloat(fmt.Sprintf("1e-%d", digits+1), 64) // always a number
+	return delta
 }
 
 // CheckRate returns an error unless the sample rate q is in (0, 1].

@@ -15,7 +15,8 @@ import (
 // has a proof as a Scheme here. Other packages refuse the new schemes until they name them.
 type Scheme int
 
-// These are the schemes for which some accountant has a proof.
+// These are the schemes for which some accountant has a proof. Each name joins a sampling and an
+// adjacency.
 const (
 	PoissonAddOrRemove Scheme = iota + 1
 	PoissonReplaceOne
@@ -101,9 +102,9 @@ func (e Event) Scheme() (Scheme, error) {
 	return GroupAddOrRemove, nil
 }
 
-// Sensitivity returns the largest difference between the sums of one round on neighbours, in
-// clipping norms C: 2 if a record is replaced, otherwise 1. For a group it depends on its size, and
-// Sensitivity returns NaN, as for an invalid Scheme.
+// Sensitivity returns how far the sums of one round can differ between two neighbours, in units of the
+// clipping norm C: 2 if a record is replaced, otherwise 1. It returns NaN for an invalid Scheme and for
+// groups, where the difference depends on the group's size.
 func (s Scheme) Sensitivity() float64 {
 	switch s {
 	case PoissonAddOrRemove, ShuffleZeroOut, AllocationAddOrRemove:
@@ -131,8 +132,8 @@ func NaturalAdjacency(s Sampling) Adjacency {
 	return ""
 }
 
-// CheckDrawn returns an error if no [Mechanism] can draw samples in the way s. Accountants may still
-// cover s.
+// CheckDrawn returns an error if no [Mechanism] can draw samples in the way s. Shuffle is such a sampling,
+// although accountants cover it.
 func (s Sampling) CheckDrawn() error {
 	why := ""
 	switch s {
@@ -144,10 +145,9 @@ func (s Sampling) CheckDrawn() error {
 	return fmt.Errorf("sampling = %q, must be %q, %q or %q%s", s, Poisson, FixedSize, Allocation, why)
 }
 
-// Batches returns t, the number of rounds in one epoch of allocation, or of full batches in one
-// epoch of shuffled records. With a sample rate t is 1/q; with sizes it is the number of full
-// batches of s among N records. A data loader that also uses the remaining records has t+1 batches.
-// The event must be valid.
+// Batches returns the number of batches in one epoch, t. For allocation it is the number of rounds, 1/q.
+// For other samplings it counts full batches: 1/q for a sample rate q, or N/s for sizes, rounded down. A
+// data loader that also uses the remaining records has one batch more. The event must be valid.
 func (e Event) Batches() int {
 	if e.Rate != 0 {
 		if e.Sampling == Allocation {
@@ -161,21 +161,21 @@ func (e Event) Batches() int {
 	return e.DatasetSize / e.SampleSize
 }
 
-// Epochs returns the number of epochs that the event's rounds begin, ⌈Count/t⌉ for epochs of t rounds,
-// if the first round begins an epoch. An epoch that was not finished costs no more than a whole one.
-// The event must be valid.
+// Epochs returns the number of epochs that the event's rounds begin, if the first round begins an epoch:
+// ⌈Count/t⌉, with t rounds in an epoch ([Event.Batches]). An unfinished epoch costs no more than a whole
+// one. The event must be valid.
 func (e Event) Epochs() int {
 	t := e.Batches()
 	return e.Count/t + min(1, e.Count%t)
 }
 
-// Unamplified replaces shuffled rounds with rounds that do not sample and cost at least as much.
-// Other events are returned unchanged. others reports whether an event was replaced. The shuffled
-// events must be valid.
+// Unamplified replaces rounds of shuffled batches by rounds that use all records and cost at least as
+// much. Accountants use it to bound the ε of shuffled batches. Other events are returned unchanged.
+// others reports whether an event was replaced. The shuffled events must be valid.
 //
 // Why the replacement costs at least as much: fix the permutations. Then a record is in one batch
-// of each of E epochs, so two neighbours differ in E Gaussian rounds, by C (zero-out) or 2C
-// (replace-one) in each. The permutations do not depend on the data, and divergences are jointly
+// of each epoch, so two neighbours differ in one Gaussian round per epoch, by C (zero-out) or 2C
+// (replace-one). The permutations do not depend on the data, and divergences are jointly
 // convex, so the mixture over all permutations costs no more. Shuffling itself is not counted as
 // protection: no better upper bound is known (Chua et al., "How Private are DP-SGD
 // Implementations?", ICML 2024).

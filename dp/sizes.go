@@ -31,8 +31,8 @@ type PolynomialSizes struct {
 	First, Slope, Power float64 // First ≥ 1, Slope ≥ 0, Power > 0
 }
 
-// At returns s_i, at most 2^31-1. If s_i would be below 1 or NaN, it returns 0, which mechanisms
-// refuse.
+// At returns s_i, at most 2^31-1. If s_i would be below 1 or NaN, At returns 0, which [Mechanism.Validate]
+// refuses.
 func (s PolynomialSizes) At(i int) int {
 	size := s.First
 	if s.Slope != 0 { // 0 times an infinite power is 0 here
@@ -54,7 +54,7 @@ func (s PolynomialSizes) String() string {
 // size repeats.
 type ListSizes []int
 
-// At returns the i-th size. For an empty list it returns 0, which mechanisms refuse.
+// At returns the i-th size, from 0 on. For an empty list it returns 0, which [Mechanism.Validate] refuses.
 func (s ListSizes) At(i int) int {
 	if len(s) == 0 {
 		return 0
@@ -121,8 +121,8 @@ func ParseSizes(text string) (Sizes, error) {
 // round (step sizes, the server's counts) then stays below 200 MB in total.
 const MaxRounds = 10_000_000
 
-// Run says how many rounds of a sequence of sample sizes s_0, s_1, … fit into K gradient computations,
-// and what is left over. [Cut] computes it.
+// Run says how many rounds, with sample sizes s_0, s_1, …, fit into K gradient computations, and how many
+// computations are left. [Cut] computes it.
 type Run struct {
 	Rounds    int // T, the largest with s_0 + … + s_{T-1} ≤ K
 	Computed  int // K' = s_0 + … + s_{T-1}
@@ -130,9 +130,9 @@ type Run struct {
 	Max       int // the largest s_i of these rounds
 }
 
-// Cut returns how many whole rounds of s fit into k gradient computations. It stops above
-// MaxRounds, which every run refuses, and after a round with a size below 1, which
-// Mechanism.Validate refuses.
+// Cut returns how many whole rounds of s fit into k gradient computations. If the sizes are not constant,
+// it stops at MaxRounds+1 rounds, which every run refuses. It also stops after a round with a size below
+// 1, which [Mechanism.Validate] refuses.
 func Cut(s Sizes, k int) Run {
 	r := Run{}
 	if c, ok := s.(ConstantSizes); ok && c > 0 {
@@ -160,8 +160,8 @@ func Cut(s Sizes, k int) Run {
 	return r
 }
 
-// Theta returns θ ≥ 1 of the run, its largest sample size divided by its mean sample size, which the
-// paper's theorems depend on. It is exactly 1 for constant sizes and for a run without rounds.
+// Theta returns θ, the run's largest sample size divided by its mean sample size, which is at least 1. The
+// paper's theorems depend on it. It is exactly 1 for constant sizes and for a run without rounds.
 func (r Run) Theta() float64 {
 	if r.Rounds == 0 {
 		return 1

@@ -134,8 +134,8 @@ func (w wstar) finish(_ context.Context, f *figureConfig, results []json.RawMess
 			addBorne(&lines[len(lines)-1], bySeed)...))
 	}
 	picture := plots.Picture{
-		Title:   fmt.Sprintf("%s: how much noise w* tolerates, by its norm", f.data().Name),
-		XLabel:  "‖w*‖",
+		Title:  fmt.Sprintf("%s: how much noise w* tolerates, by its norm", f.data().Name),
+		XLabel: "‖w*‖", LogarithmicX: true,
 		YLabel:  fmt.Sprintf("fraction of test accuracy at σ = %s", first),
 		Caption: w.caption(f), Rows: rows, Banner: f.banner(),
 		Lines: append(lines, levelLine(lines, "stated by the paper", w.stated)),

@@ -208,8 +208,8 @@ func writeSummary(text *strings.Builder, findings []results.Finding, tables bool
 		}
 	}
 	text.WriteString("\nEach figure is a folder with a picture, its data, and a manifest that says how it was made. " +
-		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record. If several " +
-		"runs\nare compared, it is the largest. The manifest names accountant, adjacency, sampling and δ.\n")
+		"Accuracies\nare means over seeds ± one standard deviation. ε is certified, for one record. If a figure " +
+		"compares\nseveral runs, their largest ε is shown. The manifest names accountant, adjacency, sampling and δ.\n")
 	if len(findings) > 0 {
 		text.WriteString("\n" + results.Rule + "\n")
 	}

@@ -12,20 +12,20 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// FilterUse is the Rényi filter that all rounds of a record go through, and how much of it they use.
+// FilterUse is the Rényi filter (see [rdp.Filter]) that limits all rounds of a record, and how much of it
+// they use.
 type FilterUse struct {
 	rdp.Limits
 	Recorded bool `json:"recorded"` // if false, the filter is only assumed to have been fixed before the first release
 
-	// Past is the fraction of the filter that the past rounds use. All is the fraction that they use
-	// together with the next leg, or nil without a next leg. See [rdp.Limits.Used].
+	// Past is the fraction of the filter's budget that the past rounds use. All is the fraction that they
+	// use together with the next leg (see [Replan]), or nil without one. See [rdp.Limits.Used].
 	Past float64  `json:"used_by_past"`
 	All  *float64 `json:"used_by_all,omitempty"`
 }
 
-// ClosedFormBeside has the ε by the paper's Theorem simpleF, to compare it with the ε of the filter.
-// The theorem's ε holds only for rounds that were fixed beforehand. A field is nil if the theorem gives
-// no ε.
+// ClosedFormBeside has the ε by the paper's Theorem simpleF, to compare with the ε of the filter. It holds
+// only for rounds that were fixed beforehand. A field is nil if the theorem gives no ε.
 type ClosedFormBeside struct {
 	Past *float64 `json:"past"` // of the past rounds
 	All  *float64 `json:"all"`  // of the past rounds and the next leg
@@ -130,8 +130,8 @@ func (p *Next) alreadySpent() string {
 // percent formats a fraction of a filter as a percentage, rounded up.
 func percent(part float64) string { return up(100*part, 4) + " %" }
 
-// History returns the past rounds together with the next leg and the filter. The caller must save it
-// before the leg runs, so that no later plan forgets the leg. p.Run must not be nil.
+// History returns the past rounds together with the next leg and the filter. Save it before the leg runs;
+// otherwise a later plan would not count the leg. p.Run must not be nil.
 func (p *Next) History() History {
 	h := History{Events: p.release(p.Event()), Notes: p.Notes}
 	if p.Filter != nil {
@@ -141,11 +141,11 @@ func (p *Next) History() History {
 	return h
 }
 
-// History returns the rounds of p's run, with a filter for them and for all rounds that are chosen
-// later. The filter has the given budget ε in [1e-8, 1e4] and the plan's δ. It must be saved before the
-// first round. If no orders are given, the filter has the [rdp.PlannedOrder] of the run.
+// History returns the rounds of p's run, with a filter that limits them and all rounds that are chosen
+// later. Save it before the first round. The filter has the plan's δ and the ε budget, in [1e-8, 1e4].
+// orders are its Rényi orders; if there are none, the filter has the [rdp.PlannedOrder] of the run.
 //
-// History returns an error if the plan has no run. If the budget does not admit the run, the error is a
+// History returns an error if the plan has no run. If the budget is too small for the run, the error is a
 // [*BudgetError], which says what the run needs.
 func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (History, error) {
 	if err := p.made(); err != nil {
@@ -176,7 +176,7 @@ func (p *Plan) History(ctx context.Context, budget float64, orders ...float64) (
 	return History{Filter: &limits, Events: run}, nil
 }
 
-// BudgetError is the error if the budget ε of a filter is too small for a planned run.
+// BudgetError is the error of [Plan.History] if the budget ε of a filter is too small for the planned run.
 type BudgetError struct {
 	Budget float64
 	Needs  float64 // the least ε that admits the run, at the filter's orders

@@ -18,12 +18,13 @@ const (
 	enoughSignal  = 0.8
 )
 
-// BytesPerParameter is the number of bytes that an update has for each parameter of the model: a
-// float32.
+// BytesPerParameter is the size of an update in bytes, for each parameter of the model: an update holds a
+// float32 for each.
 const BytesPerParameter = 4
 
-// Batch describes training with one batch size: the least noise within the budget, how much of the
-// signal of full batches is left, and the amounts of computation and communication.
+// Batch describes training with one batch size: the least noise within the budget, the amounts of
+// computation and communication, and the signal. The signal is the size of the summed gradients compared
+// with the noise, over all rounds; it is given as a fraction of that of full batches.
 type Batch struct {
 	SampleSize int `json:"sample_size"`       // s, the mean if θ > 1
 	Batches    int `json:"batches,omitempty"` // t = ⌈N/s⌉ by allocation
@@ -32,8 +33,8 @@ type Batch struct {
 	// Sigma is the least noise multiplier within the budget. It is nil if no σ meets the budget; then
 	// Reason says why.
 	Sigma *float64 `json:"sigma"`
-	// Signal is s√T/σ, divided by its value for full batches at the same ε and δ. The number of epochs
-	// does not change that value. Signal is nil without a σ.
+	// Signal is s√T/σ, divided by its value for full batches at the same ε and δ, which is the same for
+	// every T. 1 means as good as full batches. Signal is nil without a σ.
 	Signal *float64 `json:"signal"`
 
 	Computations int    `json:"grad_computations"`   // sT of one client
@@ -141,9 +142,12 @@ func (c calculator) loses(s, rounds int) bool {
 	return err == nil && b.EpsilonLower > c.target
 }
 
-// Recommend finds the recommended batch size for the budget, the epochs and the method of p, and stores
-// it in p.Recommended. That stays nil if p has no ε or computes less than one gradient. It also stays nil
-// for a closed form, because there the noise does not depend on the batch size.
+// Recommend finds a batch size for the budget and epochs of p, by the same accountant, and stores it with
+// its noise in p.Recommended. It is the least power of two that keeps 80 % of the full-batch signal (see
+// [Batch]), with 100 to 1,000 updates of all clients where that is possible.
+//
+// p.Recommended stays nil if p has no ε or computes less than one gradient. It also stays nil for a closed
+// form, because there the noise does not depend on the batch size.
 func (p *Plan) Recommend(ctx context.Context) error {
 	if err := p.made(); err != nil {
 		return err
@@ -169,8 +173,8 @@ func (p *Plan) Recommend(ctx context.Context) error {
 // MaxSizes is the largest number of batch sizes that Compare accepts.
 const MaxSizes = 100
 
-// ValidateSizes returns an error for every problem of the request r and of the batch sizes that
-// Compare would compare for it.
+// ValidateSizes returns one error that lists every problem of the request r, and of the batch sizes that
+// [Compare] would compare for it.
 func (r Request) ValidateSizes(sizes []int) error {
 	errs := rangeErrors{}
 	if n := len(sizes); n < 1 || n > MaxSizes {
@@ -191,10 +195,10 @@ func (r Request) ValidateSizes(sizes []int) error {
 	return errs.join()
 }
 
-// Compare returns the least noise multiplier within the budget for each of the batch sizes. r must have
-// ε and either epochs or rounds, but neither σ nor a batch size. Compare also returns the plan for one
-// of the sizes: the smallest that keeps 80 % of the signal of full batches (see Batch), or, if none
-// does, the one with the most signal.
+// Compare returns, for each of the batch sizes, the least noise multiplier within the budget. It also
+// returns the plan for one of them: the smallest that keeps 80 % of the signal of full batches (see
+// [Batch]) or, if none does, the one with the most signal. r must have ε and either epochs or rounds, but
+// neither σ nor a batch size.
 func Compare(ctx context.Context, r Request, sizes []int) (*Plan, []Batch, error) {
 	if err := r.ValidateSizes(sizes); err != nil {
 		return nil, nil, err

@@ -226,7 +226,7 @@ func TestCombinationsRefused(t *testing.T) {
 		{Request{Method: ClosedForm, N: 100, Epochs: 1, Sigma: 5, Adjacency: "near"}, `adjacency = "near"`},
 		{Request{N: 100, Epochs: 1, SampleSize: 10, Sigma: 5, Method: Paper}, `must not be given if method = "paper"`},
 		{Request{N: 100, Epochs: 1, Sigma: 1, Method: ClosedForm}, "sigma = 1, must be in [1.4142136"},
-		{Request{N: 100, Epochs: 1, Sigma: 1}, "epsilon is missing"},
+		{Request{N: 100, Epochs: 1, Sigma: 1}, "are not enough: give batch size or steps"},
 	} {
 		if p, err := Solve(t.Context(), tt.r); p != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: want %q, got %v", tt.r, tt.want, err)
@@ -512,7 +512,7 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 			[]string{"Plan by the RDP accountant", "θ = 2", "a round may sample up to θs = ",
 				"none of which is above"}, "γ"},
 		{Request{Method: ClosedForm, N: 10000, Rounds: 1000, Sigma: 30, Epsilon: 0.1},
-			[]string{"γ", "; ε = 0.1 is allowed", "simpleF  treq3      met"}, "APPROX"},
+			[]string{"γ", "ε = 0.1, of which the run uses ", "simpleF  treq3      met"}, "APPROX"},
 		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Printed, Clients: 2, Shared: true},
 			[]string{"NOT a guarantee", "per client           ε about 0.049722 (no guarantee)"}, "≤"},
 		{Request{N: 10000, Epochs: 5, Sigma: 19.29962, Method: Paper},
@@ -520,7 +520,7 @@ func TestWriteTextOfEveryKindOfPlan(t *testing.T) {
 		{Request{Method: ClosedForm, N: 10000, SampleSize: 5000, Rounds: 10, Sigma: 2},
 			[]string{"budget  δ = 0.0001\n", "has no ε", "No guarantee"}, "ε = 0"},
 		{Request{N: 10000, SampleSize: 5000, Epsilon: 0.01, Sigma: 2, Method: RDP},
-			[]string{"N = 10000, θ = 1", "even one round of s = 5000 costs"}, "epochs"},
+			[]string{"N = 10000\n", "even one round of s = 5000 costs"}, "epochs"},
 	} {
 		var b strings.Builder
 		p := solve(t, tt.r)

@@ -19,8 +19,8 @@ const (
 	maxRecords         = 1_000_000_000 // 1/minRate
 )
 
-// Target is a budget and two of three quantities: noise multiplier, sample rate, steps. The third is 0
-// and is solved for. All rounds are equal.
+// Target is the input of [Calibrate]: a budget and two of the three quantities noise multiplier, sample
+// rate and steps. The third is 0, and Calibrate solves for it. All rounds are equal.
 type Target struct {
 	Epsilon    float64 `json:"epsilon"`               // ε in [1e-8, 1e4]
 	Delta      float64 `json:"delta"`                 // δ in [1e-300, 1)
@@ -39,7 +39,7 @@ type Target struct {
 	Group     int          `json:"group,omitempty"`  // records of one person, see [dp.Event]
 }
 
-// Validate reports every field of t that is outside its range.
+// Validate returns one error that lists every field of t outside its range.
 func (t Target) Validate() error {
 	errs := rangeErrors{}
 	errs.within("epsilon", t.Epsilon, minEpsilon, maxEpsilon, "")
@@ -109,11 +109,10 @@ func (t Target) ofSizes() Target {
 	return t
 }
 
-// Calibration is the result of Calibrate: equal rounds that cost at most the ε of a Target, with the
-// number that was solved for.
+// Calibration is the result of [Calibrate]: equal rounds that cost at most the ε of a [Target].
 //
-// A Calibration is made by Calibrate. On any other Calibration, methods return an error, or may panic
-// if they return no error.
+// Only Calibrate makes a Calibration. On any other one, methods return an error, or may panic if they
+// return no error.
 type Calibration struct {
 	Sigma      float64 `json:"sigma"`       // σ, rounded up to 7 digits if solved for
 	SampleRate float64 `json:"sample_rate"` // q, rounded down to 7 digits if solved for, or s/N
@@ -138,15 +137,15 @@ type Calibration struct {
 	SolvedFor  string       `json:"solved_for"` // "sigma", "sample_rate", "sample_size" or "steps"
 }
 
-// Calibrate solves t for its unknown: the least σ, or the largest q, s or T. The relative error is at
-// most 2e-4, plus the uncertainty of acc; s and T below 5000 are exact. The result is accounted by acc,
-// and its upper bound on ε is at most the target. If acc gives no upper bound, as an approximation
-// does, Calibrate returns an error.
+// Calibrate finds the quantity that is 0 in t: the least σ, or the largest q, s or T, with which acc
+// proves that the rounds cost at most t.Epsilon. Its relative error is at most 2e-4, plus what the width
+// of acc's intervals causes; s and T below 5000 are exact. If acc gives no upper bound, as an
+// approximation does, Calibrate returns an error.
 //
 // coarse is nil, or a faster and less sharp accountant. It only provides a starting point and does not
 // affect the result.
 //
-// If the budget cannot be met, Calibrate returns an *Infeasible error. The error wraps dp.ErrNotCovered
+// If the budget cannot be met, Calibrate returns an [*Infeasible] error. The error wraps dp.ErrNotCovered
 // if acc does not cover such rounds at all.
 func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calibration, error) {
 	if err := t.Validate(); err != nil {
@@ -188,7 +187,7 @@ func Calibrate(ctx context.Context, t Target, acc, coarse dp.Accountant) (*Calib
 	}, nil
 }
 
-// Event returns the calibrated rounds as accountants count them.
+// Event returns the calibrated rounds as an event, for an accountant.
 func (c *Calibration) Event() dp.Event {
 	e := dp.Event{Sampling: c.Sampling, Adjacency: c.Adjacency, Redraw: c.Redraw, Group: c.Group,
 		NoiseMultiplier: c.Sigma, Rate: c.SampleRate, Count: c.Steps}

@@ -15,11 +15,11 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// Frontier shows the trade-off between sample size, noise and rounds for fixed N, k, ε and δ. In each
-// row, σ is the least that meets the plan's budget.
+// Frontier is a table of the trade-off between sample size, noise and rounds, for fixed N, k, ε and δ.
+// Each row has the least σ that meets the plan's budget.
 //
-// A Frontier is made by Plan.Frontier. On any other Frontier, methods return an error, or may panic if
-// they return no error.
+// Only [Plan.Frontier] makes a Frontier. On any other one, methods return an error, or may panic if they
+// return no error.
 type Frontier struct {
 	N          int     `json:"n"`
 	Epochs     float64 `json:"epochs"`
@@ -34,8 +34,8 @@ type Frontier struct {
 	Rows     []Row       `json:"rows"`
 }
 
-// Row is one sample size of a Frontier. Rows are in increasing order of size. A noise multiplier is nil
-// if no σ meets the budget or the accountant does not cover the row.
+// Row is one sample size of a [Frontier]. Rows are in increasing order of size. A noise multiplier is nil
+// if no σ meets the budget, or if the accountant does not cover the row.
 type Row struct {
 	SampleSize  int      `json:"sample_size"` // s; the mean size if θ > 1
 	Rounds      int      `json:"rounds"`      // T = ⌈K/s⌉
@@ -44,8 +44,8 @@ type Row struct {
 	AddOrRemove *float64 `json:"sigma_add_or_remove"`
 	ReplaceOne  *float64 `json:"sigma_replace_one"`
 
-	// Signal is the fraction of the full-batch signal that the size keeps, with the least σ of the
-	// tight accountant under the plan's adjacency, see [Batch]. It is nil if there is no such σ.
+	// Signal is the fraction of the full-batch signal that the size keeps (see [Batch]), with the least σ
+	// of the tight accountant under the plan's adjacency. It is nil if there is no such σ.
 	Computations int      `json:"grad_computations"` // sT
 	Signal       *float64 `json:"signal"`
 }
@@ -54,12 +54,12 @@ type Row struct {
 // samples in more rounds hardly need less noise.
 const smallest = 32
 
-// MaxPoints is the largest number of sizes that a Frontier can be asked for.
+// MaxPoints is the largest number of rows that may be requested from [Plan.Frontier].
 const MaxPoints = 1000
 
-// Frontier returns about the given number of rows, in [1, MaxPoints]. The sizes form a geometric grid
-// from 1/32 of the plan's own size, or from 1 if the plan has no run, to N or K, whichever is less. The
-// plan's own size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
+// Frontier returns the least noise for about the given number of sample sizes, in [1, MaxPoints]. The
+// sizes form a geometric grid from 1/32 of the plan's size (or from 1 if the plan has no run) to N or K,
+// whichever is less. The plan's size is one of them. acc computes the columns AddOrRemove and ReplaceOne.
 func (p *Plan) Frontier(ctx context.Context, acc dp.Accountant, points int) (*Frontier, error) {
 	if err := p.made(); err != nil {
 		return nil, err
@@ -152,7 +152,8 @@ func geometric(least, most, points int) []int {
 	return grid
 }
 
-// WriteCSV writes a header with the JSON keys, and the rows. A nil value is an empty cell.
+// WriteCSV writes a header with the JSON keys of [Row], and one line for each row. A nil value is an empty
+// cell.
 func (f *Frontier) WriteCSV(w io.Writer) error {
 	if err := f.made(); err != nil {
 		return err

@@ -21,18 +21,18 @@ import (
 	"proactivedp/rng"
 )
 
-// History has everything that was released so far about a record, as events, and the filter that limits
-// further releases.
+// History is everything that was released so far about a record, as events, and the filter that limits
+// further releases. [ReadHistory] reads it from a file, and [NextRequest] continues it.
 type History struct {
 	// Filter holds the limits that were fixed before the first release. It is nil if no filter is
 	// recorded.
 	Filter *rdp.Limits
-	// Late reports that Filter was recorded only after the first release. The claim that its limits
-	// were fixed before is then an assumption.
+	// Late reports that Filter was recorded only after the first release. It is then only an assumption
+	// that its limits were fixed before.
 	Late   bool
 	Events []dp.Event // in the order of release
-	// Notes are warnings from the reports of the rounds that the events cannot express, for example
-	// about data that ε does not cover. A privacy statement repeats them.
+	// Notes are warnings from the reports of the rounds, about what the events cannot express, for example
+	// data that ε does not cover. A privacy statement repeats them.
 	Notes []string
 }
 
@@ -45,8 +45,9 @@ func (h *History) AddNotes(notes ...string) {
 	}
 }
 
-// Fixed returns the events of a history without a filter. If a filter is recorded, the rounds may
-// depend on earlier results, so that plain composition does not cover them, and Fixed returns an error.
+// Fixed returns the events of a history without a filter, for accountants that compose rounds. It returns
+// an error if a filter is recorded: the rounds may then depend on earlier results, and plain composition
+// does not cover them.
 func (h History) Fixed() ([]dp.Event, error) {
 	if h.Filter != nil {
 		return nil, errors.New("events: a filter is recorded, so rounds may depend on earlier results: only a " +
@@ -337,9 +338,9 @@ func (r *run) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// WriteJSON writes the history in the form that [ReadHistory] reads, with the rounds of each release
-// together. If there is a filter, it adds a SHA-256 of the content, so that damage is detected. To edit
-// such a file by hand, remove the key sha256.
+// WriteJSON writes the history in the form that [ReadHistory] reads. If there is a filter, it adds the key
+// sha256 with a digest of the content, so that damage is detected. To edit such a file by hand, remove
+// that key.
 func (h History) WriteJSON(w io.Writer) error {
 	digest := ""
 	if h.Filter != nil {

@@ -8,8 +8,8 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Infeasible is the error for a budget that no value of the unknown meets. It says what the safest
-// value costs, and which changes would meet the budget.
+// Infeasible is the error for a budget that no value of the unknown quantity meets. It says what the
+// safest value costs (for example, the largest noise multiplier), and which changes would meet the budget.
 type Infeasible struct {
 	SolvedFor string   // JSON key of the unknown
 	Cost      string   // cost of its safest value, or why that has none
@@ -26,8 +26,8 @@ func (e *Infeasible) Error() string {
 	return "no " + e.SolvedFor + " meets the budget: " + e.Reason()
 }
 
-// Reason returns the text of Error without its beginning, "no … meets the budget". The rest says what the
-// safest value of the unknown costs, such as the largest noise multiplier, and which changes would help.
+// Reason returns the text of Error without its beginning, "no … meets the budget": what the safest value
+// of the unknown costs, and which changes would help.
 func (e *Infeasible) Reason() string {
 	if len(e.Remedies) == 0 {
 		return e.Cost
@@ -35,13 +35,13 @@ func (e *Infeasible) Reason() string {
 	return e.Cost + ": " + strings.Join(e.Remedies.texts(), ", or ")
 }
 
-// Remedy is one change to the request that makes it feasible by Method.
+// Remedy is one change to a [Request], or to a [Target], that makes it feasible.
 type Remedy struct {
-	// Change is the JSON key of the field to change, or "method". It is empty if more than one field
+	// Change is the JSON key of the field to change ("method" for the accountant). It is empty if more than one field
 	// has to change; then only Text describes the change.
 	Change string  `json:"change,omitempty"`
 	To     float64 `json:"to,omitempty"`     // new value of the field, rounded to the safe side
-	Method Method  `json:"method,omitempty"` // method by which the changed request is feasible
+	Method Method  `json:"method,omitempty"` // accountant by which the changed request is feasible
 	Text   string  `json:"text"`             // description of the change
 }
 

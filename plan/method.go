@@ -11,14 +11,14 @@ import (
 	"proactivedp/dp/rdp"
 )
 
-// Method says by which theorem or accountant the cost of a plan is computed.
+// Method names the accountant, or the form of the paper's theorem, that computes the ε of a plan.
 type Method string
 
-// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below
-// the true one: it is of kind dp.Approximation, and its upper bound is +Inf.
+// These are the methods. Printed and Paper exist only to compare with the paper. Their ε may be below the
+// true one: it is of kind dp.Approximation, and its upper bound is +Inf.
 //
-// RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the largest
-// size ⌊θs⌋, which is on the safe side.
+// RDP and PLD cannot count sample sizes that vary. If sizes vary (θ > 1), they count every round at the
+// largest size ⌊θs⌋, which costs at least as much.
 const (
 	ClosedForm Method = "closed-form"         // Theorem simpleF with the corrected γ
 	Printed    Method = "closed-form-printed" // Theorem simpleF with γ as printed; no guarantee
@@ -162,12 +162,12 @@ func (p *Plan) setting(sigma float64, s, rounds, copies int) closedform.Setting 
 }
 
 // Accuracy is the relative width of the certified intervals of ε by which plans are made (see
-// pld.Accountant), and Coarse the width with which the search for a plan begins. Calibrate finds the
-// same numbers if its two accountants have these widths.
+// pld.Accountant.Accuracy). Coarse is the width with which the search for a plan begins. Calibrate finds
+// the same numbers as a plan if its two accountants have these widths.
 const Accuracy, Coarse = 1e-4, 3e-2
 
-// Accountant returns the accountant of the method. For Printed and Paper, which have none, it returns
-// an error that wraps dp.ErrNotCovered.
+// Accountant returns the accountant that computes ε for the method. Printed and Paper have none: for them
+// the error wraps dp.ErrNotCovered.
 func (m Method) Accountant() (dp.Accountant, error) {
 	switch m {
 	case ClosedForm:

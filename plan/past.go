@@ -9,7 +9,8 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// MaxEventsBytes is the largest input of ReadEvents: about a quarter of a million events.
+// MaxEventsBytes is the largest input of [ReadEvents], in bytes. It is enough for about a quarter of a
+// million events.
 const MaxEventsBytes = 16 << 20
 
 // eventRow is an event in a file. Its fields replace those of dp.Event.
@@ -103,8 +104,8 @@ func (r eventRow) other(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency
 	return e, errors.Join(append(errs, e.Validate())...)
 }
 
-// Complete returns e with the given sampling and adjacency if e has no sampling or adjacency. If
-// adjacency is "", Complete uses the usual one of the sampling, see dp.NaturalAdjacency.
+// Complete returns e, and fills in its sampling and adjacency with the given ones where e has none. If
+// adjacency is "" too, it uses the usual one of the sampling, see dp.NaturalAdjacency.
 func Complete(e dp.Event, sampling dp.Sampling, adjacency dp.Adjacency) dp.Event {
 	if e.Sampling == "" {
 		e.Sampling = sampling

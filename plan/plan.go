@@ -3,11 +3,11 @@
 //
 // A training is described by the noise multiplier σ, the batch size s and the rounds T. An accountant
 // turns them into ε; the work is k = sT/N epochs. [Solve] finds the numbers that are not given. By
-// default, the tight accountant of package dp/pld computes ε; the [Method] [ClosedForm] uses the
-// paper's Theorem simpleF instead (see package dp/closedform). Without a batch size it recommends one,
-// see [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number,
-// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows, and [Replan]
-// plans further rounds after rounds that already ran.
+// default, the tight accountant of package dp/pld computes ε; with the [Method] [ClosedForm], the paper's
+// Theorem simpleF does (see package dp/closedform). Without a batch size it recommends one,
+// see [Plan.Recommend], and [Compare] compares several. [Calibrate] solves for a single number.
+// [Plan.Tighten] and [Plan.Frontier] compare a plan with what a tight accountant allows. [Replan] plans
+// further rounds after rounds that already ran.
 package plan
 
 import (
@@ -33,29 +33,30 @@ const (
 	maxClients             = 1_000_000
 )
 
-// Plan is the answer to a Request. Sizes are expected sizes of Poisson samples. Integers are rounded to
-// the safe side: rounds up, sizes down.
+// Plan is the answer of [Solve] to a [Request]. Sizes are expected sizes of Poisson samples. Integers are
+// rounded to the safe side: rounds up, sizes down.
 //
-// If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in
-// the paper. A single round may sample θ·s̄ records.
+// If θ > 1, the sizes of the plan, including SMax and Run.SampleSize, are mean sizes s̄ = K/T, as in the
+// paper. A single round may sample θ·s̄ records.
 //
-// A Plan is made by Solve. On any other Plan, methods return an error, or may panic if they return no
+// Only Solve makes a Plan. On any other one, methods return an error, or may panic if they return no
 // error.
 type Plan struct {
 	N      int     `json:"n"`
 	Epochs float64 `json:"epochs"` // k of one client; 0 if not found
 	Theta  float64 `json:"theta"`
 
-	// TargetEpsilon is the requested ε. Epsilon is the upper bound for a record, at most the target;
-	// for methods without a guarantee it is their value.
+	// TargetEpsilon is the requested ε. Epsilon is an upper bound on the ε of a record, at most the target.
+	// The methods Printed and Paper guarantee nothing; for them Epsilon is only the value that they
+	// compute.
 	TargetEpsilon float64 `json:"target_epsilon,omitempty"`
 	Epsilon       float64 `json:"epsilon"`
 	Delta         float64 `json:"delta"`
 	Sigma         float64 `json:"sigma"` // 0 if not found
 
-	// Gamma is the γ of the closed form at ε, for all rounds that use one record. It is the corrected γ
-	// unless the method is Printed or Paper. Like all numbers of the theorem, it is nil for other
-	// methods.
+	// Gamma is the constant γ of the closed form at ε, for all rounds that use one record. It is the
+	// corrected γ unless the method is Printed or Paper. Like all numbers of the theorem, it is nil if
+	// another accountant makes the plan.
 	Gamma        *float64 `json:"gamma"`
 	GammaPrinted *float64 `json:"gamma_printed"` // γ as the paper prints it, for comparison only
 
@@ -65,9 +66,9 @@ type Plan struct {
 	SMaxReal *float64 `json:"s_max_real"` // K/TMinReal, before rounding
 	Binding  string   `json:"binding"`    // what sets TMin: condition "treq1" or "treq3", or "epsilon"
 
-	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53. SMaxAsym is the corresponding
-	// size, at most K. They are not bounds, and no guarantee holds for them. Only the closed form has
-	// them.
+	// TMinAsym is T = θ²k²/(2ε) as the paper prints it, at most 2^53. SMaxAsym is the corresponding size,
+	// at most K. They are not bounds, and no guarantee holds for them. They are nil if another accountant
+	// than the closed form makes the plan.
 	TMinAsym *int `json:"t_min_asym"`
 	SMaxAsym *int `json:"s_max_asym"`
 
@@ -79,30 +80,29 @@ type Plan struct {
 	Accountant string       `json:"accountant"`
 	Kind       dp.Kind      `json:"kind"`
 
-	// Feasible reports whether a run exists whose cost by the method is within the budget. For the
-	// closed form, the run must meet all conditions of Theorem simpleF. If no such run exists, Reason
-	// says why and what would help, and Run is nil.
+	// Feasible reports whether a run exists whose cost is within the budget. For the closed form, the run
+	// must meet all conditions of Theorem simpleF. If no such run exists, Reason says why and what would
+	// help, and Run is nil.
 	Feasible bool   `json:"feasible"`
 	Reason   string `json:"reason,omitempty"`
 	Run      *Run   `json:"run,omitempty"`
 
-	// Remedies are alternative changes that make an infeasible plan feasible.
+	// Remedies are changes to the request. Any one of them makes an infeasible plan feasible.
 	Remedies Remedies `json:"remedies,omitempty"`
 
-	// PerClient is the cost to a record of one client's rounds. PerRecord is the cost of the rounds of
-	// all clients that hold the record. They differ only if clients share their data. Both are nil if
-	// there is no run.
+	// PerClient is the ε of a record in one client's rounds. PerRecord is its ε in the rounds of all
+	// clients that hold it. They differ only if clients share their data. Both are nil if there is no run.
 	Clients   int       `json:"clients"`
 	Shared    bool      `json:"shared"`
 	PerClient *dp.Bound `json:"per_client,omitempty"`
 	PerRecord *dp.Bound `json:"per_record,omitempty"`
 
-	// Noise names the run that the noise will come from, if the request names a root.
+	// Noise names the source of the noise of the run, if the request names one (Request.Root).
 	Noise rng.Name `json:"noise,omitzero"`
 
-	// Conditions are those of Theorems Main and simpleF. They are evaluated for the actual run (k' =
-	// sT/N), or for TMinReal and SMaxReal if there is no run. Main need not hold for a feasible plan.
-	// Other methods than the closed form have no conditions.
+	// Conditions are those of Theorems Main and simpleF, if the closed form makes the plan. They are
+	// evaluated for the actual run (k' = sT/N), or for TMinReal and SMaxReal if there is no run. Main need
+	// not hold for a feasible plan.
 	Conditions []closedform.Condition `json:"conditions"`
 
 	// Signal is the fraction of the full-batch signal that the run keeps, see [Batch]; nil without a
@@ -111,8 +111,8 @@ type Plan struct {
 	Signal      *float64 `json:"signal"`
 	Recommended *Batch   `json:"recommended,omitempty"`
 
-	// Theorem is the answer of Theorem simpleF for the same budget, for comparison with a plan by
-	// another method. It is nil if the theorem does not cover the question.
+	// Theorem is the answer of Theorem simpleF for the same budget, for comparison, if another accountant
+	// makes the plan. It is nil if the theorem does not cover the question.
 	Theorem *Theorem `json:"closed_form,omitempty"`
 
 	// Tight is what a tight accountant allows; see [Plan.Tighten].
@@ -121,8 +121,8 @@ type Plan struct {
 	batches int // t of Allocation; 0 if it is not known yet
 }
 
-// Theorem is what the paper's Theorem simpleF would allow for the same budget, to compare it with a
-// plan by another method. A field is nil if the theorem does not cover the question.
+// Theorem is what the paper's Theorem simpleF would allow for the same budget, to compare with a plan by
+// another accountant. A field is nil if the theorem does not cover the question.
 type Theorem struct {
 	Sigma   *float64 `json:"sigma,omitempty"`         // its σ, if ε was given
 	SMax    *int     `json:"s_max,omitempty"`         // its largest batch size for the plan's epochs
@@ -142,13 +142,13 @@ type Run struct {
 	SampleRate    float64 `json:"sample_rate"`       // q = s/N, or 1/t by allocation
 }
 
-// Solve returns the plan for r. It finds the numbers that are not given such that the run costs at most
-// ε. If it solves for the batch size, it chooses the largest one, which means the fewest rounds. If it
-// solves for σ, it chooses the least.
+// Solve returns the plan for r: it finds the numbers that are not given, such that the run costs a record
+// at most ε. If it solves for the batch size, it chooses the largest one, which means the fewest rounds.
+// If it solves for σ, it chooses the least.
 //
-// If there is no such run, Plan.Feasible is false; this is not an error. Invalid requests are errors.
-// The error wraps dp.ErrNotCovered if the method does not cover the request. If ctx is done, Solve
-// returns its cause, like all functions here that use an accountant.
+// If there is no such run, Plan.Feasible is false; this is not an error. Invalid requests are errors. The
+// error wraps dp.ErrNotCovered if the accountant that r names does not cover the request. If ctx is
+// cancelled, Solve returns context.Cause(ctx), like all functions here that use an accountant.
 func Solve(ctx context.Context, r Request) (*Plan, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -379,7 +379,7 @@ func TestWriteText(t *testing.T) {
 		t.Errorf("the plan does not begin with its verdict, or names another T than the one run:\n%s", got)
 	}
 	for _, want := range []string{
-		"N = 10000, k = 5 epochs, θ = 1", "ε = 0.049722, δ = 0.0001", "σ = 19.29962\n",
+		"N = 10000, k = 5 epochs\n", "ε = 0.049722, δ = 0.0001", "σ = 19.29962\n",
 		"3.13104 (as the paper prints it 3.12525)",
 		"1613 rounds of s = 31, rate 0.0031: 50003 gradient computations, 3 more than the epochs", "not a bound",
 		"add-or-remove adjacency", "Poisson sampling", "upper bound", "closed-form accountant", "δ = 0.0001",
@@ -447,7 +447,7 @@ func TestAllowedIsNotBelowTheCost(t *testing.T) {
 		if err := p.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(text.String(), "; ε = 0.12345 is allowed"); got != want {
+		if got := strings.Contains(text.String(), "ε = 0.12345, of which the run uses"); got != want {
 			t.Errorf("ε = %v: what is allowed is said: %v, want %v", cost, got, want)
 		}
 	}

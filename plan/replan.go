@@ -15,9 +15,9 @@ import (
 	"proactivedp/rng"
 )
 
-// NextRequest is what Replan is asked for: the next leg, which means further rounds of a training some
-// of whose rounds already ran. The paper plans it in its appendix "DP Calculator", in the steps for j >
-// 0.
+// NextRequest is the input of [Replan], which finds further rounds that may follow rounds that already
+// ran. These further rounds are the next leg of the training. The paper plans it in its appendix "DP
+// Calculator", in the steps for j > 0; a subscript j means the next leg.
 type NextRequest struct {
 	Past    []dp.Event // all earlier rounds that use the record, of all clients, with the same sampling and adjacency
 	N       int        // records in the data set; if not given, that of the last event
@@ -26,34 +26,34 @@ type NextRequest struct {
 	Epsilon float64    // ε_target in [1e-8, 1e4] for past and next leg together; if not given, that of Recorded
 	Delta   float64    // δ in [1e-300, 1); if not given, that of Recorded, or 1/N for a constant N ≥ 100
 
-	// FixedBeforehand reports that all rounds, past and next, and when to stop, were fixed before the
-	// first release. Then their costs compose. Otherwise all rounds of the record go through one
-	// [rdp.Filter].
+	// FixedBeforehand says that all rounds, past and next, and when to stop, were fixed before the first
+	// release. Then their costs compose. Otherwise all rounds of the record go through one [rdp.Filter],
+	// which also covers choices from earlier results.
 	FixedBeforehand bool
 
-	// Recorded holds the limits of the filter that were fixed before the first release. If it is nil,
-	// ε_target and δ are assumed to have been fixed then. The order is then the [rdp.PlannedOrder] of
-	// rounds like the first of Past, because it follows from what was known before.
+	// Recorded holds the limits of the filter, if they were written down before the first release. If it is
+	// nil, ε_target and δ are assumed to have been fixed then. The filter's order is then the
+	// [rdp.PlannedOrder] of rounds like the first of Past, because those were known before.
 	Recorded *rdp.Limits
-	// Late reports that Recorded was saved only after a release. Its limits apply, but the claim that
-	// they were fixed before the first release is then an assumption.
+	// Late says that Recorded was saved only after a release. Its limits apply, but it is then only an
+	// assumption that they were fixed before the first release.
 	Late bool
 
-	// Root is the public name of the root that the next leg's noise comes from. If not given, it is the
-	// last numbered seed that Past names. The leg is the run after the last run of this root in Past.
+	// Root is the public name of the source of the next leg's noise, see rng.Name. If not given, it is the
+	// last numbered seed that Past names. The leg is the run after the last run of this source in Past.
 	Root string
 
 	// Notes are the notes of the past's [History].
 	Notes []string
 
-	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If the data
-	// is Shared, all of them hold each record, and a record pays for the legs of all. Past already
-	// counts all clients.
+	// Clients is the number of clients that run the next leg, in [1, 1e6]; if not given, 1. If Shared is
+	// set, every client holds every record, and a record pays for the rounds of all of them. Past must
+	// already list the rounds of all clients.
 	Clients int
 	Shared  bool
 }
 
-// Validate reports every field of r that is outside its range.
+// Validate returns one error that lists every field of r outside its range.
 func (r NextRequest) Validate() error {
 	errs := rangeErrors{}
 	if len(r.Past) == 0 {
@@ -141,11 +141,10 @@ func (r NextRequest) n() int {
 	return r.N
 }
 
-// Next is the plan of a next leg: further rounds of a training some of whose rounds already ran. Unless
-// a field says that it is about the past only, every ε counts all rounds, past and next, of all clients
-// that hold a record.
+// Next is the answer of [Replan]: the plan of the next leg. Every ε counts all rounds, past and next, of
+// all clients that hold a record, unless the field says that it is about the past only.
 //
-// A Next is made by Replan. On any other Next, methods return an error, or may panic if they return no
+// Only Replan makes a Next. On any other one, methods return an error, or may panic if they return no
 // error.
 type Next struct {
 	N             int     `json:"n"`
@@ -154,8 +153,8 @@ type Next struct {
 	TargetEpsilon float64 `json:"target_epsilon"`
 	Delta         float64 `json:"delta"`
 
-	// Accountant is the accountant that the leg is planned by: [rdp.FilterName], or the accountant of
-	// the composition.
+	// Accountant is the accountant by which the leg is planned: [rdp.FilterName], or that of the
+	// composition if all rounds were fixed beforehand.
 	Accountant string       `json:"accountant"`
 	Adjacency  dp.Adjacency `json:"adjacency"`
 	Sampling   dp.Sampling  `json:"sampling"`
@@ -176,8 +175,8 @@ type Next struct {
 	ClosedForm ClosedFormBeside `json:"closed_form"`
 
 	// Run is the next leg with the largest sample size within the target. Bound is the guarantee of all
-	// rounds with it: the ε_target of the filter, or the cost of the composition. If there is no run,
-	// Reason says why. Composed is the cost of all rounds if they were fixed beforehand; it is nil if
+	// rounds with it: the ε_target of the filter, or the ε of the composition. If there is no run, Reason
+	// says why. Composed is the ε that all rounds would have if they were fixed beforehand; it is nil if
 	// the accountant gives no answer.
 	Feasible bool      `json:"feasible"`
 	Reason   string    `json:"reason,omitempty"`
@@ -187,13 +186,13 @@ type Next struct {
 	Clients  int       `json:"clients"`
 	Shared   bool      `json:"shared"`
 
-	// Adaptive reports that ε_target also holds if legs, and when to stop, are chosen by earlier
-	// results. This is so if all rounds go through the filter. If they were given as fixed beforehand,
-	// it is so if they are within a [closedform.Budget] of ε_target and δ.
+	// Adaptive reports whether ε_target also holds if legs, and when to stop, are chosen from earlier
+	// results. It is true if all rounds go through the filter. If they were given as fixed beforehand, it
+	// is true if they fit into a [closedform.Budget] of ε_target and δ.
 	Adaptive bool `json:"adaptive"`
 
-	// Choices are sample sizes over the whole range, in increasing order. Least is the one with the
-	// least ε; it is nil if none has an ε.
+	// Choices are sample sizes over the whole range, in increasing order, each with its ε. Least is the one
+	// with the least ε; it is nil if none has an ε.
 	Choices []Choice `json:"choices"`
 	Least   *Choice  `json:"least,omitempty"`
 
@@ -209,8 +208,7 @@ func (p *Next) UnmarshalJSON([]byte) error {
 		"and read that by ReadHistory")
 }
 
-// Choice is a possible sample size of the next leg (the further rounds that Replan plans), with the ε
-// that it would cost.
+// Choice is a possible sample size of the next leg, which [Replan] plans, with the ε that it would cost.
 type Choice struct {
 	SampleSize   int      `json:"sample_size"`   // s_j
 	Rounds       int      `json:"rounds"`        // T_j = ⌈K_j/s_j⌉, of one client
@@ -220,16 +218,15 @@ type Choice struct {
 // choices is the approximate number of sizes on the grid of Replan.
 const choices = 48
 
-// Replan plans the next leg for r: further rounds of a training some of whose rounds already ran. It
-// chooses the largest sample size s_j with which all rounds stay within ε_target, which means the
-// fewest rounds. If no size meets the target, Next.Feasible is false; this is not an error. Replan
-// searches the whole range of sample sizes, because the closed form's ε is not monotone in s_j: it
-// grows with θ²s̄ = s_max²/s̄, and this number is large if s_j is small compared with earlier sample
-// sizes.
+// Replan plans the next leg for r: further rounds after rounds that already ran. It chooses the largest
+// sample size s_j with which all rounds stay within ε_target, which means the fewest rounds. If no size
+// meets the target, Next.Feasible is false; this is not an error. Replan searches the whole range of
+// sample sizes, because ε need not grow with s_j. The closed form's ε grows with θ²s̄ = s_max²/s̄, which
+// is large if s_j is small compared with earlier sample sizes.
 //
-// Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the
-// answer of acc is given for comparison. If r says that all rounds were fixed beforehand, the leg is
-// planned by acc, and its ε only holds for such a sequence.
+// Rounds, and when to stop, may depend on earlier results: all rounds go through a filter, and the answer
+// of acc is given for comparison. If r.FixedBeforehand is set, the leg is planned by acc instead. Its ε
+// then holds only for rounds that were really fixed beforehand.
 func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -287,8 +284,8 @@ func Replan(ctx context.Context, r NextRequest, acc dp.Accountant) (*Next, error
 	return p, nil
 }
 
-// Event returns the rounds of the next leg that a record pays for, as accountants count them: those of
-// all clients that hold it. p.Run must not be nil.
+// Event returns, as an event for an accountant, the rounds of the next leg that use a record: those of all
+// clients that hold it. p.Run must not be nil.
 func (p *Next) Event() dp.Event { return p.event(p.Sigma, p.Run.SampleSize, p.Run.Rounds) }
 
 // release returns the events of the past rounds, followed by the event next.

@@ -56,12 +56,13 @@ type Request struct {
 	Clients int  `json:"clients,omitempty"`
 	Shared  bool `json:"shared,omitempty"`
 
-	// Root is the public name of the root that the noise will come from, see rng.Name. The plan is its
-	// run 0; later legs are its next runs. If it is not given, the plan does not name the noise.
+	// Root is the public name of the source of the noise, see rng.Name. The plan is its run 0; later legs
+	// are its next runs. If it is not given, the plan does not name the noise.
 	Root string `json:"root,omitempty"`
 }
 
-// Validate reports every field that is outside its range, and too few or too many fields.
+// Validate returns one error that lists every field outside its range, and says if too few or too many
+// fields are given.
 func (r Request) Validate() error {
 	errs, m := rangeErrors{}, r.method()
 	goodN := r.N >= 1 && int64(r.N) <= maxCount
@@ -232,8 +233,8 @@ func (r Request) validateCombination(errs *rangeErrors) {
 		errs.fail("sigma = %v and epsilon = %v, only one may be given if method = %q: the paper ties them by (treq4)",
 			r.Sigma, r.Epsilon, m)
 	case privacy == 1 && r.isJoint() && r.Sigma != 0 && r.Epochs != 0 && !m.isClosedForm():
-		errs.fail("epsilon is missing: with epochs and sigma = %v give epsilon, sample size or rounds as well; only "+
-			"method = %q ties ε to σ", r.Sigma, ClosedForm)
+		errs.fail("epochs and sigma = %v are not enough: give batch size or steps as well for the ε of the run, or epsilon for "+
+			"the largest batch size; only method = %q finds ε from σ alone", r.Sigma, ClosedForm)
 	case privacy == 1 && work == 1 && r.Epochs == 0:
 		errs.fail("sample size = %d and rounds = %d, one is not enough with only one of noise multiplier and epsilon: give one "+
 			"more of these, or epochs", r.SampleSize, r.Rounds)

@@ -33,8 +33,8 @@ type stop struct {
 
 // turn returns the value with the largest cost of at most target. It assumes that the cost is monotone
 // in v, or nearly so. In any case, the cost of the returned value was computed and met the target. A
-// value without a finite upper bound on its cost is treated as too expensive. If ctx is done, turn
-// returns its cause.
+// value without a finite upper bound on its cost is treated as too expensive. If ctx is cancelled,
+// turn returns context.Cause(ctx).
 func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	tried := map[float64]stop{}
 	excess := func(v float64) float64 {
@@ -99,8 +99,8 @@ func (d dial) turn(ctx context.Context, target float64) (stop, error) {
 	return safest, nil
 }
 
-// ended returns the cause of ctx if it is done, and err otherwise. An answer that was interrupted must
-// not be used.
+// ended returns context.Cause(ctx) if ctx is cancelled, and err otherwise. An answer that was interrupted
+// must not be used.
 func ended(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

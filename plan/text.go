@@ -53,8 +53,8 @@ var titles = map[Method]string{
 	PLD:        "Plan by the PLD accountant",
 }
 
-// Verdict returns a sentence which says whether there is a run, and its cost to a record. If p.Tight
-// is set, the sentence also has the cost that the tight accountant certifies.
+// Verdict returns one sentence that says whether there is a run, and which ε it costs a record. If p.Tight
+// is set, the sentence also has the ε that the tight accountant certifies.
 func (p *Plan) Verdict() string {
 	target := p.budget()
 	switch {
@@ -134,13 +134,16 @@ func (p *Plan) WriteText(w io.Writer) error {
 	if p.Epochs > 0 {
 		work = fmt.Sprintf(", k = %.6g epochs", p.Epochs)
 	}
-	t.row("data", "N = %d%s, θ = %g", p.N, work, p.Theta)
-	budget := "δ = " + up(p.Delta, 5)
-	if p.Epsilon > 0 || p.Feasible {
-		budget = fmt.Sprintf("ε = %s, %s", up(p.Epsilon, 5), budget)
+	if p.Theta > 1 {
+		work += fmt.Sprintf(", θ = %g", p.Theta)
 	}
-	if allowed := down(p.TargetEpsilon, 5); number(allowed) > number(up(p.Epsilon, 5)) {
-		budget += fmt.Sprintf("; ε = %s is allowed", allowed)
+	t.row("data", "N = %d%s", p.N, work)
+	budget, epsilon := "δ = "+up(p.Delta, 5), up(p.Epsilon, 5)
+	switch allowed := down(p.TargetEpsilon, 5); {
+	case number(allowed) > number(epsilon) && p.Feasible:
+		budget = fmt.Sprintf("ε = %s, of which the run uses %s; %s", allowed, epsilon, budget)
+	case p.Epsilon > 0 || p.Feasible:
+		budget = fmt.Sprintf("ε = %s, %s", epsilon, budget)
 	}
 	t.row("budget", "%s", budget)
 	if p.Sigma > 0 {
@@ -149,8 +152,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 	p.writeLimits(t)
 	p.writeRun(t)
 	p.writeSignal(t)
+	p.writeOtherAdjacency(t)
 	p.writeConditions(t)
-	if p.Tight != nil {
+	if p.Tight != nil && p.Method != PLD {
 		p.Tight.write(t)
 	}
 	t.paragraph(p.line())
@@ -257,18 +261,39 @@ func (p *Plan) writeSignal(t *page) {
 	}
 	switch th := p.Theorem; {
 	case th == nil:
-		t.row("theorem", "no answer to this by --method closed-form")
+		t.row("the paper", "its theorem has no answer to this (--method closed-form)")
 	case th.Epsilon != nil:
-		t.row("theorem", "ε ≤ %s for this run by --method closed-form", up(*th.Epsilon, 5))
+		t.row("the paper", "ε ≤ %s for this run by its theorem (--method closed-form)", up(*th.Epsilon, 5))
 	default:
-		t.row("theorem", "σ = %s and s at most %d by --method closed-form", up(*th.Sigma, digits), *th.SMax)
+		t.row("the paper", "σ = %s and s at most %d by its theorem (--method closed-form)", up(*th.Sigma, digits), *th.SMax)
+	}
+}
+
+// writeOtherAdjacency writes what the run of a plan by pld costs under the adjacency that the plan does not
+// have, and the σ that keeps the budget there. Plans by other methods have a table with both adjacencies.
+func (p *Plan) writeOtherAdjacency(t *page) {
+	if p.Tight == nil || p.Method != PLD {
+		return
+	}
+	adjacency, other := dp.ReplaceOne, p.Tight.ReplaceOne
+	if p.Adjacency == dp.ReplaceOne {
+		adjacency, other = dp.AddOrRemove, p.Tight.AddOrRemove
+	}
+	switch {
+	case other.Reason != "":
+		t.row(string(adjacency), "no answer: %s", other.Reason)
+	case other.Run != nil && other.LeastNoise != nil:
+		t.row(string(adjacency), "ε ≤ %s for this run; ε = %s needs σ = %s", up(other.Run.EpsilonUpper, 5),
+			down(p.budget(), 5), up(other.LeastNoise.Sigma, digits))
+	case other.Run != nil:
+		t.row(string(adjacency), "ε ≤ %s for this run", up(other.Run.EpsilonUpper, 5))
 	}
 }
 
 // share formats a fraction of the full-batch signal as a percentage.
 func share(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// WriteBatches writes a table of batch sizes that are compared at one ε.
+// WriteBatches writes a table of the batch sizes that [Compare] compared.
 func WriteBatches(w io.Writer, rows []Batch) error {
 	t := &page{}
 	t.Writer = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
@@ -333,8 +358,8 @@ func slack(margin float64) string {
 	return "+" + decimal.FixedDown(percent, 2) + " %"
 }
 
-// Statement returns the privacy statement of the plan's ε for a record. Without a run it says that
-// there is no guarantee.
+// Statement returns the privacy statement of the plan's ε for a record, to be published with it; see
+// claim.Statement. Without a run it says that there is no guarantee.
 func (p *Plan) Statement() string {
 	if !p.Feasible {
 		return fmt.Sprintf("No guarantee: the plan is not feasible (%s).", p.Reason)
@@ -351,9 +376,9 @@ func (p *Plan) Statement() string {
 	return statement
 }
 
-// Events returns the rounds of the plan's run that use a record, of all clients that hold it. It
-// returns nil without a run. If θ > 1, every round counts at the largest size ⌊θs⌋, which costs at
-// least as much as any sizes with that mean and θ.
+// Events returns, as events for an accountant, the rounds of the plan's run that use a record: those of
+// all clients that hold it. It returns nil without a run. If θ > 1, every round counts at the largest size
+// ⌊θs⌋, which costs at least as much as any sizes with that mean and θ.
 func (p *Plan) Events() []dp.Event {
 	if p.Run == nil {
 		return nil
@@ -430,7 +455,7 @@ func (c *Calibration) Statement() string {
 		claim.Statement(claim.PerRecord, c.Bound(), c.Event()), c.Steps)
 }
 
-// For says whom the frontier's ε is for.
+// For says whom the frontier's ε protects, as text: "per record", or "for" a person with several records.
 func (f *Frontier) For() string {
 	if f.Group == 0 {
 		return "per record"
@@ -472,7 +497,7 @@ func (f *Frontier) WriteText(w io.Writer) error {
 	return t.writeTo(w)
 }
 
-// WriteText writes the next leg, its cost by the filter and by other accountants, the sizes that were
+// WriteText writes the next leg, its ε by the filter and by other accountants, the sizes that were
 // considered, and the privacy statement.
 func (p *Next) WriteText(w io.Writer) error {
 	if err := p.made(); err != nil {

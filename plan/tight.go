@@ -7,9 +7,9 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Tight has the cost of a plan by a tight accountant, and the sample size and the noise that this
-// accountant would allow. It also covers replace-one adjacency, for which the closed form is not
-// proved.
+// Tight is the result of [Plan.Tighten]: the ε of a plan by a tight accountant, and the sample size and
+// the noise that this accountant would allow. It also covers replace-one adjacency, for which the closed
+// form is not proved.
 type Tight struct {
 	Accountant  string  `json:"accountant"`
 	AddOrRemove Allowed `json:"add_or_remove"`
@@ -23,17 +23,17 @@ type Allowed struct {
 	Reason string `json:"reason,omitempty"`
 	// Run is the ε of the plan's run, for all rounds that use one record.
 	Run *dp.Bound `json:"run,omitempty"`
-	// LargestSample keeps σ and k of the plan. Its sample size, in T = ⌈K/s⌉ rounds, is within the
-	// budget. Smaller sizes usually are, too. They may not be if there are only few rounds, each of a
-	// large part of the records: then more rounds may cost more than fewer larger ones. Larger sizes
-	// may also be within the budget if their rounds compute little more than K.
+	// LargestSample is a run with the plan's σ and k and the largest sample size s that was found. In T =
+	// ⌈K/s⌉ rounds it is within the budget. Smaller sizes usually are, too. They may not be if the rounds
+	// are few and large: then more rounds may cost more than fewer larger ones. Sizes above s may also be
+	// within the budget if their rounds compute little more than K.
 	LargestSample *Setting `json:"largest_sample,omitempty"`
-	// LeastNoise keeps s and T of the plan's run, with the least σ.
+	// LeastNoise is the plan's run, with the least σ that is within the budget.
 	LeastNoise *Setting `json:"least_noise,omitempty"`
 }
 
-// Setting is a run that differs from the plan in one number and is still within the plan's budget, as a
-// tight accountant computes it.
+// Setting is a run that differs from the plan's in one number, and that a tight accountant proves to be
+// within the plan's budget.
 type Setting struct {
 	Sigma        float64 `json:"sigma"`
 	SampleSize   int     `json:"sample_size"` // the mean if θ > 1
@@ -44,9 +44,10 @@ type Setting struct {
 
 // Tighten computes what the accountant acc would allow for the plan's budget, records and epochs, and
 // stores it in p.Tight. If sample sizes vary (θ > 1), every round counts as if it had the largest size.
-// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation.
-// It also does nothing for random allocation and for persons: their plans are by pld already, and no
-// other adjacency is covered.
+//
+// Tighten does nothing if there is nothing to account for: no ε, or less than one gradient computation. It
+// also does nothing for random allocation and for persons: their plans are by pld already, and no other
+// adjacency is covered.
 func (p *Plan) Tighten(ctx context.Context, acc dp.Accountant) error {
 	if err := p.made(); err != nil {
 		return err

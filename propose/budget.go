@@ -32,7 +32,8 @@ type outlay struct {
 	kind         kind
 }
 
-// kind says how an outlay is chosen for any budget.
+// kind is a recipe for an outlay within any budget: a number of rounds and an approximate noise
+// multiplier.
 type kind struct {
 	rounds int     // of each client
 	noise  float64 // approximate noise multiplier
@@ -52,7 +53,7 @@ func (s *searcher) kinds() []kind {
 	return slices.Compact(all)
 }
 
-// budgeted is a kind within a budget.
+// budgeted is a kind and the budget for which its outlay was chosen.
 type budgeted struct {
 	epsilon float64
 	kind    kind

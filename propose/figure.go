@@ -13,8 +13,9 @@ import (
 	"proactivedp/train"
 )
 
-// Write writes the proposals as a figure to a folder: a picture of the frontier of accuracy, ε and
-// gradients with the proposals, drawn as d says, the data as CSV, and a manifest.
+// Write writes the report as a figure to the folder dir: a picture of accuracy against ε, drawn as d says,
+// the numbers as CSV, and a manifest. The manifest names the command, the data (sources) and the time that
+// it took.
 func (r *Report) Write(
 	dir, command string, d results.Drawing, sources []*train.Source, took time.Duration,
 ) error {

@@ -11,9 +11,9 @@ import (
 	"proactivedp/train"
 )
 
-// Point is one point of a frontier, which shows what other budgets would give: a target ε, about one
-// noise multiplier, and the setting that is predicted to be most accurate there. Points with the same ε
-// differ in the noise, and so in the number of gradients.
+// Point shows what another budget would give: for a target ε and about one noise multiplier, the setting
+// that is predicted to be most accurate. Points with the same ε differ in the noise, and so in the number
+// of gradients.
 type Point struct {
 	Epsilon   float64 `json:"epsilon"` // target epsilon
 	Gradients int     `json:"gradients"`

@@ -16,7 +16,7 @@ import (
 	"proactivedp/train"
 )
 
-// Head is a model, and the features that it is given instead of pixels.
+// Head is a model for images, and the features that it gets instead of pixels.
 type Head struct {
 	Model    string `json:"model"`
 	Features string `json:"features,omitempty"` // see train.Spec.FeatureMap
@@ -35,10 +35,10 @@ func (h Head) of(spec train.Spec) train.Spec {
 	return spec
 }
 
-// Heads returns the models and features for images from which Compare chooses, the most likely choice
-// first. base has the usual model of the data set d. model and features say whether the user has chosen
-// the model or the features; what the user has chosen is in base and stays. If both are chosen, the
-// only head is that of base.
+// Heads returns the models and features for images from which [Compare] chooses, the most likely choice
+// first. base has the usual model for the data set d. model and features say whether the user has chosen
+// the model or the features in base; a choice of the user stays. If both are chosen, the only head is that
+// of base.
 func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	given := Head{base.Model, base.FeatureMap}
 	if !model && d.Images != nil && !train.IsNetwork(base.Model) {
@@ -56,11 +56,12 @@ func Heads(base train.Spec, d *data.Dataset, model, features bool) []Head {
 	return []Head{{train.Softmax, scatter.Name}, given}
 }
 
-// Compared is a Head (a model with its features) and the accuracy that proxies predict for it.
+// Compared is a [Head] and the accuracy that proxies predict for it, see [Compare].
 type Compared struct {
 	Head
 	Accuracy float64 `json:"predicted_accuracy,omitempty"`
-	// Left says why there is no accuracy.
+	// Left says why the head was not compared. It is "" if it was, or if there was nothing to compare it
+	// with.
 	Left string `json:"not_compared,omitempty"`
 }
 
@@ -75,10 +76,11 @@ const (
 // train.Prepared.Work. It bounds the time of a comparison to a few minutes.
 const mostCompared = 3e12
 
-// Compare returns the heads (models with their features) with the accuracy of their best proxies, the
-// best first. Heads that take too much work or cannot be trained are last, with the reason. If only one
-// head can be compared, it is not tried and has no accuracy. It is an error if no head can be used. The
-// expected time is written to the progress of the options, and does not affect the result.
+// Compare returns the heads with the accuracy that proxies (see the package comment) predict for each, the
+// best first. o.Probing must be [Own]. Heads that take too much work or cannot be trained are last, with
+// the reason. If only one head can be compared, it is not tried and has no accuracy. If none can, Compare
+// returns an error. If no setting meets the budget, the error is an [*Infeasible]. The expected time is
+// written to the progress of the options, and does not affect the result.
 func Compare(ctx context.Context, r Request, heads []Head, o Options) ([]Compared, error) {
 	r.Rounds = []int{max(comparedUpdates, r.Base.Clients)}
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
@@ -215,7 +217,7 @@ func (s *searcher) expected(c *candidate, coarse float64) (seconds, work float64
 // evidence says why softmax regression on scatter is the first head.
 const evidence = "the most accurate on MNIST and CIFAR-10 at ε = 1 and 3 (results/mnist-scatter, results/cifar10-scatter)"
 
-// ByEvidence returns a sentence which says that the head was chosen because of published results (the
+// ByEvidence returns a sentence that says that the head was chosen because of published results (the
 // folder results of this repository) and not by proxies.
 func (h Head) ByEvidence() string {
 	if h.Model != train.Softmax {

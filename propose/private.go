@@ -28,14 +28,14 @@ const (
 // selection makes 10 trials on average, with a geometric distribution.
 var selection = rdp.Selection{Shape: 1, Gamma: 0.1}
 
-// PrivateProbe says how private probing chose the setting, and what it costs a record.
+// PrivateProbe says how private probing (see [Private]) chose the setting, and which ε it costs a record.
 type PrivateProbe struct {
 	Selection  rdp.Selection `json:"selection"`
 	Mean       float64       `json:"expected_trials"` // their actual number is not released
 	TrialSigma float64       `json:"trial_sigma"`     // noise multiplier of a trial
 	CountSigma float64       `json:"count_sigma"`     // standard deviation of the noise of a count
-	Alone      dp.Bound      `json:"alone"`           // bound of the selection
-	Together   dp.Bound      `json:"together"`        // bound of the selection and the proposed training
+	Alone      dp.Bound      `json:"alone"`           // the ε of the selection
+	Together   dp.Bound      `json:"together"`        // the ε of the selection and the proposed training together
 }
 
 // proposePrivately proposes the setting that private selection finds.
@@ -201,7 +201,8 @@ func (s *searcher) trial(ctx context.Context, spec train.Spec, number uint64) (f
 	return p.Judge()(r.Params), nil
 }
 
-// Validate reports options that are invalid for the request, and what private probing does not support.
+// Validate returns an error if the options do not fit the request. Only private probing ([Private]) makes
+// demands on the request.
 func (o Options) Validate(r Request) error {
 	if o.Probing != Private {
 		return nil

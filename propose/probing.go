@@ -18,8 +18,8 @@ const (
 	// Other uses public or synthetic data. From the data of the training it uses only the numbers of
 	// records, features and classes.
 	Other Probing = "other"
-	// Private uses the data itself, by private selection. Each trial is a private training, and its
-	// cost is part of the target epsilon.
+	// Private uses the data itself, by private selection (rdp.Selection): a random number of private
+	// trainings is tried, and only the best one is released. Their cost is part of the target epsilon.
 	Private Probing = "private"
 )
 

@@ -27,8 +27,8 @@ import (
 	"proactivedp/train/pool"
 )
 
-// Request is what Propose is asked for: a budget or a target accuracy, what all settings have in
-// common, and how many to try.
+// Request is the input of [Propose]: a budget or a target accuracy, what all settings have in common, and
+// how many to try.
 type Request struct {
 	// Base is what all settings have in common: model, data, clients, partition, permissible delay,
 	// momentum, δ, seed. The proposal chooses sample size, gradient computations, noise multiplier,
@@ -40,10 +40,10 @@ type Request struct {
 	Epsilon float64 `json:"epsilon"`
 	// TargetAccuracy is the required accuracy, in (0, 1). 0 means the best for Epsilon.
 	TargetAccuracy float64 `json:"target_accuracy,omitempty"`
-	// Rounds lists the numbers of rounds of all clients together that are tried. Each is at least the
+	// Rounds lists the numbers of rounds to try, counted over all clients together. Each is at least the
 	// number of clients.
 	Rounds []int `json:"rounds"`
-	Seeds  int   `json:"seeds"` // number of matched seeds of every reported proxy, in [3, 100]
+	Seeds  int   `json:"seeds"` // seeds with which each reported setting is tried, the same for all, in [3, 100]
 	Count  int   `json:"count"` // largest number of proposals, in [1, 100]
 }
 
@@ -55,7 +55,8 @@ const (
 	maxCount               = 100
 )
 
-// DefaultRequest returns a request for the most accurate settings within ε that have base in common.
+// DefaultRequest returns a request for the most accurate settings within ε. base is what all settings have
+// in common. Models that take long get fewer rounds and seeds.
 func DefaultRequest(base train.Spec, epsilon float64) Request {
 	r := Request{Base: base, Epsilon: epsilon, Rounds: []int{250, 1000, 4000, 16000}, Seeds: 10, Count: 5}
 	if slow(base) {
@@ -67,7 +68,7 @@ func DefaultRequest(base train.Spec, epsilon float64) Request {
 	return r
 }
 
-// Validate reports every field of r that is outside its range.
+// Validate returns one error that lists every field of r outside its range.
 func (r Request) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -98,17 +99,20 @@ func (r Request) Validate() error {
 	return errors.Join(append(errs, checkBase(r.Base), r.Base.Validate())...)
 }
 
-// Options say which data the proxies use, and how they run. Only Probe affects the proposals.
+// Options say which data the proxies use, and how they run. Trials does not affect the proposals. Perf
+// affects the estimated times, and whether a setting is listed whose training would take more than an
+// hour.
 type Options struct {
 	Data  *train.Source // data of the later training; only the number of records of a client is used
 	Probe *train.Source // data that the proxies use
-	// Probing is the relation between Data and Probe. It must be given.
+	// Probing says whose data Probe is, and which privacy follows from it. It must be given: the report's
+	// statement about privacy depends on it.
 	Probing Probing
 	Trials  pool.Options
 	Perf    sim.Perf // used to estimate the time of a training
 }
 
-// Infeasible is the error for a request that no setting meets.
+// Infeasible is the error for a request that no setting meets. It says which changes would help.
 type Infeasible struct {
 	Reason   string   // why
 	Remedies []string // changes that would make it feasible, each alone; may be empty
@@ -132,8 +136,9 @@ func (e *Infeasible) Error() string {
 // isInfeasible returns err as an *Infeasible, if it is one.
 func isInfeasible(err error) (*Infeasible, bool) { return errors.AsType[*Infeasible](err) }
 
-// Propose searches for settings and returns the best ones, ranked. If no setting meets the request, the
-// error is an *Infeasible.
+// Propose searches for settings by proxies and returns the best ones, ranked. If no setting meets the
+// request, the error is an [*Infeasible]. It also fails if a field of r or o is invalid, if a proxy cannot
+// be trained, or if ctx is cancelled.
 func Propose(ctx context.Context, r Request, o Options) (*Report, error) {
 	if err := errors.Join(r.Validate(), o.Validate(r)); err != nil {
 		return nil, err

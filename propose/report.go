@@ -20,7 +20,7 @@ import (
 // Prediction is the predicted accuracy of a setting.
 type Prediction struct {
 	Accuracy float64 `json:"predicted_accuracy"`
-	// Low and High are the ends of the interval that contains the test accuracy of one training with
+	// Low and High are the ends of an interval, which should contain the test accuracy of one training with
 	// the report's confidence.
 	Low  float64 `json:"predicted_low"`
 	High float64 `json:"predicted_high"`
@@ -31,13 +31,13 @@ func (p Prediction) interval() string {
 	return decimal.FixedDown(p.Low, 3) + "–" + decimal.FixedUp(p.High, 3)
 }
 
-// Proposal is a setting for training, with its predicted accuracy, its certified ε, and how much work
-// it is.
+// Proposal is a setting for training, with its predicted accuracy, its certified ε, and its amount of
+// work.
 type Proposal struct {
 	Rank    int        `json:"rank"`
 	Setting train.Spec `json:"setting"` // a complete spec for training
 	Prediction
-	Proxy     float64       `json:"proxy"`     // f of its proxies; 1 means trainings of full size
+	Proxy     float64       `json:"proxy"`     // batch size of its proxies as a fraction f of the setting's; 1 means full size
 	Seeds     []float64     `json:"by_seed"`   // accuracies of the proxies
 	Certified claim.Privacy `json:"certified"` // per_record and per_client
 	Delta     float64       `json:"delta"`
@@ -55,15 +55,15 @@ type Probe struct {
 	DataSHA256 string  `json:"data_sha256"` // of the parsed content
 	Synthetic  bool    `json:"synthetic_data"`
 	Statement  string  `json:"statement"`
-	HeldOut    int     `json:"held_out_rows"` // training rows that judged a seed; other seeds have other rows
+	HeldOut    int     `json:"held_out_rows"` // number of training rows that judged the proxies of a seed; other seeds have other rows
 	Trainings  int     `json:"trainings"`     // number of proxies that were run or reused
 	Computed   int     `json:"trainings_computed"`
-	// Private is the cost of private probing. If it is nil, proxies are not accounted for. If it is
-	// set, the number of trainings is not reported.
+	// Private is the cost of private probing, and nil for other kinds: then no (ε, δ) counts the proxies.
+	// If it is set, the number of trainings is not reported.
 	Private *PrivateProbe `json:"private,omitempty"`
 }
 
-// Report is the result of Propose: the proposed settings, what other budgets would give, and how the
+// Report is the result of [Propose]: the proposed settings, what other budgets would give, and how the
 // accuracies were predicted.
 type Report struct {
 	Data          string  `json:"data"`
@@ -148,9 +148,13 @@ func (r *Report) WriteText(w io.Writer) error {
 	var text strings.Builder
 	if len(r.Proposals) > 0 {
 		first := r.Proposals[0]
-		fmt.Fprintf(&text, "Train with batch size %s, %s, σ = %s, clipping norm %s and step size η₀ = %s (%s):\n%s.\n\n",
+		rate := ""
+		if size, err := decimal.Count(first.Setting.SampleSize); err == nil {
+			rate = fmt.Sprintf(", learning rate %.4g", first.Setting.Eta0*float64(size))
+		}
+		fmt.Fprintf(&text, "Train with batch size %s, %s, σ = %s, clipping norm %s and step size η₀ = %s%s (%s):\n%s.\n\n",
 			first.Setting.SampleSize, decimal.Many(first.Rounds, "step"), decimal.Up(first.Setting.NoiseMultiplier, 5),
-			report.Number(first.Setting.Clip), report.Number(first.Setting.Eta0), StepsText(first.Setting), r.expected(first))
+			report.Number(first.Setting.Clip), report.Number(first.Setting.Eta0), rate, StepsText(first.Setting), r.expected(first))
 	}
 	fmt.Fprintf(&text, "%s for %s on %s within ε ≤ %s per record, δ = %s", decimal.Many(len(r.Proposals), "setting"),
 		train.ModelTitle(r.Model), report.Data(r.Data, r.Probe.Kind != Other && r.Probe.Synthetic, ""),
@@ -250,8 +254,8 @@ func (r *Report) interval(p Prediction) string {
 	return p.interval()
 }
 
-// StepsText describes the parts of a setting that cost neither privacy nor gradients: schedule, average,
-// features and scaled inputs.
+// StepsText describes in a few words the parts of a setting that cost neither privacy nor gradients:
+// schedule, average, features and input scale.
 func StepsText(s train.Spec) string {
 	what := s.Schedule
 	for _, part := range []string{s.Average, s.FeatureMap} {

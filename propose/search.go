@@ -306,7 +306,8 @@ func merged(all, more []*candidate) []*candidate {
 	return all
 }
 
-// rung tries the candidates with the given number of seeds and keeps the best.
+// rung is one step of the successive halving: it tries the candidates with the given number of seeds and
+// keeps the best.
 func (s *searcher) rung(ctx context.Context, all []*candidate, seeds int, coarse float64, keep int) (
 	[]*candidate, error,
 ) {

@@ -16,7 +16,8 @@ import (
 // here.
 var triedWalks = []float64{1.5, 3, 6, 12, 24, 48, 96, 192}
 
-// stride determines the step sizes of a setting for any outlay.
+// stride is a clipping norm and a walk (see triedWalks). Together with an outlay it determines the step
+// sizes of a setting.
 type stride struct{ clip, walk float64 }
 
 // strides returns the strides that are tried.

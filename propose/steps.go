@@ -10,10 +10,11 @@ import (
 	"proactivedp/train"
 )
 
-// Steps returns the request's base with the least noise multiplier that its ε allows, and the clipping
-// norm and step sizes that proxies find best. It is [Propose] for a given constant sample size and a
-// given number of gradient computations. It ignores the request's rounds, target accuracy and count,
-// and refuses private probing. If no noise multiplier is large enough, the error is an *Infeasible.
+// Steps completes a setting with a given batch size and amount of work. It returns r.Base with the least
+// noise multiplier that its ε allows, and with the clipping norm and step sizes that proxies find best.
+// The sample size of r.Base must be constant and its number of gradient computations given. r.Rounds,
+// TargetAccuracy and Count are ignored. Private probing is an error. If no noise multiplier meets ε, the
+// error is an [*Infeasible].
 func Steps(ctx context.Context, r Request, o Options) (train.Spec, error) {
 	none := train.Spec{}
 	if r.Epsilon == 0 {

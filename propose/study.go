@@ -11,17 +11,17 @@ import (
 )
 
 // Grid lists values for each part of a setting. Every combination of these values is one setting that a
-// Study can try.
+// [Study] can try.
 type Grid struct {
 	Rounds    []int     `json:"rounds"` // of all clients together
 	Noise     []float64 `json:"noise"`  // approximate noise multipliers
 	Clips     []float64 `json:"clips"`
-	Walks     []float64 `json:"walks"` // lengths of the model's path if there were only noise
+	Walks     []float64 `json:"walks"` // each sets the step sizes: the length of the model's path if there were only noise
 	Schedules []string  `json:"schedules"`
 	Averages  []string  `json:"averages"`
 }
 
-// Validate reports every empty list, because then there would be no combination.
+// Validate returns an error for every empty list, because then there would be no combination.
 func (g Grid) Validate() error {
 	var errs []error
 	for _, l := range []struct {
@@ -36,15 +36,15 @@ func (g Grid) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Study compares predicted accuracies with those of whole trainings. It gives access to parts of the
-// search behind [Propose]. Make one with [NewStudy].
+// Study compares the accuracies that proxies predict with those of whole trainings. It gives access to
+// parts of the search behind [Propose]. Make one with [NewStudy].
 type Study struct{ s *searcher }
 
 // errNoStudy is the error for a Study that NewStudy did not make.
 var errNoStudy = errors.New("this Study was not made by NewStudy")
 
-// NewStudy returns a study of the request's base. Proxies use the data itself, so the data must be
-// public.
+// NewStudy returns a study of settings with r.Base in common. Proxies train on the data itself, so the
+// data must be public, and o.Probing must be [Own].
 func NewStudy(r Request, o Options) (Study, error) {
 	if err := errors.Join(r.Validate(), o.checkProbing(Own)); err != nil {
 		return Study{}, err
@@ -53,8 +53,8 @@ func NewStudy(r Request, o Options) (Study, error) {
 	return Study{s}, err
 }
 
-// Settings returns all combinations of the grid as settings that keep epsilon, with the fewest
-// gradients first. If no setting keeps it, the error is an *Infeasible.
+// Settings returns all combinations of the grid as settings that cost a record at most epsilon, with the
+// fewest gradients first. If there is none, the error is an [*Infeasible].
 func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.Spec, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -88,15 +88,15 @@ func (t Study) Settings(ctx context.Context, epsilon float64, g Grid) ([]train.S
 	return all, nil
 }
 
-// Predicted is a setting, the accuracy that its proxies predict, and how much smaller these proxies
-// are.
+// Predicted is a setting and the accuracy that its proxies predict.
 type Predicted struct {
 	Setting train.Spec
 	Prediction
-	Proxy float64 // f of its proxies
+	Proxy float64 // batch size of its proxies as a fraction f of the setting's
 }
 
-// Predict tries settings, which must come from [Study.Settings], by proxies with the request's seeds.
+// Predict predicts the accuracy of settings by proxies, with r.Seeds seeds each for the request r of the
+// study. The settings must come from [Study.Settings].
 func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted, error) {
 	if t.s == nil {
 		return nil, errNoStudy
@@ -123,7 +123,8 @@ func (t Study) Predict(ctx context.Context, settings []train.Spec) ([]Predicted,
 	return out, nil
 }
 
-// HeldOut returns the spec of a full training of a setting, to compare with its proxies. seed is the
-// number of the seed: proxies with that number train on the same rows. Like them, the training is
-// judged by training rows that it holds out. t must be made by [NewStudy].
+// HeldOut returns the spec of a full-size training of a setting from [Study.Settings]. Train it to compare
+// its accuracy with the prediction. Like the setting's proxies, it is judged by training rows that it does
+// not train on. seed, from 0 on, selects these rows: the proxies of [Study.Predict] use the same rows for
+// the same seed. HeldOut panics if [NewStudy] did not make t.
 func (t Study) HeldOut(setting train.Spec, seed int) train.Spec { return t.s.probeOf(setting, seed) }

@@ -21,27 +21,28 @@ import (
 	"proactivedp/trainer"
 )
 
-// TrainerRequest asks for settings for the user's own trainer, see package trainer.
+// TrainerRequest is the input of [ForTrainer], which finds settings for the user's own training script,
+// see package trainer.
 type TrainerRequest struct {
-	Records int     `json:"n"`        // N of the private training
-	Public  int     `json:"public_n"` // that the script uses for proxies
+	Records int     `json:"n"`        // number of private records, N
+	Public  int     `json:"public_n"` // number of public records that the script uses for proxies
 	Epsilon float64 `json:"epsilon"`  // target epsilon of a record, in [MinEpsilon, MaxEpsilon]
 	Delta   float64 `json:"delta"`
-	Target  float64 `json:"target,omitempty"` // metric that is required, in (0, 1); 0 means the best
+	Target  float64 `json:"target,omitempty"` // required metric, in (0, 1); 0 means the best
 	Rounds  []int   `json:"rounds"`           // numbers of steps that are tried
-	Seeds   int     `json:"seeds"`            // proxies of every reported setting, in [3, 100]
+	Seeds   int     `json:"seeds"`            // number of proxies of every reported setting, in [3, 100]
 	Count   int     `json:"count"`            // largest number of proposals, in [1, 100]
-	Seed    uint64  `json:"seed"`             // of the first proxy; the others count on
+	Seed    uint64  `json:"seed"`             // seed of the first proxy; the next ones have the next numbers
 }
 
-// DefaultTrainerRequest asks for the best settings of a trainer at ε and δ. It tries few settings, because
-// nothing is known about the time that a script takes.
+// DefaultTrainerRequest returns a request for the best settings of a script at ε and δ. It tries few
+// settings, because nothing is known about the time that a script takes.
 func DefaultTrainerRequest(records, public int, epsilon, delta float64) TrainerRequest {
 	return TrainerRequest{Records: records, Public: public, Epsilon: epsilon, Delta: delta, Rounds: []int{250, 1000},
 		Seeds: MinSeeds, Count: 3, Seed: 1}
 }
 
-// Validate reports every field of r that is outside its range.
+// Validate returns one error that lists every field of r outside its range.
 func (r TrainerRequest) Validate() error {
 	errs := []error{
 		dp.CheckCount("n", r.Records, 1, decimal.MaxWhole), dp.CheckCount("public n", r.Public, 1, decimal.MaxWhole),
@@ -60,23 +61,24 @@ func (r TrainerRequest) Validate() error {
 	return errors.Join(errs...)
 }
 
-// TrainerProposal is a setting for the user's trainer, with its prediction and its guarantee.
+// TrainerProposal is a setting for the user's training script, with the predicted metric and the certified
+// ε.
 type TrainerProposal struct {
 	Rank int          `json:"rank"`
 	Task trainer.Task `json:"task"` // the private training
 	Prediction
-	Scale     float64   `json:"proxy"`   // f of its proxies
+	Scale     float64   `json:"proxy"`   // batch size of its proxies as a fraction f of the setting's
 	Seeds     []float64 `json:"by_seed"` // metrics of the proxies, as reported by the script
 	Certified dp.Bound  `json:"certified"`
 }
 
-// TrainerReport is the result of ForTrainer: the proposed settings for the user's own training script.
+// TrainerReport is the result of [ForTrainer]: the proposed settings for the user's own training script.
 type TrainerReport struct {
 	Request   TrainerRequest    `json:"request"`
 	Proposals []TrainerProposal `json:"proposals"` // best first
 	Trainings int               `json:"trainings"` // number of proxies that were run or reused
-	// Spread is the standard deviation of the metric over seeds. The intervals contain it and the error of
-	// a proxy. They do not contain the sampling error of the records by which the script judges.
+	// Spread is the standard deviation of the metric over seeds. The predicted intervals contain the spread
+	// and the error of a proxy, but not the sampling error of the records by which the script judges.
 	Spread    float64 `json:"spread"`
 	Statement string  `json:"statement"`
 }
@@ -93,15 +95,16 @@ const (
 	walks       = 10
 )
 
-// The number of settings that remain after the first rungs of a search for a trainer.
+// The number of settings that remain after the first rungs (see searcher.rung) of a search for a trainer.
 const trainerKept, trainerFinalists = 2, 4
 
 // A proxy of a trainer has this fraction of the batch size, but at least this number of records. The sampling
 // noise of smaller batches would hide the differences between settings.
 const trainerScale, leastBatch = 1.0 / 8, 32
 
-// ForTrainer searches for settings and returns the best ones, ranked. Proxies are trained by run, one after
-// the other. If no setting meets the request, the error is an *Infeasible.
+// ForTrainer searches for settings for the user's training script and returns the best ones, ranked. It
+// calls run for each proxy, one after the other; run is usually the method Public of a trainer.Trainer. If
+// no setting meets the request, the error is an [*Infeasible].
 func ForTrainer(
 	ctx context.Context, r TrainerRequest, progress io.Writer, run func(context.Context, trainer.Task) (trainer.Result, error),
 ) (*TrainerReport, error) {

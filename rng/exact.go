@@ -10,14 +10,13 @@ import (
 // Digits of x are drawn only when they are needed. Every decision compares integers, so nothing is
 // approximated.
 
-// MaxExactScale is the largest scale that Stream.FloorNormals accepts.
+// MaxExactScale is the largest scale that [Stream.FloorNormals] accepts.
 const MaxExactScale = 1 << 48
 
-// FloorNormals sets every element of dst to ⌊scale·X⌋ with independent standard normal X. The
-// distribution is exact if the stream's bits are uniform. For whole k, k + ⌊Y⌋ = ⌊k + Y⌋, so a
-// whole number with this noise is a normal number of mean k that was rounded down afterwards. The
-// running time depends on the drawn numbers. FloorNormals panics if scale is outside [1,
-// MaxExactScale].
+// FloorNormals draws exact noise in whole numbers: it sets every element of dst to ⌊scale·X⌋ with
+// independent standard normal X. The distribution is exact if the stream's bits are uniform. A whole
+// number k plus this noise is ⌊k + scale·X⌋: a normal number of mean k that is rounded down. The running
+// time depends on the drawn numbers. FloorNormals panics if scale is outside [1, MaxExactScale].
 func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	if scale < 1 || scale > MaxExactScale {
 		panic("rng: FloorNormals needs a scale in [1, 2^48]")
@@ -28,10 +27,12 @@ func (s *Stream) FloorNormals(dst []int64, scale uint64) {
 	}
 }
 
-// AppendTrials appends to dst, in increasing order, the places in [0, n) that are taken. Each place
-// is taken independently with probability exactly size/n, for 0 ≤ size ≤ n < 2^47. Sixteen random
-// bits are compared with the first 16 binary digits of size/n. In one of 65,536 cases they are
-// equal; then further bits are compared with the rest of size/n.
+// AppendTrials draws an exact Poisson sample. It appends to dst, in increasing order, the places in [0, n)
+// that are taken, and returns dst. Each place is taken independently with probability exactly size/n, for
+// 0 ≤ size ≤ n, 0 < n < 2^47.
+//
+// It compares sixteen random bits with the first 16 binary digits of size/n. In one of 65,536 cases they
+// are equal; then further bits are compared with the rest of size/n.
 func (s *Stream) AppendTrials(dst []int32, size, n int) []int32 {
 	taken, rest := size<<16/n, size<<16%n
 	var word uint64

@@ -1,9 +1,9 @@
 package rng
 
-// Heads is a cache of the first bits (the head) of the streams of several consecutive rounds. It speeds
-// up callers that go from round to round and use few bits in each: generating the heads of 8 rounds
-// together costs about as much as generating one. The zero value is an empty cache, and a nil *Heads
-// caches nothing. It is not safe for concurrent use.
+// Heads is a cache of the first bits of the streams of several consecutive rounds. Use it to go faster
+// from round to round if each round draws few bits: 8 rounds together cost about as much as one. The bits
+// are the same as without it. The zero value is an empty cache, and a nil *Heads caches nothing. It is not
+// safe for concurrent use.
 type Heads struct {
 	root   *Root
 	low    uint64 // the first place, see Stream
@@ -14,7 +14,7 @@ type Heads struct {
 	_ [40]byte
 }
 
-// Reseed moves s to the same place as r.Reseed(s, p, client, round), so s returns the same bits.
+// Reseed does the same as r.Reseed(s, p, client, round), and uses the cached bits.
 func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) {
 	r.Reseed(s, p, client, round)
 	if h == nil || r.keys == nil {
@@ -29,17 +29,16 @@ func (h *Heads) Reseed(s *Stream, r *Root, p Purpose, client uint32, round int) 
 	s.have = blockBytes
 }
 
-// ManyHeads is a cache of the first bits of streams, with a Heads for each client, indexed by client. A
-// nil ManyHeads caches nothing; the streams are the same, but are generated one by one.
+// ManyHeads is a cache of the first bits of streams, with a [Heads] for each client, indexed by client. A
+// nil ManyHeads caches nothing. The bits are the same as without it.
 type ManyHeads []Heads
 
 // mostHeads is the largest number of clients whose heads are kept. With more clients, reading the
 // heads from memory takes longer than generating them.
 const mostHeads = 1 << 14
 
-// NewManyHeads returns an empty cache of the first bits of streams for each of the given number of
-// clients. For more than 2^14 clients it returns nil, because the cache would cost more time than it
-// saves. A nil ManyHeads works without a cache.
+// NewManyHeads returns an empty cache for the streams of the given number of clients. For more than 2^14
+// clients it returns nil, which caches nothing, because a cache would cost more time than it saves.
 func NewManyHeads(clients int) ManyHeads {
 	if clients > mostHeads {
 		return nil
@@ -47,7 +46,7 @@ func NewManyHeads(clients int) ManyHeads {
 	return make(ManyHeads, clients)
 }
 
-// Of returns the cache of one client. Its method Reseed moves a stream and uses the cached bits.
+// Of returns the cache of one client, from 0 on. Use its method Reseed instead of that of the Root.
 func (m ManyHeads) Of(client int) *Heads {
 	if m == nil {
 		return nil

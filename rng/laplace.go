@@ -1,6 +1,6 @@
 package rng
 
-// MaxLaplaceScale is the largest scale that Stream.DiscreteLaplace accepts.
+// MaxLaplaceScale is the largest scale that [Stream.DiscreteLaplace] accepts.
 const MaxLaplaceScale = 1 << 40
 
 // DiscreteLaplace returns a whole number x with probability proportional to exp(−|x|/scale). The

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Name is the public name of a source of randomness: a root and one of its runs. Equal names have
-// equal bits at equal places. So two releases with the same name share their noise, and whoever has
-// both can subtract it. The zero value names nothing.
+// Name is the public name of a source of randomness: a root (see [Root]) and the number of one of its
+// runs. Sources with equal names give equal bits for the same purpose, client and round. So two releases
+// with the same name share their noise, and whoever has both can subtract it. The zero value names
+// nothing.
 type Name struct {
 	Root string `json:"root"` // "seed:1" for a numbered seed, "secret:…" for a secret, or any other text
 	Run  uint64 `json:"run"`
@@ -43,11 +44,13 @@ func (r *Root) Name() Name {
 	return r.name
 }
 
-// ForRun returns the root of run n, in [0, 2^64), of the same secret. The run of r itself does not
-// matter. Run 0 is the root that New, NewFromSecret and NewFromOS return. A run is one release: a
-// training, a part of one, or one of several tasks on the same data. Streams of different runs are
-// independent, because their keys are hashes of root and number. If a release is sent again or
-// resumed, it is the same run. ForRun panics for a root without a key.
+// ForRun returns the root of run n, in [0, 2^64), of the same seed or secret. Use one run for each
+// release: a training, a part of one, or one of several tasks on the same data. If a release is sent again
+// or resumed, it is the same run. Streams of different runs are independent, because their keys are hashes
+// of secret and number.
+//
+// Run 0 is the root that New, NewFromSecret and NewFromOS return. The run of r itself does not matter.
+// ForRun panics for a root without a key.
 func (r *Root) ForRun(n uint64) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -59,11 +62,12 @@ func (r *Root) ForRun(n uint64) *Root {
 	return newRoot(r.origin, key, Name{r.name.Root, n})
 }
 
-// Salted returns a root with r's public name whose streams also depend on the salt. They are
-// independent of r's streams and of those under any other salt. A process that may be restored to
-// an earlier state should draw a new salt each time it starts. Then anything that it computes again
-// has fresh noise, and its releases still show by their name that they belong to one run. The salt
-// should be random, and need not be secret. Salted panics for a root without a key.
+// Salted returns a root with r's public name whose streams also depend on the salt. They are independent
+// of r's streams and of those under any other salt. The salt should be random, and need not be secret.
+//
+// A process that may be restored to an earlier state should draw a new salt each time it starts. Then
+// anything that it computes again has fresh noise, and its releases still show by their name that they
+// belong to one run. Salted panics for a root without a key.
 func (r *Root) Salted(salt []byte) *Root {
 	if err := r.Check(); err != nil {
 		panic(err)
@@ -72,13 +76,14 @@ func (r *Root) Salted(salt []byte) *Root {
 	return newRoot(key, key, Name{Root: r.name.Root}).ForRun(r.name.Run)
 }
 
-// Known reports whether n names a root, that is, whether it is not the zero Name.
+// Known reports whether n names a source, that is, whether it is not the zero Name.
 func (n Name) Known() bool { return n.Root != "" }
 
-// Simulated reports whether n names a numbered seed. The name then reveals the noise.
+// Simulated reports whether n names a numbered seed. Everyone can then compute the noise, so nothing is
+// protected.
 func (n Name) Simulated() bool { return strings.HasPrefix(n.Root, seedPrefix) }
 
-// Seed returns the numbered seed that n names. ok is false if n does not name one.
+// Seed returns the numbered seed that n names. The second result is false if n does not name one.
 func (n Name) Seed() (uint64, bool) {
 	digits, ok := strings.CutPrefix(n.Root, seedPrefix)
 	seed, err := strconv.ParseUint(digits, 10, 64)
@@ -101,9 +106,9 @@ func (n Name) String() string {
 	return fmt.Sprintf("%s, run %d", root, n.Run)
 }
 
-// Validate returns an error if n, as read from a file, cannot be the name of a root: if it is
-// empty, longer than 200 bytes, not printable ASCII, or a seed that is not an integer in [0, 2^64)
-// as New writes it. Otherwise two spellings of one root would count as two roots, and so would
+// Validate returns an error if n cannot be the name of a source; use it for names from files. It refuses a
+// Root that is empty, longer than 200 bytes or not printable ASCII, and a seed that is not an integer in
+// [0, 2^64) as New writes it. Otherwise two spellings of one root would count as two roots, and so would
 // names that look alike, for example in other alphabets.
 func (n Name) Validate() error {
 	if n.Root == "" {

@@ -168,9 +168,10 @@ func (s *Stream) expSlow(layer uint8, x float64) float64 {
 	}
 }
 
-// AppendPlaces appends to dst random integers in [0, n), in increasing order. Between two of them, and
-// before the first, ⌊gap·E⌋ integers are left out, where E is a new exponential random number of mean 1
-// each time. So each integer is taken independently with the same probability, 1 − exp(−1/gap).
+// AppendPlaces draws a Poisson sample in floating point. It appends to dst, in increasing order, the
+// integers in [0, n) that are taken, each independently with probability 1 − exp(−1/gap), and returns dst.
+// The number of integers that are left out before each is ⌊gap·E⌋, where E is a new exponential random
+// number of mean 1 each time.
 func (s *Stream) AppendPlaces(dst []int32, gap float64, n int) []int32 {
 	z := expTable
 	for p := 0; ; p++ {

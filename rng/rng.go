@@ -8,8 +8,8 @@
 //	noise := root.Stream(rng.Noise, client, round)
 //	x := noise.Normal()
 //
-// Equal places have equal noise. So two releases need two roots, or two runs of one root; see
-// [Root.ForRun]. A [Name] records which one a release used.
+// The same root, purpose, client and round give the same bits. So two releases need two roots, or two runs
+// of one root; see [Root.ForRun]. A [Name] records which one a release used.
 //
 // Streams are cryptographic. They are the key stream of AES-128 in counter mode, under a key
 // derived from the seed by SHA-256, with the place in the counter block. The standard library's
@@ -31,22 +31,22 @@ import (
 	"math/bits"
 )
 
-// Purpose is the purpose of a stream. A stream's bits depend on the purpose's number, so numbers
-// may be added but never changed.
+// Purpose says what a stream is for, so that, for example, the samples and the noise of a round are
+// independent. A stream's bits depend on the purpose's number, so numbers may be added but never changed.
 type Purpose uint8
 
 // These are the purposes. Equal numbers would give equal bits, so each purpose has its own.
 const (
-	Sampling     Purpose = 1 // which records a round uses
-	Noise        Purpose = 2 // the Gaussian noise of a round
-	Init         Purpose = 3 // initial parameters of a model
-	Split        Purpose = 4 // train/test split
-	Partition    Purpose = 5 // assignment of records to clients
-	ComputeTime  Purpose = 6 // how long a round takes
-	UplinkTime   Purpose = 7 // client to server latency
-	DownlinkTime Purpose = 8 // server to client latency
-	Perturbation Purpose = 9 // noise added to a trained model (utility graph)
-	Synthetic    Purpose = 10
+	Sampling     Purpose = 1  // which records a round uses
+	Noise        Purpose = 2  // the Gaussian noise of a round
+	Init         Purpose = 3  // initial parameters of a model
+	Split        Purpose = 4  // train/test split
+	Partition    Purpose = 5  // assignment of records to clients
+	ComputeTime  Purpose = 6  // how long a round takes
+	UplinkTime   Purpose = 7  // client to server latency
+	DownlinkTime Purpose = 8  // server to client latency
+	Perturbation Purpose = 9  // noise added to a trained model (utility graph)
+	Synthetic    Purpose = 10 // synthetic data, and the coins of audits
 	Dropout      Purpose = 11 // what a network drops in a round
 	Speed        Purpose = 12 // how fast a client is
 	Message      Purpose = 13 // delays and losses of a client's messages
@@ -57,10 +57,10 @@ const (
 	Persons      Purpose = 18 // which records of a person are used
 )
 
-// Root derives streams from one secret: a numbered seed, bytes from the caller, or bytes from the
-// operating system's random source. Make one with New, NewFromSecret or NewFromOS. The zero value
-// has no key, and drawing from it panics (see Check). A Root is read-only after construction and
-// safe for concurrent use.
+// Root is a source of randomness, from which all streams of a run are derived: a numbered seed, bytes from
+// the caller (a secret), or bytes from the operating system's random source. Make one with New,
+// NewFromSecret or NewFromOS. The zero value has no key, and drawing from it panics (see Check). A Root is
+// read-only after construction and safe for concurrent use.
 type Root struct {
 	stream cipher.AEAD   // generates bits of streams, many at a time
 	block  cipher.Block  // generates the same bits, 16 bytes at a time
@@ -82,10 +82,10 @@ const (
 	MaxSecret = 1 << 10
 )
 
-// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be
-// uniform, or at least as hard to guess as 16 uniform bytes (the key of AES-128). The same secret
-// gives the same root. So a client that restarts can continue its streams, and must then protect
-// the secret as carefully as its records. No secret gives the root of a numbered seed.
+// NewFromSecret returns the root of a secret of MinSecret to MaxSecret bytes. The secret must be uniform,
+// or at least as hard to guess as 16 uniform bytes (the key of AES-128). The same secret gives the same
+// root. So a client that restarts can continue its streams, but it must protect the secret as carefully as
+// its records. No secret gives the root of a numbered seed.
 func NewFromSecret(secret []byte) (*Root, error) {
 	if len(secret) < MinSecret || len(secret) > MaxSecret {
 		return nil, fmt.Errorf("secret = %d bytes, must be in [%d, %d]", len(secret), MinSecret, MaxSecret)
@@ -94,8 +94,8 @@ func NewFromSecret(secret []byte) (*Root, error) {
 	return newRoot(origin, origin, Name{Root: secretName(origin)}), nil
 }
 
-// NewFromOS returns a root with a key from the operating system's random source, for runs whose
-// noise must not be reproducible.
+// NewFromOS returns a root with a key from the operating system's random source, for releases: nobody can
+// compute its noise again.
 func NewFromOS() (*Root, error) {
 	secret, err := NewSecret()
 	if err != nil {
@@ -104,8 +104,8 @@ func NewFromOS() (*Root, error) {
 	return NewFromSecret(secret)
 }
 
-// NewSecret returns a secret of MinSecret bytes from the operating system's random source. Use it
-// for roots that a process must have again after a restart, and for keys.
+// NewSecret returns a secret of MinSecret bytes from the operating system's random source. Keep it, and
+// call NewFromSecret, for a root that a process must have again after a restart. It also serves as a key.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := crand.Read(secret); err != nil {
@@ -162,8 +162,8 @@ const (
 	firstCounter = 2
 )
 
-// Stream is a sequence of random bits, which depends only on a Root, a purpose, a client and a round
-// (its place). The zero value belongs to no Root, and drawing from it panics; call Root.Reseed first. A
+// Stream is a sequence of random bits, which depends only on a Root and on its place: a purpose, a client
+// and a round. The zero value belongs to no Root, and drawing from it panics; call Root.Reseed first. A
 // Stream is not safe for concurrent use.
 type Stream struct {
 	root *Root
@@ -177,8 +177,8 @@ type Stream struct {
 	of [12]byte
 }
 
-// Reseed moves s to the start of the stream at (p, client, round). It neither allocates nor draws.
-// It panics if round is outside [0, 2^32) or if the root has no key.
+// Reseed moves s to the start of the stream for the purpose p, the client and the round. It does the same
+// as [Root.Stream] without allocating. It panics if round is outside [0, 2^32) or if the root has no key.
 func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 	if round < 0 || uint64(round) > math.MaxUint32 {
 		panic("rng: round outside 32 bits")
@@ -192,16 +192,17 @@ func (r *Root) Reseed(s *Stream, p Purpose, client uint32, round int) {
 }
 
 // Stream returns a new stream of random bits for the purpose p, the client and the round. The same
-// arguments always give the same bits.
+// arguments always give the same bits. It panics as Reseed does.
 func (r *Root) Stream(p Purpose, client uint32, round int) *Stream {
 	s := new(Stream)
 	r.Reseed(s, p, client, round)
 	return s
 }
 
-// Peek returns the bytes that are ready, at least the size ≤ 128 bytes of the next draw. If fewer
-// are ready, it generates about want ≥ size bytes. They are valid until the next call. Skip removes
-// them.
+// Peek returns the next random bytes of the stream without removing them. Use it, with [Stream.Skip], to
+// draw many numbers without a call for each. size, at most 128, is the number of bytes of the next draw.
+// The result has at least size bytes. If fewer are ready, Peek generates about want ≥ size bytes. The
+// result is valid until the next call.
 func (s *Stream) Peek(size, want int) []byte {
 	if s.pos+size > s.have {
 		s.refill(size, want)

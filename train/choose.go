@@ -87,17 +87,6 @@ func (s Spec) TriedClips() []float64 {
 	return []float64{0.1, 0.3, 1}
 }
 
-// DefaultDelta returns the default δ for a user's file of n records: the largest power of ten that is at most
-// 1/(10n). With δ = 1/n, a mechanism that publishes one random record unchanged would satisfy the
-// guarantee. A power of ten changes with n as seldom as possible.
-func DefaultDelta(n int) float64 {
-	delta := 0.1
-	for power := 1; power < n && delta > 1e-18; power *= 10 {
-		delta /= 10
-	}
-	return digitsOf(delta, 1)
-}
-
 // digitsOf returns v rounded to n significant digits.
 func digitsOf(v float64, n int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
@@ -119,7 +108,7 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if open.Delta {
-		spec.Delta = DefaultDelta(n)
+		spec.Delta = dp.DefaultDelta(n)
 	}
 	copies := 1
 	if !p.Config.Partition.Disjoint() {
@@ -154,7 +143,7 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 	}
 	if open.Schedule {
 		spec.Schedule, spec.Beta = string(sim.ZeroDecay), 0
-		say("schedule zero")
+		say("schedule zero (step sizes fall to 0)")
 	}
 	if open.Clip {
 		spec.Clip = spec.UsualClip()
@@ -167,6 +156,9 @@ func (p *Prepared) Choose(ctx context.Context, open Open, epsilon float64) (Spec
 		}
 		spec.Eta0 = eta0
 		say("step size η₀ = %g", spec.Eta0)
+		if size, err := decimal.Count(spec.SampleSize); err == nil {
+			said[len(said)-1] += fmt.Sprintf(" (learning rate %.4g)", spec.Eta0*float64(size))
+		}
 	}
 	if open.Delta {
 		say("δ = %s", decimal.Exactly(spec.Delta))

@@ -6,21 +6,10 @@ import (
 	"testing"
 
 	"proactivedp/data/synth"
+	"proactivedp/dp"
 	"proactivedp/rng"
 	"proactivedp/sim"
 )
-
-// δ is the largest power of ten that is at most 1/(10N).
-func TestDefaultDelta(t *testing.T) {
-	for n, want := range map[int]float64{0: 0.1, 1: 0.1, 2: 0.01, 10: 0.01, 11: 0.001, 44: 0.001, 999: 1e-4, 1000: 1e-4,
-		1001: 1e-5, 8816: 1e-5, 10_000: 1e-5, 1_000_000: 1e-7} {
-		if got := DefaultDelta(n); got != want {
-			t.Errorf("N = %d: δ = %v, want %v", n, got, want)
-		} else if n > 0 && got > 1/(10*float64(n))*(1+1e-12) {
-			t.Errorf("N = %d: δ = %v is above 1/(10N)", n, got)
-		}
-	}
-}
 
 // What is open is chosen: the batch size and steps that the planner recommends, within ε. What is given
 // stays.
@@ -40,7 +29,7 @@ func TestChoose(t *testing.T) {
 		spec.GradComps >= UsualEpochs*n+size {
 		t.Errorf("s = %d, K = %d of N = %d", size, spec.GradComps, n)
 	}
-	if spec.Clip != UsualClip || spec.Schedule != string(sim.ZeroDecay) || spec.Delta != DefaultDelta(n) || spec.Eta0 == 1 {
+	if spec.Clip != UsualClip || spec.Schedule != string(sim.ZeroDecay) || spec.Delta != dp.DefaultDelta(n) || spec.Eta0 == 1 {
 		t.Errorf("%+v", spec)
 	}
 	if !strings.Contains(text, "2 clients that hold the same data, with ") || !strings.Contains(text, "within ε = 1: batch size") {

@@ -195,11 +195,21 @@ func (r *Report) WriteText(w io.Writer) error {
 		heading = "held-out " + strings.Replace(what, "accuracy", "acc.", 1)
 	}
 	if _, err := fmt.Fprintf(w, "%-16s%s on %s of %s\n", heading, judged{r.Accuracy, r.Judgement, r.Regression}.text(), decimal.Many(r.TestRows, "row"),
-		report.Data(r.Spec.Data, r.Synthetic, r.DataNote)); err != nil {
+		report.Data(r.Spec.Data, r.Synthetic, "")); err != nil {
 		return err
 	}
 	if err := r.Privacy.WriteText(w); err != nil {
 		return err
+	}
+	if !r.Synthetic {
+		if _, err := fmt.Fprintf(w, "%-16s%s\n", "not protected", "the records on which the accuracy was measured"); err != nil {
+			return err
+		}
+	}
+	if r.DataNote != "" {
+		if _, err := fmt.Fprintf(w, "%-16s%s\n", "data", r.DataNote); err != nil {
+			return err
+		}
 	}
 	if _, err := fmt.Fprintf(w, "%-16s%d of %d\n", "distinct rows", r.DistinctRows, r.TestRows); err != nil {
 		return err
@@ -225,12 +235,12 @@ func (r *Report) WriteText(w io.Writer) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(w, `rounds          %d per client, %s in all, at most %d behind, %.4g on average
+	if _, err := fmt.Fprintf(w, `rounds          %s
 %scomputations    %s, %d left over
 parameters      sha256 %s, norm %.4g
-training loop   %.3f s (%.4g client rounds per second)
+training loop   %.3f s (%.4g rounds per second)
 `,
-		r.Rounds, decimal.Many(r.Updates, "update"), r.MaxLag, r.MeanLag,
+		r.rounds(),
 		r.simulated(), r.gradients(), r.Remainder,
 		r.ParamsSHA256, r.ParamsNorm,
 		r.Seconds, float64(r.Updates)/r.Seconds); err != nil {
@@ -269,6 +279,15 @@ func (r *Report) simulated() string {
 		return ""
 	}
 	return fmt.Sprintf("simulated time  %.4g s on the virtual clock\n", r.VirtualTime)
+}
+
+// rounds returns how many rounds the clients computed, and how far behind they were, in words.
+func (r *Report) rounds() string {
+	if r.Spec.Clients == 1 {
+		return fmt.Sprint(r.Rounds)
+	}
+	return fmt.Sprintf("%d per client, %s in all, at most %d behind, %.4g on average", r.Rounds,
+		decimal.Many(r.Updates, "update"), r.MaxLag, r.MeanLag)
 }
 
 // gradients returns how many gradients a client computed, in words.

@@ -32,7 +32,7 @@ rounds          10 per client, 50 updates in all, at most 3 behind, 1.25 on aver
 simulated time  0.5 s on the virtual clock
 computations    100 gradients per client, 7 left over
 parameters      sha256 abc, norm 2.5
-training loop   4.000 s (12.5 client rounds per second)
+training loop   4.000 s (12.5 rounds per second)
 note            a note
 `
 	var text strings.Builder

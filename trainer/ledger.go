@@ -22,12 +22,11 @@ import (
 	"proactivedp/rng"
 )
 
-// LedgerFile is the name of the file in Options.Dir that holds the Ledger: every private training that
-// was ever started there.
+// LedgerFile is the name of the file in Options.Dir that holds the [Ledger].
 const LedgerFile = "trainer-ledger.json"
 
-// ErrFailed reports that a private training started and did not finish. The ledger counts the privacy
-// cost of its whole plan.
+// ErrFailed is wrapped by the error of [Trainer.Private] if a private training started and did not finish.
+// The ledger counts the privacy cost of its whole plan.
 var ErrFailed = errors.New("the private training failed")
 
 // maxLedger and maxText limit what is read: bytes of a file, and of a text in it. maxStages is the
@@ -38,10 +37,10 @@ const (
 	maxStages = 100
 )
 
-// Ledger has every private training that was ever started in a folder. Its file is one that plan.ReadHistory
-// reads, so other commands can account for it.
+// Ledger lists every private training that was ever started in a folder, with its cost. Its file has a
+// form that plan.ReadHistory reads, so other commands can account for it.
 type Ledger struct {
-	// Releases has the rounds of each stage, at least those of its plan.
+	// Releases has the rounds of each stage: those of its plan, or more if the script reported more.
 	Releases []dp.Release `json:"releases"`
 	Notes    []string     `json:"notes"`
 	Stages   []Stage      `json:"stages"`
@@ -58,10 +57,10 @@ const (
 	Finished State = "finished"
 )
 
-// Stage is a private training that was started. Its rounds are in Ledger.Releases, at the same index as
+// Stage is one private training that was started. Its rounds are in Ledger.Releases, at the same index as
 // the stage in Ledger.Stages.
 type Stage struct {
-	Key    string  `json:"key"` // of the request that asked for it
+	Key    string  `json:"key"` // names the request that asked for it, see Trainer.Private
 	Task   Task    `json:"task"`
 	State  State   `json:"state"`
 	Reason string  `json:"reason,omitempty"` // why it failed
@@ -77,7 +76,8 @@ const (
 	noteUnfinished = "a private training that did not finish counts with its whole plan, and with more if it reported more"
 )
 
-// ReadLedger reads the ledger of a folder. If there is no file, nothing was spent.
+// ReadLedger reads the ledger of a folder. Without a file it returns an empty ledger. A damaged file is an
+// error.
 func ReadLedger(dir string) (*Ledger, error) {
 	path := filepath.Join(dir, LedgerFile)
 	text, err := bounded.File(path, maxLedger)
@@ -148,13 +148,15 @@ func (l *Ledger) events() ([]dp.Event, error) {
 	return dp.Compose(lists...)
 }
 
-// Bound returns the certified ε of a record at δ for all private trainings (stages) together. There
-// must be at least one. For a single stage it is the interval that package dp/pld certifies. A later
-// stage may have been planned because of results of earlier ones, and an ε of dp/pld for all rounds
-// together would not cover that. So the ε of several stages is the sum of ε_i(δ/2^i) for i = 1, 2, …,
-// where ε_i(δ) is that of stage i without the others. This is basic composition, which holds for
-// parameters that depend on earlier results (R. Rogers, A. Roth, J. Ullman and S.
-// Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NeurIPS 2016).
+// Bound returns the certified ε of a record at δ, for all private trainings (stages) together. There must
+// be at least one.
+//
+// For a single stage it is the interval that package dp/pld certifies. A later stage may have been planned
+// because of results of earlier ones, which composition by dp/pld would not cover. So for several stages
+// Bound returns the sum of ε_i(δ/2^i) for i = 1, 2, …, where ε_i(δ) is the ε of stage i without the
+// others. This is basic composition, which holds for parameters that depend on earlier results (R. Rogers,
+// A. Roth, J. Ullman and S. Vadhan, "Privacy Odometers and Filters: Pay-as-you-Go Composition", NeurIPS
+// 2016).
 func (l *Ledger) Bound(ctx context.Context, delta float64) (dp.Bound, error) {
 	if l == nil || len(l.Stages) == 0 {
 		return dp.Bound{}, errors.New("the ledger is empty: it has no ε")
@@ -184,7 +186,7 @@ func (l *Ledger) charges(ctx context.Context, delta float64) (sum float64, last 
 	return sum, last, nil
 }
 
-// Statement returns the privacy statement for all stages together.
+// Statement returns the privacy statement for all stages together, at δ. An empty ledger is an error.
 func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	b, err := l.Bound(ctx, delta)
 	if err != nil {
@@ -199,8 +201,8 @@ func (l *Ledger) Statement(ctx context.Context, delta float64) (string, error) {
 	return claim.Noted(text, l.Notes), err
 }
 
-// Finished returns the finished private training that was started for the request with this key. It
-// returns false if no such training has finished.
+// Finished returns the private training that was started with this key and has finished. The second result
+// is false if there is none. Use it to avoid paying twice for the same request.
 func (l *Ledger) Finished(key string) (Stage, bool) {
 	if l == nil {
 		return Stage{}, false
@@ -212,12 +214,12 @@ func (l *Ledger) Finished(key string) (Stage, bool) {
 	return l.Stages[i], true
 }
 
-// Budget is the (ε, δ) that all stages of a ledger may cost a record together.
+// Budget is the (ε, δ) that all private trainings of a ledger together may cost a record.
 type Budget struct{ Epsilon, Delta float64 }
 
-// Left returns the (ε, δ) that the next private training (stage) may cost. The first stage may cost the
-// whole budget b. A later stage i may cost δ/2^i, and the ε that is left after the costs of the stages
-// before it, see [Ledger.Bound]. If nothing is left, the error is a *SpentError.
+// Left returns the part of the budget b that the next private training (stage) may cost. The first stage
+// may cost all of b. Stage i = 2, 3, … may cost δ/2^i, and the ε that is left after the costs of the
+// stages before it, see [Ledger.Bound]. If nothing is left, the error is a [*SpentError].
 func (l *Ledger) Left(ctx context.Context, b Budget) (Budget, error) {
 	if err := errors.Join(dp.CheckPositive("epsilon", b.Epsilon), dp.CheckDelta(b.Delta, 0)); err != nil {
 		return Budget{}, err
@@ -251,7 +253,8 @@ func (l *Ledger) unfinished() int {
 	return n
 }
 
-// SpentError is the error if earlier private trainings have spent the whole budget.
+// SpentError is the error of [Ledger.Left] and [Trainer.Private] if earlier private trainings have spent
+// the whole budget.
 type SpentError struct {
 	Budget     Budget
 	Spent      float64 // the sum of the charges of all stages
@@ -276,16 +279,16 @@ func (e *SpentError) Error() string {
 	return text
 }
 
-// Private runs a private training and returns the ledger, whose last stage it is. The key names the
-// request, see [Ledger.Finished].
+// Private runs a private training and returns the ledger, whose last stage it is. key names the request
+// that asks for it; [Ledger.Finished] finds the stage by it.
 //
-// The order of the steps is what keeps ε. First the whole plan is written to the ledger and flushed to
-// disk. Then the script starts. If it reports more than its plan, the ledger is raised before the next
-// line is read. Only then the result is written. So if anything is killed at any moment, the ledger has
-// at least what was spent and reported until then. A training that runs again is another stage.
-//
-// If the plan does not fit into the budget together with all stages before, or the ledger cannot be
+// If the plan does not fit into the budget together with all stages before, or if the ledger cannot be
 // written, the script does not start.
+//
+// The order of the steps guarantees that the ledger never has less than was spent and reported. First the
+// whole plan is written to the ledger and flushed to disk. Then the script starts. If it reports more than
+// its plan, the ledger is raised before the next line is read. Only then the result is written. So this
+// holds even if a process is killed at any moment. A training that runs again is another stage.
 func (t *Trainer) Private(ctx context.Context, task Task, key string, b Budget) (*Ledger, error) {
 	if t == nil || len(t.command) == 0 {
 		return nil, errNoTrainer

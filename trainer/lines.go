@@ -11,8 +11,8 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// Line is a line of the script's stdout. Exactly one of its fields is given. The metric is the last
-// line.
+// Line is what the script prints to stdout, as one line of JSON. Exactly one field is given. The line with
+// the metric is the last one.
 type Line struct {
 	// Metric is the result, in [0, 1]; larger is better. A training that diverged has the metric 0.
 	Metric *float64 `json:"metric,omitempty"`
@@ -20,7 +20,7 @@ type Line struct {
 	Rounds *Rounds  `json:"rounds,omitempty"` // rounds that were really run; several lines add up
 }
 
-// Point is a point of a learning curve that the script reports: the metric after some steps.
+// Point is a point of the learning curve that the script reports: the metric after some steps.
 type Point struct {
 	Step   int     `json:"step"`
 	Metric float64 `json:"metric"`
@@ -42,8 +42,9 @@ type Result struct {
 	Rounds []Rounds `json:"rounds"`
 }
 
-// The largest output of a run of the script: bytes of a line, lines, and bytes of stderr. What exceeds
-// MaxStderr is dropped; the other limits are errors.
+// MaxLine, MaxLines and MaxStderr limit the output of one run of the script: the bytes of a line, the
+// number of lines, and the bytes of stderr. What exceeds MaxStderr is dropped; exceeding the others is an
+// error.
 const (
 	MaxLine   = 4096
 	MaxLines  = 1000

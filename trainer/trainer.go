@@ -10,8 +10,8 @@
 // for each thing that it reports: points of a curve, the rounds that it really ran, and at the end the
 // metric. Everything else that it says belongs on stderr.
 //
-// The script is not trusted to keep the books. The whole cost of a private training is on disk in the
-// [Ledger] before the script starts. What the script reports can only raise it. The program cannot
+// The accounting does not rely on the script. The whole cost of a private training is on disk in the
+// [Ledger] before the script starts. What the script reports can only raise this cost. The program cannot
 // verify that the script really clips, samples and adds noise, and every statement says so.
 package trainer
 
@@ -36,7 +36,7 @@ import (
 	"proactivedp/internal/strictjson"
 )
 
-// Protocol is the version of the protocol, which every [Task] has.
+// Protocol is the version of the protocol between this program and the script. Every [Task] names it.
 const Protocol = 1
 
 // Role says which records a training may use.
@@ -49,7 +49,8 @@ const (
 	Private Role = "private"
 )
 
-// Task is what the script is asked to do.
+// Task is what the script is asked to do. The script reads it as JSON from the file that its last argument
+// names.
 type Task struct {
 	Protocol int  `json:"protocol"` // 1
 	Role     Role `json:"role"`
@@ -62,8 +63,8 @@ type Task struct {
 	// Seed is nil for a private training: whoever knows the seed can subtract the noise, so the script
 	// must take samples and noise from the operating system.
 	Seed *uint64 `json:"seed"`
-	// Scale is the fraction f of a proxy, whose batch size and noise multiplier are f times those of the
-	// setting for which it stands. It is 1 for a private training.
+	// Scale is 1 for a private training. A public training is a proxy of a private one: its batch size and
+	// noise multiplier are those of the private one times Scale, in (0, 1].
 	Scale float64 `json:"scale"`
 }
 
@@ -78,8 +79,8 @@ type Plan struct {
 	Steps           int          `json:"steps"`
 }
 
-// NewPlan returns a plan of equal rounds with Poisson sampling under add-or-remove adjacency: the noise
-// multiplier, the expected batch size, the number of records and the number of steps.
+// NewPlan returns a plan of equal rounds with Poisson sampling under add-or-remove adjacency. noise is the
+// noise multiplier, batch the expected batch size, and records the number of records.
 func NewPlan(noise float64, batch, records, steps int) Plan {
 	return Plan{
 		Sampling: dp.Poisson, Adjacency: dp.AddOrRemove, NoiseMultiplier: noise, BatchSize: batch, DatasetSize: records,
@@ -87,7 +88,7 @@ func NewPlan(noise float64, batch, records, steps int) Plan {
 	}
 }
 
-// Event returns the rounds as accountants count them.
+// Event returns the rounds as an event, for an accountant.
 func (p Plan) Event() dp.Event {
 	return dp.Event{
 		Sampling: p.Sampling, Adjacency: p.Adjacency, NoiseMultiplier: p.NoiseMultiplier, SampleSize: p.BatchSize,
@@ -95,7 +96,7 @@ func (p Plan) Event() dp.Event {
 	}
 }
 
-// Validate reports every field that is outside its range.
+// Validate returns one error that lists every field outside its range.
 func (t Task) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf("task: "+format, args...)) }
@@ -131,8 +132,8 @@ func (t Task) Validate() error {
 type Options struct {
 	// Limit is the longest time of one run of the script, in [MinLimit, MaxLimit]. 0 means MaxLimit.
 	Limit time.Duration
-	// Dir is the folder that keeps finished public trainings and the ledger. "" keeps public trainings
-	// nowhere, and refuses private ones. The caller holds the lock of the folder.
+	// Dir is the folder for the results of public trainings and for the ledger. With "", public trainings
+	// are not kept and private ones are refused. The caller must hold the lock of the folder.
 	Dir string
 	// Stderr gets what the script prints to stderr, up to MaxStderr bytes of each run. It may be nil.
 	Stderr io.Writer
@@ -144,7 +145,7 @@ const (
 	MaxLimit = 30 * 24 * time.Hour
 )
 
-// Trainer runs the script. Make one with [New].
+// Trainer runs the user's training script. Make one with [New].
 type Trainer struct {
 	command []string
 	digest  string // of the command and of the files that it names
@@ -157,8 +158,9 @@ const notWords = "'\"`$&|;<>()*?"
 // maxScript is the largest size of a file in a command whose content is part of the digest, in bytes.
 const maxScript = 16 << 20
 
-// New returns a trainer that runs a command, a program with its arguments, separated by spaces. No
-// shell runs it, so quotes and other special characters are errors.
+// New returns a trainer for a command, which is a program with its arguments, separated by spaces. No
+// shell runs it, so quotes and other special characters are errors. New reads the files that the command
+// names, for [Trainer.Digest].
 func New(command string, o Options) (*Trainer, error) {
 	t := &Trainer{command: strings.Fields(command), o: o}
 	var errs []error
@@ -212,8 +214,8 @@ type kept struct {
 // TrialsFolder is the folder in Options.Dir that keeps finished public trainings.
 const TrialsFolder = "trials"
 
-// Public runs a public training, or returns its result if Options.Dir has it. The script must
-// report exactly the rounds of the plan.
+// Public runs a public training and keeps its result in Options.Dir, or returns the result that was kept
+// there. The script must report exactly the rounds of the plan; otherwise Public returns an error.
 func (t *Trainer) Public(ctx context.Context, task Task) (Result, error) {
 	if t == nil || len(t.command) == 0 {
 		return Result{}, errNoTrainer

@@ -28,8 +28,9 @@ var texts = []string{
 	"proactivedp/internal/strictjson", "proactivedp/plan", "proactivedp/plan/libraries", "proactivedp/rng",
 }
 
-// Compile compiles the planner from the module's source in the folder with the installed Go. The page
-// shows version. Compile needs no network if the module's dependencies are present.
+// Compile compiles the planner to WebAssembly from the module's source in the folder (see [Source]), with
+// the installed Go. The page will show version. Compile needs no network if the module's dependencies are
+// present.
 func Compile(ctx context.Context, folder, version string) (Planner, error) {
 	p := Planner{Version: version}
 	made, err := os.MkdirTemp("", "proactivedp-page-")
@@ -110,10 +111,11 @@ func licences(ctx context.Context, folder string) ([]byte, error) {
 	return all, nil
 }
 
-// ErrNoSource is wrapped by the error of Source if there is no source.
+// ErrNoSource is wrapped by the error of [Source] if there is no source, or if Go is not installed.
 var ErrNoSource = errors.New("no source of the planner")
 
-// Source returns the root folder of the module's source that contains folder.
+// Source returns the root folder of the module's source, which must be folder or a folder above it.
+// Otherwise the error wraps [ErrNoSource].
 func Source(ctx context.Context, folder string) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", fmt.Errorf("%w: Go is not installed", ErrNoSource)

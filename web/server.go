@@ -35,17 +35,18 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Options says what a Server can do besides answering planning questions.
+// Options says what a [Server] can do besides answering planning questions.
 type Options struct {
 	// Propose answers the JSON question of POST /propose. If it is nil, the server has no such address.
-	// Only one call runs at a time, and it ends soon after ctx is done. If its error wraps an
-	// answer.Problem, the page shows that. The last line that it writes to progress is the answer to
-	// GET /propose, which the page shows meanwhile.
+	// Only one call runs at a time. It must end soon after ctx is cancelled. If its error wraps an
+	// answer.Problem, the page shows that. While it runs, GET /propose answers with the last line that it
+	// wrote to progress, which the page shows.
 	Propose func(ctx context.Context, question []byte, progress io.Writer) (any, error)
 	Sets    []string // data sets that Propose knows
 }
 
-// Server serves the page and answers its questions, only to this machine.
+// Server serves the planner page and answers its questions, only to this machine. Make one with
+// [NewServer].
 type Server struct {
 	files     map[string]file
 	options   Options
@@ -92,7 +93,7 @@ type file struct {
 	text []byte
 }
 
-// NewServer returns a server of the page.
+// NewServer returns a server of the planner page. Call Serve, or use the server as an http.Handler.
 func NewServer(o Options) (*Server, error) {
 	page, err := servedPage(o.Sets)
 	if err != nil {
@@ -110,8 +111,8 @@ func NewServer(o Options) (*Server, error) {
 	}, nil
 }
 
-// Serve answers requests at the listener until ctx is done. Then it ends the requests under way and
-// returns nil. The listener's address must be a loopback address.
+// Serve answers requests at the listener until ctx is cancelled. Then it ends open requests and returns
+// nil. The listener's address must be a loopback address.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	host, _, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil || !net.ParseIP(host).IsLoopback() {

@@ -8,10 +8,12 @@
 // # The page inside the program
 //
 // make build and make release write the page to made/planner.html and build the program with the tag
-// "page", which embeds it; see [Made]. The page is not committed, because it has 1.6 MB compressed, changes
-// with each change of an accountant, and depends on the Go version: the repository would grow by it with
-// each change, branches could not be merged, and a test could compare it only under one Go version. A build
-// without the tag never embeds a page, so it cannot contain one of an older source.
+// "page", which embeds it; see [Made]. A build without the tag embeds no page, so it cannot contain one of
+// an older source.
+//
+// The page is not committed. It has 1.6 MB compressed, changes with each change of an accountant, and
+// depends on the Go version. The repository would grow by it with each change, branches could not be
+// merged, and a test could compare the page only under one Go version.
 package web
 
 import (
@@ -66,7 +68,8 @@ func pageText(head, foot string) []byte {
 	return []byte(strings.Replace(page, "<!--scripts-->", foot, 1))
 }
 
-// Planner is the planner as WebAssembly, and everything that a page needs to run it.
+// Planner is the planner as WebAssembly, with everything that a page needs to run it. [Compile] makes one,
+// and [Page] writes it.
 type Planner struct {
 	Wasm     []byte // the program of web/internal/planner
 	Loader   []byte // wasm_exec.js of the Go version that compiled it
@@ -115,7 +118,7 @@ func Made() []byte { return made }
 // generator comes before the version in a page.
 const generator = `<meta name="generator" content="proactivedp `
 
-// PageVersion returns the version in a page that [Page] made, or "".
+// PageVersion returns the version that is written in a page from [Page], or "" if there is none.
 func PageVersion(page []byte) string {
 	_, after, found := bytes.Cut(page, []byte(generator))
 	version, _, ended := bytes.Cut(after, []byte(`"`))

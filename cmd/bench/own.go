@@ -23,6 +23,7 @@ import (
 	"proactivedp/data/fetch"
 	"proactivedp/data/libsvm"
 	"proactivedp/data/synth"
+	"proactivedp/dp"
 	"proactivedp/internal/files"
 	"proactivedp/internal/plots"
 	"proactivedp/internal/results"
@@ -208,7 +209,7 @@ func (t ownTable) row(ctx context.Context, source, probed *train.Source, epsilon
 	if err != nil {
 		return row, err
 	}
-	spec.Delta = train.DefaultDelta(p.Config.Mechanism.DatasetSize)
+	spec.Delta = dp.DefaultDelta(p.Config.Mechanism.DatasetSize)
 	perf := sim.Perf{Workers: runtime.GOMAXPROCS(0)}
 	request := propose.DefaultRequest(spec, epsilon)
 	request.Rounds, request.Seeds, request.Count = []int{250, 1000, 4000}, propose.MinSeeds, 1 // takes a third of the time

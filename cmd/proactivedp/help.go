@@ -23,6 +23,7 @@ var commandGroups = []*cobra.Group{
 	{ID: "machines", Title: "Several machines:"},
 	{ID: "paper", Title: "The paper:"},
 	{ID: "program", Title: "Data and program:"},
+	{ID: "topics", Title: "More help:"},
 }
 
 // groupCommands puts the commands of root into their groups.
@@ -38,6 +39,8 @@ func groupCommands(root *cobra.Command) {
 			c.GroupID = "machines"
 		case "figures", "tables":
 			c.GroupID = "paper"
+		case "rounds":
+			c.GroupID = "topics"
 		default:
 			c.GroupID = "program"
 		}
@@ -54,7 +57,7 @@ const manyFlags = 25
 // this order. The shared lists ownData and trained may name flags that a command does not have. Those are
 // skipped.
 var shortHelp = map[string]string{
-	"train":   trained + " seed seeds out save checkpoint resume plan dry-run json statement help",
+	"train":   trained + " seed seed-from-os save checkpoint resume plan dry-run json statement help",
 	"host":    trained + " seed plan dry-run listen broker dir keys creds json help",
 	"delay":   trained + " delays seeds out workers json help",
 	"utility": ownData + " clients model batch-size steps max-grad-norm noise-multiplier learning-rate draws seed out json help",
@@ -73,7 +76,7 @@ var shortHelp = map[string]string{
 // The flags for data and for a training that a short help lists.
 const (
 	ownData = "data data-dir label-column label-map columns normalise test"
-	trained = "data label-column label-map test clients model batch-size steps epochs noise-multiplier " +
+	trained = "data label-column label-map columns normalise clients model batch-size steps epochs noise-multiplier " +
 		"max-grad-norm target-epsilon delta learning-rate"
 )
 
@@ -167,7 +170,7 @@ func listCommands(w io.Writer, cmd *cobra.Command) {
 	for _, group := range groups {
 		fmt.Fprintf(w, "\n%s\n", group.Title)
 		for _, c := range cmd.Commands() {
-			if c.GroupID == group.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+			if c.GroupID == group.ID && (c.IsAvailableCommand() || c.Name() == "help" || c.IsAdditionalHelpTopicCommand()) {
 				fmt.Fprintf(w, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
 			}
 		}

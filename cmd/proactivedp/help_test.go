@@ -130,7 +130,7 @@ func TestExamplesRun(t *testing.T) {
 	cheap := []string{"plan", "account", "calibrate", "tradeoff", "version", "list"}
 	ran := 0
 	for _, c := range commands(newRoot()) {
-		if c.Example == "" {
+		if c.Example == "" && c.Runnable() {
 			t.Errorf("%s has no example", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Example) {

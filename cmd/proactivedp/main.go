@@ -151,14 +151,17 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proactivedp",
 		Short: "Plan private training before it runs, and simulate it",
-		Long: `ProactiveDP computes, before you train, which noise, sample size and number of
-rounds meet a privacy budget, and simulates asynchronous DP-SGD to show the
-accuracy that the plan reaches.
+		Long: `ProactiveDP computes, before you train, which noise, batch size and number of steps
+meet a privacy budget (ε, δ), and trains the private model. It also accounts for trainings
+that ran elsewhere, audits them, and simulates asynchronous DP-SGD.
 
 Results go to stdout and everything else to stderr; with PROACTIVEDP_PROGRESS=json,
 stderr is JSON for programs. The exit status is 0 on success, 1 if the request could not
 be carried out, 2 if the request is wrong, and 3 if an audit found the mechanism broken,
 or did not find a planted fault.`,
+		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-6
+  proactivedp account --n 50000 --batch-size 512 --epochs 20 --noise-multiplier 1.1 --delta 1e-6
+  proactivedp train --data phishing --clients 1 --target-epsilon 1 --delta 1e-5`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cli.NoArgs,

@@ -39,7 +39,7 @@ proactivedp.1, proactivedp-plan.1 and so on, made from the same texts as --help.
 // texts to Markdown, from which the pages are made.
 func writeManual(cmd *cobra.Command, folder string) error {
 	for _, c := range cmd.Commands() {
-		if !c.IsAvailableCommand() {
+		if !c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand() {
 			continue
 		}
 		if err := writeManual(c, folder); err != nil {

@@ -144,6 +144,9 @@ func (c *Columns) add(name, kind, values string) error {
 			if must = k.fill(parts, k.number); must != "" {
 				must = "empty, or a number that an empty field stands for, followed by other texts that stand for it, " +
 					"each once, as in 75|NA"
+				if strings.Contains(values, "..") {
+					must += "; the range of a column goes into the file of --normalise, as column,low,high"
+				}
 			}
 		}
 	case date:

@@ -22,11 +22,12 @@ import (
 	"proactivedp/internal/message"
 )
 
-// Claim is the guarantee that one accountant proves for a record, or a person with several, and a release.
+// Claim is the guarantee that one accountant proves for a release. It protects a record, or a person with
+// up to Group records.
 type Claim struct {
-	// The three ε are those of a dp.Bound. All are nil if the accountant proves no upper end;
-	// Reason then says why. If they are the ε of another release that costs at least as much, Kind
-	// is dp.Upper and Reason describes that release.
+	// The three ε are those of a dp.Bound. If the accountant proves no upper end, all three are nil, and
+	// Reason says why. They may be the ε of another release that costs at least as much. Then Kind is
+	// dp.Upper, and Reason describes that release.
 	EpsilonLower *float64     `json:"epsilon_lower"`
 	Epsilon      *float64     `json:"epsilon"`
 	EpsilonUpper *float64     `json:"epsilon_upper"`
@@ -47,9 +48,9 @@ type Claim struct {
 // Of returns the claim that acc proves for the composition of the events, at δ in (0, 1). If acc
 // proves nothing, the claim has no ε, but a Reason. The error
 //
-//   - is context.Cause(ctx), soon after ctx is done;
-//   - wraps dp.ErrSharedNoise if two releases share their noise, because nothing can be claimed
-//     then;
+//   - is context.Cause(ctx), soon after ctx is cancelled;
+//   - wraps dp.ErrSharedNoise if events of two mechanisms name one source of noise, because nothing
+//     can be claimed then;
 //   - or says what is invalid in the events or in δ.
 func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64) (Claim, error) {
 	if _, err := dp.Compose(events); err != nil {
@@ -82,8 +83,9 @@ func Of(ctx context.Context, acc dp.Accountant, events []dp.Event, delta float64
 	return c, nil
 }
 
-// AtMost returns a claim about another release that costs at most as much as the one that c is about.
-// The claim keeps only the upper end of ε. why says what the other release is, and becomes the Reason.
+// AtMost returns a claim about another release, which must cost at most as much as the one that c is
+// about. The claim keeps only the upper end of ε. why becomes the Reason; let it describe the other
+// release.
 func (c Claim) AtMost(why string) Claim {
 	if c.EpsilonUpper != nil {
 		zero, upper := 0.0, *c.EpsilonUpper
@@ -92,8 +94,9 @@ func (c Claim) AtMost(why string) Claim {
 	return c
 }
 
-// Plus returns the claim about a release and a second release that is (epsilon, 0)-differentially
-// private, by basic composition. why describes the second release and becomes the Reason.
+// Plus returns the claim about the release of c together with a second release that is (epsilon,
+// 0)-differentially private, by basic composition: the upper ends of ε add up. why becomes the Reason; let
+// it describe the second release.
 func (c Claim) Plus(epsilon float64, why string) Claim {
 	c = c.AtMost(why)
 	if c.EpsilonUpper != nil {
@@ -103,7 +106,7 @@ func (c Claim) Plus(epsilon float64, why string) Claim {
 	return c
 }
 
-// Least returns c or, if o guarantees a smaller ε, c with that ε. Both claims must be about the same
+// Least returns c, but with the ε of o if o guarantees a smaller one. Both claims must be about the same
 // release.
 func (c Claim) Least(o Claim) Claim {
 	if c.worseThan(o) {

@@ -8,9 +8,9 @@ import (
 	"proactivedp/dp"
 )
 
-// Privacy is a training's guarantee in two views. PerClient is for a record in the data of one
-// client, in the rounds of that client only. PerRecord is for a record in all rounds that use it:
-// if clients share their records, it composes the rounds of all clients.
+// Privacy is a training's guarantee in two views. PerClient protects a record in the rounds of one client
+// that holds it. PerRecord protects a record in all rounds that use it: if clients share their records, it
+// composes the rounds of all clients.
 type Privacy struct {
 	PerClient Claim `json:"per_client"`
 	PerRecord Claim `json:"per_record"`
@@ -37,9 +37,9 @@ type history struct {
 	clients int
 }
 
-// OfClients claims, at δ in (0, 1), the privacy of a training in which each client releases the
-// events. The number of clients must be at least 1. If the data is shared, each record is held by
-// all clients, otherwise by one. The error is that of [Of].
+// OfClients returns the claims, at δ in (0, 1), for a training in which each client releases the events.
+// Use it for a plan. There must be at least one client. shared says whether all clients hold every record;
+// otherwise each record is held by one client. The error is that of [Of].
 func OfClients(
 	ctx context.Context, acc dp.Accountant, events []dp.Event, clients int, shared bool, delta float64,
 ) (Privacy, error) {
@@ -49,9 +49,9 @@ func OfClients(
 	return account(ctx, acc, []history{{events, clients}}, shared, delta)
 }
 
-// OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers.
-// PerClient is the claim of the client that pays most. The error wraps dp.ErrSharedNoise if two
-// ledgers are of one client of one run, for example of two trainings with the same seed.
+// OfLedgers does the same as [OfClients], for clients that released the rounds in their ledgers. PerClient
+// is the claim of the client with the largest ε. The error wraps dp.ErrSharedNoise if two ledgers name the
+// same client of the same run, for example of two trainings with the same seed.
 func OfLedgers(
 	ctx context.Context, acc dp.Accountant, ledgers []dp.Ledger, shared bool, delta float64,
 ) (Privacy, error) {

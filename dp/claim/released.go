@@ -7,13 +7,16 @@ import (
 	"proactivedp/rng"
 )
 
-// Released returns the rounds that a record pays for in a training, from the clients' ledgers. If
-// the data is shared, these are the rounds of all clients, grouped by the name of their noise.
-// Otherwise they are rounds that cost at least as much as any client's rounds. In that case the
-// rounds have a noise name if the noise of all clients is from one run of one root. They have none
-// if each client has its own root, because nobody knows which client holds a record. Released
-// returns nil for ledgers without rounds, for disjoint data under two mechanisms, and for more unfinished
-// epochs than [dp.Times] lists.
+// Released returns the rounds that a record pays for in a training, from the clients' ledgers. If shared,
+// all clients hold every record, and these are the rounds of all clients, grouped by the name of their
+// noise.
+//
+// Otherwise each record is held by one client, and Released returns rounds that cost at least as much as
+// any client's. They name their noise only if the noise of all clients is from one run of one root. If
+// each client has its own root, nobody knows which client holds a record.
+//
+// Released returns nil for ledgers without rounds, for disjoint data under two mechanisms, and for more
+// unfinished epochs than [dp.Times] lists.
 func Released(ledgers []dp.Ledger, shared bool) []dp.Event {
 	names, groups := byRoot(ledgers)
 	if !shared && len(names) > 1 {

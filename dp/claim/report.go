@@ -11,8 +11,8 @@ import (
 	"proactivedp/rng"
 )
 
-// View is what a Report says about one accountant's claim, for a record in the rounds of one client
-// (per client) or of all clients that hold it (per record).
+// View is what a [Report] says about one accountant's claim, either per client or per record (see
+// [Privacy]). Its fields, except SampleRate, are those of [Claim].
 type View struct {
 	EpsilonLower *float64 `json:"epsilon_lower"`
 	Epsilon      *float64 `json:"epsilon"`
@@ -27,7 +27,8 @@ type View struct {
 	Reason       string   `json:"reason,omitempty"`
 }
 
-// ClosedForm has the claims of the paper's closed form, with the same keys as Report.
+// ClosedForm has the claims of the paper's closed form, with the keys of [Report]. The keys above
+// PerClient are those of PerRecord.
 type ClosedForm struct {
 	EpsilonUpper *float64 `json:"epsilon_upper"`
 	Accountant   string   `json:"accountant"`
@@ -37,11 +38,11 @@ type ClosedForm struct {
 	PerRecord    View     `json:"per_record"`
 }
 
-// Report is the privacy of a training. The flat keys, per_client and per_record have the claims of the
-// accountant that certifies the training: package pld, which is tight, or the closed form if only that
-// covers the training. Certified has the claims of pld again, and ClosedForm those of the closed form.
-// All are about the same rounds. The flat keys and per_record are for a record in all rounds that use
-// it, per_client for a record of one client in the rounds of that client only.
+// Report is the privacy of a training, as it is written in JSON. PerClient and PerRecord are the claims of
+// the accountant that certifies the training: package pld, which is tight, or the closed form if only that
+// covers the training. The fields before PerClient repeat PerRecord. Certified has the claims of pld, and
+// ClosedForm those of the closed form. All claims are about the same rounds. Under a filter or a budget,
+// its guarantee replaces all of them.
 type Report struct {
 	EpsilonLower    *float64     `json:"epsilon_lower"`
 	Epsilon         *float64     `json:"epsilon"`
@@ -58,8 +59,8 @@ type Report struct {
 	PerRecord       View         `json:"per_record"`
 	ClosedForm      *ClosedForm  `json:"closed_form,omitempty"` // nil under a filter or a budget
 	Certified       Privacy      `json:"certified"`
-	// Noise names each root of the clients' noise once. Simulation is true if one of them is a
-	// numbered seed: then nothing is protected.
+	// Noise lists the names of the clients' sources of noise, each once. Simulation is true if one of them
+	// is a numbered seed: then nothing is protected.
 	Noise      []rng.Name `json:"noise,omitempty"`
 	Simulation bool       `json:"simulation,omitempty"`
 	// Sum is text about the sensitivity of the computed sums, see models.Sensitivity. The caller sets
@@ -70,9 +71,9 @@ type Report struct {
 	Drawn string `json:"drawn,omitempty"`
 }
 
-// Drawn returns the sentence of a privacy statement about how samples and noise are drawn: exactly
-// or in floating point. names are the names of the roots. For a simulation in floating point it is
-// empty: the low bits do not matter there, because the noise of a simulation protects nothing.
+// Drawn returns the sentence of a privacy statement about how samples and noise are drawn: exactly or in
+// floating point. names are the sources of the noise. The sentence is empty for a simulation in floating
+// point: its noise protects nothing, so its low bits do not matter.
 func Drawn(exact bool, names []rng.Name) string {
 	switch {
 	case exact:
@@ -83,7 +84,8 @@ func Drawn(exact bool, names []rng.Name) string {
 	return "in floating point: low bits of a release may reveal records, which ε does not cover; use --exact for a release"
 }
 
-// Closed returns the claims of the closed form. They have no ε if the closed form does not apply.
+// Closed returns the report's claims by the closed form, also for a report of an older version. They have
+// no ε if the closed form does not apply.
 func (r Report) Closed() ClosedForm {
 	if c := r.Current().ClosedForm; c != nil {
 		return *c
@@ -91,8 +93,9 @@ func (r Report) Closed() ClosedForm {
 	return ClosedForm{}
 }
 
-// NewReport reports on a release with noise multiplier sigma ≥ 0 and noise from the named roots. It
-// calls account for each of the two accountants, and account returns what that accountant claims.
+// NewReport returns the report of a release with noise multiplier sigma ≥ 0 and noise from the named
+// sources. It calls account once with the accountant of the closed form and once with that of pld. account
+// must return the claims of the accountant that it is given.
 func NewReport(sigma float64, noise []rng.Name, account func(dp.Accountant) (Privacy, error)) (Report, error) {
 	if account == nil {
 		return Report{}, errors.New("account = nil, must be a function")
@@ -127,8 +130,8 @@ func newReport(sigma float64, noise []rng.Name, best, certified Privacy) Report 
 	}
 }
 
-// Current returns r, a report that was read from a file, in the form of this version. In older versions the flat
-// keys, per_client and per_record were those of the closed form.
+// Current returns r in the form of this version. Use it for a report that was read from a file. In older
+// versions, the top-level fields, PerClient and PerRecord were those of the closed form.
 func (r Report) Current() Report {
 	if r.ClosedForm != nil || r.Accountant != (closedform.Accountant{}).Name() {
 		return r
@@ -144,10 +147,10 @@ func (r Report) Current() Report {
 	return r
 }
 
-// Within returns the report of a training whose rounds were chosen by earlier results, under a budget b
-// that was fixed before the first round (see rdp.Filter). b is an upper bound on the ε of a record,
-// both for one client's rounds and for all rounds. The reported noise multiplier is the least of the
-// events. There must be at least one event.
+// Within returns the report of a training whose rounds were chosen by earlier results, under a budget that
+// was fixed before the first round (see rdp.Filter). b is the guarantee of that budget. Its upper end is
+// reported as the ε of a record, both for one client's rounds and for all rounds. The reported noise
+// multiplier is the least of the events. There must be at least one event.
 func Within(b dp.Bound, events []dp.Event) Report {
 	noise, _ := dp.Names(events)
 	least, zero := math.Inf(1), 0.0

@@ -24,30 +24,29 @@ func down(v float64) string { return decimal.Down(v, shown) }
 // Unit is the unit that a privacy statement protects.
 type Unit string
 
-// These are the units of privacy. They have different ε if several clients hold a record: PerClient
-// counts the rounds of one client, PerRecord those of all clients.
+// These are the units of privacy. Their ε differ if several clients hold a record: PerClient counts the
+// rounds of one client, PerRecord those of all clients.
 const (
 	PerRecord Unit = "one record, in all rounds of all clients that hold it"
 	PerClient Unit = "one record of one client, in the rounds of that client only"
 )
 
-// Statement returns one paragraph that describes a bound completely, to be printed with it: what is
-// released, the unit of privacy, ε and δ, adjacency, sampling, the accountant, what is not covered,
-// and the source of the noise. b must be a bound on ε or on δ for the events. Both numbers are
-// rounded up. Without events the paragraph does not describe the rounds; then describe them next to
-// it.
+// Statement returns one paragraph to publish with a bound. It says what is released, the unit of privacy,
+// ε and δ, adjacency, sampling, the accountant, what is not covered, and the source of the noise. b must
+// be a bound on ε or on δ for the events. Both numbers are rounded up. Without events the paragraph does
+// not describe the rounds, so describe them next to it.
 //
-// Statement assumes that rates, noise and the number of rounds were fixed beforehand, and says so.
-// See [AdaptiveStatement] for rounds that were not.
+// Statement assumes that rates, noise and the number of rounds were fixed beforehand, and says so. See
+// [AdaptiveStatement] for rounds that were chosen from earlier results.
 func Statement(unit Unit, b dp.Bound, events ...dp.Event) string {
 	return statement(unit, b, "Rates, noise and the number of rounds are assumed to be "+
 		"fixed before the first release: choosing them, or when to stop, from released results is not covered, "+
 		"and neither are choices made by looking at the data, such as C and step sizes.", events)
 }
 
-// AdaptiveStatement returns a [Statement] for rounds that may have been chosen from earlier
-// results, under a Rényi filter with the given orders that guarantees b. recorded says whether the
-// filter was recorded before the first release. If it was not, the paragraph says that this is
+// AdaptiveStatement returns a [Statement] for rounds that may have been chosen from earlier results, under
+// a Rényi filter (rdp.Filter) with the given orders. b is the guarantee of the filter. recorded says
+// whether the filter was recorded before the first release. If it was not, the paragraph says that this is
 // assumed.
 func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, events ...dp.Event) string {
 	at := "order α = " + Orders(orders)
@@ -64,8 +63,8 @@ func AdaptiveStatement(unit Unit, b dp.Bound, orders []float64, recorded bool, e
 		at, fixed), events)
 }
 
-// Noted returns the statement with notes added. The notes are warnings from the reports of the
-// trainings that the statement covers. They say what its ε does not take into account.
+// Noted returns the statement with notes added. The notes are warnings from the reports of the trainings
+// that the statement covers: they say what the statement's ε does not take into account.
 func Noted(statement string, notes []string) string {
 	if len(notes) == 0 {
 		return statement
@@ -104,7 +103,11 @@ func Line(b dp.Bound, events ...dp.Event) string {
 		line += "; other noise assumed to be independent"
 	}
 	if WeakDelta(b, events...) {
-		line += "; WEAK: δ is not below 1/N"
+		most := 0
+		for _, e := range events {
+			most = max(most, e.DatasetSize)
+		}
+		line += weakLine(most)
 	}
 	return line + "." + strings.TrimSuffix(" "+drawSentence(b, events), " ")
 }
@@ -172,8 +175,9 @@ func statement(unit Unit, b dp.Bound, taken string, events []dp.Event) string {
 // described is the largest number of events that are described one by one.
 const described = 3
 
-// Rounds describes the events one by one if there are few, and otherwise all together, with the
-// range of their rates and noise multipliers, rounded outwards. The events must be valid.
+// Rounds describes the events in words. It describes up to three events one by one, and more of them
+// together, with the range of their rates and noise multipliers, rounded outwards. The events must be
+// valid.
 func Rounds(events []dp.Event) string {
 	if len(events) > described {
 		return summary(events)
@@ -313,7 +317,7 @@ func drawSentence(b dp.Bound, events []dp.Event) string {
 	return ""
 }
 
-// Whom names whom the ε of the events is for: a record, or a person with several records.
+// Whom says in words whom the ε of the events protects: a record, or a person with several records.
 func Whom(events ...dp.Event) string { return ofWhom("a record", events) }
 
 // ofWhom replaces "record" in unit if the events are for persons with several records.
@@ -381,14 +385,14 @@ func Short(b *dp.Bound) string {
 	return fmt.Sprintf("ε ≤ %s", up(b.EpsilonUpper))
 }
 
-// WriteText writes the report's claim for a record on one line. It rounds ε to the safe side.
+// WriteText writes the report's claim per record to w as one line. It rounds ε and δ up.
 func (r Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "privacy         %s\n", r.Line())
 	return err
 }
 
-// Line returns the report's claim for a record on one line: ε, δ, adjacency, sampling, the
-// accountant, and whether the noise is that of a simulation.
+// Line returns the report's claim per record as one line: ε, δ, adjacency, sampling, the accountant, and
+// whether the noise is that of a simulation.
 func (r Report) Line() string {
 	if r.EpsilonUpper == nil {
 		if r.Reason == "" {
@@ -408,7 +412,7 @@ func (r Report) Line() string {
 		noise += "; drawn in floating point, use --exact for a release"
 	}
 	if n := r.PerClient.DatasetSize; n > 0 && atLeastInverse(r.Delta, n) {
-		noise += "; WEAK: δ is not below 1/N"
+		noise += weakLine(n)
 	}
 	by := byAccountant(r.Kind, r.Accountant)
 	if r.Reason != "" {
@@ -445,8 +449,8 @@ func byAccountant(kind dp.Kind, accountant string) string {
 	return "upper bound by " + accountant
 }
 
-// WriteStatement writes all claims of the report, per record and per client, by each accountant, and what is known
-// about sums and noise.
+// WriteStatement writes all claims of the report to w, per record and per client, by each accountant, and
+// what is known about sums and noise.
 func (r Report) WriteStatement(w io.Writer) error {
 	unit := "per record"
 	if r.Group > 0 {
@@ -484,6 +488,11 @@ func (r Report) drawnText() string {
 	return "  drawn         " + r.Drawn + "\n"
 }
 
+// weakLine is the short form of weakDelta for n records, with a δ that is not weak.
+func weakLine(n int) string {
+	return fmt.Sprintf("; WEAK: δ is not below 1/N, %.0e or less is usual", dp.DefaultDelta(n))
+}
+
 func (r Report) weakDeltaText() string {
 	none := r.EpsilonUpper == nil
 	if n := r.PerClient.DatasetSize; none || n == 0 || !atLeastInverse(r.Delta, n) {
@@ -495,9 +504,8 @@ func (r Report) weakDeltaText() string {
 // atLeastInverse reports whether δ ≥ 1/n, up to rounding.
 func atLeastInverse(delta float64, n int) bool { return delta*float64(n) > 1-1e-9 }
 
-// WeakDelta reports whether the δ of a bound is at least 1/N for one of the events. Such a δ does not
-// rule out that one random record is published. If b is a bound on δ at a given ε, WeakDelta returns
-// false.
+// WeakDelta reports whether the δ of a bound is at least 1/N for one of the events. Such a δ does not rule
+// out that one random record is published. For a bound on δ at a given ε, WeakDelta returns false.
 func WeakDelta(b dp.Bound, events ...dp.Event) bool {
 	return slices.ContainsFunc(events, func(e dp.Event) bool {
 		return b.DeltaLower == b.DeltaUpper && e.DatasetSize > 0 && atLeastInverse(b.Delta, e.DatasetSize)

@@ -54,9 +54,9 @@ const (
 	slack = 5e-14
 )
 
-// Sigma returns σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), rounded up by a few units in the last place. It
-// is the least noise multiplier that condition (treq4) of Theorem simpleF allows for (ε, δ). ε must
-// be in [1e-60, 1e30] and δ in [MinDelta, 1).
+// Sigma returns the least noise multiplier that Theorem simpleF allows for (ε, δ), by its condition
+// (treq4): σ_eq(ε, δ) = √(2(ε + ln(1/δ))/ε), rounded up by a few units in the last place. ε must be in
+// [1e-60, 1e30] and δ in [MinDelta, 1).
 func Sigma(eps, delta float64) (float64, error) {
 	if err := errors.Join(checkEpsilon(eps), checkDelta(delta)); err != nil {
 		return 0, err
@@ -69,9 +69,10 @@ func sigmaEq(eps, l float64) float64 {
 	return math.Sqrt(2+2*(l/eps)) * (1 + 4*ulp)
 }
 
-// Epsilon returns 2 ln(1/δ)/(σ² - 2), the ε at which (treq4) holds with equality. It is rounded up
-// so that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64, by a relative amount of about 1e-15·σ²/(σ²-2). σ
-// must be in [MinSigma, 1e20] and δ in [MinDelta, 1). For σ ≤ √2 the theorem gives no ε.
+// Epsilon returns the least ε that condition (treq4) of Theorem simpleF allows for noise multiplier σ and
+// δ: 2 ln(1/δ)/(σ² - 2). The other conditions may need a larger ε; see [MinEpsilon]. The result is rounded
+// up so that Sigma(Epsilon(σ, δ), δ) ≤ σ in float64, by a relative amount of about 1e-15·σ²/(σ²-2). σ must
+// be in [MinSigma, 1e20] and δ in [MinDelta, 1). For σ ≤ √2 the theorem gives no ε.
 func Epsilon(sigma, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("sigma", sigma, MinSigma, maxFreeSigma), checkDelta(delta)); err != nil {
 		return 0, err
@@ -87,7 +88,7 @@ func Epsilon(sigma, delta float64) (float64, error) {
 }
 
 // H returns the function h(x) = (√(1+(e/x)²) - e/x)² in the paper's Theorem simpleF, for x > 0. It
-// increases from 0 to 1. ᾱ = h(σ) is the solution of σ(1-ᾱ) = 2e√ᾱ.
+// increases from 0 to 1. h(σ) is the ᾱ at which σ(1-ᾱ) = 2e√ᾱ.
 func H(x float64) float64 {
 	r := rootH(x)
 	return r * r

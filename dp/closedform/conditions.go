@@ -16,9 +16,10 @@ const (
 
 // Condition is one requirement of a theorem.
 //
-// Margin is the relative slack: have/need - 1 if the setting needs at least need, and need/have - 1
-// if it may have at most need. A positive margin means that the condition is met, for example 0.1
-// by a tenth. At 0 the condition is just met, except for strict ones such as ε < 0.5 and u₀ < 1.
+// Margin says by how much it is met, relative to what is needed. It is have/need - 1 if the setting needs
+// at least need, and need/have - 1 if it may have at most need. For example, 0.1 means that the condition
+// is met by a tenth. A negative margin means that it is not met. At 0 the condition is just met, except
+// for strict ones such as ε < 0.5 and u₀ < 1.
 type Condition struct {
 	Theorem string  `json:"theorem"`
 	Name    string  `json:"name"`
@@ -26,7 +27,8 @@ type Condition struct {
 	Margin  float64 `json:"margin"`
 }
 
-// Holds reports whether cs has conditions of the theorem and all of them are met.
+// Holds reports whether cs contains conditions of the theorem (one of Main, SimpleF, Thm1 and Lemma), and
+// all of these are met.
 func Holds(cs []Condition, theorem string) bool {
 	found := false
 	for _, c := range cs {
@@ -59,7 +61,7 @@ func (s Setting) Epochs() float64 { return s.Computed / float64(s.N) }
 // rounding can cause, becomes 1.
 func (s Setting) Theta() float64 { return max(1, s.MaxSize*s.Rounds/s.Computed) }
 
-// Validate reports every field of s that is outside its range.
+// Validate returns one error that lists every field of s outside its range.
 func (s Setting) Validate() error {
 	err := s.validateRun()
 	if err == nil {

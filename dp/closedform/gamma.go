@@ -82,8 +82,9 @@ func (c *curve) rhs(a, d float64) float64 {
 	return 2/all + 16*a*a/all*(c.sigma/first+e3/(c.sigma*second))*c.exponent
 }
 
-// MaxAlphaBar returns the upper limit of ᾱ in RHS: below it, all denominators there are positive. It is
-// h(σ) for Printed and min{h(σ), 3-2√2} for Corrected, see H. σ must be positive.
+// MaxAlphaBar returns the end of the range in which RHS is defined: RHS takes 0 ≤ ᾱ < this value. It is
+// h(σ) (see H) for the inequality as printed, and min{h(σ), 3-2√2} for the corrected one. σ must be
+// positive.
 func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -92,13 +93,13 @@ func MaxAlphaBar(form Form, sigma float64) (float64, error) {
 	return p * p, nil
 }
 
-// RHS returns the right-hand side of the inequality that defines γ in Theorems
-// Main and simpleF, with D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed:
+// RHS returns the right-hand side of the inequality that defines the constant γ in Theorems Main and
+// simpleF. With D = 1-ᾱ-2√ᾱ for Corrected and (1-√ᾱ)² for Printed, it is
 //
 //	2/(1-ᾱ) + 16ᾱ/(1-ᾱ)·(σ/D + e³/(σ(σ(1-ᾱ)-2e√ᾱ)))·e^{3/σ²}
 //
-// σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases
-// strictly with ᾱ, from 2 to infinity.
+// σ must be positive and ᾱ in [0, MaxAlphaBar). There the value increases strictly with ᾱ, from 2 to
+// infinity.
 func RHS(form Form, sigma, alphaBar float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckPositive("sigma", sigma)); err != nil {
 		return 0, err
@@ -131,8 +132,8 @@ func Gamma(form Form, eps, delta, k float64) (float64, error) {
 //
 // rounded up, with a relative error of at most 1e-13. Exactly one root exists for every σ > 0 and x
 // > 0. Here σ must be in [0.1, 1e35] and x in [1e-250, 1e100]; otherwise GammaAt returns an error.
-// Do not take the paper's "smallest solution" literally: smaller solutions always exist for ᾱ >
-// h(σ), where denominators are negative and the proof does not hold.
+// The paper calls γ the "smallest solution", but smaller solutions always exist at ᾱ > h(σ). There,
+// denominators are negative and the proof does not hold.
 func GammaAt(form Form, sigma, x float64) (float64, error) {
 	if err := errors.Join(form.check(), dp.CheckRange("sigma", sigma, minGammaSigma, maxGammaSigma),
 		dp.CheckRange("epsilon/k", x, minX, maxX)); err != nil {

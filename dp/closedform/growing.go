@@ -13,9 +13,9 @@ import (
 //
 //	s_i = ⌈s_max·((i+1)/T)^p⌉,  i < T
 //
-// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because it is rounded up,
-// θ ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx =
-// s_max·T/(1+p). After T rounds it stays at s_max.
+// of the paper's Remark "Increasing Sample Size Sequence", s_i ~ (i+1)^p. Because sizes are rounded up, θ
+// ≤ 1+p holds for every T and not only in the limit: Σ s_i ≥ s_max·∫₀^T (x/T)^p dx = s_max·T/(1+p). After
+// T rounds the size stays at s_max.
 type Growing struct {
 	Largest int     // s_max ≥ 1
 	Rounds  int     // T ≥ 1
@@ -24,7 +24,8 @@ type Growing struct {
 
 var _ dp.Sizes = Growing{}
 
-// At returns the sample size s_i of round i. If g is invalid it returns 0, which mechanisms refuse.
+// At returns the sample size s_i of round i. If g is invalid, At returns 0, which dp.Mechanism.Validate
+// refuses.
 func (g Growing) At(i int) int {
 	if g.Largest < 1 || g.Rounds < 1 || !(g.Power >= 0) {
 		return 0
@@ -46,7 +47,8 @@ func (g Growing) String() string {
 	return list.String()
 }
 
-// Run returns the T rounds of g, and how many of k gradient computations they leave.
+// Run returns the T rounds of g as a dp.Run. Its Remainder is how many of k gradient computations they
+// leave, and is negative if they need more than k.
 func (g Growing) Run(k int) dp.Run {
 	r := dp.Run{Rounds: g.Rounds, Max: g.Largest}
 	for i := range g.Rounds {
@@ -56,7 +58,7 @@ func (g Growing) Run(k int) dp.Run {
 	return r
 }
 
-// Growth is the result of [Grow]: a plan with growing sample sizes that keeps (ε, δ).
+// Growth is the result of [Grow]: a plan with growing sample sizes that stays within (ε, δ).
 type Growth struct {
 	Sizes      Growing
 	Run        dp.Run      // the rounds of Sizes, and what is left of K
@@ -66,8 +68,8 @@ type Growth struct {
 }
 
 // Grow plans a run whose sample sizes grow with the round i in proportion to (i+1)^p, where p is power.
-// The run computes at most computed gradients on n records, and keeps (ε, δ) by Theorem simpleF with
-// the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
+// The run computes at most computed gradients on n records, and stays within (ε, δ) by Theorem simpleF
+// with the corrected γ. Grow returns the plan with the fewest rounds T that the theorem allows at θ = 1+p.
 // The size s_max of its last round is the largest with which T rounds compute no more than computed
 // gradients, and with which their actual sizes meet the theorem's conditions.
 //

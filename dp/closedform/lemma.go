@@ -22,7 +22,7 @@ const Lemma = "lemthree"
 //	           r0      qσ ≤ 1/e
 //	           lambda  λ ≤ σ²
 //
-// For the difference between the forms see [Moment].
+// U₀ and U₁ are those of the lemma. For the difference between the forms see [Moment].
 func MomentConditions(form Form, q, sigma float64, lambda int) ([]Condition, error) {
 	if err := checkMoment(form, q, sigma, lambda); err != nil {
 		return nil, err

@@ -7,14 +7,16 @@ import (
 	"proactivedp/dp"
 )
 
-// Limits says how few rounds, and how large a mean sample size, a client may use to compute K = kN
-// gradients (k epochs of N records) and stay within (ε, δ) by Theorem simpleF.
+// Limits holds the least number of rounds, and the largest mean sample size, with which a client may
+// compute K = kN gradients (k epochs of N records) and stay within (ε, δ) by Theorem simpleF. [Limit]
+// computes it.
 type Limits struct {
 	Gamma float64 // γ, rounded up
 	// TTreq3 and TTreq1 are the T at which conditions (treq3) and (treq1) of Theorem simpleF hold
 	// with equality: γθ²k²/ε and θk/g(σ_eq).
 	TTreq3, TTreq1 float64
-	// TMin is the larger of the two. Binding is the name of its condition.
+	// TMin is the least T that both conditions allow: the larger of TTreq3 and TTreq1. Binding is the name
+	// of its condition, "treq3" or "treq1".
 	TMin    float64
 	Binding string
 	// SMax = kN/TMin is the largest mean sample size s̄. Single sizes may be as large as θ·s̄.

@@ -6,9 +6,9 @@ import (
 	"proactivedp/dp"
 )
 
-// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same
-// events as [Accountant], and its ε is never larger, up to rounding: a round of sample rate q counts
-// with its own q²/(1-q), and not as if it had the largest rate.
+// MomentAccountant computes ε by the paper's Theorem thm1 in its corrected form. It covers the same events
+// as [Accountant], and its ε is never larger, up to rounding: a round with sample rate q costs q²/(1-q),
+// and is not treated as if it had the largest rate of all rounds.
 type MomentAccountant struct{}
 
 var _ dp.Accountant = MomentAccountant{}

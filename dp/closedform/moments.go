@@ -8,8 +8,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Moments holds those numbers of a sequence of sample rates q_i = s_i/N, i < T, on which Theorem
-// thm1 depends. They include
+// Moments summarizes the sample rates q_i = s_i/N of a run of T rounds, i < T, by the numbers on which
+// Theorem thm1 depends. The Ŝ_j are
 //
 //	Ŝ_j = (1/T)·Σ q_i^j/(1-q_i)^{j-1}
 //
@@ -34,9 +34,9 @@ func (m Moments) Rho() float64 { return m.S1 / m.S2 * (m.S3 / m.S2) }
 // 1.
 func (m Moments) RhoHat() float64 { return m.S1 / m.S2 * m.S1 }
 
-// MomentsOf returns the moments of the first rounds of s over n records. rounds must be in [1,
-// dp.MaxRounds], n in [1, MaxN] and sizes in [1, n]. For a size of n, Ŝ₂ is infinite and the error
-// wraps dp.ErrNotCovered.
+// MomentsOf returns the [Moments] of the given number of rounds of s, from round 0 on, over n records.
+// rounds must be in [1, dp.MaxRounds], n in [1, MaxN] and sizes in [1, n]. For a size of n, Ŝ₂ is infinite
+// and the error wraps dp.ErrNotCovered.
 func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
 	if err := errors.Join(checkN(n), dp.CheckRange("rounds", float64(rounds), 1, dp.MaxRounds)); err != nil {
 		return Moments{}, err
@@ -55,9 +55,9 @@ func MomentsOf(s dp.Sizes, rounds, n int) (Moments, error) {
 	return sum.moments()
 }
 
-// MomentsOfEvents returns the moments of all rounds of the events and their smallest noise
-// multiplier. The error wraps dp.ErrNotCovered if an event is not Poisson sampling under
-// add-or-remove adjacency, or uses all records.
+// MomentsOfEvents returns the [Moments] of all rounds of the events, and their smallest noise multiplier.
+// The error wraps dp.ErrNotCovered if an event is not Poisson sampling under add-or-remove adjacency, or
+// uses all records.
 func MomentsOfEvents(events []dp.Event) (Moments, float64, error) {
 	return momentsOf(events, asked{})
 }

@@ -11,18 +11,17 @@ import (
 	"proactivedp/internal/decimal"
 )
 
-// ReuseLimit returns the paper's bound on the number of epochs for which one data set of n records
-// may ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
+// ReuseLimit returns the paper's bound on the number of epochs, k, for which one data set of n records may
+// ever be used, over all learning tasks together (Remark "Reusing the Local Data Set"):
 //
 //	k ≤ εN/(γθ²),  γ at that k, that is RHS(σ_eq(ε, δ), θ²/N)
 //
-// rounded down. It is (minT), T ≥ γθ²k²/ε, at the largest possible number of rounds: T = K rounds
-// of one record each on average. So it is necessary but far from sufficient, because larger samples
-// use up the budget sooner. [Budget] counts what is sufficient.
+// rounded down. Staying below it is necessary but far from sufficient: it is the condition (minT), T ≥
+// γθ²k²/ε, at the largest possible number of rounds, T = K rounds of one record each on average. Larger
+// samples use up the budget sooner. [Budget] counts what is sufficient.
 //
-// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error
-// wraps dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ
-// exists.
+// n must be in [1, MaxN], θ in [1, 1e10], ε in [1e-60, 1e30] and δ in [MinDelta, 1). The error wraps
+// dp.ErrNotCovered if n is too small for any such use: (treq1) fails at s_max = θ, or no γ exists.
 func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 	if err := errors.Join(form.check(), checkN(n), dp.CheckRange("theta", theta, 1, maxTheta), checkEpsilon(eps),
 		checkDelta(delta)); err != nil {
@@ -44,37 +43,38 @@ func ReuseLimit(form Form, n int, theta, eps, delta float64) (float64, error) {
 // budget then does not change.
 var ErrBudgetSpent = errors.New("budget spent")
 
-// Task is a training that a Budget has recorded, with its epochs and its part of the budget.
+// Task is a training that a [Budget] has recorded, with its epochs and its cost.
 type Task struct {
 	Name   string
 	Epochs float64 // k = Σq_i
-	Cost   float64 // Σ q_i²/(1-q_i), as a part of ε/2
+	Cost   float64 // Σ q_i²/(1-q_i); the costs of all tasks may add up to ε/2
 }
 
-// Budget keeps account of several trainings (tasks) on one data set, one after another or
-// simultaneously, so that everything they release together stays within one (ε, δ).
+// Budget keeps account of several trainings (tasks) on one data set, one after another or simultaneously,
+// so that everything they release together stays within one (ε, δ). Make one with [NewBudget], and call
+// [Budget.Spend] before each task. Package rdp has a tighter Filter: it counts the exact cost of a round
+// and needs no least noise.
 //
-// All rounds of all tasks form one sequence. Theorem thm1 in its corrected form applies to it,
-// whatever its order and its θ. Every task must use at least the noise σ_eq(ε, δ). At that noise,
-// the conditions of the theorem are
+// All rounds of all tasks form one sequence, in which round i has sample rate q_i. Theorem thm1 in its
+// corrected form applies to it, whatever its order and its θ. Every task must use at least the noise
+// σ_eq(ε, δ). At that noise, the conditions of the theorem are
 //
 //	Σ q_i²/(1-q_i) ≤ ε/2  and  q_i ≤ 1/(e·σ_eq)
 //
-// So the cost of a task does not depend on the others. The conditions are at one order of moments,
-// λ = ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are
-// seen, but (ε, δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via
-// a Rényi Filter"). The proof is for the whole (ε, δ); see [Budget.Guarantee].
+// So the cost of a task does not depend on the others. The conditions are at one order of moments, λ =
+// ⌊σ_eq²⌋-1, which ε and δ fix. So a task may be chosen, or ended early, after results are seen, but (ε,
+// δ) may not be chosen then (Feldman, Zrnic 2021, "Individual Privacy Accounting via a Rényi Filter"). The
+// proof is for the whole (ε, δ); see [Budget.Guarantee].
 //
-// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its
-// number. A task whose events name the noise of an earlier task is refused. Events without a name
-// are assumed to have independent noise.
+// Tasks share the data but not the noise: each is a separate run, made by rng.Root.ForRun with its number.
+// A task whose events name the noise of an earlier task is refused. Events without a name are assumed to
+// have independent noise.
 //
-// For samples of one record this is the paper's k ≤ εN/(γθ²) with γ = 2 and θ = 1. An epoch in
-// samples of s records costs about s times as much. The Filter of package rdp is tighter: it counts
-// the exact cost of a round and needs no least noise.
+// For samples of one record, this is the paper's limit k ≤ εN/(γθ²) on the number of epochs k, with γ = 2
+// and θ = 1. An epoch in samples of s records costs about s times as much.
 //
-// Make a Budget with [NewBudget]. Methods of any other Budget return an error or panic. It is not
-// safe for concurrent use.
+// Methods of a Budget that NewBudget did not make return an error or panic. A Budget is not safe for
+// concurrent use.
 type Budget struct {
 	n          int
 	eps, delta float64
@@ -204,9 +204,9 @@ func (b *Budget) Spend(name string, events []dp.Event) error {
 }
 
 // Guarantee returns the bound for everything that the tasks release, however they were chosen: the
-// budget's ε at its δ, however little of it is spent. A budget is a filter, which promises a fixed
-// ε. An odometer would promise an ε for the tasks so far. If tasks are chosen by results, that ε is
-// larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
+// budget's ε at its δ, even if little of it is spent. A budget is a privacy filter, which promises a
+// fixed ε. A privacy odometer would promise an ε for the tasks so far. If tasks are chosen by results,
+// that ε is larger than the sum of their costs (Rogers, Roth, Ullman, Vadhan 2016, "Privacy Odometers and
 // Filters"). The ε that [MomentAccountant] returns for the tasks' events is smaller, but it holds
 // only if the tasks were fixed before the first result was seen.
 func (b *Budget) Guarantee() dp.Bound {

@@ -12,13 +12,14 @@ import (
 // Thm1 is the value of Condition.Theorem for conditions of the paper's Theorem thm1.
 const Thm1 = "thm1"
 
-// C returns the function c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} in the paper's Theorem thm1, for r, ρ
-// ≥ 0 and ρ̂, x > 0. It is computed without cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
+// C returns the function c(x) = min{(√(2rρx+1)-1)/(rρx), 2/(ρ̂x)} in the paper's Theorem thm1, for r, ρ ≥
+// 0 and ρ̂, x > 0. The noise that the theorem requires is proportional to 1/√c. C is computed without
+// cancellation. At r = 0 it is min{1, 2/(ρ̂x)}.
 func C(r, rho, rhoHat, x float64) float64 {
 	return min(2/(math.Sqrt(1+2*r*rho*x)+1), 2/(rhoHat*x))
 }
 
-// R returns r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
+// R returns the constant r of Theorem thm1 at noise multiplier σ and at the least r₀ that it allows, σ·max q_i.
 // It is 0 for Corrected, which has only the quadratic term of Lemma lemthree (see [Moment]). If u₀
 // or u₁ is 1 or more, the result has no meaning.
 func (m Moments) R(form Form, sigma float64) float64 {
@@ -40,14 +41,15 @@ func (m Moments) c0(r, eps float64) float64 {
 	return C(r, m.Rho(), m.RhoHat(), eps/(m.Epochs()*m.S1))
 }
 
-// Conditions evaluates the requirements of Theorem thm1 at the least constants r₀, ρ and ρ̂ that it
-// allows, with r₀ = σ·max q_i:
+// Conditions evaluates the requirements of Theorem thm1 for rounds with these moments. It takes the
+// least constants that the theorem allows: r₀ = σ·max q_i, [Moments.Rho] and [Moments.RhoHat]. The
+// conditions are
 //
 //	sigma  σ ≥ (2/√c₀)·√(Ŝ₂T(ε+ln(1/δ)))/ε
 //	r0     r₀ ≤ 1/e
 //
-// Printed also has "least sigma", σ ≥ 216/215, and "u0" and "u1", u₀ < 1 and u₁ < 1. For Corrected,
-// where r = 0, sigma is equivalent to
+// Here c₀ is [C] of r, ρ, ρ̂ and ε/(TŜ₁²). Printed also has "least sigma", σ ≥ 216/215, and "u0" and
+// "u1", u₀ < 1 and u₁ < 1. For Corrected, where r = 0, sigma is equivalent to
 //
 //	ε ≥ 2·ln(1/δ)/(σ²-2)  and  σ²ε² ≥ 4V(ε+ln(1/δ)),  V = TŜ₂ = Σq_i²/(1-q_i)
 //

@@ -9,8 +9,8 @@ import (
 	"proactivedp/dp"
 )
 
-// Accountant composes μ: the μ of a release is the root of the sum of its rounds' μ² (Dong, Roth,
-// Su 2022, Corollary 3.3).
+// Accountant computes ε and δ by Gaussian differential privacy. It computes the μ of each round. The μ
+// of the release is the square root of the sum of their squares (Dong, Roth, Su 2022, Corollary 3.3).
 //
 // Rounds that use all records (q = 1) are exactly Gaussian. Each has μ = 1/σ under add-or-remove
 // adjacency and μ = 2/σ under replace-one adjacency. If all rounds use all records, the Bound is

@@ -33,18 +33,18 @@ func MuPoisson(q, sigma, rounds float64) (float64, error) {
 	return q * math.Sqrt(rounds*math.Expm1(1/(sigma*sigma))), nil
 }
 
-// MuUniform returns the μ that the central limit theorem gives for T rounds. Each round draws a fixed
-// fraction q of the records without replacement, and one record moves the sum by at most 1/σ standard
-// deviations of the noise. Its trade-off function is C_q(G_{1/σ}), and
+// MuUniform returns the μ of the central limit theorem for T rounds. Each round draws a fixed fraction q
+// of the records without replacement, and one record moves the sum by at most 1/σ standard deviations of
+// the noise. The trade-off function of a round is C_q(G_{1/σ}), and
 //
 //	μ = q·√T·√2·√(e^{1/σ²}·Φ(3/(2σ)) + 3Φ(-1/(2σ)) - 2)
 //
-// (Dong, Roth, Su 2022, Corollary 5.4). The paper uses replace-one adjacency, under which a sum of
-// gradients of norm C moves by up to 2C, and noise of standard deviation 2C·σ. This project's noise
-// has standard deviation C·σ, so μ is MuUniform(q, σ/2, T). The paper's tables, and
-// compute_mu_uniform of public libraries, use σ itself.
+// (Dong, Roth, Su 2022, Corollary 5.4). For fixed-size sampling under replace-one adjacency, use
+// MuUniform(q, σ/2, T): replacing a record moves a sum of gradients of norm C by up to 2C, and this
+// project's noise has standard deviation C·σ. That paper has noise of standard deviation 2C·σ. So its
+// tables, and compute_mu_uniform of public libraries, use σ itself.
 //
-// The ranges and the accuracy are those of [MuPoisson]. It is not a bound either.
+// The ranges and the accuracy are those of [MuPoisson]. The result is not a bound either.
 func MuUniform(q, sigma, rounds float64) (float64, error) {
 	if err := checkRounds(q, sigma, rounds); err != nil {
 		return 0, err

@@ -17,11 +17,11 @@ const (
 	MinDelta = 1e-300 // the least δ, still a normal float64; δ must be below 1
 )
 
-// LeastExact is the least normal float64, and the least result of [Delta] that has full accuracy. A
-// smaller result has few digits and may be 0, although the true δ is never 0 for μ > 0.
+// LeastExact is the least result of [Delta] that has full accuracy: the least normal float64. A smaller
+// result has few digits and may be 0, although the true δ is never 0 for μ > 0.
 const LeastExact = 0x1p-1022
 
-// Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy
+// Delta returns the least δ such that μ-GDP implies (ε, δ)-differential privacy:
 //
 //	δ = Φ(-ε/μ + μ/2) - e^ε·Φ(-ε/μ - μ/2)
 //
@@ -30,8 +30,8 @@ const LeastExact = 0x1p-1022
 // negative; +Inf is allowed. For other arguments the result is 1, which holds for every release.
 func Delta(mu, eps float64) float64 { return math.Exp(LogDelta(mu, eps)) }
 
-// LogDelta returns ln δ of [Delta], even if δ itself would underflow. It is -Inf if δ is 0, or if
-// ln δ is below the range of float64.
+// LogDelta returns the logarithm of [Delta]. Use it for δ that are too small for float64. It is -Inf for μ
+// = 0, where δ is 0, and if ln δ itself is below the range of float64.
 func LogDelta(mu, eps float64) float64 {
 	switch {
 	case !(mu >= 0 && eps >= 0), math.IsInf(mu, 1):
@@ -62,9 +62,8 @@ func LogDelta(mu, eps float64) float64 {
 // < 2, and R' is smooth in between.
 const quadratureNodes = 12
 
-// Epsilon returns the smallest ε ≥ 0 such that μ-GDP implies (ε, δ)-differential
-// privacy, rounded up such that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest]
-// and δ in [MinDelta, 1).
+// Epsilon returns the smallest ε ≥ 0 such that μ-GDP implies (ε, δ)-differential privacy. It is rounded up
+// so that LogDelta(μ, ε) ≤ ln δ. μ must be in [0, Largest] and δ in [MinDelta, 1).
 func Epsilon(mu, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("mu", mu, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err
@@ -86,9 +85,9 @@ func Epsilon(mu, delta float64) (float64, error) {
 	return eps, nil
 }
 
-// Mu returns the largest μ such that μ-GDP implies (ε, δ)-differential privacy,
-// rounded down such that LogDelta(μ, ε) ≤ ln δ. ε must be in [0, Largest] and δ
-// in [MinDelta, 1).
+// Mu returns the largest μ such that μ-GDP implies (ε, δ)-differential privacy. It is rounded down so that
+// LogDelta(μ, ε) ≤ ln δ. Use it to find the noise for a budget: one round on all records with σ ≥ 1/μ
+// meets it under add-or-remove adjacency. ε must be in [0, Largest] and δ in [MinDelta, 1).
 func Mu(eps, delta float64) (float64, error) {
 	if err := errors.Join(dp.CheckRange("epsilon", eps, 0, Largest), dp.CheckDelta(delta, MinDelta)); err != nil {
 		return 0, err

@@ -18,19 +18,20 @@ const (
 	MaxRounds          = 1e12
 	MinDelta           = 1e-100 // δ must also be below 1
 	MaxEpsilon         = 1e6
-	// DefaultAccuracy is the default relative width of an interval.
+	// DefaultAccuracy is the relative width of an interval if [Accountant].Accuracy is 0.
 	DefaultAccuracy = 1e-3
 	minAccuracy     = 1e-6
 )
 
-// Accountant bounds ε and δ by certified intervals. The zero value is ready to use.
+// Accountant is the tight accountant: it returns intervals that are proved to contain the true ε or δ. The
+// zero value is ready to use.
 type Accountant struct {
 	// Accuracy is the requested relative width of the interval, in [1e-6, 0.5]; 0 means
 	// DefaultAccuracy. The interval is wider if this accuracy would take more than about a second.
 	Accuracy float64
-	// UpperEnd skips lower ends that have to be computed separately: those of fixed-size samples,
-	// shuffled batches, allocation and groups, and of rounds together with other releases than Gaussian
-	// noise. Their Bound is then dp.Upper. Searches set it to save time.
+	// UpperEnd skips the lower end of the interval where it has to be computed separately: for fixed-size
+	// samples, shuffled batches, allocation, groups, and rounds together with releases other than Gaussian
+	// noise. The Bound is then dp.Upper. Searches set UpperEnd to save time.
 	UpperEnd bool
 }
 
@@ -39,9 +40,8 @@ var _ dp.Accountant = Accountant{}
 // Name returns "pld".
 func (Accountant) Name() string { return "pld" }
 
-// Epsilon implements dp.Accountant for δ in [MinDelta, 1). The Bound is of kind dp.Exact if a
-// closed form exists, dp.Upper for shuffled batches and allocation without a lower end, and otherwise
-// dp.Interval.
+// Epsilon implements dp.Accountant for δ in [MinDelta, 1). The Bound is of kind dp.Exact if a closed form
+// exists, dp.Upper if no lower end is known or wanted (see UpperEnd), and otherwise dp.Interval.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	bad := dp.CheckDelta(delta, MinDelta)
 	if delta > 0 && delta < MinDelta {
@@ -77,9 +77,10 @@ func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float6
 	return bounds[0], nil
 }
 
-// Profile returns the result of Delta for each ε. It takes about a second for any number of ε: if
-// the full accuracy would take longer, the intervals are wider. The ε must not decrease. Those
-// above MaxEpsilon are left out, unless all are above it.
+// Profile returns the result of Delta for each ε. The ε must not decrease. It takes about a second for any
+// number of ε: if the full accuracy would take longer, the intervals are wider. ε above MaxEpsilon are
+// left out, so the result may be shorter than epsilons. If all are above it, the error wraps
+// dp.ErrNotCovered.
 func (a Accountant) Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error) {
 	if !slices.IsSorted(epsilons) {
 		return nil, errors.New("the epsilons of a profile must not decrease")

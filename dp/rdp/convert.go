@@ -7,14 +7,14 @@ import (
 	"proactivedp/dp"
 )
 
-// Epsilon returns an ε ≥ 0, rounded up, such that a release is (ε, δ)-differentially private if its
-// Rényi divergence of order α is at most tau:
+// Epsilon converts Rényi differential privacy to (ε, δ). It returns an ε ≥ 0, rounded up, such that a
+// release is (ε, δ)-differentially private if its Rényi divergence of order α is at most tau:
 //
 //	ε = τ + log(1 - 1/α) - log(δα)/(α-1)
 //
-// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020,
-// Proposition 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi
-// Differential Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
+// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", NeurIPS 2020, Proposition
+// 12 of arXiv 2004.00010; Balle et al., "Hypothesis Testing Interpretations and Rényi Differential
+// Privacy", AISTATS 2020). α must be in (1, 1e10], tau at least 0 and δ in (0, 1).
 func Epsilon(alpha, tau, delta float64) (float64, error) {
 	if err := errors.Join(CheckOrder(alpha), dp.CheckNotNegative("divergence", tau),
 		dp.CheckDelta(delta, 0)); err != nil {

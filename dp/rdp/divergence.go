@@ -7,12 +7,13 @@ import (
 	"proactivedp/dp"
 )
 
-// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round's dominating
-// pair, with sample rate q in (0, 1] and noise multiplier sigma. The relative error is 1e-11, and
-// the result is not rounded up. The pairs are listed in the package comment. There are neighbours
-// that attain the pairs of Poisson sampling. For fixed-size sampling, neighbours attain each
-// direction in a single round, but different ones, and not in composition. The error wraps
-// dp.ErrNotCovered for what [Accountant] does not cover.
+// Divergence returns the Rényi divergence of order alpha in (1, 1e10] of one round with sample rate q
+// in (0, 1] and noise multiplier sigma, for the worst neighbours. The relative error is 1e-11, and the
+// result is not rounded up. The error wraps dp.ErrNotCovered for what [Accountant] does not cover.
+//
+// The result is the divergence of a dominating pair, which the package comment lists. Under Poisson
+// sampling, some neighbours have exactly this pair. Under fixed-size sampling, two different pairs of
+// neighbours attain the two directions in a single round, and none attains the composition.
 //
 // Proof that the pair of Poisson sampling under replace-one adjacency dominates. Given the other
 // records of the sample, P and Q are (1-q)N(0,σ²I) + qN(u,σ²I) and (1-q)N(0,σ²I) + qN(v,σ²I) around

@@ -22,16 +22,16 @@ type Limits struct {
 	Epsilon float64 `json:"epsilon"` // ε ≥ 0 of all rounds together
 	Delta   float64 `json:"delta"`   // δ in (0, 1) of all rounds together
 
-	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1,
-	// 1e10]. Each of m orders gets δ/m, and must let some rounds through with that. [PlannedOrder]
-	// returns the best single order for a plan.
+	// Orders are the Rényi orders α that the filter uses: 1 to MaxOrders different numbers in (1, 1e10].
+	// Each of m orders gets δ/m, and Validate refuses an order that would let no round through with that.
+	// [PlannedOrder] returns the best single order for a plan.
 	Orders []float64 `json:"orders"`
 }
 
 // MaxOrders is the largest number of Rényi orders that a Filter may use.
 const MaxOrders = 64
 
-// Validate reports every field of l that is outside its range.
+// Validate returns one error that lists every field of l outside its range.
 func (l Limits) Validate() error {
 	errs := []error{dp.CheckNotNegative("epsilon", l.Epsilon), dp.CheckDelta(l.Delta, 0)}
 	if n := len(l.Orders); n < 1 || n > MaxOrders {
@@ -61,17 +61,18 @@ func (l Limits) budget(alpha float64) float64 {
 	return (math.Log(l.share()) - logDelta(alpha, 0, l.Epsilon)) / (alpha - 1)
 }
 
-// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let
-// all the events through: the minimum over the m orders of Epsilon(α, Σ τ(α), δ/m). If rounds were
-// chosen from earlier results, this number is no guarantee for them: only the ε that was fixed
-// beforehand is. Errors are those of [NewFilter] and [Accountant].
+// Needs returns the least ε, rounded up, at which a filter with this δ and these orders would let all the
+// events through: the minimum over the m orders of Epsilon(α, Σ τ(α), δ/m). The result is no guarantee for
+// rounds that were chosen from earlier results: for those, only the ε that was fixed beforehand is one.
+// Errors are those of [NewFilter] and [Accountant].
 func (l Limits) Needs(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).needs)
 }
 
-// Used returns the fraction of the filter that the events use, up to rounding: the minimum over the
-// orders of Σ τ(α)/B(α). It is above 1 if the filter refuses them. Twice as many rounds use twice
-// as much of each order. Errors are those of Needs.
+// Used returns the fraction of the budget that the events use, up to rounding: the minimum over the orders
+// of Σ τ(α)/B(α), where B(α) is the largest sum of divergences that the order lets through. A filter
+// refuses the events if the result is above 1. Twice as many rounds use twice as much of each order.
+// Errors are those of Needs.
 func (l Limits) Used(ctx context.Context, events []dp.Event) (float64, error) {
 	return l.of(ctx, events, (*Filter).used)
 }
@@ -92,8 +93,8 @@ func (l Limits) of(ctx context.Context, events []dp.Event, what func(f *Filter, 
 	return what(f, spent), nil
 }
 
-// ErrBudgetSpent is wrapped by [Filter.Spend] if rounds would exceed the budget. The filter then
-// records nothing.
+// ErrBudgetSpent is wrapped by the error of [Filter.Spend] if rounds would exceed the budget. The filter
+// then records nothing.
 var ErrBudgetSpent = errors.New("budget spent")
 
 // Filter is a tight budget for rounds that are chosen during a training. Noise, rate and clipping
@@ -141,7 +142,7 @@ type Filter struct {
 	lastDivergences []float64
 }
 
-// NewFilter returns an unspent filter. It returns an error if limits are outside their ranges.
+// NewFilter returns an unspent filter. The error is that of [Limits.Validate].
 func NewFilter(l Limits) (*Filter, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -157,9 +158,9 @@ func (f *Filter) Limits() Limits {
 	return l
 }
 
-// Needs returns the least ε at which a filter would have let through all rounds so far, as
-// [Limits.Needs] computes it. It is 0 before the first round. It shows how much of the budget is used,
-// and is not a guarantee; for that see [Filter.Guarantee].
+// Needs returns the least ε at which a filter with the same δ and orders would have let through all rounds
+// so far; see [Limits.Needs]. It is 0 before the first round. It shows how much of the budget is used, and
+// is not a guarantee; for that see [Filter.Guarantee].
 func (f *Filter) Needs() float64 {
 	if f.kind.Sampling == "" {
 		return 0
@@ -171,9 +172,9 @@ func (f *Filter) Needs() float64 {
 // [Limits.Used].
 func (f *Filter) Used() float64 { return f.used(f.spent) }
 
-// Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole
-// δ, however little is spent and however the rounds were chosen. Adjacency and sampling are those
-// of the rounds, and empty before the first round.
+// Guarantee returns the bound for everything that the filter lets through: the whole ε at the whole δ,
+// even if little is spent, and however the rounds were chosen. Adjacency and sampling are those of the
+// rounds, and empty before the first round.
 func (f *Filter) Guarantee() dp.Bound {
 	if err := f.made(); err != nil {
 		panic(err) // otherwise ε = 0 would be claimed
@@ -188,15 +189,15 @@ func (f *Filter) Guarantee() dp.Bound {
 // FilterName is the value of dp.Bound.Accountant in the guarantee of a Filter.
 const FilterName = "rdp-filter"
 
-// Spend lets the events through, before they are released, or refuses all of them and records
-// nothing. Rounds that were let through and not run still count. The error wraps
+// Spend records the events as spent, or refuses all of them and records nothing. Call it before the
+// rounds are released. Recorded rounds that never ran still count. The error wraps
 //
 //   - ErrBudgetSpent, if the events would exceed the budget;
 //   - dp.ErrNotCovered, if [Accountant] does not cover them, or if their sampling or adjacency
 //     differs from that of earlier rounds;
 //   - dp.ErrSharedNoise, if they name the noise of rounds of another mechanism.
 //
-// It is context.Cause(ctx) once ctx is done.
+// It is context.Cause(ctx) once ctx is cancelled.
 func (f *Filter) Spend(ctx context.Context, events []dp.Event) error {
 	if err := f.made(); err != nil {
 		return err
@@ -321,11 +322,10 @@ func (f *Filter) needs(spent []float64) float64 {
 	return least
 }
 
-// PlannedOrder returns the best Rényi order, to six digits, for a filter of (ε, δ) that uses a single
-// order. It is the order at which the filter admits the plan most often, one time after the other. So
-// it is best if the whole budget is used for rounds like these. It depends only on ε > 0, δ and the
-// plan, so it is fixed as soon as they are. Only the ratios of the events' counts matter. Errors are
-// those of [Accountant].
+// PlannedOrder returns the Rényi order to use in a filter with one order, to six digits. At this order the
+// plan can be repeated most often before the budget (ε, δ) is used up. It depends only on ε > 0, δ and the
+// plan, not on results, so you can fix it before the first release. Only the ratios of the events' counts
+// matter. Errors are those of [Accountant].
 func PlannedOrder(ctx context.Context, epsilon, delta float64, plan []dp.Event) (float64, error) {
 	wrong := errors.Join(dp.CheckNotNegative("epsilon", epsilon), dp.CheckDelta(delta, 0))
 	if epsilon == 0 {

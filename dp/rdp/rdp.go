@@ -35,8 +35,8 @@ import (
 	"proactivedp/dp"
 )
 
-// These are the limits of the noise multiplier and the sample rate for which the Accountant has an
-// answer. Outside of them it returns dp.ErrNotCovered.
+// These are the limits of the noise multiplier and the sample rate for which the [Accountant] has an
+// answer. Outside of them, its error wraps dp.ErrNotCovered.
 const (
 	MinSigma, MaxSigma = 0.1, 1e6 // of the noise multiplier σ
 	MinRate            = 1e-30    // of the sample rate q
@@ -48,11 +48,12 @@ const (
 	maxExcess = 1e10
 )
 
-// Accountant composes Rényi divergences. Its Bounds are of kind dp.Upper.
+// Accountant adds up the Rényi divergences of rounds and converts the sum to ε or δ at the best order.
+// Its Bounds are of kind dp.Upper.
 //
 // It covers Poisson sampling under add-or-remove and replace-one adjacency, and fixed-size samples
-// under replace-one. With these rounds it also composes other releases, except [dp.ApproximateDP]. If
-// there are more than 768 different rounds, groups of similar ones are bounded together (see merged), which
+// under replace-one. It also covers releases that are not rounds (dp.Other), except [dp.ApproximateDP]. If
+// there are more than 768 different rounds, groups of similar ones are bounded together, which
 // overstates their cost. At orders below 10 the excess was at most 3 % under add-or-remove and 36 % under
 // replace-one, when the rate changed by a factor of 16 and the noise by a factor of 4. All events must have
 // the same sampling and adjacency; rates and noise may differ. The error wraps dp.ErrNotCovered for other
@@ -69,7 +70,8 @@ var _ dp.Accountant = Accountant{}
 // Name returns "rdp".
 func (Accountant) Name() string { return "rdp" }
 
-// Epsilon implements dp.Accountant. It returns the least ε over the orders; see [Epsilon].
+// Epsilon implements dp.Accountant. The result is the least over the orders of the ε that the function
+// [Epsilon] returns.
 func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float64) (dp.Bound, error) {
 	r, b, err := a.release(events, dp.CheckDelta(delta, 0))
 	if err != nil {
@@ -87,8 +89,8 @@ func (a Accountant) Epsilon(ctx context.Context, events []dp.Event, delta float6
 	return b, nil
 }
 
-// Delta implements dp.Accountant. It returns the least δ over the orders; see [Delta]. The result
-// is at least the smallest positive float64.
+// Delta implements dp.Accountant. The result is the least over the orders of the δ that the function
+// [Delta] returns. It is at least the smallest positive float64.
 func (a Accountant) Delta(ctx context.Context, events []dp.Event, epsilon float64) (dp.Bound, error) {
 	r, b, err := a.release(events, dp.CheckNotNegative("epsilon", epsilon))
 	if err != nil {
@@ -215,7 +217,7 @@ func (r release) totalVariation() float64 {
 // largest error of the quadrature that was observed.
 const margin = 1e-9
 
-// CheckOrder returns an error unless α can be a Rényi order here: 1 < α ≤ 1 + 1e10.
+// CheckOrder returns an error unless the Rényi order α is in (1, 1+1e10].
 func CheckOrder(alpha float64) error {
 	if !(alpha > 1 && alpha <= 1+maxExcess) {
 		return fmt.Errorf("order = %v, must be in (1, %g]", alpha, float64(maxExcess))

@@ -27,16 +27,15 @@ type Selection struct {
 	Gamma float64 `json:"gamma"` // γ, in [MinGamma, 1)
 }
 
-// MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ)
-// must be at most maxLogRatio, because otherwise float64 cannot hold the probability that only one
-// trial runs.
+// MaxShape is the largest shape η of a Selection, and MinGamma its least γ. In addition, η·log(1/γ) must
+// be at most 700: otherwise float64 cannot hold the probability that only one trial runs.
 const (
 	MaxShape    = 64
 	MinGamma    = 1e-6
 	maxLogRatio = 700
 )
 
-// Validate reports every field of s that is outside its range.
+// Validate returns one error that lists every field of s outside its range.
 func (s Selection) Validate() error {
 	var errs []error
 	if !(s.Shape >= 0 && s.Shape <= MaxShape) {
@@ -70,8 +69,8 @@ func (s Selection) first() float64 {
 	return s.Shape * (1 - s.Gamma) / math.Expm1(s.Shape*l)
 }
 
-// Draw returns a random K. The stream must be from a secret root, because whoever knows K may learn
-// more than is covered. Draw panics if s is not valid.
+// Draw returns a random number of trials, K. The stream must be from a secret root, because whoever knows
+// K may learn more than the guarantee covers. Draw panics if s is not valid.
 func (s Selection) Draw(stream *rng.Stream) int {
 	if err := s.Validate(); err != nil {
 		panic(err)
@@ -107,10 +106,10 @@ func (s Selection) price(divergence func(alpha float64) float64) (always, overEx
 	return (1 + s.Shape) * min(least, l) * (1 + margin), max(0, math.Log(s.Mean())*(1+margin))
 }
 
-// Epsilon bounds the ε at δ in (0, 1) of a selection, together with the events of after, for
-// example a training with the selected setting. Each trial releases the events of trial. after may
-// be empty. All events must have the same sampling and adjacency. Errors are those of
-// [Accountant.Epsilon], or say what is invalid in s.
+// Epsilon bounds the ε, at δ in (0, 1), of a selection together with one more release. Each trial of the
+// selection releases the events of trial. after lists the events of the other release, for example a
+// training with the selected setting; it may be empty. All events must have the same sampling and
+// adjacency. Errors are those of [Accountant.Epsilon], or say what is invalid in s.
 func (s Selection) Epsilon(ctx context.Context, trial, after []dp.Event, delta float64) (dp.Bound, error) {
 	if err := s.Validate(); err != nil {
 		return dp.Bound{}, err

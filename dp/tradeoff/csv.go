@@ -10,7 +10,7 @@ import (
 // Curves is a list of trade-off curves that are shown or written together.
 type Curves []Curve
 
-// WriteCSV writes a header and one row for each point. Reading the numbers back gives the same
+// WriteCSV writes a header and one row for each point. Each number has enough digits to read back the same
 // float64.
 func (cs Curves) WriteCSV(w io.Writer) error {
 	number := decimal.Exactly

@@ -20,8 +20,8 @@ const (
 	Approximation Side = "approximation" // may be on either side: no guarantee
 )
 
-// Label describes a curve. Accountant, Adjacency and Sampling are empty if the curve is not that of
-// a release.
+// Label names a curve and says what it is. Accountant, Adjacency and Sampling are empty if the curve is
+// not that of a release.
 type Label struct {
 	Name       string       `json:"name"`
 	Side       Side         `json:"side"`
@@ -36,8 +36,8 @@ type Point struct {
 	Beta  float64 `json:"beta"`
 }
 
-// Curve holds a trade-off function at some α, in increasing order. The function is convex, so a
-// chord between two points is nowhere below it. Do not interpolate a Lower curve: that would not be
+// Curve holds points of a trade-off function, by increasing α. Do not interpolate a Lower curve: the
+// function is convex, so a straight line between two of its points may lie above it, which would not be
 // safe.
 type Curve struct {
 	Label
@@ -93,9 +93,9 @@ func (c Curve) Check() error {
 	return errors.Join(errs...)
 }
 
-// LeastGap returns the least difference between the β of c and the β of d at equal α, and the α
-// where it occurs. c is nowhere below d if and only if the gap is not negative. The curves must
-// have the same α, and at least one point.
+// LeastGap returns the least difference between the β of c and the β of d at equal α, and the α where it
+// occurs. At these α, c is nowhere below d if and only if the gap is not negative. The curves must have
+// the same α, and at least one point.
 func (c Curve) LeastGap(d Curve) (gap, alpha float64, err error) {
 	if len(c.Points) == 0 || !slices.EqualFunc(c.Points, d.Points,
 		func(p, q Point) bool { return p.Alpha == q.Alpha }) {

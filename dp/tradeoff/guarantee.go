@@ -8,8 +8,9 @@ type Guarantee struct {
 	Delta   float64 `json:"delta"`
 }
 
-// At returns f_{ε,δ}(α) = max{0, 1-δ-e^ε·α, e^{-ε}(1-δ-α)} for α in [0, 1] (Dong, Roth, Su 2022,
-// Proposition 2.5). A release has the guarantee if and only if its curve is nowhere below this one.
+// At returns the trade-off function of (ε, δ)-differential privacy, f_{ε,δ}(α) = max{0, 1-δ-e^ε·α,
+// e^{-ε}(1-δ-α)}, for α in [0, 1] (Dong, Roth, Su 2022, Proposition 2.5). A release has the guarantee if
+// and only if its curve is nowhere below this one.
 func (g Guarantee) At(alpha float64) float64 {
 	if !(g.Epsilon >= 0 && g.Delta >= 0 && g.Delta <= 1 && alpha >= 0 && alpha <= 1) {
 		return 0
@@ -18,16 +19,16 @@ func (g Guarantee) At(alpha float64) float64 {
 	return max(0, 1-g.Delta-steep*alpha, (1-g.Delta-alpha)*math.Exp(-g.Epsilon))
 }
 
-// MaxGuarantees is the largest number of guarantees that AtRounds and ForAllRounds may be asked for,
-// and of ε in a Profile.
+// MaxGuarantees is the largest number of guarantees that [Paper.AtRounds] and [Paper.ForAllRounds] return,
+// and the largest number of ε in a [Profile].
 const MaxGuarantees = 1 << 16
 
 // Guarantees is a list of (ε, δ) pairs that all hold for the same release.
 type Guarantees []Guarantee
 
-// At returns the supremum of all f_{ε,δ}(α), which is the best curve that follows from the
-// guarantees. It is 0 if gs is empty. With the least δ for every ε ≥ 0, it is the release's own
-// curve (Dong, Roth, Su 2022, Proposition 2.12).
+// At returns the best curve that follows from the guarantees: the largest of their f_{ε,δ}(α). It is 0 if
+// gs is empty. With the least δ for every ε ≥ 0, it is the release's own curve (Dong, Roth, Su 2022,
+// Proposition 2.12).
 func (gs Guarantees) At(alpha float64) float64 {
 	best := 0.0
 	for _, g := range gs {

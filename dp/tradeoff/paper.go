@@ -19,8 +19,9 @@ type Paper struct {
 	Gamma func(sigma, x float64) (float64, error)
 }
 
-// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives this ε: γk²/ε
-// by its condition (minT), for k epochs and the theorem's constant γ, rounded up. ε must be positive.
+// RoundsFor returns the least number of rounds T for which the paper's Theorem Main gives this ε. By its
+// condition (minT), that is γk²/ε, rounded up, for k epochs and the theorem's constant γ. ε must be
+// positive.
 func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon", epsilon)); err != nil {
 		return 0, err
@@ -28,9 +29,9 @@ func (p Paper) RoundsFor(epsilon float64) (float64, error) {
 	return p.rounds(epsilon)
 }
 
-// AtRounds returns up to n guarantees of ℋ(σ, T), whose supremum is the curve ĥ_{σ,T}: the
-// guarantees that Theorem Main gives for T > 0 rounds, with the least δ for each ε. There may be
-// none. n must be in [1, MaxGuarantees].
+// AtRounds returns up to n guarantees that Theorem Main gives for T = rounds > 0, with the least δ for
+// each ε. There may be none. They are from the paper's set ℋ(σ, T), and their supremum is its curve
+// ĥ_{σ,T}. n must be in [1, MaxGuarantees].
 func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("rounds", rounds), checkCount(n)); err != nil {
 		return nil, err
@@ -41,9 +42,9 @@ func (p Paper) AtRounds(rounds float64, n int) (Guarantees, error) {
 	})
 }
 
-// ForAllRounds returns up to n guarantees of 𝒢(σ, ε_target), whose supremum is the curve
-// g_{σ,ε_target}: they hold for every T from RoundsFor(target) to K. There may be none. The target
-// must be positive, and n in [1, MaxGuarantees].
+// ForAllRounds returns up to n guarantees that Theorem Main gives for every T from RoundsFor(target) to K.
+// There may be none. They are from the paper's set 𝒢(σ, ε_target), and their supremum is its curve
+// g_{σ,ε_target}. The target must be positive, and n in [1, MaxGuarantees].
 func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	if err := errors.Join(p.check(), checkPositive("epsilon target", target), checkCount(n)); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (p Paper) ForAllRounds(target float64, n int) (Guarantees, error) {
 	return p.guarantees(target, n, func(float64) (bool, error) { return true, nil })
 }
 
-// Label returns the label, with the given name, of a curve that the paper's Theorem Main gives.
+// Label returns the [Label] of a curve from [Paper.AtRounds] or [Paper.ForAllRounds], with the given name.
 func (Paper) Label(name string) Label {
 	return Label{name, Lower, "closed-form", dp.AddOrRemove, dp.Poisson}
 }

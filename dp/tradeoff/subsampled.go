@@ -7,7 +7,7 @@ import (
 	"proactivedp/internal/root"
 )
 
-// Subsampled returns C_q(G_μ)(α), the trade-off function of one round at sample rate q (Dong, Roth,
+// Subsampled returns the trade-off function of one round at sample rate q, C_q(G_μ)(α) (Dong, Roth,
 // Su 2022, Theorem 4.2), to an absolute error of about 1e-15. q and α must be in [0, 1] and μ in
 // [0, gdp.Largest].
 //

@@ -9,15 +9,15 @@ import (
 	"proactivedp/dp"
 )
 
-// Profile determines the ε at which Training asks the accountant for δ: equidistant points from 0
-// to the ε that belongs to SmallestDelta.
+// Profile says at which ε [Training] asks the accountant for δ: at equidistant points from 0 to the ε that
+// the accountant returns for δ = SmallestDelta.
 type Profile struct {
 	SmallestDelta float64 // the smallest δ, in (0, 1)
 	Epsilons      int     // how many ε, in [2, MaxGuarantees]
 }
 
-// Training returns the curves that follow from a's privacy profile δ(ε) for a release, at the given
-// α. They are named after the accountant:
+// Training returns the trade-off curves of a release at the given type I errors (alphas; see [Alphas]).
+// They follow from the δ that the accountant a computes at many ε, and are named after a:
 //
 //   - a Lower curve, from the δ that the accountant proves to be sufficient;
 //   - an Upper curve, from the δ that it proves to be necessary, if any;
@@ -25,8 +25,8 @@ type Profile struct {
 //
 // The curves are valid for any Profile. As the ε get closer, the lower curve approaches the true
 // one with the square of their distance, and the upper curve only linearly. An ε for which the
-// accountant returns dp.ErrNotCovered is left out; if all are, that is the error. Soon after ctx is
-// done the error is context.Cause(ctx).
+// accountant returns dp.ErrNotCovered is left out; if it covers none, that is the error. Soon after
+// ctx is cancelled the error is context.Cause(ctx).
 func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile, alphas []float64) (Curves, error) {
 	if p.Epsilons < 2 || p.Epsilons > MaxGuarantees {
 		return nil, fmt.Errorf("number of epsilons = %d, must be in [2, %d]", p.Epsilons, MaxGuarantees)
@@ -60,8 +60,8 @@ func Training(ctx context.Context, a dp.Accountant, events []dp.Event, p Profile
 	return curves, nil
 }
 
-// Profiler is a dp.Accountant that returns δ for many ε in one call, which is faster than one call
-// for each. The ε must not decrease.
+// Profiler is implemented by accountants that can return δ for many ε in one call, which is faster than
+// one call for each. [Training] uses it. The ε must not decrease.
 type Profiler interface {
 	Profile(ctx context.Context, events []dp.Event, epsilons []float64) ([]dp.Bound, error)
 }

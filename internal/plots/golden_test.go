@@ -106,3 +106,31 @@ func TestTicksAreRound(t *testing.T) {
 		}
 	}
 }
+
+// A logarithmic axis has each mark once, none beyond its end, and labels that tell its range.
+func TestLogarithmicTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{22, 178, "30 40 50 60 70 80 90 100"},
+		{20, 300, "20 50 100 200"},
+		{1, 1e5, "1 10 10² 10³ 10⁴ 10⁵"},
+		{0.03, 2, "0.1 1"},
+	} {
+		var labels []string
+		seen := map[float64]bool{}
+		for _, mark := range (decades{}).Ticks(c.lo, c.hi) {
+			if mark.Value > c.hi || seen[mark.Value] {
+				t.Errorf("%v to %v: a mark at %v, twice or beyond the end", c.lo, c.hi, mark.Value)
+			}
+			seen[mark.Value] = true
+			if mark.Value >= c.lo && mark.Label != "" {
+				labels = append(labels, mark.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.lo, c.hi, got, c.want)
+		}
+	}
+}

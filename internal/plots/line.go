@@ -19,8 +19,9 @@ var (
 )
 
 // fewPoints is the largest number of points of a line whose points are all marked. someMarks is the
-// number of marks of longer lines.
+// number of marks of longer lines. A line of at most fewBars points has error bars instead of a band.
 const (
+	fewBars   = 2
 	fewPoints = 15
 	someMarks = 6
 )
@@ -59,19 +60,26 @@ func (l Line) draw(i int, stroke vg.Length) (drawn, error) {
 	for _, d := range dash {
 		curve.Dashes = append(curve.Dashes, d*stroke)
 	}
-	d := drawn{band: []plot.Plotter{band}, curve: []plot.Plotter{curve}, key: []plot.Thumbnailer{curve}}
+	d := drawn{curve: []plot.Plotter{curve}, key: []plot.Thumbnailer{curve}}
+	bars := len(l.X) <= fewBars && (!l.Emphasise || l.Points)
+	if !bars {
+		d.band = []plot.Plotter{band}
+	}
 	if l.Emphasise && !l.Points {
 		return d, nil
 	}
 	marks := &plotter.Scatter{XYs: l.marked(curve.XYs, i), GlyphStyle: draw.GlyphStyle{Color: col, Radius: 2.4 * stroke,
 		Shape: glyphs[i%len(glyphs)]}}
 	d.curve, d.key = append(d.curve, marks), append(d.key, marks)
-	if len(l.X) == 1 {
-		bar, err := l.bar(col)
+	if bars {
+		bar, err := l.bars(col)
 		if err != nil {
 			return drawn{}, err
 		}
-		d.curve, d.key = append(d.curve, bar), []plot.Thumbnailer{marks}
+		d.curve = append(d.curve, bar)
+	}
+	if len(l.X) == 1 {
+		d.key = []plot.Thumbnailer{marks}
 	}
 	return d, nil
 }
@@ -118,18 +126,23 @@ func (l Line) plotters(col color.RGBA) (*plotter.Polygon, *plotter.Line, error) 
 	return band, curve, nil
 }
 
-// bar returns an error bar in place of the band of a line with a single point, because a band over
-// one point has no width.
-func (l Line) bar(col color.RGBA) (*plotter.YErrorBars, error) {
-	bar, err := plotter.NewYErrorBars(struct {
+// bars returns an error bar for each point, in place of the band of a line with few points: a band over
+// one point has no width, and between two it would suggest values that nobody measured.
+func (l Line) bars(col color.RGBA) (*plotter.YErrorBars, error) {
+	var points struct {
 		plotter.XYs
 		plotter.YErrors
-	}{plotter.XYs{{X: l.X[0], Y: l.Y[0]}}, plotter.YErrors{{Low: l.Y[0] - l.Lo[0], High: l.Hi[0] - l.Y[0]}}})
+	}
+	for i, x := range l.X {
+		points.XYs = append(points.XYs, plotter.XY{X: x, Y: l.Y[i]})
+		points.YErrors = append(points.YErrors, struct{ Low, High float64 }{l.Y[i] - l.Lo[i], l.Hi[i] - l.Y[i]})
+	}
+	bars, err := plotter.NewYErrorBars(points)
 	if err != nil {
 		return nil, err
 	}
-	bar.Color = col
-	return bar, nil
+	bars.Color = col
+	return bars, nil
 }
 
 // scatter returns the bars and points of a scatter.

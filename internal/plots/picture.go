@@ -3,6 +3,7 @@
 package plots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -362,9 +363,9 @@ func (t ticks) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// decades marks the powers of ten and the numbers between them. It labels the powers, and writes them as 10ⁿ
-// if one of them is above 10⁴ and all are in powers. With fewer than two powers it also labels 2 and 5 times a power, and with a range of less than a factor of
-// ten all marks. plot.LogTicks would go beyond the end of the axis if its logarithm is rounded up,
+// decades marks the powers of ten and the numbers between them. It labels the powers, and writes them as
+// 10ⁿ if one of them is above 10⁴ and all are in powers. With fewer than two powers it also labels 2 and 5
+// times a power, and with a range of less than a factor of ten all marks. plot.LogTicks would go beyond the end of the axis if its logarithm is rounded up,
 // which leaves a gap.
 type decades struct{}
 
@@ -375,12 +376,20 @@ var powers = map[float64]string{1: "1", 1e1: "10", 1e2: "10²", 1e3: "10³", 1e4
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
 	var marks []plot.Tick
-	named, long, short := 0, false, true
 	for _, mark := range (plot.LogTicks{Prec: -1}).Ticks(lo, hi) {
-		if mark.Value <= hi {
+		if mark.Value > hi {
+			continue
+		}
+		// plot.LogTicks gives some powers of ten twice, and only one of the two a label.
+		if last := len(marks) - 1; last >= 0 && marks[last].Value == mark.Value {
+			marks[last].Label = cmp.Or(marks[last].Label, mark.Label)
+		} else {
 			marks = append(marks, mark)
 		}
-		if mark.Value >= lo && mark.Value <= hi && mark.Label != "" {
+	}
+	named, long, short := 0, false, true
+	for _, mark := range marks {
+		if mark.Value >= lo && mark.Label != "" {
 			named++
 			long, short = long || mark.Value > 1e4, short && powers[mark.Value] != ""
 		}

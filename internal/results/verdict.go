@@ -51,14 +51,17 @@ type Finding struct {
 // and one percentage point. It does not grow with the spread of our seeds.
 const margin = 0.005 + 0.01
 
-// Rule is a paragraph for pages of results. It explains when a statement of the paper counts as
-// reproduced.
-var Rule = fmt.Sprintf("A stated accuracy is reproduced if our mean differs from it by at most %g. This margin is the rounding "+
-	"of the paper's numbers plus one percentage point. If our mean is higher than that, the verdict is “reproduced, and more”. "+
-	"The same margin applies to a bound on a loss, or on the part of the accuracy that is left under noise. A statement that "+
-	"one accuracy is above another has no margin. A range of noise is reproduced if the part that is left falls to the stated "+
-	"one within the range. A statement is undecided if our mean is within one standard error of the limit, so that more seeds "+
-	"are needed. It is also undecided if one of the compared runs used only a part of the paper's K, or synthetic data.", margin)
+// Rule explains, for pages of results, when a statement of the paper counts as reproduced.
+var Rule = fmt.Sprintf(`Our number is a mean over seeds. A statement of the paper is reproduced if
+
+- *it is an accuracy*, and ours differs by at most %g: the rounding of the paper's numbers and one percentage point. If
+  ours is higher than that, the verdict is “reproduced, and more”.
+- *it bounds a loss*, or what is left of the accuracy under noise, and ours keeps the bound up to the same margin.
+- *it says that one accuracy is above another*, and ours is. This has no margin.
+- *it gives a range of noise* at which the accuracy has fallen to a stated part, and ours falls to it within the range.
+
+A statement is undecided if our number is within one standard error of the limit: more seeds would be needed. It is also
+undecided if one of the compared runs used synthetic data, or fewer gradients than the paper.`, margin)
 
 // ReadFindings returns a finding for every statement about a figure in the folder, in the order of the
 // paper. It skips the figures in but.

@@ -19,7 +19,7 @@ import (
 	"proactivedp/plan"
 )
 
-// Format is a target of the code, a library or LaTeX.
+// Format names what [Write] writes a release for: a library, or LaTeX.
 type Format string
 
 // These are the formats.
@@ -30,18 +30,18 @@ const (
 	Flower     Format = "flower"      // Python: clients of a federation that train with Opacus
 	LaTeX      Format = "latex"       // a paragraph and a table for a paper
 
-	// Lines for a training that exists and keeps its optimizer.
+	// The short formats are lines to add to your own training, which keeps its optimizer.
 	OpacusShort     Format = "opacus-short"
 	TFPrivacyShort  Format = "tf-privacy-short"
 	JAXPrivacyShort Format = "jax-privacy-short"
 )
 
-// Formats lists all formats: first those that are code, then LaTeX.
+// Formats lists all formats: first those of code, then LaTeX.
 func Formats() []Format {
 	return []Format{Opacus, OpacusShort, TFPrivacy, TFPrivacyShort, JAXPrivacy, JAXPrivacyShort, Flower, LaTeX}
 }
 
-// ParseFormat turns a name into a Format.
+// ParseFormat returns the Format with the given name. The error for an unknown name lists all names.
 func ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(Formats(), f) {
 		return f, nil
@@ -53,11 +53,11 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("format = %q, must be %s", name, strings.Join(names, ", "))
 }
 
-// Release has the rounds that are written as code, all with the same settings, and what they cost a
-// record.
+// Release is what [Write] writes as code: one or more rounds with equal settings, and the ε that they cost
+// a record. [OfPlan] and [OfEvents] make one.
 type Release struct {
 	Event dp.Event // the rounds of one client; σ > 0
-	Bound dp.Bound // cost to a record of all rounds that use it
+	Bound dp.Bound // the ε of a record, over all rounds that use it
 	// Holders is the number of clients that hold each record. Each of them runs these rounds. 0 means
 	// 1.
 	Holders int
@@ -65,8 +65,8 @@ type Release struct {
 	Notes []string
 }
 
-// OfPlan returns the Release of a plan. If the plan has no run or no guarantee, it returns an error
-// that wraps dp.ErrNotCovered.
+// OfPlan returns the rounds of a plan as a [Release]. If the plan has no run or no guarantee, or if its
+// sample sizes vary (θ > 1), it returns an error that wraps dp.ErrNotCovered.
 func OfPlan(p *plan.Plan) (Release, error) {
 	if p == nil {
 		return Release{}, errors.New("no Plan")
@@ -89,8 +89,9 @@ func OfPlan(p *plan.Plan) (Release, error) {
 	return r, r.check()
 }
 
-// OfEvents returns the Release of events, whose cost is bound. The events must be equal. notes are
-// warnings from their reports.
+// OfEvents returns the rounds of events as a [Release]; bound is their cost to a record. There must be
+// exactly one event, because the code has one noise multiplier and one sample rate; otherwise the error
+// wraps dp.ErrNotCovered. notes are warnings from the reports of the rounds.
 func OfEvents(events []dp.Event, bound dp.Bound, notes ...string) (Release, error) {
 	if len(events) != 1 {
 		return Release{}, fmt.Errorf("%d kinds of rounds, must be one: the code has one noise multiplier and one "+
@@ -141,7 +142,7 @@ func (r Release) check() error {
 	return errors.Join(errs...)
 }
 
-// Code is a Release written in one Format, with what a user must know before running it.
+// Code is a [Release] written in one [Format], with what a user must know before running it.
 type Code struct {
 	Format  Format   `json:"format"`
 	Library string   `json:"library"`           // name and version
@@ -150,8 +151,8 @@ type Code struct {
 	Text    string   `json:"text"`
 }
 
-// Write returns r in the given format. If the library cannot run such a release, it returns an error
-// that wraps dp.ErrNotCovered.
+// Write returns r as code in the given format. If the library cannot run such a release, it returns an
+// error that wraps dp.ErrNotCovered.
 func Write(f Format, r Release) (Code, error) {
 	if err := r.check(); err != nil {
 		return Code{}, err
@@ -167,7 +168,7 @@ func Write(f Format, r Release) (Code, error) {
 	return w.write(f, r)
 }
 
-// All returns r in every format that can express it, without the short ones.
+// All returns r in every format that can express it, except for the short ones.
 func All(r Release) ([]Code, error) {
 	var all []Code
 	for _, f := range Formats() {

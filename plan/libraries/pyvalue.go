@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// FromPython converts dicts, lists, tuples, texts, bools, None and numbers, as Python prints them,
-// to JSON. An example is {'history': [(1.1, 0.004, 10000)]}. Numbers may be of NumPy's widths that
-// print exactly, such as np.int32(5), and dicts may be an OrderedDict. The text is parsed and never
-// executed. Other values are an error.
+// FromPython converts a value that Python printed to JSON, for example {'history': [(1.1, 0.004, 10000)]}.
+// It covers dicts (also OrderedDict), lists, tuples, texts, bools, None and numbers. It accepts NumPy's
+// integers and its float64, such as np.int32(5), and refuses narrower floats, because their printed digits
+// are not the exact number. The text is parsed and never executed. Other values are an error.
 func FromPython(text []byte) ([]byte, error) {
 	c := pyConverter{eventParser: eventParser{text: string(text)}}
 	for c.blank(); c.text != ""; c.blank() {

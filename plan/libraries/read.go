@@ -16,17 +16,17 @@ import (
 	"proactivedp/plan"
 )
 
-// Recorded names a kind of record that another library saves.
+// Recorded names a kind of text that another library saves about its rounds. [Read] reads it.
 type Recorded string
 
-// These are the kinds of records that Read accepts, and NotRecognised for any other text.
+// These are the kinds that [Read] accepts. NotRecognised stands for any other text.
 const (
 	OpacusState   Recorded = "the state of an accountant of Opacus"
 	DpEventText   Recorded = "an event of dp_accounting"
 	NotRecognised Recorded = ""
 )
 
-// Recognise returns which kind of record a text seems to be, judged by its beginning. Only Read checks
+// Recognise says which kind of saved text this seems to be, judged by its beginning. Only [Read] checks
 // the whole text.
 func Recognise(text []byte) Recorded {
 	text = bytes.TrimSpace(text)
@@ -50,8 +50,8 @@ func hasHistory(text []byte) bool {
 	return err == nil && keys["history"] != nil && keys["events"] == nil && keys["releases"] == nil
 }
 
-// Read returns the rounds of a library's record. sampling and adjacency apply where the record does not
-// give them; an empty adjacency stands for the usual one of the sampling. If no accountant covers the
+// Read returns the rounds that another library has saved. sampling and adjacency apply where the text does
+// not give them; an empty adjacency stands for the usual one of the sampling. If no accountant covers the
 // rounds, the error says why and wraps dp.ErrNotCovered. text must be at most plan.MaxEventsBytes long.
 func Read(text []byte, sampling dp.Sampling, adjacency dp.Adjacency) (plan.History, error) {
 	if len(text) > plan.MaxEventsBytes {

@@ -42,9 +42,22 @@ var quantities = map[string]string{
 // text in double quotes, which is left as it is.
 var quantity = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|( and | or | with | of | for |^)([A-Za-z_ ]+) = `)
 
+// missing matches a quantity at the beginning of a line that says that it is missing.
+var missing = regexp.MustCompile(`^([A-Za-z_ ]+) is missing`)
+
+// flagOf returns the flag of cmd that sets a quantity, or nil.
+func flagOf(cmd *cobra.Command, quantity string) *pflag.Flag {
+	name, known := quantities[quantity]
+	if !known {
+		name = strings.NewReplacer(" ", "-", "_", "-").Replace(quantity)
+	}
+	return cmd.Flags().Lookup(name)
+}
+
 // InFlags rewrites the text of an error for the user of cmd: it names quantities by the flags that set
 // them. "noise_multiplier = 3, must be…" becomes "--noise-multiplier = 3, must be…", if that flag was
-// given. It rewrites only lines that begin with a quantity and its value, and there all quantities.
+// given. It rewrites only lines that begin with a quantity and its value, and there all quantities, and
+// lines that begin with a quantity that is missing.
 func InFlags(cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -52,16 +65,18 @@ func InFlags(cmd *cobra.Command, text string) string {
 		if before, rest, ok := strings.Cut(line, ": "); ok && strings.HasPrefix(before, "client ") {
 			who, line = before+": ", rest
 		}
+		if gone := missing.FindStringSubmatch(line); gone != nil {
+			if flag := flagOf(cmd, gone[1]); flag != nil {
+				lines[i] = who + "--" + flag.Name + strings.TrimPrefix(line, gone[1])
+			}
+			continue
+		}
 		if at := quantity.FindStringSubmatchIndex(line); at == nil || at[4] != 0 {
 			continue
 		}
 		lines[i] = who + quantity.ReplaceAllStringFunc(line, func(text string) string {
 			part := quantity.FindStringSubmatch(text)
-			name, known := quantities[part[2]]
-			if !known {
-				name = strings.NewReplacer(" ", "-", "_", "-").Replace(part[2])
-			}
-			if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			if flag := flagOf(cmd, part[2]); flag != nil && flag.Changed {
 				return part[1] + "--" + flag.Name + " = "
 			}
 			return text

@@ -33,6 +33,8 @@ func TestErrorsNameTheFlagsThatWereGiven(t *testing.T) {
 		"event 0: delta = 2 and epsilon = 9":    "event 0: delta = 2 and epsilon = 9",
 		`sigma = "a\" and sigma = 2", must`:     `--noise-multiplier = "a\" and sigma = 2", must`,
 		`"a" and sigma = 2`:                     `"a" and sigma = 2`,
+		"sigma is missing, must be given":       "--noise-multiplier is missing, must be given",
+		"target rate is missing":                "target rate is missing",
 		"rate = 2\nsigma = 0":                   "rate = 2\n--noise-multiplier = 0",
 	} {
 		if got := InFlags(cmd, line); got != want {

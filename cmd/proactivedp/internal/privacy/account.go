@@ -25,7 +25,7 @@ func newAccount() *cobra.Command {
 	var epsilon float64
 	var out cli.OutputFlags
 	var files historyFlags
-	by := accountantFlags{name: answer.AllAccountants, accuracy: pld.DefaultAccuracy}
+	by := accountantFlags{accuracy: pld.DefaultAccuracy}
 	cmd := &cobra.Command{
 		Use:   "account",
 		Short: "Compute what rounds of DP-SGD cost: ε at a δ, or δ at an ε",
@@ -55,7 +55,8 @@ an epoch, independently of the others. --redraw says whether it chooses again in
 
 --group K gives the ε of a person who has up to K records.
 
-` + eventsHelp,
+--events FILE accounts for several kinds of rounds, for releases that are not training, or
+for a run of another library: see proactivedp help rounds.`,
 		Example: `  proactivedp account --noise-multiplier 19.29962 --sample-rate 0.0001 --steps 50000 --delta 1e-4
   proactivedp account --noise-multiplier 2 --batch-size 256 --n 60000 --steps 5000 --target-epsilon 1 --accountant pld --json
   proactivedp account --noise-multiplier 0.9 --batch-size 512 --n 60000 --epochs 15 --delta 1e-5
@@ -68,9 +69,6 @@ an epoch, independently of the others. --redraw says whether it chooses again in
 			rounds, err := release.history(cmd, files)
 			q.Events, q.Notes = rounds.Events, rounds.Notes
 			q.Accountant, q.Accuracy = by.name, by.accuracy
-			if !cmd.Flags().Changed("accountant") {
-				q.Accountant = "" // all, without listing those that do not cover the rounds
-			}
 			if cmd.Flags().Changed("target-epsilon") {
 				q.Epsilon = &epsilon
 			}

@@ -21,7 +21,11 @@ type accountantFlags struct {
 // --accountant accepts.
 func (a *accountantFlags) add(cmd *cobra.Command, extra ...string) {
 	names := append(extra, answer.AccountantNames()...)
-	cmd.Flags().StringVar(&a.name, "accountant", a.name, "one of "+strings.Join(names, ", "))
+	usage := "one of " + strings.Join(names, ", ")
+	if a.name == "" {
+		usage += " (default all that cover the rounds; all also says why others do not)"
+	}
+	cmd.Flags().StringVar(&a.name, "accountant", a.name, usage)
 	a.addAccuracy(cmd, "")
 }
 

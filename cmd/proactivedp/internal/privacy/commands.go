@@ -7,5 +7,5 @@ import "github.com/spf13/cobra"
 
 // Commands returns the commands. Each call makes new ones.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newPlan(), newAccount(), newCalibrate(), newTradeoff(), newAudit(), newTables(), newAsk()}
+	return []*cobra.Command{newPlan(), newAccount(), newCalibrate(), newTradeoff(), newAudit(), newTables(), newAsk(), newRounds()}
 }

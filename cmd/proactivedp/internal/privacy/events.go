@@ -15,14 +15,20 @@ import (
 	"proactivedp/plan"
 )
 
-// eventsHelp describes the files that historyFlags reads.
-const eventsHelp = `A file of rounds is JSON, an array of
+// newRounds returns the help on the files that historyFlags reads.
+func newRounds() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rounds",
+		Short: "Files of rounds, and the plan of a training in several parts",
+		Long: `account --events, tradeoff --events and plan --after read files of rounds. A file of rounds
+is JSON, an array of
   {"sigma": 2, "sample_rate": 0.01, "steps": 100}
 or a single one of these, or CSV with a header of the same names. "sample_size" with
 "dataset_size" may replace "sample_rate". "noise_multiplier" is another name for "sigma",
 and "count" for "steps". "sampling" and "adjacency" override the flags. "redraw" and
 "group" mean the same as the flags. With allocation or shuffling, rounds with another draw
 or another data loader are another element of the array.
+
 An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "laplace", "noise_multiplier": 10}: noise scale / 1-norm sensitivity,
   {"mechanism": "gaussian", "noise_multiplier": 5}: σ / 2-norm sensitivity,
@@ -32,13 +38,32 @@ An element may also be a release that is not training, under the same adjacency:
   {"mechanism": "zcdp", "rho": 0.01}: a release that is ρ-zCDP,
 with "count" if there are several. With the rounds, pld composes all of these but zcdp, and
 rdp all but approximate.
+
 The output of train --json and plan --json is such a file too. It names the seed and the
 run that draw its noise. Several files are composed. Two releases of one run share their
 noise and are refused. Two files with the same rounds that name no run are refused too,
 unless --independent says that they are two releases.
+
 Files of other libraries are read too: the state of an Opacus accountant as JSON
 ({"history": [[σ, q, steps], ...], "mechanism": "rdp"}), or a DpEvent of dp_accounting as
-Python prints it.`
+Python prints it.
+
+Training in several parts
+
+plan --after FILE plans the next part of a training, a leg, after the rounds in FILE. FILE
+lists the rounds of all clients that use the record, from the first leg on.
+--target-epsilon then covers all rounds together. Adjacency, sampling and N (without --n)
+are taken from FILE.
+Without --noise-multiplier, σ follows from --target-epsilon by the paper's (treq4), or is
+the least σ in FILE if that is less.
+
+You may choose each leg from released results, because all rounds pass a Rényi filter. Its
+ε, δ and orders must be fixed before the first release; --record writes them with the plan
+to a file for --after. If FILE has no filter, plan assumes that --target-epsilon and --delta
+were fixed then. If all rounds were fixed before the first release, --fixed-beforehand
+uses plain composition, which is slightly tighter.`,
+	}
+}
 
 // historyFlags name files of rounds, the first release first.
 type historyFlags struct {

@@ -43,7 +43,7 @@ func newPlan() *cobra.Command {
 	f := planFlags{by: accountantFlags{accuracy: plan.Accuracy}}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Plan sample size, noise and rounds from a budget or a noise multiplier",
+		Short: "Plan batch size, noise and steps from a budget or a noise multiplier",
 		Long: `Plan the training of one client with N records. Give some of the epochs k, the batch size
 s, the steps T = ⌈kN/s⌉, the noise multiplier σ and ε, and plan computes the others:
 
@@ -71,19 +71,8 @@ independently of the others. This mostly needs less noise than Poisson sampling.
 gives t instead of s, and T = ⌈kt⌉. --redraw says whether records choose again in each
 epoch, as in train --plan. --group K plans for the ε of a person who has up to K records.
 
---after FILE plans the next leg of a training, after the rounds in FILE. FILE lists the
-rounds of all clients that use the record, from the first leg on. --target-epsilon then
-covers all rounds together. Adjacency, sampling and N (without --n) are taken from FILE.
-Without --noise-multiplier, σ follows from --target-epsilon by the paper's (treq4), or is
-the least σ in FILE if that is less.
-
-You may choose each leg from released results, because all rounds pass a Rényi filter. Its
-ε, δ and orders must be fixed before the first release; --record writes them with the plan
-to a file for --after. If FILE has no filter, plan assumes that --target-epsilon and --delta
-were fixed then. If all rounds were fixed before the first release, --fixed-beforehand
-uses plain composition, which is slightly tighter.
-
-` + eventsHelp,
+--after FILE plans the next part of a training (a leg) after the rounds in FILE, for a
+--target-epsilon that covers all of them: see proactivedp help rounds.`,
 		Example: `  proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5
   proactivedp plan --n 50000 --epochs 20 --target-epsilon 3 --delta 1e-5 --batch-size 256,512,1024
   proactivedp plan --n 60000 --epochs 6 --target-epsilon 0.15 --frontier --png frontier.png
@@ -124,7 +113,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 			"unless --target-epsilon is given)", defaultSigma))
 	fs.Float64Var(&f.req.Epsilon, "target-epsilon", 0, "ε that is allowed, for a record, in [1e-8, 1e4]; with --after, for "+
 		"all rounds (default: the ε of the filter in the file)")
-	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1) (default 1/N, for N from 100 on)")
+	fs.Float64Var(&f.req.Delta, "delta", 0, "δ, in (0, 1); 1/(10N) or less is usual (default 1/N, for N from 100 on)")
 	fs.Float64Var(&f.req.Theta, "theta", 1, "θ = s_max/s̄ of the sample size sequence, in [1, 1e6]")
 	fs.StringVar(&f.method, "method", string(plan.PLD),
 		"pld (interval), rdp, closed-form (upper bounds); closed-form-printed, paper (NO guarantee, to compare)")

@@ -35,7 +35,7 @@ error at most α that distinguishes neighbouring data sets. A lower curve is a g
 
 The picture shows 1 - α - f(α), what a test gains over guessing: 0 is perfect privacy.
 
-` + eventsHelp,
+--events FILE has several kinds of rounds, or other releases: see proactivedp help rounds.`,
 		Example: "  proactivedp tradeoff --noise-multiplier 19.29962 --batch-size 31 --n 10000 --steps 1612 --delta 1e-4 " +
 			"--png curves.png\n" +
 			"  proactivedp tradeoff --noise-multiplier 2 --sample-rate 0.01 --steps 1000 --delta 1e-5 --csv curves.csv --json",

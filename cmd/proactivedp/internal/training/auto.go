@@ -15,6 +15,7 @@ import (
 
 	"proactivedp/auto"
 	"proactivedp/cmd/proactivedp/internal/cli"
+	"proactivedp/dp"
 	"proactivedp/experiments"
 	"proactivedp/internal/decimal"
 	"proactivedp/propose"
@@ -270,7 +271,7 @@ func (f *autoFlags) chooseOwn(cmd *cobra.Command, source *train.Source, task *au
 	for i := range task.Clients {
 		c := &task.Clients[i]
 		if c.Delta == 0 {
-			c.Delta = train.DefaultDelta(cmp.Or(c.Records, public.Records))
+			c.Delta = dp.DefaultDelta(cmp.Or(c.Records, public.Records))
 			if text := decimal.Exactly(c.Delta); !slices.Contains(chosen, text) {
 				chosen = append(chosen, text)
 			}

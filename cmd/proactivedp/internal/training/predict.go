@@ -510,7 +510,7 @@ func (p *prediction) WriteText(w io.Writer) error {
 	}
 	notes := p.Notes
 	if p.DataNote != "" {
-		notes = slices.Concat([]string{"trained on data of which: " + p.DataNote}, notes)
+		notes = slices.Concat([]string{"training data: " + p.DataNote}, notes)
 	}
 	if err := report.WriteNotes(w, notes); err != nil {
 		return err

@@ -44,22 +44,27 @@ func newTrain() *cobra.Command {
 	f := newTrainFlags()
 	cmd := &cobra.Command{
 		Use:   "train",
-		Short: "Simulate one asynchronous DP-SGD training",
-		Long: `Train a model by asynchronous DP-SGD and print its test accuracy and the privacy of
-the training: per record (all rounds of all clients that hold the record) and per client
-(the rounds of one client).
+		Short: "Train one model by DP-SGD, as one client or several asynchronous ones",
+		Long: `Train a model by DP-SGD, and print its test accuracy and what the training costs a record.
 
-Without flags the setting is the paper's for the model and the data set, except the step
-size of networks, which was chosen on held-out records. The paper has several clients that
+On your own file there is one client. What you do not give is chosen for the number of
+records and for --target-epsilon, and printed. On a named data set the defaults below are
+the paper's (the step size of networks was chosen on held-out records): five clients, which
 all hold every record. With --clients 1 it is an ordinary DP-SGD training.
 
---target-epsilon finds the least noise that keeps this ε. --plan FILE trains a setting that
-propose --json or plan --json printed; other flags override it, except those that decide its
-privacy. --dry-run prints memory, time and privacy, and trains nothing.
+--target-epsilon finds the least noise that keeps this ε. Unless you give a step size, it
+and the clipping norm are then chosen for this noise, on named data sets too.
 
---save writes the model to a file, for predict. --seeds trains with several seeds and prints
-how the accuracy grows; --out writes that as a picture with its data. --trace writes the
-timeline of the run for Perfetto or chrome://tracing.
+With a numbered seed, anyone who knows the seed can subtract the noise. To publish the
+model, give --seed-from-os and --save.
+
+--plan FILE trains a setting that propose --json or plan --json printed; other flags
+override it, except those that decide its privacy. --dry-run prints memory, time and
+privacy, and trains nothing.
+
+--seeds trains with several seeds and prints how the accuracy grows; --out writes that as a
+picture with its data. --trace writes the timeline of the run for Perfetto or
+chrome://tracing.
 
 --checkpoint keeps the run in a file: at the start, about every half minute, and when the
 run is interrupted. --resume continues from the file to the same bits as without the
@@ -69,8 +74,9 @@ file is read, so give --data-dir, --data, --label-column and so on again.
 proactivedp host serves a training to clients on other machines.`,
 		Example: `  proactivedp train
   proactivedp train --data mushrooms --noise-multiplier 13.06742 --batch-size 55 --json
-  proactivedp train --data my.libsvm --clients 1 --batch-size 64 --epochs 10 --learning-rate 3
-  proactivedp train --target-epsilon 0.5 --delta 1e-5
+  proactivedp train --data my.csv --label-column sick --label-map no,yes --columns columns.csv --normalise ranges.csv --target-epsilon 1
+  proactivedp train --data my.libsvm --target-epsilon 1 --seed-from-os --save my.model
+  proactivedp train --clients 1 --target-epsilon 0.5 --delta 1e-5
   proactivedp train --plan plan.json --data phishing --schedule zero
   proactivedp train --model lenet --data mnist --dry-run
   proactivedp train --steps 100 --trace run.json
@@ -261,14 +267,7 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	if own || f.from.setting != nil && !cli.OwnFile(spec.Data) {
-		if spec, err = f.choose(cmd, p); err != nil {
-			return nil, cli.Usage(err)
-		}
-		if p, err = source.PrepareWith(spec, root); err != nil {
-			return nil, cli.Usage(err)
-		}
-	} else if cmd.Flags().Changed("epochs") {
+	if !own && cmd.Flags().Changed("epochs") {
 		size, _ := cli.BatchSize(spec, "epochs") // already checked
 		n := p.Config.Mechanism.DatasetSize
 		rounds, ok := plan.Rounds(f.epochs, p.Config.Mechanism.EventOf(size))
@@ -277,6 +276,18 @@ func (f *trainFlags) prepareOn(cmd *cobra.Command, source *train.Source, root *r
 				n, most, size))
 		}
 		spec.GradComps = rounds * size
+		f.train.Spec.GradComps = spec.GradComps
+		if p, err = source.PrepareWith(spec, root); err != nil {
+			return nil, cli.Usage(err)
+		}
+	}
+	budgeted := cmd.Flags().Changed("target-epsilon") && !cli.AnyChanged(cmd, "eta0", "learning-rate")
+	if own || (f.from.setting != nil || budgeted) && !cli.OwnFile(spec.Data) {
+		if spec, err = f.choose(cmd, p); errors.Is(err, dp.ErrNotCovered) && !own {
+			return nil, err // as if the noise alone had been sought
+		} else if err != nil {
+			return nil, cli.Usage(err)
+		}
 		if p, err = source.PrepareWith(spec, root); err != nil {
 			return nil, cli.Usage(err)
 		}
@@ -329,15 +340,18 @@ func (f *trainFlags) allocate(cmd *cobra.Command, source *train.Source, root *rn
 	return f.train.Fill(cmd, func(string, string) train.Spec { return sized })
 }
 
-// choose returns the spec of a prepared training on a user's file or with the setting of a file. It
-// chooses what was not given, for the number of records. A plan gives everything except the clipping
-// norm and the step sizes; those of the paper are for the paper's batch sizes.
+// choose returns the spec of a prepared training on a user's file, with the setting of a file, or for a budget
+// on a named data set. It chooses what was not given, for the number of records. A plan gives everything
+// except the clipping norm and the step sizes. For a budget on a named set, only these are chosen too: the
+// paper's are for the paper's noise and batch sizes.
 func (f *trainFlags) choose(cmd *cobra.Command, p *train.Prepared) (train.Spec, error) {
 	open, epsilon := f.train.Open(cmd, f.epochs), p.Spec.TargetEpsilon
 	if s := f.from.setting; s != nil {
 		planned := s.Over(train.Spec{})
 		open = train.Open{Clip: open.Clip && planned.Clip == 0, Eta0: open.Eta0 && planned.Eta0 == 0,
 			Schedule: open.Schedule && planned.Schedule == ""}
+	} else if !cli.OwnFile(p.Spec.Data) {
+		open = train.Open{Clip: open.Clip, Eta0: true, Schedule: open.Schedule, Noise: true}
 	} else if open.Noise && epsilon == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "proactivedp: ε = %d, because neither --target-epsilon nor --noise-multiplier is given\n",
 			train.UsualEpsilon)
@@ -358,6 +372,10 @@ func (f *trainFlags) report(cmd *cobra.Command, p *train.Prepared, from *train.C
 	f.save.own = &f.where.Own
 	if err := f.save.check(); err != nil {
 		return err
+	}
+	if p.Spec.SeedFromOS && f.save.path == "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "proactivedp: WARNING: the model will not be kept, and nobody can train it again with the "+
+			"same noise: --save FILE keeps it")
 	}
 	r, err := f.trace.run(cmd, p, func() (*train.Report, error) {
 		return p.TrainKept(cmd.Context(), f.perf, cmd.ErrOrStderr(), f.keep.keep(from))

@@ -24,7 +24,6 @@ import (
 	"proactivedp/internal/files"
 	"proactivedp/internal/report"
 	"proactivedp/propose"
-	"proactivedp/train"
 	"proactivedp/trainer"
 )
 
@@ -90,7 +89,7 @@ func (f *trainerFlags) check(cmd *cobra.Command, allowed ...string) error {
 // request returns the request of the flags. If δ is 0, it was not given.
 func (f *trainerFlags) request(epsilon, delta, target float64) propose.TrainerRequest {
 	if delta == 0 {
-		delta = train.DefaultDelta(f.n)
+		delta = dp.DefaultDelta(f.n)
 	}
 	r := propose.DefaultTrainerRequest(f.n, f.public, epsilon, delta)
 	r.Target = target
