@@ -183,7 +183,7 @@ func (f *proposeFlags) propose(cmd *cobra.Command) error {
 	if o.Probe, err = f.probedSource(cmd, probed, o); err != nil {
 		return err
 	}
-	head, compared, err := chooseHead(cmd, f.request.Base, f.request.Epsilon, o)
+	head, compared, err := chooseHead(cmd, f.request.Base, headsFor(cmd, f.request.Base, d), f.request.Epsilon, o)
 	if err != nil {
 		return err
 	}
