@@ -271,28 +271,32 @@ func TestSearchSaysWhatWasChosen(t *testing.T) {
 	}
 }
 
-// A long search says before it begins how many runs it has, and how long they take. A short one does not.
+// A long search says before it begins how many runs it has, and how long they take. A short one does not, nor one
+// whose runs do not fit into the memory, as measuring a gradient takes as much.
 func TestLongSearchesSayTheirTime(t *testing.T) {
 	spec := PaperSearch(train.Softmax, "synth-mnist:350")
 	spec.Train.Clients, spec.Eta0, spec.Beta, spec.Sigmas = 1, []float64{0.1, 0.2}, []float64{0}, []float64{8}
 	source := train.NewSource(synth.Digits(rng.New(1), 350))
-	said := func(gradients int) string {
+	said := func(gradients int, memory int64) string {
 		spec.Train.SampleSize, spec.Train.GradComps = "160", gradients
 		all, err := spec.points()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		if err := sayTime(source, all, 3, pool.Options{Workers: 2, Progress: &log}); err != nil {
+		if err := sayTime(source, all, 3, pool.Options{Workers: 2, Progress: &log, Memory: memory}); err != nil {
 			t.Fatal(err)
 		}
 		return log.String()
 	}
-	if text := said(1_600_000_000); !strings.HasPrefix(text, "search: 6 runs, which take at most about ") {
+	if text := said(1_600_000_000, 0); !strings.HasPrefix(text, "search: 6 runs, which take at most about ") {
 		t.Errorf("%q", text)
 	}
-	if text := said(1600); text != "" {
+	if text := said(1600, 0); text != "" {
 		t.Errorf("%q", text)
+	}
+	if text := said(1_600_000_000, 1); text != "" {
+		t.Errorf("%q without memory", text)
 	}
 }
 
